@@ -1,0 +1,1 @@
+//! From a found payload to a call that can be trusted.

@@ -1,0 +1,1 @@
+//! The structured history as natural text, and back.

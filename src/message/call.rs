@@ -1,0 +1,143 @@
+//! One tool call and its result.
+
+use serde_json::Value;
+
+/// A request by the model to run one tool.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ToolCall {
+    /// Unique within the reply; the result refers to it.
+    pub id: String,
+    /// The tool, as its contract spells it.
+    pub name: String,
+    /// The arguments: a JSON object, numbers as the model spelled them.
+    pub arguments: Value,
+    /// The whole span of the reply that made the call, tags and fences included. Empty for
+    /// a call that did not come out of text.
+    pub raw: String,
+    /// The position among the calls of the reply.
+    pub index: usize,
+    /// What had to be mended, in order.
+    pub repairs: Vec<Repair>,
+}
+
+/// One change that made a call acceptable.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Repair {
+    /// Where, as a JSON Pointer into the arguments; empty for the call as a whole.
+    pub path: String,
+    /// What kind of change.
+    pub kind: RepairKind,
+    /// What stood there: the text for a change of syntax, the value for a change of type.
+    pub before: Value,
+    /// What stands there now.
+    pub after: Value,
+}
+
+macro_rules! wire_names {
+    ($(#[$meta:meta])* $name:ident { $($(#[$doc:meta])* $variant:ident = $wire:literal,)+ }) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        pub enum $name { $($(#[$doc])* $variant,)+ }
+
+        impl $name {
+            /// Every value, in order.
+            pub const ALL: &'static [Self] = &[$(Self::$variant),+];
+
+            /// The name on the wire.
+            pub const fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $wire,)+ }
+            }
+
+            /// The value with this name on the wire.
+            pub fn from_wire(name: &str) -> Option<Self> {
+                Self::ALL.iter().copied().find(|value| value.as_str() == name)
+            }
+        }
+    };
+}
+
+wire_names! {
+    /// The kinds of change that are made to a call.
+    RepairKind {
+        /// The closing tag was missing; the call ends where its JSON or fence ends.
+        ImplicitClose = "implicit_close",
+        /// The name was spelled in another case.
+        NameCase = "name_case",
+        /// A comma before a closing bracket.
+        TrailingComma = "trailing_comma",
+        /// A comma was missing between two members.
+        MissingComma = "missing_comma",
+        /// A `//`, `#` or `/* */` comment.
+        Comment = "comment",
+        /// A string in single, curly or back quotes.
+        Quotes = "quotes",
+        /// A key without quotes.
+        BareKey = "bare_key",
+        /// `True`, `False`, `None` and the like.
+        Literal = "literal",
+        /// A number that JSON spells differently (`.5`, `+1`, `1_000`).
+        Number = "number",
+        /// A raw control character inside a string.
+        ControlCharacter = "control_character",
+        /// An escape that JSON does not have.
+        Escape = "escape",
+        /// A surrogate escape without its partner, now U+FFFD.
+        LoneSurrogate = "lone_surrogate",
+        /// A string or bracket that was never closed.
+        MissingCloser = "missing_closer",
+        /// A bracket that closes nothing, or the wrong one.
+        WrongCloser = "wrong_closer",
+        /// Text around the JSON: a label, a stray fence, prose.
+        Debris = "debris",
+        /// A value of another type, brought to the declared one.
+        Type = "type",
+        /// An enum value spelled in another case.
+        EnumCase = "enum_case",
+        /// A scalar where a list is declared.
+        WrapInArray = "wrap_in_array",
+        /// JSON text where a structure is declared.
+        JsonText = "json_text",
+    }
+}
+
+/// What a tool answered.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ToolResult {
+    /// The call that this answers.
+    pub tool_call_id: String,
+    /// The tool.
+    pub name: String,
+    /// What the model reads.
+    pub result: String,
+    /// Whether the call failed.
+    pub is_error: bool,
+    /// Why it failed, if it did.
+    pub error_code: Option<ErrorCode>,
+    /// How long the tool ran, in seconds.
+    pub duration: Option<f64>,
+}
+
+wire_names! {
+    /// Why a call has no proper result.
+    ErrorCode {
+        /// No tool of that name.
+        UnknownTool = "unknown_tool",
+        /// The arguments are not JSON or do not fit the schema.
+        InvalidArguments = "invalid_arguments",
+        /// The tool raised.
+        ToolError = "tool_error",
+        /// The tool took too long.
+        Timeout = "timeout",
+        /// The tool cancelled itself.
+        Cancelled = "cancelled",
+        /// The run ended while the tool was at work.
+        Interrupted = "interrupted",
+        /// Approval was refused.
+        Denied = "denied",
+        /// A rate limit was hit.
+        RateLimited = "rate_limited",
+        /// The arguments or the result were too large.
+        TooLarge = "too_large",
+    }
+}

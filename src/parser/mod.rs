@@ -1,0 +1,1 @@
+//! Finding tool calls in a reply while it streams.

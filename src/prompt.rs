@@ -1,0 +1,1 @@
+//! Contracts as Markdown, for the system prompt.

@@ -1,0 +1,204 @@
+//! JSON values on their way between Rust and Python.
+//!
+//! Numbers keep every digit both ways, and nothing here recurses further than
+//! [`MAX_DEPTH`]: a Python object may be deeper than the stack, or hold itself.
+
+use pyo3::{
+    Borrowed,
+    exceptions::{PyTypeError, PyValueError},
+    prelude::*,
+    types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyMapping, PyString, PyTuple},
+};
+use serde_json::{Map, Number, Value};
+
+/// How deep a value may be nested to cross the boundary.
+pub(crate) const MAX_DEPTH: usize = 128;
+
+/// A JSON value that crosses the boundary as plain Python objects.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct PyJson(pub(crate) Value);
+
+impl<'py> IntoPyObject<'py> for PyJson {
+    type Target = PyAny;
+    type Output = Bound<'py, PyAny>;
+    type Error = PyErr;
+
+    fn into_pyobject(self, py: Python<'py>) -> PyResult<Self::Output> {
+        to_python(py, &self.0)
+    }
+}
+
+impl<'py> FromPyObject<'_, 'py> for PyJson {
+    type Error = PyErr;
+
+    fn extract(value: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        to_json(&value).map(Self)
+    }
+}
+
+/// A JSON value as plain Python objects.
+pub(crate) fn to_python<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {
+    Ok(match value {
+        Value::Null => py.None().into_bound(py),
+        Value::Bool(value) => value.into_pyobject(py)?.to_owned().into_any(),
+        Value::Number(number) => number_to_python(py, number)?,
+        Value::String(text) => PyString::new(py, text).into_any(),
+        Value::Array(items) => {
+            let list = PyList::empty(py);
+            for item in items {
+                list.append(to_python(py, item)?)?;
+            }
+            list.into_any()
+        }
+        Value::Object(members) => object_to_python(py, members)?.into_any(),
+    })
+}
+
+/// A JSON object as a Python `dict`.
+pub(crate) fn object_to_python<'py>(
+    py: Python<'py>,
+    members: &Map<String, Value>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    for (key, value) in members {
+        dict.set_item(key, to_python(py, value)?)?;
+    }
+    Ok(dict)
+}
+
+fn number_to_python<'py>(py: Python<'py>, number: &Number) -> PyResult<Bound<'py, PyAny>> {
+    if let Some(small) = number.as_i64() {
+        return Ok(small.into_pyobject(py)?.into_any());
+    }
+    let spelled = number.as_str();
+    let class = if spelled.contains(['.', 'e', 'E']) {
+        py.get_type::<PyFloat>().into_any()
+    } else {
+        py.get_type::<PyInt>().into_any()
+    };
+    class.call1((spelled,))
+}
+
+/// A Python object as JSON; the error says where it is no JSON.
+pub(crate) fn to_json(object: &Bound<'_, PyAny>) -> PyResult<Value> {
+    Walk::default().value(object)
+}
+
+/// A Python mapping as a JSON object.
+pub(crate) fn to_json_object(object: &Bound<'_, PyAny>) -> PyResult<Map<String, Value>> {
+    match to_json(object)? {
+        Value::Object(members) => Ok(members),
+        _ => Err(PyTypeError::new_err(format!(
+            "expected a dict with string keys, got {}",
+            object.get_type().name()?
+        ))),
+    }
+}
+
+/// One walk through a Python object, with the way that led to where it is.
+#[derive(Default)]
+struct Walk {
+    path: Vec<String>,
+}
+
+impl Walk {
+    fn value(&mut self, object: &Bound<'_, PyAny>) -> PyResult<Value> {
+        if self.path.len() > MAX_DEPTH {
+            return Err(PyValueError::new_err(format!(
+                "nested deeper than {MAX_DEPTH} levels, or a structure that contains itself"
+            )));
+        }
+        if object.is_none() {
+            return Ok(Value::Null);
+        }
+        if let Ok(text) = object.cast::<PyString>() {
+            return self.text(text).map(Value::String);
+        }
+        if object.is_instance_of::<PyBool>() {
+            return Ok(Value::Bool(object.extract()?));
+        }
+        if object.is_instance_of::<PyInt>() {
+            return self.integer(object);
+        }
+        if let Ok(float) = object.cast::<PyFloat>() {
+            let Some(number) = Number::from_f64(float.value()) else {
+                return Err(self.error(&format!("{object} is not a JSON number")));
+            };
+            return Ok(Value::Number(number));
+        }
+        if let Ok(list) = object.cast::<PyList>() {
+            return self.items(list.iter());
+        }
+        if let Ok(tuple) = object.cast::<PyTuple>() {
+            return self.items(tuple.iter());
+        }
+        if let Ok(dict) = object.cast::<PyDict>() {
+            return self.members(dict.iter());
+        }
+        if let Ok(mapping) = object.cast::<PyMapping>() {
+            let items = mapping.items()?;
+            let pairs: Vec<_> = items.iter().map(|item| item.extract()).collect::<PyResult<_>>()?;
+            return self.members(pairs.into_iter());
+        }
+        Err(self.error(&format!("{} is not a JSON type", object.get_type().name()?)))
+    }
+
+    fn text(&self, text: &Bound<'_, PyString>) -> PyResult<String> {
+        match text.to_str() {
+            Ok(text) => Ok(text.to_owned()),
+            Err(_) => Err(self.error("the string holds a lone surrogate")),
+        }
+    }
+
+    fn integer(&self, object: &Bound<'_, PyAny>) -> PyResult<Value> {
+        if let Ok(small) = object.extract::<i64>() {
+            return Ok(small.into());
+        }
+        // Not `str()`: an `IntEnum` has its own idea of that.
+        let digits = object.py().get_type::<PyInt>().call_method1("__repr__", (object,))?;
+        let digits = digits.cast::<PyString>()?.to_str()?.to_owned();
+        match digits.parse::<Number>() {
+            Ok(number) => Ok(Value::Number(number)),
+            Err(err) => Err(self.error(&err.to_string())),
+        }
+    }
+
+    fn items<'py>(&mut self, items: impl Iterator<Item = Bound<'py, PyAny>>) -> PyResult<Value> {
+        let mut array = Vec::new();
+        for (index, item) in items.enumerate() {
+            self.path.push(index.to_string());
+            array.push(self.value(&item)?);
+            self.path.pop();
+        }
+        Ok(Value::Array(array))
+    }
+
+    fn members<'py>(
+        &mut self,
+        pairs: impl Iterator<Item = (Bound<'py, PyAny>, Bound<'py, PyAny>)>,
+    ) -> PyResult<Value> {
+        let mut object = Map::new();
+        for (key, value) in pairs {
+            let Ok(key) = key.cast::<PyString>() else {
+                return Err(self.error(&format!("key {} is not a string", key.repr()?)));
+            };
+            let key = self.text(key)?;
+            self.path.push(key.clone());
+            object.insert(key, self.value(&value)?);
+            self.path.pop();
+        }
+        Ok(Value::Object(object))
+    }
+
+    fn error(&self, reason: &str) -> PyErr {
+        let mut place = String::new();
+        for step in &self.path {
+            place.push('/');
+            place.push_str(&step.replace('~', "~0").replace('/', "~1"));
+        }
+        if place.is_empty() {
+            place.push_str("the top");
+        }
+        PyTypeError::new_err(format!("not JSON at {place}: {reason}"))
+    }
+}

@@ -1,0 +1,23 @@
+//! Python bindings.
+//!
+//! Each file wraps the core module of the same name; no logic lives here. This
+//! is the only place in the crate that names `pyo3`.
+
+mod class;
+mod convert;
+mod error;
+mod message;
+
+use pyo3::prelude::*;
+
+#[pymodule(name = "_core")]
+mod core {
+    #[pymodule_export]
+    use super::class::rebuild;
+    #[pymodule_export]
+    use super::message::PyRepair;
+
+    #[pymodule_export]
+    #[allow(non_upper_case_globals)]
+    const __version__: &str = env!("CARGO_PKG_VERSION");
+}

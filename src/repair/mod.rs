@@ -1,0 +1,1 @@
+//! Mending arguments: broken JSON, and JSON of the wrong type.
