@@ -56,6 +56,7 @@ macro_rules! wire_names {
         }
     };
 }
+pub(crate) use wire_names;
 
 wire_names! {
     /// The kinds of change that are made to a call.

@@ -2,6 +2,7 @@
 
 mod call;
 
+pub(crate) use self::call::wire_names;
 pub use self::call::{ErrorCode, Repair, RepairKind, ToolCall, ToolResult};
 
 use serde_json::{Map, Value};

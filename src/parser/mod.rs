@@ -1,1 +1,135 @@
 //! Finding tool calls in a reply while it streams.
+//!
+//! Feed text as it arrives with [`Parser::push`]. Each call reports, as [`Frame`]s, what is now
+//! certain; a tag cut in half waits for the next chunk. End the reply with [`Parser::finish`].
+//! However the reply is cut, the same frames come out once neighbouring pieces of text are
+//! joined, and every byte of it is in exactly one of them. Whether a call's arguments are any
+//! good is decided one floor up, in [`calls`](crate::calls).
+//!
+//! ```
+//! use toolweave::parser::{Ending, Frame, Options, Parser};
+//!
+//! let mut parser = Parser::new(["GetWeather"], Options::default())?;
+//! let mut seen = Vec::new();
+//! for chunk in ["Sure. <GetW", "eather>{\"city\": \"Oslo\"}</Get", "Weather>"] {
+//!     parser.push(chunk, &mut |frame: Frame<'_>| match frame {
+//!         Frame::Text(text) => seen.push(text.to_owned()),
+//!         Frame::CallEnd(found) => seen.push(format!("{} {}", found.name, found.payload)),
+//!         _ => {}
+//!     });
+//! }
+//! parser.finish(Ending::Complete, &mut |_: Frame<'_>| unreachable!("all was certain"));
+//! assert_eq!(seen, ["Sure. ", "GetWeather {\"city\": \"Oslo\"}"]);
+//! # Ok::<(), toolweave::parser::GrammarError>(())
+//! ```
+
+mod aside;
+mod call;
+mod dialect;
+mod escape;
+mod frame;
+mod grammar;
+mod json;
+mod limits;
+mod machine;
+mod markdown;
+mod tag;
+#[cfg(test)]
+mod tests;
+mod text;
+mod window;
+
+pub use self::{
+    dialect::{Dialect, Form, NameRule, PayloadRule},
+    frame::{Discard, Excess, Found, Frame, Outcome, Sink},
+    grammar::{GrammarError, InCode, Options},
+    limits::{LimitError, Limits},
+    machine::Ending,
+};
+
+use std::sync::Arc;
+
+use self::{
+    grammar::Grammar,
+    machine::{Machine, Pass},
+    window::Window,
+};
+
+/// Splits a streamed reply into text and calls.
+#[derive(Clone, Debug)]
+pub struct Parser {
+    grammar: Arc<Grammar>,
+    machine: Machine,
+    /// The bytes of the reply that are still needed.
+    held: String,
+    /// How many bytes came before them.
+    base: usize,
+}
+
+/// An empty buffer keeps no more than this, however long the last call was.
+const KEPT_CAPACITY: usize = 64 << 10;
+
+impl Parser {
+    /// A parser for calls to these tools.
+    pub fn new<I>(tools: I, options: Options) -> Result<Self, GrammarError>
+    where
+        I: IntoIterator,
+        I::Item: Into<String>,
+    {
+        let tools = tools.into_iter().map(Into::into).collect();
+        Ok(Self {
+            grammar: Arc::new(Grammar::new(tools, options)?),
+            machine: Machine::new(),
+            held: String::new(),
+            base: 0,
+        })
+    }
+
+    /// Takes the next chunk and reports what it makes certain.
+    pub fn push(&mut self, chunk: &str, sink: &mut impl Sink) {
+        self.advance(chunk, None, sink);
+    }
+
+    /// Ends the reply, reports the rest and gets ready for the next one.
+    pub fn finish(&mut self, ending: Ending, sink: &mut impl Sink) {
+        self.advance("", Some(ending), sink);
+        self.reset();
+    }
+
+    /// Forgets the reply.
+    pub fn reset(&mut self) {
+        self.machine = Machine::new();
+        self.held = String::new();
+        self.base = 0;
+    }
+
+    /// How many bytes are held back.
+    pub fn held(&self) -> usize {
+        self.held.len()
+    }
+
+    fn advance(&mut self, chunk: &str, ending: Option<Ending>, sink: &mut impl Sink) {
+        if self.held.is_empty() {
+            self.pass(chunk, ending, sink);
+            self.held.push_str(&chunk[self.machine.from - self.base..]);
+        } else {
+            let mut text = std::mem::take(&mut self.held);
+            text.push_str(chunk);
+            self.pass(&text, ending, sink);
+            let done = self.machine.from - self.base;
+            if done == text.len() && text.capacity() > KEPT_CAPACITY {
+                text = String::new();
+            } else if done > 0 {
+                text.drain(..done);
+            }
+            self.held = text;
+        }
+        self.base = self.machine.from;
+    }
+
+    fn pass(&mut self, text: &str, ending: Option<Ending>, sink: &mut impl Sink) {
+        let window = Window::new(text, self.base);
+        let machine = &mut self.machine;
+        Pass { grammar: &self.grammar, window, ending, machine, sink }.run();
+    }
+}

@@ -1,0 +1,130 @@
+//! Spans in which nothing is a call: reasoning, and results that the model made up.
+
+use memchr::memchr;
+
+use super::{
+    frame::{Discard, Frame, Sink},
+    grammar::Closer,
+    machine::{Flow, Pass, State},
+    tag::{Match, TagMatch, Wanted},
+};
+
+/// A result that the model writes itself.
+#[derive(Clone, Debug)]
+pub(super) struct Response {
+    tag: &'static str,
+    name: Option<String>,
+    /// Whether it went past the limit and has been reported.
+    overflow: bool,
+}
+
+impl Response {
+    pub(super) fn new(tag: &'static str, name: Option<&str>) -> Self {
+        Self { tag, name: name.map(str::to_owned), overflow: false }
+    }
+}
+
+impl<S: Sink> Pass<'_, S> {
+    pub(super) fn reasoning(&mut self, tag: usize) -> Flow {
+        match self.seek_close(Closer::Reasoning(tag), self.window.end()) {
+            Some((start, end)) => {
+                self.emit_reasoning(start);
+                self.machine.pos = end;
+                self.discard(end, Discard::ReasoningTag);
+                Flow::Again
+            }
+            None if self.ending.is_some() => {
+                self.emit_reasoning(self.machine.pos);
+                Flow::Again
+            }
+            None => {
+                self.emit_reasoning(self.certain());
+                self.machine.state = State::Reasoning(tag);
+                Flow::NeedMore
+            }
+        }
+    }
+
+    fn emit_reasoning(&mut self, to: usize) {
+        if to > self.machine.from {
+            self.sink.take(Frame::Reasoning(self.window.slice(self.machine.from, to)));
+            self.machine.from = to;
+        }
+    }
+
+    pub(super) fn response(&mut self, mut response: Response) -> Flow {
+        let limit = self.machine.from.saturating_add(self.grammar.limits().max_argument_bytes);
+        let end = self.window.end();
+        let stop =
+            if response.overflow || limit >= end { end } else { self.window.boundary(limit) };
+        if let Some((_, close)) = self.seek_close(Closer::Tag(response.tag), stop) {
+            self.machine.pos = close;
+            self.emit_response(&response, close);
+            return Flow::Again;
+        }
+        if self.ending.is_some() && stop == end {
+            self.emit_response(&response, end);
+            return Flow::Again;
+        }
+        if response.overflow {
+            self.emit_response(&response, self.certain());
+        } else if stop < end && self.machine.tag.is_none() {
+            self.emit_response(&response, stop);
+            response.overflow = true;
+            self.machine.state = State::Response(response);
+            return Flow::Again;
+        }
+        self.machine.state = State::Response(response);
+        Flow::NeedMore
+    }
+
+    fn emit_response(&mut self, response: &Response, to: usize) {
+        if response.overflow {
+            self.discard(to, Discard::TooLarge);
+        } else {
+            let raw = self.window.slice(self.machine.from, to);
+            self.sink.take(Frame::Fabricated { name: response.name.as_deref(), raw });
+            self.machine.from = to;
+        }
+    }
+
+    /// How far the bytes are certain to belong to the span that is open.
+    fn certain(&self) -> usize {
+        self.machine.tag.map_or(self.machine.pos, |tag| tag.start)
+    }
+
+    /// The two ends of the next closing tag that begins before `stop`.
+    fn seek_close(&mut self, closer: Closer, stop: usize) -> Option<(usize, usize)> {
+        let wanted = Wanted {
+            open: None,
+            close: Some(self.grammar.closer(closer)),
+            limit: self.grammar.limits().max_tag_bytes,
+        };
+        loop {
+            if let Some(mut tag) = self.machine.tag.take() {
+                match tag.scan(self.window, &mut self.machine.pos, wanted) {
+                    Match::Close => return Some((tag.start, self.machine.pos)),
+                    Match::More if self.ending.is_none() => {
+                        self.machine.tag = Some(tag);
+                        return None;
+                    }
+                    _ => self.machine.pos = tag.start + 1,
+                }
+            }
+            if self.machine.pos >= stop {
+                return None;
+            }
+            let rest = &self.window.from(self.machine.pos)[..stop - self.machine.pos];
+            match memchr(b'<', rest) {
+                None => {
+                    self.machine.pos = stop;
+                    return None;
+                }
+                Some(found) => {
+                    self.machine.tag = Some(TagMatch::new(self.machine.pos + found));
+                    self.machine.pos += found + 1;
+                }
+            }
+        }
+    }
+}

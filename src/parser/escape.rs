@@ -1,0 +1,119 @@
+//! One escape inside a JSON string, byte by byte.
+
+/// An escape that has begun: where it stands, and how far it got.
+///
+/// A high surrogate and the low one after it count as one escape, so that a fragment can be
+/// cut before it and never within.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Escape {
+    /// The offset of its backslash.
+    pub(super) start: usize,
+    progress: Progress,
+    /// Where the backslash of a second escape stands, if a high surrogate waits before it.
+    second: Option<usize>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Progress {
+    /// The backslash.
+    Backslash,
+    /// `\u` and some digits.
+    Hex { digits: u8, value: u16 },
+    /// A whole high surrogate: a second escape may follow.
+    High,
+}
+
+/// What a byte did to an escape.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Escaped {
+    /// It is still going on.
+    More,
+    /// It ended with this byte.
+    Done,
+    /// It had ended before this byte, which belongs to the string.
+    DoneBefore,
+}
+
+/// What is wrong with an escape.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Faults {
+    /// A surrogate without its partner.
+    pub(super) lone_surrogate: bool,
+    /// An escape that JSON does not have.
+    pub(super) unknown: bool,
+}
+
+impl Escape {
+    pub(super) fn new(start: usize) -> Self {
+        Self { start, progress: Progress::Backslash, second: None }
+    }
+
+    /// Whether there is only the backslash so far, so that the next byte is part of it.
+    pub(super) fn is_bare(self) -> bool {
+        self.progress == Progress::Backslash
+    }
+
+    /// Takes the next byte, which stands at `at`.
+    pub(super) fn take(&mut self, byte: u8, at: usize, faults: &mut Faults) -> Escaped {
+        match self.progress {
+            Progress::Backslash => {
+                if byte == b'u' {
+                    self.progress = Progress::Hex { digits: 0, value: 0 };
+                    return Escaped::More;
+                }
+                faults.lone_surrogate |= self.second.is_some();
+                if matches!(byte, b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') {
+                    Escaped::Done
+                } else {
+                    faults.unknown = true;
+                    // A control character or the start of a longer character is the string's.
+                    if byte.is_ascii_graphic() { Escaped::Done } else { Escaped::DoneBefore }
+                }
+            }
+            Progress::Hex { digits, value } => {
+                let Some(digit) = (byte as char).to_digit(16) else {
+                    faults.lone_surrogate |= self.second.is_some();
+                    faults.unknown = true;
+                    return Escaped::DoneBefore;
+                };
+                #[expect(clippy::cast_possible_truncation, reason = "a hexadecimal digit")]
+                let value = value << 4 | digit as u16;
+                if digits < 3 {
+                    self.progress = Progress::Hex { digits: digits + 1, value };
+                    return Escaped::More;
+                }
+                self.complete(value, faults)
+            }
+            Progress::High => {
+                if byte == b'\\' {
+                    self.progress = Progress::Backslash;
+                    self.second = Some(at);
+                    return Escaped::More;
+                }
+                faults.lone_surrogate = true;
+                Escaped::DoneBefore
+            }
+        }
+    }
+
+    fn complete(&mut self, value: u16, faults: &mut Faults) -> Escaped {
+        match value {
+            0xD800..=0xDBFF => {
+                faults.lone_surrogate |= self.second.is_some();
+                if let Some(second) = self.second.take() {
+                    self.start = second;
+                }
+                self.progress = Progress::High;
+                Escaped::More
+            }
+            0xDC00..=0xDFFF => {
+                faults.lone_surrogate |= self.second.is_none();
+                Escaped::Done
+            }
+            _ => {
+                faults.lone_surrogate |= self.second.is_some();
+                Escaped::Done
+            }
+        }
+    }
+}

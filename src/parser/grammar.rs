@@ -1,0 +1,270 @@
+//! What one parser looks for: tools, dialects and options, prepared once.
+
+use std::collections::HashMap;
+
+use thiserror::Error;
+
+use super::{
+    Limits,
+    dialect::{Dialect, NameRule},
+    limits::LimitError,
+};
+use crate::contract::{self, ContractError};
+
+/// How a parser behaves, besides the tools it knows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// The dialects in which calls are recognized.
+    pub dialects: Vec<Dialect>,
+    /// Whether the payload of a call is reported while it arrives.
+    pub deltas: bool,
+    /// The names of tags around reasoning.
+    pub reasoning_tags: Vec<String>,
+    /// What a call inside Markdown code is.
+    pub in_code: InCode,
+    /// What a reply may cost.
+    pub limits: Limits,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            dialects: vec![Dialect::NATURAL],
+            deltas: true,
+            reasoning_tags: vec!["think".to_owned(), "thinking".to_owned()],
+            in_code: InCode::Text,
+            limits: Limits::default(),
+        }
+    }
+}
+
+/// What a call inside Markdown code is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InCode {
+    /// An example: text.
+    Text,
+    /// A call like any other; Markdown is not looked at.
+    Call,
+}
+
+/// Tools or options that cannot be parsed for.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum GrammarError {
+    /// A tool has a name that cannot stand in a tag.
+    #[error(transparent)]
+    Name(#[from] ContractError),
+    /// Two tools share a name.
+    #[error("tool {name:?} is given twice")]
+    Twice {
+        /// The name.
+        name: String,
+    },
+    /// Two tags share a name.
+    #[error(
+        "tool {name:?} has the name of a tag that means something else; rename it{}",
+        if *.reasoning { " or pass other reasoning_tags" } else { "" }
+    )]
+    Taken {
+        /// The name.
+        name: String,
+        /// Whether the other tag is one of reasoning.
+        reasoning: bool,
+    },
+    /// A reasoning tag has a name that cannot stand in a tag.
+    #[error("reasoning tag {name:?} is not the name of a tag; give it without brackets")]
+    ReasoningTag {
+        /// The name.
+        name: String,
+    },
+    /// No dialect was given.
+    #[error("no dialect given; known ones are: natural")]
+    NoDialect,
+    /// A bound that cannot be kept.
+    #[error(transparent)]
+    Limit(#[from] LimitError),
+}
+
+/// What an opening tag means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Marker {
+    /// A call to this tool.
+    Tool(usize),
+    /// A call to the tool that the attribute names.
+    Call { tag: &'static str, attribute: &'static str },
+    /// A result.
+    Response { tag: &'static str },
+    /// Reasoning, by its position among the reasoning tags.
+    Reasoning(usize),
+}
+
+/// The opening tags, sorted by name: those that share a prefix are neighbours.
+#[derive(Clone, Debug)]
+pub(super) struct Markers {
+    sorted: Vec<(Box<str>, Marker)>,
+    /// Where those that begin with each byte stand.
+    first: Box<[(usize, usize); 256]>,
+}
+
+impl Markers {
+    fn new(sorted: Vec<(Box<str>, Marker)>) -> Self {
+        let mut first = Box::new([(0, 0); 256]);
+        for (at, (name, _)) in sorted.iter().enumerate() {
+            let range = &mut first[usize::from(name.as_bytes()[0])];
+            *range = (if *range == (0, 0) { at } else { range.0 }, at + 1);
+        }
+        Self { sorted, first }
+    }
+
+    pub(super) fn marker(&self, at: usize) -> Marker {
+        self.sorted[at].1
+    }
+
+    /// Those that begin with `byte`: an empty range if there are none.
+    pub(super) fn first(&self, byte: u8) -> (usize, usize) {
+        self.first[usize::from(byte)]
+    }
+
+    pub(super) fn takes_attributes(&self, at: usize) -> bool {
+        matches!(self.marker(at), Marker::Call { .. } | Marker::Response { .. })
+    }
+
+    /// Of `low..high`, which share their first `length` bytes, those that go on with `byte`.
+    pub(super) fn narrow(
+        &self,
+        byte: u8,
+        low: usize,
+        high: usize,
+        length: usize,
+    ) -> (usize, usize) {
+        let range = &self.sorted[low..high];
+        let next = |entry: &(Box<str>, Marker)| entry.0.as_bytes().get(length).copied();
+        // All but a few names are told apart by their first letters.
+        if let [only] = range {
+            return if next(only) == Some(byte) { (low, high) } else { (low, low) };
+        }
+        let from = low + range.partition_point(|entry| next(entry) < Some(byte));
+        let to = low + range.partition_point(|entry| next(entry) <= Some(byte));
+        (from, to)
+    }
+
+    /// The marker that is exactly as long as what its range shares.
+    pub(super) fn whole(&self, low: usize, length: usize) -> Option<usize> {
+        (self.sorted[low].0.len() == length).then_some(low)
+    }
+}
+
+/// The closing tag that is waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Closer {
+    /// That of the tool's own tag.
+    Tool(usize),
+    /// A fixed one.
+    Tag(&'static str),
+    /// That of a reasoning tag.
+    Reasoning(usize),
+}
+
+/// What one parser looks for.
+#[derive(Clone, Debug)]
+pub(super) struct Grammar {
+    pub(super) options: Options,
+    pub(super) markers: Markers,
+    tools: Vec<String>,
+    exact: HashMap<String, usize>,
+    /// By lower-case name; `None` where two tools differ in case only.
+    folded: HashMap<String, Option<usize>>,
+}
+
+impl Grammar {
+    pub(super) fn new(tools: Vec<String>, options: Options) -> Result<Self, GrammarError> {
+        options.limits.check()?;
+        if options.dialects.is_empty() {
+            return Err(GrammarError::NoDialect);
+        }
+        let mut exact = HashMap::with_capacity(tools.len());
+        let mut folded = HashMap::with_capacity(tools.len());
+        for (index, name) in tools.iter().enumerate() {
+            contract::check_name(name)?;
+            if exact.insert(name.clone(), index).is_some() {
+                return Err(GrammarError::Twice { name: name.clone() });
+            }
+            folded
+                .entry(name.to_lowercase())
+                .and_modify(|unique| *unique = None)
+                .or_insert(Some(index));
+        }
+        let markers = markers(&tools, &options)?;
+        Ok(Self { options, markers, tools, exact, folded })
+    }
+
+    pub(super) fn limits(&self) -> &Limits {
+        &self.options.limits
+    }
+
+    pub(super) fn can_follow_angle(&self, byte: u8) -> bool {
+        self.markers.first(byte) != (0, 0)
+    }
+
+    pub(super) fn tool(&self, index: usize) -> &str {
+        &self.tools[index]
+    }
+
+    /// The tool that is called by this name: exactly, or else by the only one that differs in
+    /// case.
+    pub(super) fn resolve(&self, name: &str) -> Option<usize> {
+        match self.exact.get(name) {
+            Some(&index) => Some(index),
+            None => *self.folded.get(&name.to_lowercase())?,
+        }
+    }
+
+    pub(super) fn closer(&self, closer: Closer) -> &str {
+        match closer {
+            Closer::Tool(index) => &self.tools[index],
+            Closer::Tag(tag) => tag,
+            Closer::Reasoning(index) => &self.options.reasoning_tags[index],
+        }
+    }
+}
+
+fn markers(tools: &[String], options: &Options) -> Result<Markers, GrammarError> {
+    let mut markers: Vec<(Box<str>, Marker)> = Vec::new();
+    for dialect in &options.dialects {
+        for form in dialect.forms {
+            match form.name {
+                NameRule::Tag => markers.extend(
+                    tools
+                        .iter()
+                        .enumerate()
+                        .map(|(index, name)| (name.as_str().into(), Marker::Tool(index))),
+                ),
+                NameRule::Attribute { tag, attribute } => {
+                    markers.push((tag.into(), Marker::Call { tag, attribute }));
+                }
+            }
+        }
+        if let Some(tag) = dialect.response {
+            markers.push((tag.into(), Marker::Response { tag }));
+        }
+    }
+    for (index, name) in options.reasoning_tags.iter().enumerate() {
+        if contract::check_name(name).is_err() {
+            return Err(GrammarError::ReasoningTag { name: name.clone() });
+        }
+        markers.push((name.as_str().into(), Marker::Reasoning(index)));
+    }
+    markers.sort_by(|a, b| a.0.cmp(&b.0));
+    // The same tag may come with several dialects or be listed twice.
+    markers.dedup_by(|b, a| {
+        a.0 == b.0
+            && (a.1 == b.1 || matches!((a.1, b.1), (Marker::Reasoning(_), Marker::Reasoning(_))))
+    });
+    match markers.windows(2).find(|pair| pair[0].0 == pair[1].0) {
+        None => Ok(Markers::new(markers)),
+        Some(pair) => Err(GrammarError::Taken {
+            name: pair[0].0.to_string(),
+            reasoning: pair.iter().any(|(_, marker)| matches!(marker, Marker::Reasoning(_))),
+        }),
+    }
+}

@@ -1,0 +1,360 @@
+//! The grammar of one JSON object, byte by byte: where it ends, and where it stops being JSON.
+
+use super::escape::{Escape, Escaped, Faults};
+
+/// A JSON object as far as it has been read.
+///
+/// Reads each byte once, keeps a bit per open bracket and never looks back.
+#[derive(Clone, Debug)]
+pub(super) struct Json {
+    state: State,
+    /// A bit per open bracket, the innermost lowest: 1 for an object.
+    stack: u128,
+    depth: usize,
+    max_depth: usize,
+    /// What is wrong with the escapes so far.
+    faults: Faults,
+    /// Whether strings hold raw control characters.
+    raw_controls: bool,
+    /// Whether the string that is open holds a raw newline.
+    string_newline: bool,
+    /// The first closing tag inside the string that is open: its two ends.
+    pub(super) passed_close: Option<(usize, usize)>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// After `{`.
+    FirstKey,
+    /// After a comma in an object.
+    Key,
+    Colon,
+    /// After `[`.
+    FirstItem,
+    /// After a colon, or a comma in an array.
+    Value,
+    /// After a value: a comma or the closing bracket.
+    Next,
+    Text {
+        key: bool,
+    },
+    Escape {
+        key: bool,
+        escape: Escape,
+    },
+    Number(Number),
+    Word {
+        word: Word,
+        length: usize,
+    },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Number {
+    Minus,
+    Zero,
+    Integer,
+    Point,
+    Fraction,
+    Exponent,
+    ExponentSign,
+    ExponentDigits,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Word {
+    True,
+    False,
+    Null,
+}
+
+impl Word {
+    fn spelling(self) -> &'static [u8] {
+        match self {
+            Self::True => b"true",
+            Self::False => b"false",
+            Self::Null => b"null",
+        }
+    }
+}
+
+/// Why the scan stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Scan {
+    /// The input ended.
+    More,
+    /// The object ended with the byte before the position.
+    End,
+    /// The byte at the position cannot be JSON.
+    Broken,
+    /// The bracket at the position is one too deep.
+    Deep,
+    /// A `<` stands at the position, inside a string, and may begin a closing tag.
+    Angle,
+}
+
+/// The bytes of a string that mean just themselves and begin no tag.
+const PLAIN: [bool; 256] = {
+    let mut plain = [true; 256];
+    let mut byte = 0;
+    while byte < 0x20 {
+        plain[byte] = false;
+        byte += 1;
+    }
+    plain[b'"' as usize] = false;
+    plain[b'\\' as usize] = false;
+    plain[b'<' as usize] = false;
+    plain
+};
+
+impl Json {
+    /// Before the opening brace.
+    pub(super) fn new(max_depth: usize) -> Self {
+        Self {
+            state: State::Value,
+            stack: 0,
+            depth: 0,
+            max_depth,
+            faults: Faults::default(),
+            raw_controls: false,
+            string_newline: false,
+            passed_close: None,
+        }
+    }
+
+    pub(super) fn in_string(&self) -> bool {
+        matches!(self.state, State::Text { .. } | State::Escape { .. })
+    }
+
+    pub(super) fn string_has_newline(&self) -> bool {
+        self.string_newline
+    }
+
+    pub(super) fn depth(&self) -> usize {
+        self.depth
+    }
+
+    /// The escape that is open, which a fragment must not cut.
+    pub(super) fn escape(&self) -> Option<Escape> {
+        match self.state {
+            State::Escape { escape, .. } => Some(escape),
+            _ => None,
+        }
+    }
+
+    /// Whether everything so far is JSON to the letter, lone surrogates aside.
+    pub(super) fn strict(&self) -> bool {
+        !self.raw_controls && !self.faults.unknown
+    }
+
+    pub(super) fn lone_surrogates(&self) -> bool {
+        self.faults.lone_surrogate
+    }
+
+    /// Reads `bytes`, the first of which stands at `*pos`, and moves `*pos` past what it read.
+    pub(super) fn scan(&mut self, bytes: &[u8], pos: &mut usize) -> Scan {
+        let base = *pos;
+        let mut at = 0;
+        let result = loop {
+            if matches!(self.state, State::Text { .. }) {
+                while at < bytes.len() && PLAIN[usize::from(bytes[at])] {
+                    at += 1;
+                }
+            }
+            let Some(&byte) = bytes.get(at) else { break Scan::More };
+            match self.step(byte, bytes.get(at + 1).copied(), base + at) {
+                Step::Take => at += 1,
+                Step::Again => {}
+                Step::Stop(Scan::End) => {
+                    at += 1;
+                    break Scan::End;
+                }
+                Step::Stop(scan) => break scan,
+            }
+        };
+        *pos = base + at;
+        result
+    }
+
+    #[inline]
+    fn step(&mut self, byte: u8, next: Option<u8>, at: usize) -> Step {
+        match self.state {
+            State::Text { key } => self.text(key, byte, next, at),
+            State::Escape { key, ref mut escape } => {
+                match escape.take(byte, at, &mut self.faults) {
+                    Escaped::More => Step::Take,
+                    Escaped::Done => self.go(State::Text { key }),
+                    Escaped::DoneBefore => {
+                        self.state = State::Text { key };
+                        Step::Again
+                    }
+                }
+            }
+            State::Number(number) => self.number(number, byte),
+            State::Word { word, length } => {
+                let spelling = word.spelling();
+                if spelling[length] != byte {
+                    return Step::Stop(Scan::Broken);
+                }
+                let length = length + 1;
+                self.go(if length == spelling.len() {
+                    State::Next
+                } else {
+                    State::Word { word, length }
+                })
+            }
+            _ if matches!(byte, b' ' | b'\n' | b'\r' | b'\t') => Step::Take,
+            State::FirstKey if byte == b'}' => self.close(),
+            State::FirstKey | State::Key if byte == b'"' => self.open_string(true),
+            State::Colon if byte == b':' => self.go(State::Value),
+            State::FirstItem if byte == b']' => self.close(),
+            State::FirstItem | State::Value => self.value(byte),
+            State::Next => match (byte, self.stack & 1) {
+                (b',', 1) => self.go(State::Key),
+                (b',', _) => self.go(State::Value),
+                (b'}', 1) | (b']', 0) => self.close(),
+                _ => Step::Stop(Scan::Broken),
+            },
+            State::FirstKey | State::Key | State::Colon => Step::Stop(Scan::Broken),
+        }
+    }
+
+    fn go(&mut self, state: State) -> Step {
+        self.state = state;
+        Step::Take
+    }
+
+    fn open_string(&mut self, key: bool) -> Step {
+        self.string_newline = false;
+        self.go(State::Text { key })
+    }
+
+    fn text(&mut self, key: bool, byte: u8, next: Option<u8>, at: usize) -> Step {
+        match byte {
+            b'"' => {
+                self.passed_close = None;
+                self.go(if key { State::Colon } else { State::Next })
+            }
+            b'\\' => self.go(State::Escape { key, escape: Escape::new(at) }),
+            b'<' if next.is_none_or(|next| next == b'/') => Step::Stop(Scan::Angle),
+            b'<' => Step::Take,
+            _ => {
+                self.raw_controls |= byte < 0x20;
+                self.string_newline |= byte == b'\n';
+                Step::Take
+            }
+        }
+    }
+
+    fn value(&mut self, byte: u8) -> Step {
+        match byte {
+            b'"' => self.open_string(false),
+            b'{' | b'[' => {
+                if self.depth == self.max_depth {
+                    return Step::Stop(Scan::Deep);
+                }
+                let object = byte == b'{';
+                self.depth += 1;
+                self.stack = self.stack << 1 | u128::from(object);
+                self.go(if object { State::FirstKey } else { State::FirstItem })
+            }
+            b'-' => self.go(State::Number(Number::Minus)),
+            b'0' => self.go(State::Number(Number::Zero)),
+            b'1'..=b'9' => self.go(State::Number(Number::Integer)),
+            b't' => self.go(State::Word { word: Word::True, length: 1 }),
+            b'f' => self.go(State::Word { word: Word::False, length: 1 }),
+            b'n' => self.go(State::Word { word: Word::Null, length: 1 }),
+            _ => Step::Stop(Scan::Broken),
+        }
+    }
+
+    fn close(&mut self) -> Step {
+        self.depth -= 1;
+        self.stack >>= 1;
+        self.state = State::Next;
+        if self.depth == 0 { Step::Stop(Scan::End) } else { Step::Take }
+    }
+
+    fn number(&mut self, number: Number, byte: u8) -> Step {
+        let next = match (number, byte) {
+            (Number::Minus, b'0') => Number::Zero,
+            (Number::Minus, b'1'..=b'9') | (Number::Integer, b'0'..=b'9') => Number::Integer,
+            (Number::Zero | Number::Integer, b'.') => Number::Point,
+            (Number::Zero | Number::Integer | Number::Fraction, b'e' | b'E') => Number::Exponent,
+            (Number::Point | Number::Fraction, b'0'..=b'9') => Number::Fraction,
+            (Number::Exponent, b'+' | b'-') => Number::ExponentSign,
+            (Number::Exponent | Number::ExponentSign | Number::ExponentDigits, b'0'..=b'9') => {
+                Number::ExponentDigits
+            }
+            (Number::Zero | Number::Integer | Number::Fraction | Number::ExponentDigits, _) => {
+                self.state = State::Next;
+                return Step::Again;
+            }
+            _ => return Step::Stop(Scan::Broken),
+        };
+        self.go(State::Number(next))
+    }
+}
+
+/// What one byte did.
+enum Step {
+    /// It was taken.
+    Take,
+    /// The state moved on without it; look again.
+    Again,
+    /// The scan is over; only [`Scan::End`] takes the byte.
+    Stop(Scan),
+}
+
+/// What is left of a payload that went past a limit: only its brackets and strings count.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Skim {
+    depth: usize,
+    in_string: bool,
+    escaped: bool,
+}
+
+impl Skim {
+    /// Goes on where `json` stopped.
+    pub(super) fn after(json: &Json) -> Self {
+        Self {
+            depth: json.depth(),
+            in_string: json.in_string(),
+            escaped: json.escape().is_some_and(Escape::is_bare),
+        }
+    }
+
+    /// As [`Json::scan`], but only ever ends or meets a `<` outside a string.
+    pub(super) fn scan(&mut self, bytes: &[u8], pos: &mut usize) -> Scan {
+        for (at, &byte) in bytes.iter().enumerate() {
+            if self.escaped {
+                self.escaped = false;
+            } else if self.in_string {
+                match byte {
+                    b'"' => self.in_string = false,
+                    b'\\' => self.escaped = true,
+                    _ => {}
+                }
+            } else {
+                match byte {
+                    b'"' => self.in_string = true,
+                    b'{' | b'[' => self.depth += 1,
+                    b'}' | b']' => {
+                        self.depth = self.depth.saturating_sub(1);
+                        if self.depth == 0 {
+                            *pos += at + 1;
+                            return Scan::End;
+                        }
+                    }
+                    b'<' => {
+                        *pos += at;
+                        return Scan::Angle;
+                    }
+                    _ => {}
+                }
+            }
+        }
+        *pos += bytes.len();
+        Scan::More
+    }
+}

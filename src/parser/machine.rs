@@ -1,0 +1,123 @@
+//! The state between two chunks, and the pass that moves it along.
+
+use super::{
+    aside::Response,
+    call::Call,
+    frame::{Discard, Frame, Sink},
+    grammar::{Closer, Grammar},
+    markdown::Markdown,
+    tag::TagMatch,
+    text::{FenceLine, HeldFence},
+    window::Window,
+};
+
+/// How a reply ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// The model was done.
+    Complete,
+    /// The model was cut off: no call that is still open may be completed.
+    Truncated,
+}
+
+/// Everything that is remembered from one chunk to the next, besides the bytes held back.
+#[derive(Clone, Debug)]
+pub(super) struct Machine {
+    /// The next byte to look at.
+    pub(super) pos: usize,
+    /// The first byte that has not been reported.
+    pub(super) from: usize,
+    pub(super) state: State,
+    /// The tag that may have begun, in any state.
+    pub(super) tag: Option<TagMatch>,
+    pub(super) markdown: Markdown,
+    /// The first line of a fence, held until it is known whether it is wrapped around a call.
+    pub(super) held_fence: Option<HeldFence>,
+    /// The closing tag that the last call did without.
+    pub(super) orphan: Option<Closer>,
+    /// How many calls have begun.
+    pub(super) calls: usize,
+    /// Whether a closing tag ends a call even inside a string: what is read anew after a string
+    /// that never ended.
+    pub(super) closing_first: bool,
+}
+
+/// What the bytes at hand are part of.
+#[derive(Clone, Debug)]
+pub(super) enum State {
+    Text,
+    FenceLine(FenceLine),
+    Call(Box<Call>),
+    Reasoning(usize),
+    Response(Response),
+}
+
+/// Whether a pass can go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Flow {
+    /// The state moved on; look again.
+    Again,
+    /// Nothing more is certain until more input arrives.
+    NeedMore,
+}
+
+impl Machine {
+    pub(super) fn new() -> Self {
+        Self {
+            pos: 0,
+            from: 0,
+            state: State::Text,
+            tag: None,
+            markdown: Markdown::START,
+            held_fence: None,
+            orphan: None,
+            calls: 0,
+            closing_first: false,
+        }
+    }
+}
+
+/// One pass over the bytes at hand.
+pub(super) struct Pass<'a, S> {
+    pub(super) grammar: &'a Grammar,
+    pub(super) window: Window<'a>,
+    /// How the reply ended, once it has.
+    pub(super) ending: Option<Ending>,
+    pub(super) machine: &'a mut Machine,
+    pub(super) sink: &'a mut S,
+}
+
+impl<S: Sink> Pass<'_, S> {
+    /// Reports everything that is certain.
+    pub(super) fn run(&mut self) {
+        loop {
+            let flow = match std::mem::replace(&mut self.machine.state, State::Text) {
+                State::Text => self.text(),
+                State::FenceLine(line) => self.fence_line(line),
+                State::Call(call) => self.call(call),
+                State::Reasoning(tag) => self.reasoning(tag),
+                State::Response(response) => self.response(response),
+            };
+            if flow == Flow::NeedMore {
+                return;
+            }
+        }
+    }
+
+    /// Reports the text up to `to`.
+    pub(super) fn emit_text(&mut self, to: usize) {
+        if to > self.machine.from {
+            self.sink.take(Frame::Text(self.window.slice(self.machine.from, to)));
+            self.machine.from = to;
+        }
+    }
+
+    /// Reports the bytes up to `to` as neither text nor call.
+    pub(super) fn discard(&mut self, to: usize, reason: Discard) {
+        if to > self.machine.from {
+            let raw = self.window.slice(self.machine.from, to);
+            self.sink.take(Frame::Discarded { raw, reason });
+            self.machine.from = to;
+        }
+    }
+}

@@ -1,0 +1,226 @@
+//! Matching one tag, byte by byte.
+
+use super::{grammar::Markers, window::Window};
+
+/// A `<` and what has been seen after it.
+///
+/// Another `<` always ends the attempt, so that no byte is looked at by two attempts.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct TagMatch {
+    /// The offset of the `<`.
+    pub(super) start: usize,
+    phase: Phase,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Phase {
+    /// Nothing yet.
+    First,
+    /// Part of a name: the markers in `low..high` begin with it.
+    Name { low: usize, high: usize, length: usize },
+    /// A whole name and a slash, which may close the tag or belong to a longer name.
+    Slash { whole: usize, low: usize, high: usize, length: usize },
+    /// A whole name and white space.
+    Space { marker: usize },
+    /// A slash that must be followed by `>`.
+    SelfClose { marker: usize },
+    /// Between the name and the `>` of a tag that takes attributes.
+    Attributes { marker: usize, quote: Option<u8>, last: u8 },
+    /// Part of the closing tag.
+    Close { length: usize },
+    /// The closing tag but for its `>`.
+    CloseSpace,
+}
+
+/// What an attempt came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Match {
+    /// The input ended first.
+    More,
+    /// This is no tag.
+    Fail,
+    /// The closing tag that was looked for.
+    Close,
+    /// An opening tag.
+    Open {
+        /// Which: a position in the markers.
+        marker: usize,
+        /// Whether it ended in `/>`.
+        self_closing: bool,
+    },
+}
+
+/// The tags that would count.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Wanted<'a> {
+    /// Opening tags, if any.
+    pub(super) open: Option<&'a Markers>,
+    /// The name in the closing tag, if one is looked for.
+    pub(super) close: Option<&'a str>,
+    /// The longest that a tag may be, in bytes.
+    pub(super) limit: usize,
+}
+
+impl TagMatch {
+    pub(super) fn new(start: usize) -> Self {
+        Self { start, phase: Phase::First }
+    }
+
+    /// Looks at the bytes from `pos` on and leaves `pos` after the last one that it took.
+    pub(super) fn scan(
+        &mut self,
+        window: Window<'_>,
+        pos: &mut usize,
+        wanted: Wanted<'_>,
+    ) -> Match {
+        while let Some(byte) = window.byte(*pos) {
+            if *pos - self.start >= wanted.limit {
+                return Match::Fail;
+            }
+            match self.step(byte, wanted) {
+                Match::More => *pos += 1,
+                Match::Fail => return Match::Fail,
+                found => {
+                    *pos += 1;
+                    return found;
+                }
+            }
+        }
+        Match::More
+    }
+
+    fn step(&mut self, byte: u8, wanted: Wanted<'_>) -> Match {
+        match self.phase {
+            Phase::First if byte == b'/' => match wanted.close {
+                Some(_) => self.go(Phase::Close { length: 0 }),
+                None => Match::Fail,
+            },
+            Phase::First => match wanted.open {
+                Some(markers) => self.narrowed(markers.first(byte), 1),
+                None => Match::Fail,
+            },
+            Phase::Name { low, high, length } => {
+                let Some(markers) = wanted.open else { return Match::Fail };
+                let whole = markers.whole(low, length);
+                match (byte, whole) {
+                    (b'>', Some(marker)) => Match::Open { marker, self_closing: false },
+                    (b'/', Some(whole)) => {
+                        let (low, high) = markers.narrow(byte, low, high, length);
+                        self.go(Phase::Slash { whole, low, high, length: length + 1 })
+                    }
+                    (_, Some(marker)) if byte.is_ascii_whitespace() => {
+                        self.go(if markers.takes_attributes(marker) {
+                            Phase::Attributes { marker, quote: None, last: byte }
+                        } else {
+                            Phase::Space { marker }
+                        })
+                    }
+                    _ => self.narrow(byte, markers, low, high, length),
+                }
+            }
+            Phase::Slash { whole, .. } if byte == b'>' => {
+                Match::Open { marker: whole, self_closing: true }
+            }
+            Phase::Slash { low, high, length, .. } => match wanted.open {
+                Some(markers) => self.narrow(byte, markers, low, high, length),
+                None => Match::Fail,
+            },
+            Phase::Space { marker } => match byte {
+                b'>' => Match::Open { marker, self_closing: false },
+                b'/' => self.go(Phase::SelfClose { marker }),
+                _ if byte.is_ascii_whitespace() => Match::More,
+                _ => Match::Fail,
+            },
+            Phase::SelfClose { marker } if byte == b'>' => {
+                Match::Open { marker, self_closing: true }
+            }
+            Phase::SelfClose { .. } => Match::Fail,
+            Phase::Attributes { marker, quote, last } => {
+                let quote = match (byte, quote) {
+                    (b'<', _) => return Match::Fail,
+                    (_, Some(open)) if byte == open => None,
+                    (_, Some(_)) => quote,
+                    (b'>', None) => {
+                        return Match::Open { marker, self_closing: last == b'/' };
+                    }
+                    // Only a value can be quoted: the apostrophe in `name=it's` is a letter.
+                    (b'"' | b'\'', None) if last == b'=' => Some(byte),
+                    (_, None) => None,
+                };
+                let last = if byte.is_ascii_whitespace() && last == b'=' { last } else { byte };
+                self.go(Phase::Attributes { marker, quote, last })
+            }
+            Phase::Close { length } => {
+                let Some(name) = wanted.close.map(str::as_bytes) else { return Match::Fail };
+                match name.get(length) {
+                    Some(&expected) if expected == byte => {
+                        self.go(Phase::Close { length: length + 1 })
+                    }
+                    None if byte == b'>' => Match::Close,
+                    None if byte.is_ascii_whitespace() => self.go(Phase::CloseSpace),
+                    _ => Match::Fail,
+                }
+            }
+            Phase::CloseSpace if byte == b'>' => Match::Close,
+            Phase::CloseSpace if byte.is_ascii_whitespace() => Match::More,
+            Phase::CloseSpace => Match::Fail,
+        }
+    }
+
+    fn narrow(
+        &mut self,
+        byte: u8,
+        markers: &Markers,
+        low: usize,
+        high: usize,
+        length: usize,
+    ) -> Match {
+        self.narrowed(markers.narrow(byte, low, high, length), length + 1)
+    }
+
+    fn narrowed(&mut self, (low, high): (usize, usize), length: usize) -> Match {
+        if low == high { Match::Fail } else { self.go(Phase::Name { low, high, length }) }
+    }
+
+    fn go(&mut self, phase: Phase) -> Match {
+        self.phase = phase;
+        Match::More
+    }
+}
+
+/// The value of an attribute in a tag, quotes removed.
+///
+/// `tag` is a whole tag as [`TagMatch`] found it: short, and without a second `<`. The first
+/// attribute of the name counts.
+pub(super) fn attribute<'a>(tag: &'a str, wanted: &str) -> Option<&'a str> {
+    let inner = tag.strip_suffix('>')?;
+    let mut rest = &inner[inner.find(|ch: char| ch.is_ascii_whitespace())?..];
+    loop {
+        rest = rest.trim_start_matches(|ch: char| ch.is_ascii_whitespace() || ch == '/');
+        if rest.is_empty() {
+            return None;
+        }
+        let name_end =
+            rest.find(|ch: char| ch.is_ascii_whitespace() || ch == '=').unwrap_or(rest.len());
+        let name = &rest[..name_end];
+        rest = rest[name_end..].trim_start();
+        let Some(after) = rest.strip_prefix('=') else {
+            // An attribute without a value; a stray `=` would have been taken above.
+            continue;
+        };
+        let after = after.trim_start();
+        let (value, left) = match after.chars().next() {
+            Some(quote @ ('"' | '\'')) => after[1..].split_once(quote)?,
+            _ => {
+                let end = after.find(|ch: char| ch.is_ascii_whitespace()).unwrap_or(after.len());
+                let value = &after[..end];
+                let value = if end == after.len() { value.trim_end_matches('/') } else { value };
+                (value, &after[end..])
+            }
+        };
+        if name == wanted {
+            return Some(value.trim());
+        }
+        rest = left;
+    }
+}

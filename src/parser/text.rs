@@ -1,0 +1,358 @@
+//! Outside any call: text, Markdown code, and the tags that lead elsewhere.
+
+use memchr::{memchr, memchr3};
+
+use super::{
+    aside::Response,
+    call::Call,
+    frame::{Discard, Frame, Sink},
+    grammar::{Closer, InCode, Marker},
+    machine::{Flow, Pass, State},
+    markdown::{Block, Fence, Markdown},
+    tag::{Match, TagMatch, Wanted, attribute},
+};
+
+/// A line that may open or close a fenced block.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct FenceLine {
+    /// Where its first mark stands.
+    start: usize,
+    mark: u8,
+    part: FencePart,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum FencePart {
+    /// Among the marks.
+    Marks,
+    /// After the marks, on the same line.
+    Label { length: usize, blank: bool },
+    /// After the line: the next non-blank character says what the block is.
+    Blank { length: usize, body: usize },
+}
+
+/// The first line of a fence before a tag that may turn out to be a call.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct HeldFence {
+    start: usize,
+    /// The start of the line after it.
+    body: usize,
+    fence: Fence,
+}
+
+impl<S: Sink> Pass<'_, S> {
+    pub(super) fn text(&mut self) -> Flow {
+        if let Some(tag) = self.machine.tag.take() {
+            return self.text_tag(tag);
+        }
+        let markdown = self.grammar.options.in_code == InCode::Text;
+        let end = self.window.end();
+        loop {
+            if markdown {
+                if let Some(flow) = self.line_start() {
+                    return flow;
+                }
+                self.backtick_run();
+            }
+            let rest = self.window.from(self.machine.pos);
+            let found = if markdown { find_special(rest) } else { memchr(b'<', rest) };
+            let Some(found) = found else {
+                self.machine.pos = end;
+                self.emit_text(end);
+                return Flow::NeedMore;
+            };
+            let at = self.machine.pos + found;
+            self.machine.pos = at + 1;
+            match rest[found] {
+                b'\n' => self.machine.markdown.newline(),
+                b'`' if self.machine.markdown.in_block() => {}
+                b'`' => self.machine.markdown.run = 1,
+                _ if markdown && self.machine.markdown.in_code() => {}
+                _ if self.may_be_tag(rest.get(found + 1).copied()) => {
+                    return self.text_tag(TagMatch::new(at));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Whether a `<` before this byte can begin a tag; before the end of input it always can.
+    fn may_be_tag(&self, next: Option<u8>) -> bool {
+        next.is_none_or(|next| {
+            self.grammar.can_follow_angle(next) || next == b'/' && self.machine.orphan.is_some()
+        })
+    }
+
+    /// At the start of a line: skips indentation, and turns to the fence if there is one.
+    fn line_start(&mut self) -> Option<Flow> {
+        while let Some(indent) = self.machine.markdown.indent {
+            let at = self.machine.pos;
+            match self.window.byte(at) {
+                // The main loop reports what there is.
+                None => return None,
+                Some(b' ') if indent < Markdown::MAX_INDENT => {
+                    self.machine.markdown.indent = Some(indent + 1);
+                    self.machine.pos += 1;
+                }
+                Some(mark @ (b'`' | b'~')) => {
+                    self.machine.markdown.indent = None;
+                    self.machine.state =
+                        State::FenceLine(FenceLine { start: at, mark, part: FencePart::Marks });
+                    return Some(Flow::Again);
+                }
+                Some(_) => self.machine.markdown.indent = None,
+            }
+        }
+        None
+    }
+
+    /// Goes on counting backticks, if that is where the text stands.
+    fn backtick_run(&mut self) {
+        if self.machine.markdown.run == 0 {
+            return;
+        }
+        let rest = self.window.from(self.machine.pos);
+        let more = rest.iter().take_while(|&&byte| byte == b'`').count();
+        self.machine.pos += more;
+        self.machine.markdown.run += more;
+        if more < rest.len() {
+            self.machine.markdown.end_run(self.machine.markdown.run);
+        }
+    }
+
+    fn text_tag(&mut self, mut tag: TagMatch) -> Flow {
+        let wanted = Wanted {
+            open: Some(&self.grammar.markers),
+            close: self.machine.orphan.map(|closer| self.grammar.closer(closer)),
+            limit: self.grammar.limits().max_tag_bytes,
+        };
+        match tag.scan(self.window, &mut self.machine.pos, wanted) {
+            Match::More if self.ending.is_none() => {
+                self.hold_text(tag.start);
+                self.machine.tag = Some(tag);
+                Flow::NeedMore
+            }
+            Match::More | Match::Fail => self.not_a_tag(tag.start),
+            // Only a call makes a fence transparent.
+            Match::Close if self.machine.held_fence.is_some() => self.not_a_tag(tag.start),
+            Match::Close => {
+                self.emit_text(tag.start);
+                self.discard(self.machine.pos, Discard::OrphanClose);
+                self.machine.orphan = None;
+                self.machine.markdown.after_call();
+                Flow::Again
+            }
+            Match::Open { marker, self_closing } => self.opened(tag.start, marker, self_closing),
+        }
+    }
+
+    /// Reports the text before what is held from `at` on.
+    pub(super) fn hold_text(&mut self, at: usize) {
+        self.emit_text(self.machine.held_fence.map_or(at, |held| held.start));
+    }
+
+    /// The `<` at `at` was text; reads on after it.
+    pub(super) fn not_a_tag(&mut self, at: usize) -> Flow {
+        self.machine.state = State::Text;
+        match self.machine.held_fence.take() {
+            None => self.machine.pos = at + 1,
+            // The fence before it was code, then; reads on after its first line.
+            Some(held) => self.open_block(held.fence, held.body),
+        }
+        Flow::Again
+    }
+
+    fn open_block(&mut self, fence: Fence, body: usize) {
+        self.machine.markdown.block = Some(Block { fence, transparent: false });
+        self.machine.markdown.newline();
+        self.machine.pos = body;
+    }
+
+    fn opened(&mut self, start: usize, marker: usize, self_closing: bool) -> Flow {
+        let end = self.machine.pos;
+        let whole = self.window.slice(start, end);
+        match self.grammar.markers.marker(marker) {
+            Marker::Tool(tool) => {
+                let depth = self.grammar.limits().max_depth;
+                let call = Call::new(Some(tool), None, Closer::Tool(tool), (start, end), depth);
+                self.begin(call, self_closing)
+            }
+            Marker::Call { tag, attribute: name } => {
+                let Some(written) = attribute(whole, name).filter(|name| !name.is_empty()) else {
+                    return self.not_a_tag(start);
+                };
+                let tool = self.grammar.resolve(written);
+                let at = start + (written.as_ptr() as usize - whole.as_ptr() as usize);
+                let written = Some((at, at + written.len()));
+                let depth = self.grammar.limits().max_depth;
+                let call = Call::new(tool, written, Closer::Tag(tag), (start, end), depth);
+                self.begin(call, self_closing)
+            }
+            _ if self.machine.held_fence.is_some() => self.not_a_tag(start),
+            Marker::Reasoning(tag) => {
+                self.emit_text(start);
+                self.discard(end, Discard::ReasoningTag);
+                if !self_closing {
+                    self.machine.state = State::Reasoning(tag);
+                }
+                Flow::Again
+            }
+            Marker::Response { tag } => {
+                self.emit_text(start);
+                let name = attribute(whole, "name").filter(|name| !name.is_empty());
+                if self_closing {
+                    self.sink.take(Frame::Fabricated { name, raw: whole });
+                    self.machine.from = end;
+                } else {
+                    self.machine.state = State::Response(Response::new(tag, name));
+                }
+                Flow::Again
+            }
+        }
+    }
+
+    /// The fence before a call, if one is held, turned out to be wrapped around it.
+    pub(super) fn unwrap_fence(&mut self) {
+        if let Some(held) = self.machine.held_fence.take() {
+            self.emit_text(held.start);
+            self.discard(held.body, Discard::Fence);
+            self.machine.markdown.block = Some(Block { fence: held.fence, transparent: true });
+        }
+    }
+
+    pub(super) fn fence_line(&mut self, mut line: FenceLine) -> Flow {
+        let limit = self.grammar.limits().max_tag_bytes;
+        while let Some(byte) = self.window.byte(self.machine.pos) {
+            let at = self.machine.pos;
+            match line.part {
+                FencePart::Marks if byte == line.mark => self.machine.pos += 1,
+                FencePart::Marks => {
+                    let length = at - line.start;
+                    if !self.may_be_fence(line.mark, length) {
+                        return self.not_a_fence(line.mark, line.start, length);
+                    }
+                    line.part = FencePart::Label { length, blank: true };
+                }
+                FencePart::Label { length, blank } => {
+                    let white = byte.is_ascii_whitespace();
+                    if byte == b'\n' {
+                        self.machine.pos += 1;
+                        let fence = Fence { mark: line.mark, length };
+                        match self.end_fence_line(line.start, fence, blank) {
+                            Some(flow) => return flow,
+                            None => line.part = FencePart::Blank { length, body: at + 1 },
+                        }
+                    } else if byte == line.mark && byte == b'`'
+                        || !white && self.machine.markdown.in_block()
+                        || at - line.start > limit
+                    {
+                        return self.not_a_fence(line.mark, line.start, length);
+                    } else {
+                        line.part = FencePart::Label { length, blank: blank && white };
+                        self.machine.pos += 1;
+                    }
+                }
+                FencePart::Blank { length, body } => {
+                    let fence = Fence { mark: line.mark, length };
+                    if byte.is_ascii_whitespace() && at - body <= limit {
+                        self.machine.pos += 1;
+                    } else if byte == b'<' {
+                        self.machine.held_fence =
+                            Some(HeldFence { start: line.start, body, fence });
+                        self.machine.pos += 1;
+                        return self.text_tag(TagMatch::new(at));
+                    } else {
+                        self.open_block(fence, body);
+                        return Flow::Again;
+                    }
+                }
+            }
+        }
+        if self.ending.is_some() {
+            return self.last_fence_line(line);
+        }
+        // The lines of a code block are text, whatever they turn out to be.
+        let held = !self.machine.markdown.in_block();
+        self.emit_text(if held { line.start } else { self.machine.pos });
+        self.machine.state = State::FenceLine(line);
+        Flow::NeedMore
+    }
+
+    /// Whether so many marks at the start of a line can be a fence here.
+    fn may_be_fence(&self, mark: u8, length: usize) -> bool {
+        match self.machine.markdown.block {
+            Some(Block { fence, transparent: false }) => {
+                mark == fence.mark && length >= fence.length
+            }
+            _ => length >= 3,
+        }
+    }
+
+    fn not_a_fence(&mut self, mark: u8, start: usize, length: usize) -> Flow {
+        // In a block nothing else can begin here, and what was read has been reported.
+        if !self.machine.markdown.in_block() {
+            if mark == b'`' {
+                self.machine.markdown.end_run(length);
+            }
+            self.machine.pos = start + length;
+        }
+        Flow::Again
+    }
+
+    /// At the end of a fence line. `None` if it opens a block, of which kind is still unknown.
+    fn end_fence_line(&mut self, start: usize, fence: Fence, blank: bool) -> Option<Flow> {
+        let closes = |block: Block| {
+            blank && block.fence.mark == fence.mark && fence.length >= block.fence.length
+        };
+        let markdown = &mut self.machine.markdown;
+        match markdown.block {
+            Some(block) if closes(block) => {
+                markdown.block = None;
+                markdown.newline();
+                if block.transparent {
+                    self.emit_text(start);
+                    self.discard(self.machine.pos, Discard::Fence);
+                }
+                Some(Flow::Again)
+            }
+            Some(Block { transparent: false, .. }) => {
+                markdown.newline();
+                Some(Flow::Again)
+            }
+            // The fence of a call that was never closed.
+            _ if blank && std::mem::take(&mut markdown.stray_fence) => {
+                markdown.newline();
+                Some(Flow::Again)
+            }
+            _ => None,
+        }
+    }
+
+    /// The reply ended on a fence line.
+    fn last_fence_line(&mut self, line: FenceLine) -> Flow {
+        let length = match line.part {
+            FencePart::Marks => self.machine.pos - line.start,
+            FencePart::Label { length, blank: true } => length,
+            FencePart::Label { .. } | FencePart::Blank { .. } => 0,
+        };
+        if let Some(Block { fence, transparent: true }) = self.machine.markdown.block {
+            if line.mark == fence.mark && length >= fence.length {
+                self.emit_text(line.start);
+                self.discard(self.machine.pos, Discard::Fence);
+            }
+        }
+        Flow::Again
+    }
+}
+
+/// The next `<`, backtick or newline.
+#[inline]
+fn find_special(bytes: &[u8]) -> Option<usize> {
+    // Most chunks are shorter than what it takes to set up a vector search.
+    const SHORT: usize = 16;
+    if bytes.len() <= SHORT {
+        bytes.iter().position(|byte| matches!(byte, b'<' | b'`' | b'\n'))
+    } else {
+        memchr3(b'<', b'`', b'\n', bytes)
+    }
+}

@@ -1,0 +1,43 @@
+//! The part of the reply that is at hand, addressed by offsets into the whole.
+//!
+//! Offsets count bytes from the start of the reply, so that a state may keep them from one
+//! chunk to the next whatever has been dropped in between.
+
+/// A piece of the reply: from the first byte still needed to the last one received.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Window<'a> {
+    text: &'a str,
+    base: usize,
+}
+
+impl<'a> Window<'a> {
+    pub(super) fn new(text: &'a str, base: usize) -> Self {
+        Self { text, base }
+    }
+
+    /// The offset just past the last byte.
+    pub(super) fn end(self) -> usize {
+        self.base + self.text.len()
+    }
+
+    pub(super) fn byte(self, at: usize) -> Option<u8> {
+        self.text.as_bytes().get(at - self.base).copied()
+    }
+
+    /// The bytes from `at` on.
+    pub(super) fn from(self, at: usize) -> &'a [u8] {
+        &self.text.as_bytes()[at - self.base..]
+    }
+
+    pub(super) fn slice(self, from: usize, to: usize) -> &'a str {
+        &self.text[from - self.base..to - self.base]
+    }
+
+    /// The last character boundary at or before `at`.
+    pub(super) fn boundary(self, mut at: usize) -> usize {
+        while !self.text.is_char_boundary(at - self.base) {
+            at -= 1;
+        }
+        at
+    }
+}
