@@ -2,12 +2,95 @@
 
 from __future__ import annotations
 
-from ._core import Repair, __version__
-from .exceptions import ContractError, ToolweaveError
+from typing import Union
+
+from ._core import (
+    FinishUpdate,
+    Joined,
+    Joiner,
+    JoinProblem,
+    MessageBase,
+    ReasoningDelta,
+    ReasoningMessage,
+    Repair,
+    TextDelta,
+    TextMessage,
+    ToolAggregateMessage,
+    ToolCall,
+    ToolCallMessage,
+    ToolCallUpdate,
+    ToolResult,
+    ToolResultMessage,
+    UnknownMessage,
+    UsageMessage,
+    UsageUpdate,
+    __version__,
+    from_anthropic,
+    from_openai,
+    message_from_dict,
+    message_from_json,
+    to_anthropic,
+    to_openai,
+)
+from .exceptions import ContractError, MessageError, ToolweaveError
+from .kinds import ErrorCode, FinishReason, MessageKind, Role
+
+Message = Union[
+    TextMessage,
+    ReasoningMessage,
+    ToolCallMessage,
+    ToolResultMessage,
+    ToolAggregateMessage,
+    UsageMessage,
+    UnknownMessage,
+]
+"""One entry of a conversation."""
+
+Update = Union[
+    TextDelta,
+    ReasoningDelta,
+    ToolCallUpdate,
+    ToolCall,
+    ToolResult,
+    UsageUpdate,
+    FinishUpdate,
+]
+"""One piece of a reply, or a result of one of its calls: what a `Joiner` takes."""
 
 __all__ = [
     "ContractError",
+    "ErrorCode",
+    "FinishReason",
+    "FinishUpdate",
+    "JoinProblem",
+    "Joined",
+    "Joiner",
+    "Message",
+    "MessageBase",
+    "MessageError",
+    "MessageKind",
+    "ReasoningDelta",
+    "ReasoningMessage",
     "Repair",
+    "Role",
+    "TextDelta",
+    "TextMessage",
+    "ToolAggregateMessage",
+    "ToolCall",
+    "ToolCallMessage",
+    "ToolCallUpdate",
+    "ToolResult",
+    "ToolResultMessage",
     "ToolweaveError",
+    "UnknownMessage",
+    "Update",
+    "UsageMessage",
+    "UsageUpdate",
     "__version__",
+    "from_anthropic",
+    "from_openai",
+    "message_from_dict",
+    "message_from_json",
+    "to_anthropic",
+    "to_openai",
 ]

@@ -1,11 +1,45 @@
-from typing import Any, Final, final
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, Literal, Protocol, TypeAlias, final
+
+from typing_extensions import Self
+
+from . import Message, Update
+from .kinds import ErrorCode, FinishReason, MessageKind, Role
 
 __all__ = [
+    "FinishUpdate",
+    "JoinProblem",
+    "Joined",
+    "Joiner",
+    "MessageBase",
+    "ReasoningDelta",
+    "ReasoningMessage",
     "Repair",
+    "TextDelta",
+    "TextMessage",
+    "ToolAggregateMessage",
+    "ToolCall",
+    "ToolCallMessage",
+    "ToolCallUpdate",
+    "ToolResult",
+    "ToolResultMessage",
+    "UnknownMessage",
+    "UsageMessage",
+    "UsageUpdate",
     "__version__",
+    "from_anthropic",
+    "from_openai",
+    "message_from_dict",
+    "message_from_json",
+    "to_anthropic",
+    "to_openai",
 ]
 
 __version__: Final[str]
+
+_Envelope: TypeAlias = Literal[
+    "role", "id", "from_agent", "generation_id", "run_id", "chat_id", "metadata", "extra"
+]
 
 @final
 class Repair:
@@ -31,3 +65,703 @@ class Repair:
     def after(self) -> Any: ...
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
+
+@final
+class ToolCall:
+    """A request by the model to run one tool.
+
+    Raises:
+        TypeError: The arguments are no dict of JSON values, or the repairs no repairs.
+    """
+
+    __match_args__ = ("id", "name", "arguments", "raw", "index", "repairs")
+
+    def __new__(
+        cls,
+        id: str,
+        name: str,
+        arguments: Mapping[str, Any],
+        raw: str = "",
+        index: int = 0,
+        repairs: Iterable[Repair] = (),
+    ) -> ToolCall: ...
+    @property
+    def id(self) -> str:
+        """Unique within the reply; the result refers to it."""
+    @property
+    def name(self) -> str:
+        """The tool, as its contract spells it."""
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """A JSON object; integers of any size are exact."""
+    @property
+    def raw(self) -> str:
+        """What made the call: the span of the reply with its tags, or the text of a native call's
+        arguments. Empty for a call that nobody wrote."""
+    @property
+    def index(self) -> int:
+        """The position among the calls of the reply."""
+    @property
+    def repairs(self) -> tuple[Repair, ...]:
+        """What had to be mended, in order."""
+    def __eq__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+    def __replace__(self, **changes: Any) -> ToolCall: ...
+
+@final
+class ToolResult:
+    """What a tool answered.
+
+    Two results are equal if what is on the wire is: `value` does not count.
+
+    Raises:
+        ValueError: The error code is not one, or the duration not finite.
+    """
+
+    __match_args__ = (
+        "tool_call_id",
+        "name",
+        "result",
+        "value",
+        "is_error",
+        "error_code",
+        "duration",
+    )
+
+    def __new__(
+        cls,
+        tool_call_id: str,
+        name: str,
+        result: str,
+        *,
+        value: Any = None,
+        is_error: bool = False,
+        error_code: ErrorCode | str | None = None,
+        duration: float | None = None,
+    ) -> ToolResult: ...
+    @property
+    def tool_call_id(self) -> str:
+        """The call that this answers."""
+    @property
+    def name(self) -> str:
+        """The tool."""
+    @property
+    def result(self) -> str:
+        """What the model reads."""
+    @property
+    def value(self) -> Any:
+        """What the function returned. Not on the wire."""
+    @property
+    def is_error(self) -> bool:
+        """Whether the call failed; true wherever there is an error code."""
+    @property
+    def error_code(self) -> ErrorCode | None:
+        """Why it failed, if it did."""
+    @property
+    def duration(self) -> float | None:
+        """How long the tool ran, in seconds."""
+    def __eq__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+    def __replace__(self, **changes: Any) -> ToolResult: ...
+
+@final
+class TextDelta:
+    """More text."""
+
+    __match_args__ = ("text",)
+
+    def __new__(cls, text: str) -> TextDelta: ...
+    @property
+    def text(self) -> str: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+
+@final
+class ReasoningDelta:
+    """More of what the model thinks."""
+
+    __match_args__ = ("text",)
+
+    def __new__(cls, text: str) -> ReasoningDelta: ...
+    @property
+    def text(self) -> str: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+
+@final
+class ToolCallUpdate:
+    """A fragment of a call that the provider's own protocol carries.
+
+    The fragments of a call are held together by its id or, where only the first one has it, by
+    the index.
+    """
+
+    __match_args__ = ("tool_call_id", "index", "function_name", "function_args")
+
+    def __new__(
+        cls,
+        tool_call_id: str | None = None,
+        index: int | None = None,
+        function_name: str | None = None,
+        function_args: str | None = None,
+    ) -> ToolCallUpdate: ...
+    @property
+    def tool_call_id(self) -> str | None: ...
+    @property
+    def index(self) -> int | None:
+        """The provider's number for the call within the reply."""
+    @property
+    def function_name(self) -> str | None: ...
+    @property
+    def function_args(self) -> str | None:
+        """The next piece of the text of the arguments."""
+    def __eq__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+
+@final
+class UsageUpdate:
+    """Tokens that the request has used so far, not since the last update."""
+
+    __match_args__ = ("input_tokens", "output_tokens", "cached_input_tokens")
+
+    def __new__(
+        cls, input_tokens: int = 0, output_tokens: int = 0, cached_input_tokens: int = 0
+    ) -> UsageUpdate: ...
+    @property
+    def input_tokens(self) -> int:
+        """Tokens of the prompt, cached ones included."""
+    @property
+    def output_tokens(self) -> int:
+        """Tokens of the reply."""
+    @property
+    def cached_input_tokens(self) -> int:
+        """Those of `input_tokens` that the provider had in its cache."""
+    def __eq__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+
+@final
+class FinishUpdate:
+    """The reply is over. Comes once, after everything but results."""
+
+    __match_args__ = ("reason",)
+
+    def __new__(cls, reason: FinishReason | str) -> FinishUpdate: ...
+    @property
+    def reason(self) -> FinishReason: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+
+class MessageBase:
+    """What every message carries besides its content. Only its subclasses have objects."""
+
+    @property
+    def kind(self) -> MessageKind | str:
+        """What the message holds: a plain string where this version does not know the kind."""
+    @property
+    def role(self) -> Role:
+        """Who speaks."""
+    @property
+    def id(self) -> str | None:
+        """The message's own id."""
+    @property
+    def from_agent(self) -> str | None:
+        """The agent that produced the message."""
+    @property
+    def generation_id(self) -> str | None:
+        """The model reply that the message belongs to."""
+    @property
+    def run_id(self) -> str | None:
+        """The run that the message belongs to."""
+    @property
+    def chat_id(self) -> str | None:
+        """The conversation that the message belongs to."""
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """Anything else: a JSON object."""
+    @property
+    def extra(self) -> dict[str, Any]:
+        """What the wire held beyond the fields that this version knows; written back as it was."""
+    def to_json(self) -> str:
+        """The message as JSON text: camelCase, `kind` first, without empty fields."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The message as the dict that `to_json` writes."""
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Self:
+        """Reads a message of this class from JSON text, nested at most 128 levels deep.
+
+        Raises:
+            MessageError: It is no JSON, no message, or one of another kind.
+        """
+
+    @classmethod
+    def from_dict(cls, fields: Mapping[str, Any]) -> Self:
+        """Reads a message of this class from a dict.
+
+        Raises:
+            MessageError: It is no message, or one of another kind.
+        """
+
+@final
+class TextMessage(MessageBase):
+    """Text."""
+
+    __match_args__ = (
+        "text",
+        "role",
+        "id",
+        "from_agent",
+        "generation_id",
+        "run_id",
+        "chat_id",
+        "metadata",
+        "extra",
+    )
+
+    def __new__(
+        cls,
+        text: str,
+        *,
+        role: Role | str = "user",
+        id: str | None = None,
+        from_agent: str | None = None,
+        generation_id: str | None = None,
+        run_id: str | None = None,
+        chat_id: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        extra: Mapping[str, Any] | None = None,
+    ) -> TextMessage: ...
+    @property
+    def kind(self) -> Literal[MessageKind.TEXT]: ...
+    @property
+    def text(self) -> str: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+    def __replace__(self, **changes: Any) -> TextMessage: ...
+
+@final
+class ReasoningMessage(MessageBase):
+    """What the model thought before it answered."""
+
+    __match_args__ = (
+        "text",
+        "role",
+        "id",
+        "from_agent",
+        "generation_id",
+        "run_id",
+        "chat_id",
+        "metadata",
+        "extra",
+    )
+
+    def __new__(
+        cls,
+        text: str,
+        *,
+        role: Role | str = "assistant",
+        id: str | None = None,
+        from_agent: str | None = None,
+        generation_id: str | None = None,
+        run_id: str | None = None,
+        chat_id: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        extra: Mapping[str, Any] | None = None,
+    ) -> ReasoningMessage: ...
+    @property
+    def kind(self) -> Literal[MessageKind.REASONING]: ...
+    @property
+    def text(self) -> str: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+    def __replace__(self, **changes: Any) -> ReasoningMessage: ...
+
+@final
+class ToolCallMessage(MessageBase):
+    """Calls that the model made."""
+
+    __match_args__ = (
+        "tool_calls",
+        "role",
+        "id",
+        "from_agent",
+        "generation_id",
+        "run_id",
+        "chat_id",
+        "metadata",
+        "extra",
+    )
+
+    def __new__(
+        cls,
+        tool_calls: Iterable[ToolCall],
+        *,
+        role: Role | str = "assistant",
+        id: str | None = None,
+        from_agent: str | None = None,
+        generation_id: str | None = None,
+        run_id: str | None = None,
+        chat_id: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        extra: Mapping[str, Any] | None = None,
+    ) -> ToolCallMessage: ...
+    @property
+    def kind(self) -> Literal[MessageKind.TOOLS_CALL]: ...
+    @property
+    def tool_calls(self) -> tuple[ToolCall, ...]: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+    def __replace__(self, **changes: Any) -> ToolCallMessage: ...
+
+@final
+class ToolResultMessage(MessageBase):
+    """Results of calls."""
+
+    __match_args__ = (
+        "tool_results",
+        "role",
+        "id",
+        "from_agent",
+        "generation_id",
+        "run_id",
+        "chat_id",
+        "metadata",
+        "extra",
+    )
+
+    def __new__(
+        cls,
+        tool_results: Iterable[ToolResult],
+        *,
+        role: Role | str = "tool",
+        id: str | None = None,
+        from_agent: str | None = None,
+        generation_id: str | None = None,
+        run_id: str | None = None,
+        chat_id: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        extra: Mapping[str, Any] | None = None,
+    ) -> ToolResultMessage: ...
+    @property
+    def kind(self) -> Literal[MessageKind.TOOL_RESULT]: ...
+    @property
+    def tool_results(self) -> tuple[ToolResult, ...]: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+    def __replace__(self, **changes: Any) -> ToolResultMessage: ...
+
+@final
+class ToolAggregateMessage(MessageBase):
+    """Calls with their results. A call without a result is pending.
+
+    Raises:
+        MessageError: A result answers none of the calls, or an id repeats.
+    """
+
+    __match_args__ = (
+        "tool_calls",
+        "tool_results",
+        "role",
+        "id",
+        "from_agent",
+        "generation_id",
+        "run_id",
+        "chat_id",
+        "metadata",
+        "extra",
+    )
+
+    def __new__(
+        cls,
+        tool_calls: Iterable[ToolCall],
+        tool_results: Iterable[ToolResult],
+        *,
+        role: Role | str = "assistant",
+        id: str | None = None,
+        from_agent: str | None = None,
+        generation_id: str | None = None,
+        run_id: str | None = None,
+        chat_id: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        extra: Mapping[str, Any] | None = None,
+    ) -> ToolAggregateMessage: ...
+    @property
+    def kind(self) -> Literal[MessageKind.TOOLS_AGGREGATE]: ...
+    @property
+    def tool_calls(self) -> tuple[ToolCall, ...]: ...
+    @property
+    def tool_results(self) -> tuple[ToolResult, ...]:
+        """In the order of the calls, matched by id."""
+    def __eq__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+    def __replace__(self, **changes: Any) -> ToolAggregateMessage: ...
+
+@final
+class UsageMessage(MessageBase):
+    """What a model request used."""
+
+    __match_args__ = (
+        "input_tokens",
+        "output_tokens",
+        "cached_input_tokens",
+        "cost",
+        "role",
+        "id",
+        "from_agent",
+        "generation_id",
+        "run_id",
+        "chat_id",
+        "metadata",
+        "extra",
+    )
+
+    def __new__(
+        cls,
+        input_tokens: int = 0,
+        output_tokens: int = 0,
+        cached_input_tokens: int = 0,
+        cost: float | None = None,
+        *,
+        role: Role | str = "assistant",
+        id: str | None = None,
+        from_agent: str | None = None,
+        generation_id: str | None = None,
+        run_id: str | None = None,
+        chat_id: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        extra: Mapping[str, Any] | None = None,
+    ) -> UsageMessage: ...
+    @property
+    def kind(self) -> Literal[MessageKind.USAGE]: ...
+    @property
+    def input_tokens(self) -> int:
+        """Tokens of the prompt, cached ones included."""
+    @property
+    def output_tokens(self) -> int:
+        """Tokens of the reply."""
+    @property
+    def cached_input_tokens(self) -> int:
+        """Those of `input_tokens` that the provider had in its cache."""
+    @property
+    def cost(self) -> float | None:
+        """In the currency of the caller's price table."""
+    def __eq__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+    def __replace__(self, **changes: Any) -> UsageMessage: ...
+
+@final
+class UnknownMessage(MessageBase):
+    """A kind that this version does not know, kept as it came."""
+
+    __match_args__ = (
+        "kind",
+        "fields",
+        "role",
+        "id",
+        "from_agent",
+        "generation_id",
+        "run_id",
+        "chat_id",
+        "metadata",
+        "extra",
+    )
+
+    def __new__(
+        cls,
+        kind: str,
+        fields: Mapping[str, Any] | None = None,
+        *,
+        role: Role | str = "user",
+        id: str | None = None,
+        from_agent: str | None = None,
+        generation_id: str | None = None,
+        run_id: str | None = None,
+        chat_id: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        extra: Mapping[str, Any] | None = None,
+    ) -> UnknownMessage: ...
+    @property
+    def kind(self) -> str:
+        """Its name on the wire."""
+    @property
+    def fields(self) -> dict[str, Any]:
+        """Everything in it that is not part of the envelope."""
+    def __eq__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+    def __replace__(self, **changes: Any) -> UnknownMessage: ...
+
+@final
+class Joiner:
+    """Turns what streams of one reply, and the results of its calls, into messages.
+
+    Results may come before their call, late or twice, ids on any fragment of a call. Neither that
+    nor how the pieces were cut shows in the messages: text stands where it was first seen, all
+    calls of the reply in one message where the first of them was.
+
+    Every message carries the given envelope. Safe to share between threads.
+    """
+
+    def __new__(
+        cls,
+        *,
+        from_agent: str | None = None,
+        generation_id: str | None = None,
+        run_id: str | None = None,
+        chat_id: str | None = None,
+    ) -> Joiner: ...
+    def push(self, update: Update) -> None:
+        """Takes in one update.
+
+        Raises:
+            TypeError: It is no update.
+        """
+
+    def finish(self) -> Joined:
+        """What has come so far, as messages.
+
+        More may be pushed afterwards, such as late results, and this called again.
+        """
+
+@final
+class Joined:
+    """What a `Joiner` has made of its updates."""
+
+    __match_args__ = ("messages", "finish_reason", "missing", "problems")
+
+    def __new__(
+        cls,
+        messages: tuple[Message, ...],
+        finish_reason: FinishReason | str,
+        missing: tuple[str, ...],
+        problems: tuple[JoinProblem, ...],
+    ) -> Joined: ...
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """The reply, in order; results without a call and then the usage come last."""
+    @property
+    def finish_reason(self) -> FinishReason:
+        """Why the reply ended; `missing` if nobody said so."""
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """The ids of the calls in `messages` that have no result yet, in order."""
+    @property
+    def problems(self) -> tuple[JoinProblem, ...]:
+        """What could not be taken as it came."""
+    def __eq__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+
+@final
+class JoinProblem:
+    """Something in a stream that could not be taken as it came.
+
+    Kinds: ``invalid_arguments``, ``unclosed`` and ``unnamed`` (a native call that is in no message),
+    ``renamed``, ``late_fragment``, ``duplicate_call``, ``duplicate_result``, ``no_call`` (a result
+    without one), ``after_finish`` and ``second_finish``.
+    """
+
+    __match_args__ = ("kind", "message", "tool_call_id", "name", "text")
+
+    def __new__(
+        cls,
+        kind: str,
+        message: str,
+        tool_call_id: str | None = None,
+        name: str | None = None,
+        text: str | None = None,
+    ) -> JoinProblem: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def message(self) -> str:
+        """A sentence that says what happened."""
+    @property
+    def tool_call_id(self) -> str | None: ...
+    @property
+    def name(self) -> str | None:
+        """The tool."""
+    @property
+    def text(self) -> str | None:
+        """The text that is in no message: arguments, a result, another name."""
+    def __eq__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+
+class _Dumpable(Protocol):
+    """A response object of a provider's client."""
+
+    def model_dump(self) -> dict[str, Any]: ...
+
+_Dangling: TypeAlias = Literal["answer", "omit", "raise"]
+_Messages: TypeAlias = str | Message | Iterable[str | Message | Mapping[str, Any] | _Dumpable]
+
+def message_from_json(text: str | bytes) -> Message:
+    """Reads a message of any kind from JSON text, nested at most 128 levels deep.
+
+    Raises:
+        MessageError: It is no JSON or no message.
+    """
+
+def message_from_dict(fields: Mapping[str, Any]) -> Message:
+    """Reads a message of any kind from a dict.
+
+    Raises:
+        MessageError: It is no message.
+    """
+
+def to_openai(
+    messages: _Messages, *, dangling: _Dangling = "answer", reasoning: bool = False
+) -> list[dict[str, Any]]:
+    """Messages as ``chat.completions.create`` of OpenAI's client takes them.
+
+    What one reply says becomes one message (by `generation_id`; without one, thoughts, text and
+    calls in this order belong together), the results of its calls follow directly. Usage is left
+    out, and so is the error flag of results, which that API does not have.
+
+    Args:
+        messages: A conversation.
+        dangling: What becomes of a call without a result, which the API refuses: ``answer`` it with
+            a text that says so, ``omit`` it, or ``raise``. A result without a call is left out by
+            ``omit`` and an error otherwise.
+        reasoning: Whether to send reasoning, as ``reasoning_content``; only some servers take it.
+
+    Raises:
+        MessageError: Something has no place in that format; says which message.
+    """
+
+def from_openai(messages: Iterable[Mapping[str, Any] | _Dumpable]) -> list[Message]:
+    """Messages from dicts and response messages of OpenAI's client.
+
+    Calls and their results become aggregates. Of content that is a list of parts the texts are
+    joined; the list, and all else that only that API knows, is kept in ``metadata["openai"]``.
+
+    Raises:
+        MessageError: Something is missing, wrong or not known; says which message and where.
+    """
+
+def to_anthropic(
+    messages: _Messages, *, dangling: _Dangling = "answer"
+) -> tuple[str | list[dict[str, Any]] | None, list[dict[str, Any]]]:
+    """The system prompt and the messages as ``messages.create`` of Anthropic's client takes them.
+
+    As `to_openai`; the results of a reply's calls are one user message directly after it. All
+    system texts go into the system prompt. Left out, because the API refuses them: blank texts
+    and reasoning without a signature in its metadata. Call ids are made unique and spelled as the
+    API demands.
+
+    Raises:
+        MessageError: Something has no place in that format; says which message.
+    """
+
+def from_anthropic(
+    messages: Iterable[Mapping[str, Any] | _Dumpable],
+    *,
+    system: str | list[dict[str, Any]] | None = None,
+) -> list[Message]:
+    """Messages from dicts and responses of Anthropic's client.
+
+    Within a reply, thoughts come first, then text, then calls. What only that API knows is kept in
+    ``metadata["anthropic"]``.
+
+    Raises:
+        MessageError: Something is missing, wrong or not known; says which message and where.
+    """

@@ -1,7 +1,8 @@
 """Everything this package raises.
 
 ToolweaveError
-└── ContractError             (also a ValueError)
+├── ContractError             (also a ValueError)
+└── MessageError              (also a ValueError)
 """
 
 from __future__ import annotations
@@ -23,3 +24,14 @@ class ContractError(ToolweaveError, ValueError):
         super().__init__(message, tool)
         self.tool = tool
         """The name of the tool, as given."""
+
+
+class MessageError(ToolweaveError, ValueError):
+    """A message cannot be read, or cannot be said in the form that was asked for."""
+
+    def __init__(self, message: str, index: int | None = None, path: str = "") -> None:
+        super().__init__(message, index, path)
+        self.index = index
+        """The position of the message, where there was a list of them."""
+        self.path = path
+        """Where in the message, as a JSON Pointer; empty for the message as a whole."""

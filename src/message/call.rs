@@ -1,6 +1,13 @@
 //! One tool call and its result.
 
+use std::collections::HashMap;
+
 use serde_json::Value;
+
+use super::{
+    error::{MessageError, Place},
+    names::wire_names,
+};
 
 /// A request by the model to run one tool.
 #[derive(Clone, Debug, PartialEq)]
@@ -11,8 +18,8 @@ pub struct ToolCall {
     pub name: String,
     /// The arguments: a JSON object, numbers as the model spelled them.
     pub arguments: Value,
-    /// The whole span of the reply that made the call, tags and fences included. Empty for
-    /// a call that did not come out of text.
+    /// What made the call: the whole span of the reply, tags and fences included, or the text
+    /// of a native call's arguments. Empty for a call that nobody wrote.
     pub raw: String,
     /// The position among the calls of the reply.
     pub index: usize,
@@ -32,31 +39,6 @@ pub struct Repair {
     /// What stands there now.
     pub after: Value,
 }
-
-macro_rules! wire_names {
-    ($(#[$meta:meta])* $name:ident { $($(#[$doc:meta])* $variant:ident = $wire:literal,)+ }) => {
-        $(#[$meta])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-        #[non_exhaustive]
-        pub enum $name { $($(#[$doc])* $variant,)+ }
-
-        impl $name {
-            /// Every value, in order.
-            pub const ALL: &'static [Self] = &[$(Self::$variant),+];
-
-            /// The name on the wire.
-            pub const fn as_str(self) -> &'static str {
-                match self { $(Self::$variant => $wire,)+ }
-            }
-
-            /// The value with this name on the wire.
-            pub fn from_wire(name: &str) -> Option<Self> {
-                Self::ALL.iter().copied().find(|value| value.as_str() == name)
-            }
-        }
-    };
-}
-pub(crate) use wire_names;
 
 wire_names! {
     /// The kinds of change that are made to a call.
@@ -141,4 +123,33 @@ wire_names! {
         /// The arguments or the result were too large.
         TooLarge = "too_large",
     }
+}
+
+/// Brings the results of an aggregate into the order of its calls; each must have its call, and
+/// at most one result may.
+pub(crate) fn order_by_calls<T>(
+    calls: impl IntoIterator<Item = String>,
+    results: Vec<T>,
+    id: impl Fn(&T) -> &str,
+    place: &Place,
+) -> Result<Vec<T>, MessageError> {
+    let mut position_of = HashMap::new();
+    for (position, call) in calls.into_iter().enumerate() {
+        if position_of.contains_key(&call) {
+            let place = place.member("toolCalls").item(position);
+            return Err(MessageError::RepeatedId { place, id: call });
+        }
+        position_of.insert(call, position);
+    }
+    let mut slots: Vec<Option<T>> = position_of.iter().map(|_| None).collect();
+    for (position, result) in results.into_iter().enumerate() {
+        let place = place.member("toolResults").item(position);
+        let id = id(&result).to_owned();
+        match position_of.get(&id).map(|&position| &mut slots[position]) {
+            None => return Err(MessageError::NoCall { place, id }),
+            Some(Some(_)) => return Err(MessageError::RepeatedId { place, id }),
+            Some(slot) => *slot = Some(result),
+        }
+    }
+    Ok(slots.into_iter().flatten().collect())
 }

@@ -1,24 +1,55 @@
 //! Messages and tool calls: the vocabulary every other module speaks.
+//!
+//! A [`Message`] is an [`Envelope`] (who, when, on whose behalf) around a [`Content`]. It goes
+//! over the wire as JSON ([`Message::to_json`], [`Message::from_json`]), to and from the chat
+//! formats of providers ([`openai`], [`anthropic`]), and is put together from what streams by
+//! the [`Joiner`].
+//!
+//! ```
+//! use toolweave::message::{Content, Joiner, Message, Role, Update};
+//!
+//! let mut joiner = Joiner::new();
+//! joiner.push(Update::Text("Hel".into()));
+//! joiner.push(Update::Text("lo".into()));
+//! let messages = joiner.finish().messages;
+//! assert_eq!(messages, [Message::new(Role::Assistant, Content::Text("Hello".into()))]);
+//!
+//! let json = messages[0].to_json();
+//! assert_eq!(json, r#"{"kind":"text","role":"assistant","text":"Hello"}"#);
+//! assert_eq!(Message::from_json(&json).unwrap(), messages[0]);
+//! ```
 
+pub mod anthropic;
 mod call;
+mod error;
+mod exchange;
+mod fields;
+mod joiner;
+mod names;
+pub mod openai;
+mod parts;
+mod problem;
+mod turns;
+mod update;
+mod wire;
 
-pub(crate) use self::call::wire_names;
-pub use self::call::{ErrorCode, Repair, RepairKind, ToolCall, ToolResult};
+#[cfg(test)]
+mod tests;
+
+#[cfg(feature = "python")]
+pub(crate) use self::call::order_by_calls;
+pub(crate) use self::names::wire_names;
+pub use self::{
+    call::{ErrorCode, Repair, RepairKind, ToolCall, ToolResult},
+    error::{MessageError, Place},
+    joiner::{Joined, Joiner},
+    names::{FinishReason, MessageKind, Role},
+    problem::Problem,
+    turns::Dangling,
+    update::{ToolCallUpdate, Update, UsageUpdate},
+};
 
 use serde_json::{Map, Value};
-
-/// Who speaks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Role {
-    /// Instructions that precede the conversation.
-    System,
-    /// The person, and whatever is reported to the model on their behalf.
-    User,
-    /// The model.
-    Assistant,
-    /// A tool, in histories that give tools a voice of their own.
-    Tool,
-}
 
 /// What every message carries besides its content.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,6 +68,9 @@ pub struct Envelope {
     pub chat_id: Option<String>,
     /// Anything else: a JSON object, never flattened into the fields above.
     pub metadata: Map<String, Value>,
+    /// What wire JSON held beyond the fields that this version knows, in the same shape; it is
+    /// written back as it was. Empty for messages that were made here.
+    pub extra: Map<String, Value>,
 }
 
 impl Envelope {
@@ -50,6 +84,7 @@ impl Envelope {
             run_id: None,
             chat_id: None,
             metadata: Map::new(),
+            extra: Map::new(),
         }
     }
 }
@@ -61,6 +96,13 @@ pub struct Message {
     pub envelope: Envelope,
     /// What was said.
     pub content: Content,
+}
+
+impl Message {
+    /// A message with an envelope that says only who speaks.
+    pub fn new(role: Role, content: Content) -> Self {
+        Self { envelope: Envelope::new(role), content }
+    }
 }
 
 /// What a message says.
@@ -84,6 +126,29 @@ pub enum Content {
     },
     /// What a model request used.
     Usage(Usage),
+    /// A kind that this version does not know, kept as it came.
+    Unknown {
+        /// Its name on the wire.
+        kind: String,
+        /// Everything in it that is not part of the envelope.
+        fields: Map<String, Value>,
+    },
+}
+
+impl Content {
+    /// The name of the kind on the wire.
+    pub fn kind(&self) -> &str {
+        let known = match self {
+            Self::Text(_) => MessageKind::Text,
+            Self::Reasoning(_) => MessageKind::Reasoning,
+            Self::ToolCalls(_) => MessageKind::ToolsCall,
+            Self::ToolResults(_) => MessageKind::ToolResult,
+            Self::Aggregate { .. } => MessageKind::ToolsAggregate,
+            Self::Usage(_) => MessageKind::Usage,
+            Self::Unknown { kind, .. } => return kind,
+        };
+        known.as_str()
+    }
 }
 
 /// Tokens and money spent on one request.

@@ -5,9 +5,10 @@
 
 use pyo3::{import_exception, prelude::*};
 
-use crate::contract;
+use crate::{contract, message};
 
 import_exception!(toolweave.exceptions, ContractError);
+import_exception!(toolweave.exceptions, MessageError);
 
 impl From<contract::ContractError> for PyErr {
     fn from(err: contract::ContractError) -> Self {
@@ -18,5 +19,12 @@ impl From<contract::ContractError> for PyErr {
                 ContractError::new_err((message, name))
             }
         }
+    }
+}
+
+impl From<message::MessageError> for PyErr {
+    fn from(err: message::MessageError) -> Self {
+        let place = err.place().clone();
+        MessageError::new_err((err.to_string(), place.index, place.path))
     }
 }

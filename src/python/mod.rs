@@ -15,7 +15,13 @@ mod core {
     #[pymodule_export]
     use super::class::rebuild;
     #[pymodule_export]
-    use super::message::PyRepair;
+    use super::message::{
+        PyFinishUpdate, PyJoinProblem, PyJoined, PyJoiner, PyMessageBase, PyReasoningDelta,
+        PyReasoningMessage, PyRepair, PyTextDelta, PyTextMessage, PyToolAggregateMessage,
+        PyToolCall, PyToolCallMessage, PyToolCallUpdate, PyToolResult, PyToolResultMessage,
+        PyUnknownMessage, PyUsageMessage, PyUsageUpdate, from_anthropic, from_openai,
+        message_from_dict, message_from_json, to_anthropic, to_openai,
+    };
 
     #[pymodule_export]
     #[allow(non_upper_case_globals)]

@@ -1,0 +1,79 @@
+"""Closed sets of names, as they stand on the wire.
+
+Each member is a `str` and equal to its wire name. Wherever one is taken, the plain string will do.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+
+
+class _Name(str, Enum):
+    # As in `enum.StrEnum` (Python 3.11): formatting gives the wire name in every version.
+    def __str__(self) -> str:
+        return str(self.value)
+
+    def __format__(self, spec: str) -> str:
+        return format(str(self.value), spec)
+
+
+class Role(_Name):
+    """Who speaks."""
+
+    SYSTEM = "system"
+    """Instructions that precede the conversation."""
+    USER = "user"
+    """The person, and whatever is reported to the model on their behalf."""
+    ASSISTANT = "assistant"
+    """The model."""
+    TOOL = "tool"
+    """A tool, in histories that give tools a voice of their own."""
+
+
+class MessageKind(_Name):
+    """What a message holds."""
+
+    TEXT = "text"
+    REASONING = "reasoning"
+    TOOLS_CALL = "tools_call"
+    TOOL_RESULT = "tool_result"
+    TOOLS_AGGREGATE = "tools_aggregate"
+    USAGE = "usage"
+
+
+class ErrorCode(_Name):
+    """Why a call has no proper result."""
+
+    UNKNOWN_TOOL = "unknown_tool"
+    """No tool of that name."""
+    INVALID_ARGUMENTS = "invalid_arguments"
+    """The arguments are not JSON or do not fit the schema."""
+    TOOL_ERROR = "tool_error"
+    """The tool raised."""
+    TIMEOUT = "timeout"
+    """The tool took too long."""
+    CANCELLED = "cancelled"
+    """The tool cancelled itself."""
+    INTERRUPTED = "interrupted"
+    """The run ended while the tool was at work."""
+    DENIED = "denied"
+    """Approval was refused."""
+    RATE_LIMITED = "rate_limited"
+    """A rate limit was hit."""
+    TOO_LARGE = "too_large"
+    """The arguments or the result were too large."""
+
+
+class FinishReason(_Name):
+    """Why a reply ended."""
+
+    STOP = "stop"
+    """The model had said everything, or met a stop word."""
+    LENGTH = "length"
+    """The limit of tokens cut the reply off."""
+    TOOL_CALLS = "tool_calls"
+    """The model waits for the results of its calls."""
+    CONTENT_FILTER = "content_filter"
+    """The provider withheld the rest."""
+    MISSING = "missing"
+    """The stream ended without saying why."""

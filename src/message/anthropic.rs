@@ -1,0 +1,344 @@
+//! Messages as the messages API of Anthropic takes and gives them.
+//!
+//! What only that API knows of a message (signatures of thinking, cache marks, blocks that are
+//! no text) is kept in `metadata["anthropic"]` and put back from there.
+
+use std::collections::{HashMap, HashSet};
+
+use serde_json::{Map, Value, json};
+
+use super::{
+    Content, Message, ToolCall,
+    error::{MessageError, Place, one_of},
+    exchange::{Exchange, envelope, own},
+    fields::Fields,
+    names::Role,
+    parts,
+    turns::{Dangling, NO_RESULT, Reply, Turn, turns},
+};
+
+const PROVIDER: &str = "anthropic";
+const TARGET: &str = "Anthropic";
+const USER_BLOCKS: &[&str] =
+    &["text", "image", "document", "search_result", "container_upload", "tool_result"];
+const RESULT_BLOCKS: &[&str] = &["text", "image", "document", "search_result", "tool_reference"];
+const REPLY_BLOCKS: &[&str] = &["text", "thinking", "redacted_thinking", "tool_use"];
+
+/// What `messages.create` takes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Request {
+    /// The system prompt: a string, or a list of text blocks if it was made of such. All system
+    /// texts of the conversation are in it.
+    pub system: Option<Value>,
+    /// The conversation.
+    pub messages: Vec<Value>,
+}
+
+/// Messages for a request. The messages of one reply become one, the results of its calls one
+/// user message directly after it; usage, blank texts and reasoning without a signature are left
+/// out, which this API refuses. Ids are made unique and spelled as it demands.
+pub fn to_anthropic(messages: &[Message], dangling: Dangling) -> Result<Request, MessageError> {
+    let mut system = Vec::new();
+    let mut structured = false;
+    let mut out = Vec::new();
+    let mut ids = Ids::default();
+    for turn in turns(messages, dangling, TARGET)? {
+        match turn {
+            Turn::Said { place, message, text } => {
+                parts::check_foreign(message, &place, "openai", TARGET)?;
+                let kept = parts::restore(own(message, PROVIDER), text, "\n");
+                let is_system = message.envelope.role == Role::System;
+                match kept {
+                    Some(kept) if is_system => {
+                        structured = true;
+                        system.extend(kept.iter().cloned());
+                    }
+                    Some(kept) => out.push(json!({"role": "user", "content": kept})),
+                    None if text.trim().is_empty() => {}
+                    None if is_system => system.push(json!({"type": "text", "text": text})),
+                    None => out.push(json!({"role": "user", "content": text})),
+                }
+            }
+            Turn::Reply(reply) => write_reply(&mut out, &reply, &mut ids)?,
+        }
+    }
+    let system = if system.is_empty() {
+        None
+    } else if structured {
+        Some(Value::Array(system))
+    } else {
+        let texts: Vec<_> = system.iter().filter_map(|block| block["text"].as_str()).collect();
+        Some(texts.join("\n\n").into())
+    };
+    Ok(Request { system, messages: out })
+}
+
+fn write_reply(out: &mut Vec<Value>, reply: &Reply<'_>, ids: &mut Ids) -> Result<(), MessageError> {
+    let mut said = Vec::new();
+    for (message, text) in &reply.thoughts {
+        let own = own(message, PROVIDER);
+        if let Some(signature) = own.and_then(|own| own.get("signature")) {
+            said.push(json!({"type": "thinking", "thinking": text, "signature": signature}));
+        } else if let Some(data) = own.and_then(|own| own.get("redacted")) {
+            said.push(json!({"type": "redacted_thinking", "data": data}));
+        }
+    }
+    for (message, text) in &reply.texts {
+        parts::check_foreign(message, &reply.place, "openai", TARGET)?;
+        match parts::restore(own(message, PROVIDER), text, "") {
+            Some(kept) => said.extend(kept.iter().cloned()),
+            None if text.trim().is_empty() => {}
+            None => said.push(json!({"type": "text", "text": text})),
+        }
+    }
+    let mut results = Vec::new();
+    for answered in &reply.calls {
+        let ToolCall { id: given, name, arguments, .. } = answered.call;
+        let id = ids.assign(given);
+        let marks = own(answered.message, PROVIDER).and_then(|own| own.get("blocks"));
+        let marks = marks.and_then(|blocks| blocks.get(given));
+        let mut call = json!({"type": "tool_use", "id": id, "name": name, "input": arguments});
+        add_marks(&mut call, marks, "tool_use");
+        said.push(call);
+
+        let (text, is_error) =
+            answered.answer.map_or((NO_RESULT, true), |answer| (&answer.result, answer.is_error));
+        let marks_of_result =
+            marks.and_then(|marks| marks.get("tool_result")).and_then(Value::as_object);
+        let content = parts::restore(marks_of_result, text, "\n")
+            .map_or_else(|| text.into(), |kept| Value::Array(kept.clone()));
+        let mut result = json!({"type": "tool_result", "tool_use_id": id, "content": content});
+        if is_error {
+            result["is_error"] = true.into();
+        }
+        add_marks(&mut result, marks, "tool_result");
+        results.push(result);
+    }
+    if !said.is_empty() {
+        out.push(json!({"role": "assistant", "content": said}));
+    }
+    if !results.is_empty() {
+        out.push(json!({"role": "user", "content": results}));
+    }
+    Ok(())
+}
+
+fn add_marks(block: &mut Value, marks: Option<&Value>, kind: &str) {
+    let marks = marks.and_then(|marks| marks.get(kind)).and_then(Value::as_object);
+    if let (Some(block), Some(marks)) = (block.as_object_mut(), marks) {
+        for (name, value) in marks.iter().filter(|(name, _)| *name != "content") {
+            block.entry(name.as_str()).or_insert_with(|| value.clone());
+        }
+    }
+}
+
+/// Ids that are unique in the whole conversation and made of letters, digits, `_` and `-`.
+#[derive(Default)]
+struct Ids {
+    taken: HashSet<String>,
+    repeats: HashMap<String, usize>,
+}
+
+impl Ids {
+    fn assign(&mut self, id: &str) -> String {
+        let fits = |ch: char| ch.is_ascii_alphanumeric() || ch == '_' || ch == '-';
+        let mut base: String = id.chars().map(|ch| if fits(ch) { ch } else { '_' }).collect();
+        if base.is_empty() {
+            base.push('_');
+        }
+        let mut free = base.clone();
+        while !self.taken.insert(free.clone()) {
+            let repeat = self.repeats.entry(base.clone()).or_insert(1);
+            *repeat += 1;
+            free = format!("{base}_{repeat}");
+        }
+        free
+    }
+}
+
+/// Messages from the messages of a request or a reply, and the system prompt that goes with
+/// them. Within a reply, thoughts come first, then text, then calls; calls and their results
+/// become aggregates. Errors name the position of the message.
+pub fn from_anthropic(
+    messages: Vec<Value>,
+    system: Option<Value>,
+) -> Result<Vec<Message>, MessageError> {
+    let mut exchange = Exchange::default();
+    if let Some(system) = system {
+        let place = Place { index: None, path: "/system".into() };
+        let parts = parts::read(system, &place, &["text"], "\n")?;
+        say(&mut exchange, Role::System, parts, Map::new());
+    }
+    for (position, message) in messages.into_iter().enumerate() {
+        let mut fields = Fields::new(message, Place::message(position))?;
+        let roles = || one_of(&["user", "assistant"]);
+        let role = fields.take("role").ok_or_else(|| fields.missing("role", roles()))?;
+        let content = fields
+            .take("content")
+            .ok_or_else(|| fields.missing("content", "a string or a list of blocks"))?;
+        match role.as_str() {
+            Some("user") => read_said(&mut exchange, content, &fields)?,
+            Some("assistant") => read_reply(&mut exchange, content, fields)?,
+            _ => return Err(fields.unexpected("role", roles(), &role)),
+        }
+    }
+    Ok(exchange.finish())
+}
+
+fn say(exchange: &mut Exchange, role: Role, parts: parts::Parts, mut own: Map<String, Value>) {
+    own.extend(parts.kept.map(|kept| ("content".to_owned(), kept)));
+    let envelope = envelope(role, PROVIDER, own);
+    exchange.say(Message { envelope, content: Content::Text(parts.text) });
+}
+
+fn read_said(exchange: &mut Exchange, content: Value, fields: &Fields) -> Result<(), MessageError> {
+    let place = fields.at("content");
+    let blocks = match content {
+        Value::Array(blocks) => blocks,
+        text => {
+            let parts = parts::read(text, &place, &[], "\n")?;
+            say(exchange, Role::User, parts, Map::new());
+            return Ok(());
+        }
+    };
+    let mut rest = Vec::new();
+    let mut answered = false;
+    for (position, block) in blocks.into_iter().enumerate() {
+        if block["type"] == "tool_result" {
+            read_result(exchange, block, place.item(position))?;
+            answered = true;
+        } else {
+            rest.push(block);
+        }
+    }
+    if !answered || !rest.is_empty() {
+        let parts = parts::read(Value::Array(rest), &place, USER_BLOCKS, "\n")?;
+        say(exchange, Role::User, parts, Map::new());
+    }
+    Ok(())
+}
+
+fn read_result(exchange: &mut Exchange, block: Value, place: Place) -> Result<(), MessageError> {
+    let mut fields = Fields::new(block, place.clone())?;
+    fields.take("type");
+    let id = fields.text("tool_use_id")?;
+    let is_error = fields.flag("is_error")?.unwrap_or(false);
+    let content = fields.take("content").unwrap_or_else(|| "".into());
+    let parts = parts::read(content, &fields.at("content"), RESULT_BLOCKS, "\n")?;
+    let mut marks = marks_of(fields);
+    marks.extend(parts.kept.map(|kept| ("content".to_owned(), kept)));
+    let message = exchange.answer(id.clone(), parts.text, is_error, place)?;
+    add_block_marks(&mut message.envelope.metadata, &id, "tool_result", marks);
+    Ok(())
+}
+
+/// What is left of a block and says something.
+fn marks_of(fields: Fields) -> Map<String, Value> {
+    fields.rest().into_iter().filter(|(_, value)| !value.is_null()).collect()
+}
+
+/// Keeps what only this API knows of a call's blocks, in `anthropic.blocks[id][kind]`.
+fn add_block_marks(
+    metadata: &mut Map<String, Value>,
+    id: &str,
+    kind: &str,
+    marks: Map<String, Value>,
+) {
+    if marks.is_empty() {
+        return;
+    }
+    let mut slot = metadata;
+    for name in [PROVIDER, "blocks", id] {
+        let next = slot.entry(name).or_insert_with(|| json!({}));
+        match next {
+            Value::Object(next) => slot = next,
+            _ => return,
+        }
+    }
+    slot.insert(kind.to_owned(), Value::Object(marks));
+}
+
+fn read_reply(
+    exchange: &mut Exchange,
+    content: Value,
+    mut fields: Fields,
+) -> Result<(), MessageError> {
+    let place = fields.at("content");
+    let generation = fields.optional_text("id")?;
+    fields.take("type");
+    // The rest of a response (model, usage, stop reason) is nothing that a request may hold.
+    let mut response = marks_of(fields);
+    let mut thoughts = Vec::new();
+    let mut texts = Vec::new();
+    let mut calls = Vec::new();
+    let mut places = Vec::new();
+    let mut metadata = Map::new();
+    let blocks = match content {
+        Value::Array(blocks) => blocks,
+        Value::String(text) => vec![json!({"type": "text", "text": text})],
+        other => {
+            let expected = "a string or a list of blocks";
+            return Err(MessageError::unexpected(place, expected, &other));
+        }
+    };
+    for (position, block) in blocks.into_iter().enumerate() {
+        let place = place.item(position);
+        if block["type"] == "text" {
+            texts.push(block);
+            continue;
+        }
+        let mut block = Fields::new(block, place.clone())?;
+        let kind = block.text("type")?;
+        match kind.as_str() {
+            "thinking" => {
+                let text = block.text("thinking")?;
+                let own = block.take("signature").map(|value| ("signature".to_owned(), value));
+                thoughts.push((text, own));
+            }
+            "redacted_thinking" => {
+                let data = block.text("data")?;
+                thoughts.push((String::new(), Some(("redacted".to_owned(), data.into()))));
+            }
+            "tool_use" => {
+                let id = block.text("id")?;
+                let name = block.text("name")?;
+                let arguments = Value::Object(block.object("input")?);
+                add_block_marks(&mut metadata, &id, "tool_use", marks_of(block));
+                let (raw, index) = (String::new(), calls.len());
+                calls.push(ToolCall { id, name, arguments, raw, index, repairs: Vec::new() });
+                places.push(place);
+            }
+            _ => return Err(block.unexpected("type", one_of(REPLY_BLOCKS), &kind.into())),
+        }
+    }
+    let mut envelope_of = |own: Map<String, Value>| {
+        let mut own = own;
+        if !response.is_empty() {
+            own.insert("response".into(), Value::Object(std::mem::take(&mut response)));
+        }
+        let mut envelope = envelope(Role::Assistant, PROVIDER, own);
+        envelope.generation_id.clone_from(&generation);
+        envelope
+    };
+    let thought = !thoughts.is_empty();
+    for (text, own) in thoughts {
+        let envelope = envelope_of(own.into_iter().collect());
+        exchange.say(Message { envelope, content: Content::Reasoning(text) });
+    }
+    // A reply that says nothing at all is still a reply.
+    if !texts.is_empty() || calls.is_empty() && !thought {
+        let parts = parts::read(Value::Array(texts), &place, &["text"], "")?;
+        let kept = parts.kept.filter(|kept| kept.as_array().is_some_and(|kept| !kept.is_empty()));
+        let own = kept.map(|kept| ("content".to_owned(), kept)).into_iter().collect();
+        let envelope = envelope_of(own);
+        exchange.say(Message { envelope, content: Content::Text(parts.text) });
+    }
+    if calls.is_empty() {
+        return Ok(());
+    }
+    let own = metadata.remove(PROVIDER).and_then(|own| match own {
+        Value::Object(own) => Some(own),
+        _ => None,
+    });
+    exchange.call(envelope_of(own.unwrap_or_default()), calls, &places)
+}

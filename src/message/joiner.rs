@@ -1,0 +1,375 @@
+//! Putting together what streams, in whatever order it comes.
+
+use std::collections::HashMap;
+
+use serde_json::Value;
+
+use super::{
+    Content, Envelope, Message, Usage,
+    call::{ToolCall, ToolResult},
+    names::{FinishReason, Role},
+    problem::Problem,
+    update::{ToolCallUpdate, Update},
+};
+
+/// Turns the updates of one reply, and the results of its calls, into messages.
+///
+/// Results may come before their call, late or twice, ids on any fragment of a call. Neither
+/// that nor how the pieces were cut shows in the messages: text stands where it was first seen,
+/// all calls of the reply in one message where the first of them was.
+#[derive(Clone, Debug)]
+pub struct Joiner {
+    envelope: Envelope,
+    blocks: Vec<Block>,
+    calls: Vec<Call>,
+    /// Positions in `calls`.
+    by_id: HashMap<String, usize>,
+    /// Positions in `calls`; an index stands for the call that it was last seen with.
+    by_index: HashMap<usize, usize>,
+    results: Vec<ToolResult>,
+    /// Positions in `results`.
+    result_of: HashMap<String, usize>,
+    usage: Option<Usage>,
+    finish: Option<FinishReason>,
+    problems: Vec<Problem>,
+}
+
+/// One message to be.
+#[derive(Clone, Debug)]
+enum Block {
+    Text(String),
+    Reasoning(String),
+    Calls,
+}
+
+#[derive(Clone, Debug)]
+enum Call {
+    /// A native call, as far as it has come.
+    Open {
+        id: Option<String>,
+        name: String,
+        arguments: String,
+    },
+    Whole(ToolCall),
+}
+
+/// What a [`Joiner`] has made of its updates.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Joined {
+    /// The reply, in order; results without a call and then the usage come last.
+    pub messages: Vec<Message>,
+    /// Why the reply ended.
+    pub finish_reason: FinishReason,
+    /// The ids of the calls in `messages` that have no result yet, in order.
+    pub missing: Vec<String>,
+    /// What could not be taken as it came.
+    pub problems: Vec<Problem>,
+}
+
+impl Default for Joiner {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Joiner {
+    /// A joiner for one reply.
+    pub fn new() -> Self {
+        Self::with_envelope(Envelope::new(Role::Assistant))
+    }
+
+    /// A joiner whose messages all carry this envelope.
+    pub fn with_envelope(envelope: Envelope) -> Self {
+        Self {
+            envelope,
+            blocks: Vec::new(),
+            calls: Vec::new(),
+            by_id: HashMap::new(),
+            by_index: HashMap::new(),
+            results: Vec::new(),
+            result_of: HashMap::new(),
+            usage: None,
+            finish: None,
+            problems: Vec::new(),
+        }
+    }
+
+    /// Takes in one update.
+    pub fn push(&mut self, update: Update) {
+        if self.finish.is_some() {
+            self.check_after_finish(&update);
+        }
+        match update {
+            Update::Text(delta) => match self.blocks.last_mut() {
+                Some(Block::Text(text)) => text.push_str(&delta),
+                _ if delta.is_empty() => {}
+                _ => self.blocks.push(Block::Text(delta)),
+            },
+            Update::Reasoning(delta) => match self.blocks.last_mut() {
+                Some(Block::Reasoning(text)) => text.push_str(&delta),
+                _ if delta.is_empty() => {}
+                _ => self.blocks.push(Block::Reasoning(delta)),
+            },
+            Update::ToolCallUpdate(update) => self.push_fragment(update),
+            Update::ToolCall(call) => self.push_call(call),
+            Update::ToolResult(result) => self.push_result(result),
+            Update::Usage(update) => {
+                // Totals so far, and providers report the two sides of them apart.
+                let usage = self.usage.get_or_insert_default();
+                usage.input_tokens = usage.input_tokens.max(update.input_tokens);
+                usage.output_tokens = usage.output_tokens.max(update.output_tokens);
+                usage.cached_input_tokens =
+                    usage.cached_input_tokens.max(update.cached_input_tokens);
+            }
+            Update::Finish(reason) => {
+                self.finish.get_or_insert(reason);
+            }
+        }
+    }
+
+    fn check_after_finish(&mut self, update: &Update) {
+        let what = match update {
+            Update::Text(_) => "text",
+            Update::Reasoning(_) => "reasoning",
+            Update::ToolCallUpdate(_) => "a fragment of a tool call",
+            Update::ToolCall(_) => "a tool call",
+            Update::Usage(_) => "usage",
+            Update::ToolResult(_) => return,
+            Update::Finish(reason) => {
+                self.problems.push(Problem::SecondFinish { reason: *reason });
+                return;
+            }
+        };
+        self.problems.push(Problem::AfterFinish { what });
+    }
+
+    fn push_fragment(&mut self, update: ToolCallUpdate) {
+        let name = update.function_name.filter(|name| !name.is_empty());
+        let position = self.find(
+            update.tool_call_id.filter(|id| !id.is_empty()),
+            update.index,
+            name.is_some(),
+        );
+        let delta = update.function_args.unwrap_or_default();
+        match &mut self.calls[position] {
+            Call::Open { id, name: known, arguments } => {
+                if let Some(name) = name.filter(|name| name != known) {
+                    if arguments.is_empty() {
+                        known.push_str(&name);
+                    } else {
+                        self.problems.push(Problem::Renamed {
+                            id: id.clone().unwrap_or_default(),
+                            name: known.clone(),
+                            other: name,
+                        });
+                    }
+                }
+                arguments.push_str(&delta);
+            }
+            Call::Whole(call) => {
+                self.problems.push(Problem::LateFragment { id: call.id.clone(), text: delta });
+            }
+        }
+    }
+
+    /// The position of the call that a fragment belongs to.
+    fn find(&mut self, id: Option<String>, index: Option<usize>, named: bool) -> usize {
+        let by_index = index.and_then(|index| self.by_index.get(&index).copied());
+        let position = match &id {
+            Some(wanted) => self.by_id.get(wanted).copied().or_else(|| {
+                // Without an id so far it is the one; with another, the provider uses the
+                // index again for a new call.
+                by_index.filter(|&position| self.id_at(position).is_none())
+            }),
+            None if index.is_some() => by_index,
+            // Neither id nor index: more of the latest call, unless a new name begins one.
+            None if named => None,
+            None => self.calls.len().checked_sub(1),
+        };
+        let position = position.unwrap_or_else(|| {
+            self.add(Call::Open { id: None, name: String::new(), arguments: String::new() })
+        });
+        if let Some(id) = id {
+            if let Call::Open { id: slot @ None, .. } = &mut self.calls[position] {
+                *slot = Some(id.clone());
+            }
+            self.by_id.insert(id, position);
+        }
+        if let Some(index) = index {
+            self.by_index.insert(index, position);
+        }
+        position
+    }
+
+    fn id_at(&self, position: usize) -> Option<&str> {
+        match &self.calls[position] {
+            Call::Open { id, .. } => id.as_deref(),
+            Call::Whole(call) => Some(&call.id),
+        }
+    }
+
+    fn add(&mut self, call: Call) -> usize {
+        if self.calls.is_empty() {
+            self.blocks.push(Block::Calls);
+        }
+        self.calls.push(call);
+        self.calls.len() - 1
+    }
+
+    fn push_call(&mut self, call: ToolCall) {
+        match self.by_id.get(&call.id) {
+            None => {
+                let id = call.id.clone();
+                let position = self.add(Call::Whole(call));
+                self.by_id.insert(id, position);
+            }
+            Some(&position) => match &mut self.calls[position] {
+                // The fragments were the same call on its way.
+                open @ Call::Open { .. } => *open = Call::Whole(call),
+                Call::Whole(_) => self.problems.push(Problem::DuplicateCall { call }),
+            },
+        }
+    }
+
+    fn push_result(&mut self, result: ToolResult) {
+        if self.result_of.contains_key(&result.tool_call_id) {
+            self.problems.push(Problem::DuplicateResult { result });
+        } else {
+            self.result_of.insert(result.tool_call_id.clone(), self.results.len());
+            self.results.push(result);
+        }
+    }
+
+    /// What has come so far, as messages. More may be pushed afterwards, such as late results,
+    /// and this called again.
+    pub fn finish(&self) -> Joined {
+        let finish_reason = self.finish.unwrap_or(FinishReason::Missing);
+        let mut problems = self.problems.clone();
+        let mut answered = vec![false; self.results.len()];
+        let mut missing = Vec::new();
+        let mut calls = Vec::new();
+        let mut results = Vec::new();
+        for (position, call) in self.calls.iter().enumerate() {
+            let call = match self.close(position, call, finish_reason) {
+                Ok(call) => call,
+                Err(problem) => {
+                    problems.push(problem);
+                    continue;
+                }
+            };
+            match self.result_of.get(&call.id) {
+                None => missing.push(call.id.clone()),
+                Some(&result) => {
+                    answered[result] = true;
+                    results.push(self.results[result].clone());
+                }
+            }
+            calls.push(call);
+        }
+        let mut messages = Vec::new();
+        for block in &self.blocks {
+            messages.push(self.message(match block {
+                Block::Text(text) => Content::Text(text.clone()),
+                Block::Reasoning(text) => Content::Reasoning(text.clone()),
+                Block::Calls if calls.is_empty() => continue,
+                Block::Calls if results.is_empty() => {
+                    Content::ToolCalls(std::mem::take(&mut calls))
+                }
+                Block::Calls => Content::Aggregate {
+                    calls: std::mem::take(&mut calls),
+                    results: std::mem::take(&mut results),
+                },
+            }));
+        }
+        let mut strays: Vec<_> = self
+            .results
+            .iter()
+            .zip(answered)
+            .filter_map(|(result, answered)| (!answered).then_some(result.clone()))
+            .collect();
+        if !strays.is_empty() {
+            // Calls that did not become whole have their own report.
+            let known = |id: &String| !self.by_id.contains_key(id);
+            problems.extend(
+                strays
+                    .iter()
+                    .map(|stray| stray.tool_call_id.clone())
+                    .filter(known)
+                    .map(|id| Problem::NoCall { id }),
+            );
+            // They have no order of their own that does not depend on when they came.
+            strays.sort_by(|a, b| a.tool_call_id.cmp(&b.tool_call_id));
+            let mut message = self.message(Content::ToolResults(strays));
+            message.envelope.role = Role::Tool;
+            messages.push(message);
+        }
+        if let Some(usage) = &self.usage {
+            messages.push(self.message(Content::Usage(usage.clone())));
+        }
+        Joined { messages, finish_reason, missing, problems }
+    }
+
+    fn message(&self, content: Content) -> Message {
+        Message { envelope: self.envelope.clone(), content }
+    }
+
+    fn close(
+        &self,
+        position: usize,
+        call: &Call,
+        finish_reason: FinishReason,
+    ) -> Result<ToolCall, Problem> {
+        let (id, name, text) = match call {
+            Call::Whole(call) => return Ok(call.clone()),
+            Call::Open { id, name, arguments } => (id, name, arguments),
+        };
+        let id = id.clone().unwrap_or_else(|| self.free_id(position));
+        let last = position + 1 == self.calls.len();
+        if name.is_empty() {
+            return Err(Problem::Unnamed { id, text: text.clone() });
+        }
+        let name = name.clone();
+        let blank = text.trim_ascii().is_empty();
+        // Providers send nothing at all where there is nothing to pass; a call that was cut
+        // off before its arguments looks the same.
+        if blank && !(last && finish_reason.cuts_off()) {
+            let arguments = Value::Object(serde_json::Map::new());
+            return Ok(ToolCall {
+                id,
+                name,
+                arguments,
+                raw: text.clone(),
+                index: position,
+                repairs: Vec::new(),
+            });
+        }
+        let reason = match serde_json::from_str(text) {
+            // No object is the beginning of another, so this one is whole whatever came next.
+            Ok(arguments @ Value::Object(_)) => {
+                return Ok(ToolCall {
+                    id,
+                    name,
+                    arguments,
+                    raw: text.clone(),
+                    index: position,
+                    repairs: Vec::new(),
+                });
+            }
+            Ok(_) => "it is another kind of value".to_owned(),
+            Err(err) if err.is_eof() && finish_reason.cuts_off() => {
+                return Err(Problem::Unclosed { id, name, text: text.clone() });
+            }
+            Err(err) => err.to_string(),
+        };
+        Err(Problem::InvalidArguments { id, name, text: text.clone(), reason })
+    }
+
+    /// An id for a call that came without one: the same each time it is asked for.
+    fn free_id(&self, position: usize) -> String {
+        let mut id = format!("call_{position}");
+        while self.by_id.contains_key(&id) {
+            id.push('_');
+        }
+        id
+    }
+}

@@ -1,0 +1,261 @@
+//! Messages as the chat completions API of `OpenAI` takes and gives them.
+//!
+//! What only that API knows of a message (`name`, `refusal`, content that is a list of parts)
+//! is kept in `metadata["openai"]` and put back from there.
+
+use serde_json::{Map, Value, json};
+
+use super::{
+    Content, Message, ToolCall,
+    error::{MessageError, Place, one_of},
+    exchange::{Exchange, envelope, own},
+    fields::Fields,
+    names::Role,
+    parts,
+    turns::{Dangling, NO_RESULT, Reply, Turn, turns},
+};
+
+const PROVIDER: &str = "openai";
+const TARGET: &str = "OpenAI";
+const PART_TYPES: &[&str] = &["text", "image_url", "input_audio", "file", "refusal"];
+const ROLES: &[&str] = &["system", "developer", "user", "assistant", "tool"];
+
+/// How to write messages.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// What becomes of calls without a result.
+    pub dangling: Dangling,
+    /// Whether reasoning is sent, as `reasoning_content`; only some servers take it.
+    pub reasoning: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { dangling: Dangling::Answer, reasoning: false }
+    }
+}
+
+/// Chat messages for a request. The messages of one reply become one, its results follow it
+/// directly; usage is left out.
+pub fn to_openai(messages: &[Message], options: Options) -> Result<Vec<Value>, MessageError> {
+    let mut out = Vec::new();
+    for turn in turns(messages, options.dangling, TARGET)? {
+        match turn {
+            Turn::Said { place, message, text } => {
+                parts::check_foreign(message, &place, "anthropic", TARGET)?;
+                let mut said = Map::new();
+                said.insert("role".into(), message.envelope.role.as_str().into());
+                said.insert("content".into(), content_of(message, text));
+                add_own(&mut said, message);
+                out.push(Value::Object(said));
+            }
+            Turn::Reply(reply) => write_reply(&mut out, &reply, options)?,
+        }
+    }
+    Ok(out)
+}
+
+fn write_reply(
+    out: &mut Vec<Value>,
+    reply: &Reply<'_>,
+    options: Options,
+) -> Result<(), MessageError> {
+    let mut said = Map::new();
+    said.insert("role".into(), "assistant".into());
+    let content = match &reply.texts[..] {
+        [] => Value::Null,
+        [(message, text)] => content_of(message, text),
+        texts => texts.iter().map(|(_, text)| *text).collect::<String>().into(),
+    };
+    said.insert("content".into(), content);
+    if options.reasoning && !reply.thoughts.is_empty() {
+        let thoughts: Vec<_> = reply.thoughts.iter().map(|(_, text)| *text).collect();
+        said.insert("reasoning_content".into(), thoughts.join("\n").into());
+    }
+    if !reply.calls.is_empty() {
+        let calls = reply.calls.iter().map(|answered| {
+            let ToolCall { id, name, arguments, .. } = answered.call;
+            let function = json!({"name": name, "arguments": arguments.to_string()});
+            json!({"id": id, "type": "function", "function": function})
+        });
+        said.insert("tool_calls".into(), calls.collect());
+    }
+    for (message, _) in &reply.texts {
+        parts::check_foreign(message, &reply.place, "anthropic", TARGET)?;
+        add_own(&mut said, message);
+    }
+    if let Some(first) = reply.calls.first() {
+        add_own(&mut said, first.message);
+    }
+    // Reasoning that is not sent, or calls that were left out, may have been all there was.
+    if said.len() > 2 || !said["content"].is_null() {
+        out.push(Value::Object(said));
+    }
+    out.extend(reply.calls.iter().map(|answered| {
+        let content = answered.answer.map_or(NO_RESULT, |answer| &answer.result);
+        json!({"role": "tool", "tool_call_id": answered.call.id, "content": content})
+    }));
+    Ok(())
+}
+
+fn content_of(message: &Message, text: &str) -> Value {
+    let kept = parts::restore(own(message, PROVIDER), text, separator(message.envelope.role));
+    kept.map_or_else(|| text.into(), |kept| Value::Array(kept.clone()))
+}
+
+/// Puts back what only this API knows.
+fn add_own(out: &mut Map<String, Value>, message: &Message) {
+    for (name, value) in own(message, PROVIDER).into_iter().flatten() {
+        match name.as_str() {
+            "content" | "reasoning_content" => {}
+            // The only role of ours that has two names there.
+            "role" if value == "developer" && message.envelope.role == Role::System => {
+                out.insert("role".into(), value.clone());
+            }
+            name => {
+                out.entry(name).or_insert_with(|| value.clone());
+            }
+        }
+    }
+}
+
+/// What stands between the texts of a list of parts. A reply is cut in parts within a sentence,
+/// people pass them one by one.
+fn separator(role: Role) -> &'static str {
+    if role == Role::Assistant { "" } else { "\n" }
+}
+
+/// Messages from chat messages: requests and replies alike. Calls and their results become
+/// aggregates. Errors name the position of the message.
+pub fn from_openai(messages: Vec<Value>) -> Result<Vec<Message>, MessageError> {
+    from_openai_at(messages, 0)
+}
+
+/// As [`from_openai`], for messages that stand at `offset` of a longer list.
+pub(crate) fn from_openai_at(
+    messages: Vec<Value>,
+    offset: usize,
+) -> Result<Vec<Message>, MessageError> {
+    let mut exchange = Exchange::default();
+    for (position, message) in messages.into_iter().enumerate() {
+        let mut fields = Fields::new(message, Place::message(offset + position))?;
+        if fields.take("choices").is_some() {
+            let expected = "one message of the response, such as choices[0].message";
+            return Err(fields.unexpected("choices", expected, &json!([])));
+        }
+        let role = fields.take("role").ok_or_else(|| fields.missing("role", one_of(ROLES)))?;
+        match role.as_str() {
+            Some("system") => read_said(&mut exchange, Role::System, false, fields)?,
+            Some("developer") => read_said(&mut exchange, Role::System, true, fields)?,
+            Some("user") => read_said(&mut exchange, Role::User, false, fields)?,
+            Some("assistant") => read_reply(&mut exchange, fields)?,
+            Some("tool") => {
+                let id = fields.text("tool_call_id")?;
+                let place = fields.place.clone();
+                let text = read_content(&mut fields, "\n", &["text"])?.text;
+                exchange.answer(id, text, false, place)?;
+            }
+            _ => return Err(fields.unexpected("role", one_of(ROLES), &role)),
+        }
+    }
+    Ok(exchange.finish())
+}
+
+fn read_content(
+    fields: &mut Fields,
+    separator: &str,
+    types: &[&str],
+) -> Result<parts::Parts, MessageError> {
+    let place = fields.at("content");
+    let content = fields
+        .take("content")
+        .ok_or_else(|| fields.missing("content", "a string or a list of parts"))?;
+    parts::read(content, &place, types, separator)
+}
+
+fn read_said(
+    exchange: &mut Exchange,
+    role: Role,
+    developer: bool,
+    mut fields: Fields,
+) -> Result<(), MessageError> {
+    let parts = read_content(&mut fields, separator(role), PART_TYPES)?;
+    let mut own = said_something(fields);
+    if developer {
+        own.insert("role".into(), "developer".into());
+    }
+    own.extend(parts.kept.map(|kept| ("content".to_owned(), kept)));
+    exchange.say(Message {
+        envelope: envelope(role, PROVIDER, own),
+        content: Content::Text(parts.text),
+    });
+    Ok(())
+}
+
+/// What is left of a message and says something: clients spell out all that is not there.
+fn said_something(fields: Fields) -> Map<String, Value> {
+    let empty = |value: &Value| value.is_null() || value.as_array().is_some_and(Vec::is_empty);
+    fields.rest().into_iter().filter(|(_, value)| !empty(value)).collect()
+}
+
+fn read_reply(exchange: &mut Exchange, mut fields: Fields) -> Result<(), MessageError> {
+    if let Some(thoughts) = fields.optional_text("reasoning_content")? {
+        exchange.say(Message::new(Role::Assistant, Content::Reasoning(thoughts)));
+    }
+    let mut calls = Vec::new();
+    let mut places = Vec::new();
+    let place = fields.at("tool_calls");
+    for (index, call) in
+        fields.optional_list("tool_calls")?.unwrap_or_default().into_iter().enumerate()
+    {
+        let place = place.item(index);
+        calls.push(read_call(call, index, place.clone())?);
+        places.push(place);
+    }
+    if let Some(legacy) = fields.take("function_call") {
+        return Err(fields.unexpected("function_call", "calls in \"tool_calls\"", &legacy));
+    }
+    let place = fields.at("content");
+    let content = fields.take("content");
+    let mut own = said_something(fields);
+    if content.is_some() || calls.is_empty() && !own.is_empty() {
+        let content = content.unwrap_or_else(|| "".into());
+        let parts = parts::read(content, &place, PART_TYPES, separator(Role::Assistant))?;
+        // Some servers send an empty text beside calls.
+        if calls.is_empty() || !parts.text.is_empty() || parts.kept.is_some() {
+            let mut own = std::mem::take(&mut own);
+            own.extend(parts.kept.map(|kept| ("content".to_owned(), kept)));
+            let envelope = envelope(Role::Assistant, PROVIDER, own);
+            exchange.say(Message { envelope, content: Content::Text(parts.text) });
+        }
+    }
+    if calls.is_empty() {
+        return Ok(());
+    }
+    exchange.call(envelope(Role::Assistant, PROVIDER, own), calls, &places)
+}
+
+fn read_call(call: Value, index: usize, place: Place) -> Result<ToolCall, MessageError> {
+    let mut fields = Fields::new(call, place)?;
+    if let Some(kind) = fields.take("type").filter(|kind| kind != "function") {
+        return Err(fields.unexpected("type", "\"function\"", &kind));
+    }
+    let id = fields.text("id")?;
+    let place = fields.at("function");
+    let mut function = Fields::new(Value::Object(fields.object("function")?), place)?;
+    let name = function.text("name")?;
+    let raw = function.text("arguments")?;
+    let arguments = if raw.trim_ascii().is_empty() {
+        Value::Object(Map::new())
+    } else {
+        let place = function.at("arguments");
+        match serde_json::from_str(&raw) {
+            Ok(arguments @ Value::Object(_)) => arguments,
+            Ok(other) => {
+                return Err(MessageError::unexpected(place, "the text of a JSON object", &other));
+            }
+            Err(err) => return Err(MessageError::Json { place, reason: err.to_string() }),
+        }
+    };
+    Ok(ToolCall { id, name, arguments, raw, index, repairs: Vec::new() })
+}

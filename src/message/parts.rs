@@ -1,0 +1,102 @@
+//! Content that is a list of parts: the text of it for everyone, the list for its own provider.
+
+use serde_json::{Map, Value};
+
+use super::{
+    Message,
+    error::{MessageError, Place, one_of},
+    exchange::own,
+    fields::Fields,
+};
+
+/// Text, and the list that it was taken from unless that says no more.
+pub(super) struct Parts {
+    pub(super) text: String,
+    pub(super) kept: Option<Value>,
+}
+
+/// Reads content: a string, or a list of parts of the given types.
+pub(super) fn read(
+    content: Value,
+    place: &Place,
+    types: &[&str],
+    separator: &str,
+) -> Result<Parts, MessageError> {
+    let items = match content {
+        Value::String(text) => return Ok(Parts { text, kept: None }),
+        Value::Array(items) => items,
+        other => {
+            let expected = "a string or a list of parts";
+            return Err(MessageError::unexpected(place.clone(), expected, &other));
+        }
+    };
+    for (position, item) in items.iter().enumerate() {
+        let mut part = Fields::new(item.clone(), place.item(position))?;
+        let kind = part.text("type")?;
+        if !types.contains(&kind.as_str()) {
+            return Err(part.unexpected("type", one_of(types), &kind.into()));
+        }
+        if kind == "text" {
+            part.text("text")?;
+        }
+    }
+    let items: Vec<_> = items.into_iter().map(without_nulls).collect();
+    let text = text_of(&items, separator);
+    let plain = matches!(&items[..], [only] if is_plain_text(only));
+    Ok(Parts { text, kept: (!plain).then_some(Value::Array(items)) })
+}
+
+fn without_nulls(part: Value) -> Value {
+    match part {
+        Value::Object(members) => {
+            members.into_iter().filter(|(_, value)| !value.is_null()).collect()
+        }
+        other => other,
+    }
+}
+
+fn is_text(part: &Value) -> bool {
+    part["type"] == "text"
+}
+
+fn is_plain_text(part: &Value) -> bool {
+    is_text(part) && part.as_object().is_some_and(|part| part.len() == 2)
+}
+
+fn text_of(parts: &[Value], separator: &str) -> String {
+    let texts: Vec<_> = parts
+        .iter()
+        .filter(|part| is_text(part))
+        .filter_map(|part| part["text"].as_str())
+        .collect();
+    texts.join(separator)
+}
+
+/// The list that was kept, if it still says what the text says.
+pub(super) fn restore<'a>(
+    own: Option<&'a Map<String, Value>>,
+    text: &str,
+    separator: &str,
+) -> Option<&'a Vec<Value>> {
+    let kept = own?.get("content")?.as_array()?;
+    (text_of(kept, separator) == text).then_some(kept)
+}
+
+/// Refuses a message with parts that only another provider understands.
+pub(super) fn check_foreign(
+    message: &Message,
+    place: &Place,
+    other: &str,
+    target: &'static str,
+) -> Result<(), MessageError> {
+    let kept = own(message, other).and_then(|own| own.get("content")).and_then(Value::as_array);
+    let Some(part) = kept.and_then(|parts| parts.iter().find(|part| !is_text(part))) else {
+        return Ok(());
+    };
+    let kind = part["type"].as_str().unwrap_or_default();
+    Err(MessageError::Inexpressible {
+        place: place.clone(),
+        target,
+        reason: format!("it holds a part of type {kind:?} in the form of another provider"),
+    })
+}

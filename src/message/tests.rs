@@ -1,0 +1,454 @@
+//! Laws of messages: property tests.
+
+use proptest::{collection::vec, option, prelude::*, sample::Index};
+use serde_json::{Map, Value, json};
+
+use super::{
+    anthropic::{from_anthropic, to_anthropic},
+    openai::{Options, from_openai, to_openai},
+    *,
+};
+
+fn number() -> impl Strategy<Value = Value> {
+    prop_oneof![
+        any::<i64>().prop_map(Value::from),
+        "-?[1-9][0-9]{0,30}(\\.[0-9]{1,20})?([eE][+-]?[0-9]{1,3})?"
+            .prop_map(|text| serde_json::from_str(&text).unwrap()),
+    ]
+}
+
+fn value() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        number(),
+        ".{0,8}".prop_map(Value::from),
+    ];
+    leaf.prop_recursive(3, 12, 4, |inner| {
+        prop_oneof![
+            vec(inner.clone(), 0..4).prop_map(Value::Array),
+            vec((".{0,6}", inner), 0..4).prop_map(|members| members.into_iter().collect()),
+        ]
+    })
+}
+
+fn object() -> impl Strategy<Value = Map<String, Value>> {
+    vec((".{0,6}", value()), 0..4).prop_map(|members| members.into_iter().collect())
+}
+
+fn foreign() -> impl Strategy<Value = Map<String, Value>> {
+    vec(("x_[a-z]{0,4}", value()), 0..3).prop_map(|members| members.into_iter().collect())
+}
+
+fn repair() -> impl Strategy<Value = Repair> {
+    (".{0,6}", any::<Index>(), value(), value()).prop_map(|(path, kind, before, after)| Repair {
+        path,
+        kind: *kind.get(RepairKind::ALL),
+        before,
+        after,
+    })
+}
+
+fn call(id: String) -> impl Strategy<Value = ToolCall> {
+    ("[A-Za-z.]{1,8}", object(), ".{0,10}", 0..5usize, vec(repair(), 0..3)).prop_map(
+        move |(name, arguments, raw, index, repairs)| ToolCall {
+            id: id.clone(),
+            name,
+            arguments: Value::Object(arguments),
+            raw,
+            index,
+            repairs,
+        },
+    )
+}
+
+fn calls() -> impl Strategy<Value = Vec<ToolCall>> {
+    (0..4usize).prop_flat_map(|count| {
+        (0..count).map(|number| call(format!("call_{number}"))).collect::<Vec<_>>()
+    })
+}
+
+fn result(call: &ToolCall) -> impl Strategy<Value = ToolResult> + use<> {
+    let (id, name) = (call.id.clone(), call.name.clone());
+    (".{0,12}", any::<bool>(), option::of(any::<Index>()), option::of(0.0..1e9)).prop_map(
+        move |(result, is_error, code, duration)| ToolResult {
+            tool_call_id: id.clone(),
+            name: name.clone(),
+            result,
+            is_error: is_error || code.is_some(),
+            error_code: code.map(|code| *code.get(ErrorCode::ALL)),
+            duration,
+        },
+    )
+}
+
+fn some_results(calls: &[ToolCall]) -> impl Strategy<Value = Vec<ToolResult>> + use<> {
+    let each: Vec<_> = calls.iter().map(|call| option::of(result(call))).collect();
+    each.prop_map(|results| results.into_iter().flatten().collect())
+}
+
+fn content() -> impl Strategy<Value = Content> {
+    prop_oneof![
+        ".{0,20}".prop_map(Content::Text),
+        ".{0,20}".prop_map(Content::Reasoning),
+        calls().prop_map(Content::ToolCalls),
+        calls().prop_flat_map(|calls| some_results(&calls)).prop_map(Content::ToolResults),
+        calls().prop_flat_map(|calls| {
+            some_results(&calls)
+                .prop_map(move |results| Content::Aggregate { calls: calls.clone(), results })
+        }),
+        (any::<u64>(), any::<u64>(), any::<u64>(), option::of(0.0..1e6)).prop_map(
+            |(input_tokens, output_tokens, cached_input_tokens, cost)| {
+                Content::Usage(Usage { input_tokens, output_tokens, cached_input_tokens, cost })
+            }
+        ),
+        ("y_[a-z]{0,5}", foreign()).prop_map(|(kind, fields)| Content::Unknown { kind, fields }),
+    ]
+}
+
+fn message() -> impl Strategy<Value = Message> {
+    let texts = vec(option::of(".{0,6}"), 5);
+    (content(), any::<Index>(), texts, object(), foreign()).prop_map(
+        |(content, role, mut texts, metadata, extra)| {
+            let mut text = || texts.pop().flatten();
+            let unknown = matches!(content, Content::Unknown { .. });
+            let envelope = Envelope {
+                role: *role.get(Role::ALL),
+                id: text(),
+                from_agent: text(),
+                generation_id: text(),
+                run_id: text(),
+                chat_id: text(),
+                metadata,
+                // What an unknown kind holds is all in its fields.
+                extra: if unknown { Map::new() } else { extra },
+            };
+            Message { envelope, content }
+        },
+    )
+}
+
+/// A piece of a reply, whole.
+#[derive(Clone, Debug)]
+enum Piece {
+    Text(String),
+    Reasoning(String),
+    Native(ToolCall),
+    Parsed(ToolCall),
+}
+
+fn pieces() -> impl Strategy<Value = Vec<Piece>> {
+    let piece = |number: usize| {
+        let native = object().prop_map(move |arguments| {
+            let arguments = Value::Object(arguments);
+            Piece::Native(ToolCall {
+                id: format!("call_{number}"),
+                name: format!("tool{number}"),
+                raw: arguments.to_string(),
+                arguments,
+                index: 0,
+                repairs: Vec::new(),
+            })
+        });
+        prop_oneof![
+            ".{1,12}".prop_map(Piece::Text),
+            ".{1,12}".prop_map(Piece::Reasoning),
+            native,
+            call(format!("call_{number}")).prop_map(Piece::Parsed),
+        ]
+    };
+    (0..7usize).prop_flat_map(move |count| (0..count).map(piece).collect::<Vec<_>>())
+}
+
+/// Cuts a text at up to four places.
+fn cut(text: &str, cuts: &[Index]) -> Vec<String> {
+    let chars: Vec<char> = text.chars().collect();
+    let mut places: Vec<_> = cuts.iter().map(|cut| cut.index(chars.len() + 1)).collect();
+    places.extend([0, chars.len()]);
+    places.sort_unstable();
+    places.windows(2).map(|pair| chars[pair[0]..pair[1]].iter().collect()).collect()
+}
+
+fn updates(pieces: &[Piece], cuts: &[Index], late_ids: bool) -> Vec<Update> {
+    let mut updates = Vec::new();
+    let mut index = 0;
+    for piece in pieces {
+        match piece {
+            Piece::Text(text) => updates.extend(cut(text, cuts).into_iter().map(Update::Text)),
+            Piece::Reasoning(text) => {
+                updates.extend(cut(text, cuts).into_iter().map(Update::Reasoning));
+            }
+            Piece::Parsed(call) => updates.push(Update::ToolCall(call.clone())),
+            Piece::Native(call) => {
+                let fragments = cut(&call.raw, cuts);
+                let with_id = if late_ids { fragments.len() - 1 } else { 0 };
+                for (number, fragment) in fragments.into_iter().enumerate() {
+                    updates.push(Update::ToolCallUpdate(ToolCallUpdate {
+                        tool_call_id: (number == with_id).then(|| call.id.clone()),
+                        index: Some(index),
+                        function_name: (number == 0).then(|| call.name.clone()),
+                        function_args: Some(fragment),
+                    }));
+                }
+                index += 1;
+            }
+        }
+    }
+    updates
+}
+
+fn join(updates: impl IntoIterator<Item = Update>) -> Joined {
+    let mut joiner = Joiner::new();
+    for update in updates {
+        joiner.push(update);
+    }
+    joiner.push(Update::Finish(FinishReason::Stop));
+    joiner.finish()
+}
+
+/// Turns that native protocols can say in full.
+fn plain_conversation() -> impl Strategy<Value = Vec<Message>> {
+    #[derive(Clone, Debug)]
+    enum Said {
+        User(String),
+        Reply(Option<String>, Vec<Map<String, Value>>, Vec<String>),
+    }
+    let text = "[a-z<&\"é ]{0,10}[a-z]";
+    let said = prop_oneof![
+        text.prop_map(Said::User),
+        (option::of(text), vec(object(), 0..3), vec(text, 3))
+            .prop_map(|(text, calls, results)| Said::Reply(text, calls, results)),
+    ];
+    vec(said, 0..6).prop_map(|all| {
+        let mut messages = Vec::new();
+        let mut number = 0;
+        for said in all {
+            match said {
+                Said::User(text) => messages.push(Message::new(Role::User, Content::Text(text))),
+                Said::Reply(text, arguments, results) => {
+                    let text = text.or_else(|| arguments.is_empty().then(|| "done".to_owned()));
+                    messages.extend(
+                        text.map(|text| Message::new(Role::Assistant, Content::Text(text))),
+                    );
+                    if arguments.is_empty() {
+                        continue;
+                    }
+                    let mut calls = Vec::new();
+                    for (index, arguments) in arguments.into_iter().enumerate() {
+                        let arguments = Value::Object(arguments);
+                        calls.push(ToolCall {
+                            id: format!("call_{number}"),
+                            name: format!("tool{index}"),
+                            raw: arguments.to_string(),
+                            arguments,
+                            index,
+                            repairs: Vec::new(),
+                        });
+                        number += 1;
+                    }
+                    let results = calls.iter().zip(results).map(|(call, result)| ToolResult {
+                        tool_call_id: call.id.clone(),
+                        name: call.name.clone(),
+                        result,
+                        is_error: false,
+                        error_code: None,
+                        duration: None,
+                    });
+                    let results = results.collect();
+                    let content = Content::Aggregate { calls, results };
+                    messages.push(Message::new(Role::Assistant, content));
+                }
+            }
+        }
+        messages
+    })
+}
+
+/// JSON that looks like somebody's messages.
+fn lookalike() -> impl Strategy<Value = Value> {
+    let names = prop::sample::select(vec![
+        "kind",
+        "role",
+        "text",
+        "toolCalls",
+        "toolResults",
+        "toolCallId",
+        "name",
+        "arguments",
+        "content",
+        "tool_calls",
+        "id",
+        "type",
+        "function",
+        "tool_call_id",
+        "tool_use_id",
+        "input",
+        "metadata",
+        "thinking",
+        "result",
+        "index",
+        "repairs",
+    ]);
+    let words = prop::sample::select(vec![
+        "text",
+        "tools_call",
+        "tools_aggregate",
+        "usage",
+        "user",
+        "assistant",
+        "tool",
+        "system",
+        "function",
+        "tool_use",
+        "tool_result",
+        "thinking",
+        "{}",
+        "a",
+    ]);
+    let leaf = prop_oneof![
+        3 => words.prop_map(Value::from),
+        1 => Just(Value::Null),
+        1 => number(),
+    ];
+    leaf.prop_recursive(5, 40, 6, move |inner| {
+        prop_oneof![
+            vec(inner.clone(), 0..3).prop_map(Value::Array),
+            vec((names.clone(), inner), 0..6)
+                .prop_map(|members| members.into_iter().map(|(k, v)| (k.to_owned(), v)).collect()),
+        ]
+    })
+}
+
+proptest! {
+    #[test]
+    fn every_message_comes_back_from_the_wire(message in message()) {
+        let value = message.to_json_value();
+        prop_assert_eq!(value.as_object().unwrap().keys().next().unwrap(), "kind");
+        prop_assert_eq!(Message::from_json_value(value).unwrap(), message.clone());
+        prop_assert_eq!(Message::from_json(&message.to_json()).unwrap(), message);
+    }
+
+    #[test]
+    fn the_order_of_results_and_the_cuts_do_not_show(
+        pieces in pieces(),
+        cuts in vec(any::<Index>(), 0..4),
+        places in vec(any::<Index>(), 7),
+        late_ids in any::<bool>(),
+        answered in vec(any::<bool>(), 7),
+    ) {
+        let whole = updates(&pieces, &[], false);
+        let results: Vec<_> = pieces
+            .iter()
+            .zip(answered)
+            .filter_map(|(piece, answered)| match piece {
+                Piece::Native(call) | Piece::Parsed(call) if answered => {
+                    Some(Update::ToolResult(ToolResult {
+                        tool_call_id: call.id.clone(),
+                        name: call.name.clone(),
+                        result: format!("result of {}", call.id),
+                        is_error: false,
+                        error_code: None,
+                        duration: None,
+                    }))
+                }
+                _ => None,
+            })
+            .collect();
+        let expected = join(whole.into_iter().chain(results.clone()));
+        prop_assert!(expected.problems.is_empty(), "{:?}", expected.problems);
+
+        let mut shuffled = updates(&pieces, &cuts, late_ids);
+        for (result, place) in results.into_iter().zip(places) {
+            let place = place.index(shuffled.len() + 1);
+            shuffled.insert(place, result);
+        }
+        prop_assert_eq!(join(shuffled), expected);
+    }
+
+    #[test]
+    fn openai_messages_come_back(messages in plain_conversation()) {
+        let dicts = to_openai(&messages, Options::default()).unwrap();
+        prop_assert_eq!(from_openai(dicts).unwrap(), messages);
+    }
+
+    #[test]
+    fn anthropic_messages_come_back(mut messages in plain_conversation()) {
+        let request = to_anthropic(&messages, Dangling::Answer).unwrap();
+        for message in &mut messages {
+            if let Content::Aggregate { calls, .. } = &mut message.content {
+                // There, arguments are no text.
+                calls.iter_mut().for_each(|call| call.raw.clear());
+            }
+        }
+        prop_assert_eq!(from_anthropic(request.messages, request.system).unwrap(), messages);
+    }
+
+    #[test]
+    fn whatever_is_read_can_be_written_and_read_again(value in lookalike()) {
+        if let Ok(message) = Message::from_json_value(value.clone()) {
+            prop_assert_eq!(Message::from_json(&message.to_json()).unwrap(), message);
+        }
+        let list = value.as_array().cloned().unwrap_or_else(|| vec![value]);
+        if let Ok(messages) = from_openai(list.clone()) {
+            let options = Options { dangling: Dangling::Answer, reasoning: true };
+            let dicts = to_openai(&messages, options).unwrap();
+            let again = from_openai(dicts.clone()).unwrap();
+            prop_assert_eq!(to_openai(&again, options).unwrap(), dicts);
+        }
+        if let Ok(messages) = from_anthropic(list, None) {
+            let request = to_anthropic(&messages, Dangling::Answer).unwrap();
+            let again = from_anthropic(request.messages.clone(), None).unwrap();
+            prop_assert_eq!(to_anthropic(&again, Dangling::Answer).unwrap(), request);
+        }
+    }
+}
+
+#[test]
+fn depth_is_bounded_on_reading() {
+    let deep = format!(r#"{{"kind":"text","role":"user","text":"","x":{}}}"#, "[".repeat(100_000));
+    assert!(matches!(Message::from_json(&deep), Err(MessageError::Json { .. })));
+}
+
+#[test]
+fn joining_is_linear_in_the_updates() {
+    // Half a million fragments: quadratic work would take minutes.
+    let mut joiner = Joiner::new();
+    for number in 0..250_000 {
+        joiner.push(Update::Text("x".into()));
+        joiner.push(Update::ToolCallUpdate(ToolCallUpdate {
+            index: Some(number % 1000),
+            function_name: (number < 1000).then(|| "t".into()),
+            ..ToolCallUpdate::default()
+        }));
+    }
+    let joined = joiner.finish();
+    assert_eq!(joined.messages.len(), 3);
+}
+
+#[test]
+fn a_call_in_the_middle_of_a_reply_stays_in_it() {
+    let mut messages = vec![
+        Message::new(Role::Assistant, Content::Text("Let me look. ".into())),
+        Message::new(
+            Role::Assistant,
+            Content::ToolCalls(vec![ToolCall {
+                id: "a".into(),
+                name: "t".into(),
+                arguments: json!({}),
+                raw: String::new(),
+                index: 0,
+                repairs: Vec::new(),
+            }]),
+        ),
+        Message::new(Role::Assistant, Content::Text("One moment.".into())),
+    ];
+    let dicts = to_openai(&messages, Options::default()).unwrap();
+    assert_eq!(dicts.len(), 3, "a text after the calls of nobody knows which reply is the next");
+    for message in &mut messages {
+        message.envelope.generation_id = Some("g".into());
+    }
+    let dicts = to_openai(&messages, Options::default()).unwrap();
+    assert_eq!(dicts.len(), 2);
+    assert_eq!(dicts[0]["content"], "Let me look. One moment.");
+    assert_eq!(dicts[1]["role"], "tool");
+}

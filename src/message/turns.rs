@@ -1,0 +1,189 @@
+//! A list of messages as the turns that native chat protocols know.
+//!
+//! They want one message for all that a reply says, and the results of its calls directly after
+//! it, whatever came in between.
+
+use std::collections::HashMap;
+
+use super::{
+    Content, Message, ToolCall, ToolResult,
+    error::{MessageError, Place},
+    names::{Role, wire_names},
+};
+
+wire_names! {
+    /// What becomes of a call without a result, or of a result without a call: providers refuse
+    /// a history that holds one.
+    Dangling {
+        /// A call is answered with an error result that says so. A result without a call is an
+        /// error.
+        Answer = "answer",
+        /// Both are left out.
+        Omit = "omit",
+        /// Both are errors.
+        Refuse = "raise",
+    }
+}
+
+/// What the model reads where a call was never answered.
+pub(super) const NO_RESULT: &str = "No result: the call did not finish.";
+
+/// One turn of the conversation.
+pub(super) enum Turn<'a> {
+    /// Text of the system or the user.
+    Said { place: Place, message: &'a Message, text: &'a str },
+    /// What the model said, with the results of its calls.
+    Reply(Reply<'a>),
+}
+
+/// All that one reply of the model says.
+#[derive(Default)]
+pub(super) struct Reply<'a> {
+    pub(super) place: Place,
+    pub(super) thoughts: Vec<(&'a Message, &'a str)>,
+    pub(super) texts: Vec<(&'a Message, &'a str)>,
+    pub(super) calls: Vec<Answered<'a>>,
+    generation: Option<&'a str>,
+    stage: Stage,
+}
+
+/// A call with what there is to answer it.
+pub(super) struct Answered<'a> {
+    pub(super) call: &'a ToolCall,
+    pub(super) message: &'a Message,
+    pub(super) answer: Option<&'a ToolResult>,
+}
+
+/// How far a reply has come; it cannot go back.
+#[derive(Clone, Copy, Default, PartialEq, PartialOrd)]
+enum Stage {
+    #[default]
+    Thoughts,
+    Text,
+    Calls,
+}
+
+/// Splits a conversation into turns. `target` is who the turns are for, to be named in errors.
+pub(super) fn turns<'a>(
+    messages: &'a [Message],
+    dangling: Dangling,
+    target: &'static str,
+) -> Result<Vec<Turn<'a>>, MessageError> {
+    let mut answers = Answers::of(messages, dangling)?;
+    let mut turns = Vec::new();
+    let mut reply: Option<Reply<'a>> = None;
+    for (position, message) in messages.iter().enumerate() {
+        let place = Place::message(position);
+        let stage = match &message.content {
+            Content::ToolResults(_) | Content::Usage(_) => continue,
+            Content::Text(text) => match message.envelope.role {
+                Role::Assistant => Stage::Text,
+                Role::System | Role::User => {
+                    turns.extend(reply.take().map(Turn::Reply));
+                    turns.push(Turn::Said { place, message, text });
+                    continue;
+                }
+                Role::Tool => {
+                    let reason = "a text of role \"tool\" answers no call".to_owned();
+                    return Err(MessageError::Inexpressible { place, target, reason });
+                }
+            },
+            Content::Reasoning(_) => Stage::Thoughts,
+            Content::ToolCalls(_) | Content::Aggregate { .. } => Stage::Calls,
+            Content::Unknown { kind, .. } => {
+                let reason = format!("messages of kind {kind:?} are not known here");
+                return Err(MessageError::Inexpressible { place, target, reason });
+            }
+        };
+        let generation = message.envelope.generation_id.as_deref();
+        if !reply.as_ref().is_some_and(|reply| reply.goes_on_with(generation, stage)) {
+            turns.extend(reply.take().map(Turn::Reply));
+        }
+        let reply = reply.get_or_insert_with(|| Reply { place, generation, ..Reply::default() });
+        reply.stage = stage;
+        match &message.content {
+            Content::Reasoning(text) => reply.thoughts.push((message, text)),
+            Content::Text(text) => reply.texts.push((message, text)),
+            Content::ToolCalls(calls) | Content::Aggregate { calls, .. } => {
+                for call in calls {
+                    let answer = answers.next();
+                    if answer.is_some() || dangling == Dangling::Answer {
+                        reply.calls.push(Answered { call, message, answer });
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    turns.extend(reply.map(Turn::Reply));
+    Ok(turns)
+}
+
+impl Reply<'_> {
+    /// Whether a message is more of this reply. Its generation id says so; without one, the
+    /// order does: a text after calls is what the model said when it had read their results.
+    fn goes_on_with(&self, generation: Option<&str>, stage: Stage) -> bool {
+        match (self.generation, generation) {
+            (Some(mine), Some(theirs)) => mine == theirs,
+            (None, None) => self.stage < stage || stage == Stage::Thoughts && self.stage == stage,
+            _ => false,
+        }
+    }
+}
+
+/// The results of all calls of a conversation, in the order of the calls.
+struct Answers<'a> {
+    slots: std::vec::IntoIter<Option<&'a ToolResult>>,
+}
+
+impl<'a> Answers<'a> {
+    fn of(messages: &'a [Message], dangling: Dangling) -> Result<Self, MessageError> {
+        let mut slots: Vec<Option<&ToolResult>> = Vec::new();
+        let mut places = Vec::new();
+        // The latest call of each id: models count from zero again in each reply.
+        let mut latest: HashMap<&str, usize> = HashMap::new();
+        for (position, message) in messages.iter().enumerate() {
+            let place = Place::message(position);
+            let first = slots.len();
+            let calls: &[ToolCall] = match &message.content {
+                Content::ToolCalls(calls) | Content::Aggregate { calls, .. } => calls,
+                _ => &[],
+            };
+            for (number, call) in calls.iter().enumerate() {
+                let place = place.member("toolCalls").item(number);
+                let before = latest.insert(&call.id, slots.len());
+                if before.is_some_and(|before| before >= first) {
+                    return Err(MessageError::RepeatedId { place, id: call.id.clone() });
+                }
+                slots.push(None);
+                places.push((place, call));
+            }
+            let results: &[ToolResult] = match &message.content {
+                Content::ToolResults(results) | Content::Aggregate { results, .. } => results,
+                _ => &[],
+            };
+            for (number, result) in results.iter().enumerate() {
+                let place = place.member("toolResults").item(number);
+                let id = result.tool_call_id.clone();
+                match latest.get(id.as_str()) {
+                    Some(&slot) if slots[slot].is_none() => slots[slot] = Some(result),
+                    Some(_) => return Err(MessageError::RepeatedId { place, id }),
+                    None if dangling == Dangling::Omit => {}
+                    None => return Err(MessageError::NoCall { place, id }),
+                }
+            }
+        }
+        if dangling == Dangling::Refuse {
+            let open = slots.iter().zip(&places).find(|(slot, _)| slot.is_none());
+            if let Some((_, (place, call))) = open {
+                return Err(MessageError::NoResult { place: place.clone(), id: call.id.clone() });
+            }
+        }
+        Ok(Self { slots: slots.into_iter() })
+    }
+
+    /// The result of the next call.
+    fn next(&mut self) -> Option<&'a ToolResult> {
+        self.slots.next().flatten()
+    }
+}

@@ -1,0 +1,313 @@
+//! Messages as JSON, both ways.
+//!
+//! `kind` comes first, names are camelCase, and fields that say nothing are left out. What a
+//! newer version wrote survives: fields in [`Envelope::extra`], kinds in [`Content::Unknown`].
+
+use serde_json::{Map, Value};
+
+use super::{
+    Content, Envelope, Message, Usage,
+    call::{ErrorCode, Repair, RepairKind, ToolCall, ToolResult, order_by_calls},
+    error::{MessageError, Place, one_of},
+    fields::Fields,
+    names::{MessageKind, Role},
+};
+
+const CALLS: &str = "toolCalls";
+const RESULTS: &str = "toolResults";
+
+impl Message {
+    /// The message as JSON text.
+    pub fn to_json(&self) -> String {
+        self.to_json_value().to_string()
+    }
+
+    /// Reads a message from JSON text, nested at most 128 levels deep.
+    pub fn from_json(text: &str) -> Result<Self, MessageError> {
+        let value = serde_json::from_str(text).map_err(|err| MessageError::Json {
+            place: Place::default(),
+            reason: err.to_string(),
+        })?;
+        Self::from_json_value(value)
+    }
+
+    /// The message as a JSON object.
+    pub fn to_json_value(&self) -> Value {
+        let mut out = Map::new();
+        let envelope = &self.envelope;
+        put(&mut out, "kind", self.content.kind());
+        put(&mut out, "role", envelope.role.as_str());
+        put_some(&mut out, "messageId", envelope.id.as_deref());
+        put_some(&mut out, "chatId", envelope.chat_id.as_deref());
+        put_some(&mut out, "runId", envelope.run_id.as_deref());
+        put_some(&mut out, "generationId", envelope.generation_id.as_deref());
+        put_some(&mut out, "fromAgent", envelope.from_agent.as_deref());
+        write_content(&mut out, &self.content);
+        if !envelope.metadata.is_empty() {
+            put(&mut out, "metadata", envelope.metadata.clone());
+        }
+        add_extra(&mut out, &envelope.extra);
+        Value::Object(out)
+    }
+
+    /// Reads a message from a JSON object.
+    pub fn from_json_value(value: Value) -> Result<Self, MessageError> {
+        Self::from_json_at(value, Place::default())
+    }
+
+    /// Reads a message that stands at `place`.
+    pub(crate) fn from_json_at(value: Value, place: Place) -> Result<Self, MessageError> {
+        let mut fields = Fields::new(value, place)?;
+        let kind = fields.text("kind")?;
+        let mut envelope = read_envelope(&mut fields)?;
+        let Some(known) = MessageKind::from_wire(&kind) else {
+            return Ok(Self {
+                envelope,
+                content: Content::Unknown { kind, fields: fields.rest() },
+            });
+        };
+        let mut leftovers = Map::new();
+        let content = match known {
+            MessageKind::Text => Content::Text(fields.text("text")?),
+            MessageKind::Reasoning => Content::Reasoning(fields.text("text")?),
+            MessageKind::ToolsCall => {
+                let calls = read_all(&mut fields, CALLS, read_call)?;
+                Content::ToolCalls(split(calls, CALLS, &mut leftovers))
+            }
+            MessageKind::ToolResult => {
+                let results = read_all(&mut fields, RESULTS, read_result)?;
+                Content::ToolResults(split(results, RESULTS, &mut leftovers))
+            }
+            MessageKind::ToolsAggregate => {
+                let calls = read_all(&mut fields, CALLS, read_call)?;
+                let results = read_all(&mut fields, RESULTS, read_result)?;
+                let ids = calls.iter().map(|(call, _)| call.id.clone());
+                let results = order_by_calls(
+                    ids,
+                    results,
+                    |(result, _)| &result.tool_call_id,
+                    &fields.place,
+                )?;
+                Content::Aggregate {
+                    calls: split(calls, CALLS, &mut leftovers),
+                    results: split(results, RESULTS, &mut leftovers),
+                }
+            }
+            MessageKind::Usage => Content::Usage(Usage {
+                input_tokens: fields.count("inputTokens")?,
+                output_tokens: fields.count("outputTokens")?,
+                cached_input_tokens: fields.count("cachedInputTokens")?,
+                cost: fields.number("cost")?,
+            }),
+        };
+        envelope.extra = fields.rest();
+        envelope.extra.extend(leftovers);
+        Ok(Self { envelope, content })
+    }
+}
+
+fn put(out: &mut Map<String, Value>, name: &str, value: impl Into<Value>) {
+    out.insert(name.to_owned(), value.into());
+}
+
+fn put_some(out: &mut Map<String, Value>, name: &str, value: Option<impl Into<Value>>) {
+    if let Some(value) = value {
+        put(out, name, value);
+    }
+}
+
+fn write_content(out: &mut Map<String, Value>, content: &Content) {
+    match content {
+        Content::Text(text) | Content::Reasoning(text) => put(out, "text", text.as_str()),
+        Content::ToolCalls(calls) => put(out, CALLS, write_all(calls, write_call)),
+        Content::ToolResults(results) => put(out, RESULTS, write_all(results, write_result)),
+        Content::Aggregate { calls, results } => {
+            put(out, CALLS, write_all(calls, write_call));
+            put(out, RESULTS, write_all(results, write_result));
+        }
+        Content::Usage(usage) => {
+            put(out, "inputTokens", usage.input_tokens);
+            put(out, "outputTokens", usage.output_tokens);
+            put(out, "cachedInputTokens", usage.cached_input_tokens);
+            put_number(out, "cost", usage.cost);
+        }
+        Content::Unknown { fields, .. } => {
+            for (name, value) in fields {
+                out.entry(name.as_str()).or_insert_with(|| value.clone());
+            }
+        }
+    }
+}
+
+fn write_all<T>(items: &[T], write: impl Fn(&T) -> Map<String, Value>) -> Vec<Value> {
+    items.iter().map(|item| Value::Object(write(item))).collect()
+}
+
+fn put_number(out: &mut Map<String, Value>, name: &str, number: Option<f64>) {
+    put_some(out, name, number.and_then(serde_json::Number::from_f64));
+}
+
+fn write_call(call: &ToolCall) -> Map<String, Value> {
+    let mut out = Map::new();
+    put(&mut out, "toolCallId", call.id.as_str());
+    put(&mut out, "name", call.name.as_str());
+    put(&mut out, "arguments", call.arguments.clone());
+    put(&mut out, "index", call.index);
+    if !call.raw.is_empty() {
+        put(&mut out, "raw", call.raw.as_str());
+    }
+    if !call.repairs.is_empty() {
+        put(&mut out, "repairs", write_all(&call.repairs, write_repair));
+    }
+    out
+}
+
+fn write_repair(repair: &Repair) -> Map<String, Value> {
+    let mut out = Map::new();
+    put(&mut out, "path", repair.path.as_str());
+    put(&mut out, "kind", repair.kind.as_str());
+    put_some(&mut out, "before", Some(&repair.before).filter(|value| !value.is_null()).cloned());
+    put_some(&mut out, "after", Some(&repair.after).filter(|value| !value.is_null()).cloned());
+    out
+}
+
+fn write_result(result: &ToolResult) -> Map<String, Value> {
+    let mut out = Map::new();
+    put(&mut out, "toolCallId", result.tool_call_id.as_str());
+    put(&mut out, "name", result.name.as_str());
+    put(&mut out, "result", result.result.as_str());
+    put(&mut out, "isError", result.is_error);
+    put_some(&mut out, "errorCode", result.error_code.map(ErrorCode::as_str));
+    put_number(&mut out, "duration", result.duration);
+    out
+}
+
+/// Adds what is not known, without touching what is. The two lists of objects are gone through
+/// side by side.
+fn add_extra(out: &mut Map<String, Value>, extra: &Map<String, Value>) {
+    for (name, value) in extra {
+        let slot = out.entry(name.as_str());
+        let serde_json::map::Entry::Occupied(mut known) = slot else {
+            slot.or_insert_with(|| value.clone());
+            continue;
+        };
+        let (Value::Array(known), Value::Array(value)) = (known.get_mut(), value) else {
+            continue;
+        };
+        for pair in known.iter_mut().zip(value) {
+            if let (Value::Object(known), Value::Object(value)) = pair {
+                for (name, value) in value {
+                    known.entry(name.as_str()).or_insert_with(|| value.clone());
+                }
+            }
+        }
+    }
+}
+
+fn read_envelope(fields: &mut Fields) -> Result<Envelope, MessageError> {
+    Ok(Envelope {
+        role: read_role(fields)?,
+        id: fields.optional_text("messageId")?,
+        from_agent: fields.optional_text("fromAgent")?,
+        generation_id: fields.optional_text("generationId")?,
+        run_id: fields.optional_text("runId")?,
+        chat_id: fields.optional_text("chatId")?,
+        metadata: fields.optional_object("metadata")?.unwrap_or_default(),
+        extra: Map::new(),
+    })
+}
+
+fn read_role(fields: &mut Fields) -> Result<Role, MessageError> {
+    let expected = || one_of(&Role::ALL.iter().map(|role| role.as_str()).collect::<Vec<_>>());
+    match fields.take("role") {
+        None => Err(fields.missing("role", expected())),
+        Some(value) => value
+            .as_str()
+            .and_then(Role::from_wire)
+            .ok_or_else(|| fields.unexpected("role", expected(), &value)),
+    }
+}
+
+/// The items of a list of objects, each with what is left of its object.
+fn read_all<T>(
+    fields: &mut Fields,
+    name: &str,
+    read: impl Fn(&mut Fields) -> Result<T, MessageError>,
+) -> Result<Vec<(T, Value)>, MessageError> {
+    let place = fields.at(name);
+    let items = fields.list(name)?.into_iter().enumerate();
+    items
+        .map(|(position, item)| {
+            let mut item = Fields::new(item, place.item(position))?;
+            let known = read(&mut item)?;
+            Ok((known, Value::Object(item.rest())))
+        })
+        .collect()
+}
+
+/// Takes the items, and keeps what is left of them unless that is nothing.
+fn split<T>(items: Vec<(T, Value)>, name: &str, leftovers: &mut Map<String, Value>) -> Vec<T> {
+    let (items, rests): (Vec<_>, Vec<_>) = items.into_iter().unzip();
+    if rests.iter().any(|rest| rest.as_object().is_some_and(|rest| !rest.is_empty())) {
+        leftovers.insert(name.to_owned(), Value::Array(rests));
+    }
+    items
+}
+
+fn read_call(fields: &mut Fields) -> Result<ToolCall, MessageError> {
+    let index = fields.count("index")?;
+    Ok(ToolCall {
+        id: fields.text("toolCallId")?,
+        name: fields.text("name")?,
+        arguments: Value::Object(fields.object("arguments")?),
+        raw: fields.optional_text("raw")?.unwrap_or_default(),
+        index: usize::try_from(index)
+            .map_err(|_| fields.unexpected("index", "a position", &index.into()))?,
+        repairs: read_repairs(fields)?,
+    })
+}
+
+fn read_repairs(fields: &mut Fields) -> Result<Vec<Repair>, MessageError> {
+    let place = fields.at("repairs");
+    let items = fields.optional_list("repairs")?.unwrap_or_default();
+    let mut repairs = Vec::with_capacity(items.len());
+    for (position, item) in items.iter().enumerate() {
+        let mut item = Fields::new(item.clone(), place.item(position))?;
+        let kind = RepairKind::from_wire(&item.text("kind")?);
+        let path = item.text("path")?;
+        let before = item.take("before").unwrap_or_default();
+        let after = item.take("after").unwrap_or_default();
+        match kind {
+            Some(kind) if item.rest().is_empty() => {
+                repairs.push(Repair { path, kind, before, after });
+            }
+            // A newer version made this list. It stays whole, or its order would be lost.
+            _ => {
+                fields.put_back("repairs", Value::Array(items));
+                return Ok(Vec::new());
+            }
+        }
+    }
+    Ok(repairs)
+}
+
+fn read_result(fields: &mut Fields) -> Result<ToolResult, MessageError> {
+    let code = fields.optional_text("errorCode")?;
+    let error_code = code.as_deref().and_then(ErrorCode::from_wire);
+    let is_error = match (fields.flag("isError")?, &code) {
+        (Some(flag), _) => flag || error_code.is_some(),
+        (None, code) => code.is_some(),
+    };
+    let result = ToolResult {
+        tool_call_id: fields.text("toolCallId")?,
+        name: fields.text("name")?,
+        result: fields.text("result")?,
+        is_error,
+        error_code,
+        duration: fields.number("duration")?,
+    };
+    if let (Some(code), None) = (code, error_code) {
+        fields.put_back("errorCode", code.into());
+    }
+    Ok(result)
+}

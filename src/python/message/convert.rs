@@ -1,0 +1,150 @@
+//! Messages on their way between Rust and Python.
+
+use pyo3::{
+    PyClass,
+    exceptions::PyTypeError,
+    prelude::*,
+    types::{PyBytes, PyString, PyTuple},
+};
+
+use super::{
+    call::{PyToolCall, PyToolResult},
+    classes::{
+        Kind, PyMessageBase, PyReasoningMessage, PyTextMessage, PyToolAggregateMessage,
+        PyToolCallMessage, PyToolResultMessage, PyUnknownMessage, PyUsageMessage,
+    },
+};
+use crate::{
+    message::{Content, Envelope, Message, MessageError, Place, ToolCall, ToolResult},
+    python::convert::{object_to_python, to_json},
+};
+
+/// A message as an object of the class for its kind.
+pub(crate) fn message_to_python<'py>(
+    py: Python<'py>,
+    message: &Message,
+) -> PyResult<Bound<'py, PyAny>> {
+    message_with_results(py, message, &|result| Bound::new(py, PyToolResult::from_core(py, result)))
+}
+
+/// As [`message_to_python`], with the objects for results from elsewhere.
+pub(super) fn message_with_results<'py>(
+    py: Python<'py>,
+    message: &Message,
+    result: &dyn Fn(&ToolResult) -> PyResult<Bound<'py, PyToolResult>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let envelope = &message.envelope;
+    let text = |text: &str| PyString::new(py, text).unbind();
+    let results = |results: &[ToolResult]| {
+        let results: Vec<_> = results.iter().map(result).collect::<PyResult<_>>()?;
+        PyResult::Ok(PyTuple::new(py, results)?.unbind())
+    };
+    match &message.content {
+        Content::Text(said) => object(py, envelope, PyTextMessage { text: text(said) }),
+        Content::Reasoning(said) => object(py, envelope, PyReasoningMessage { text: text(said) }),
+        Content::ToolCalls(calls) => {
+            object(py, envelope, PyToolCallMessage { tool_calls: calls_to_python(py, calls)? })
+        }
+        Content::ToolResults(all) => {
+            object(py, envelope, PyToolResultMessage { tool_results: results(all)? })
+        }
+        Content::Aggregate { calls, results: all } => {
+            let tool_calls = calls_to_python(py, calls)?;
+            let tool_results = results(all)?;
+            object(py, envelope, PyToolAggregateMessage { tool_calls, tool_results })
+        }
+        Content::Usage(usage) => {
+            let usage = PyUsageMessage {
+                input_tokens: usage.input_tokens,
+                output_tokens: usage.output_tokens,
+                cached_input_tokens: usage.cached_input_tokens,
+                cost: usage.cost,
+            };
+            object(py, envelope, usage)
+        }
+        Content::Unknown { kind, fields } => {
+            let fields = object_to_python(py, fields)?.unbind();
+            object(py, envelope, PyUnknownMessage { kind: text(kind), fields })
+        }
+    }
+}
+
+fn object<'py, K: Kind>(
+    py: Python<'py>,
+    envelope: &Envelope,
+    content: K,
+) -> PyResult<Bound<'py, PyAny>> {
+    let base = PyMessageBase::from_core(py, K::KIND, envelope)?;
+    Ok(Bound::new(py, PyClassInitializer::from(base).add_subclass(content))?.into_any())
+}
+
+fn calls_to_python(py: Python<'_>, calls: &[ToolCall]) -> PyResult<Py<PyTuple>> {
+    let calls: Vec<_> = calls
+        .iter()
+        .map(|call| Bound::new(py, PyToolCall::from_core(py, call)?))
+        .collect::<PyResult<_>>()?;
+    Ok(PyTuple::new(py, calls)?.unbind())
+}
+
+/// The message that an object of one of our classes stands for, or None for other objects.
+pub(super) fn try_to_core(object: &Bound<'_, PyAny>) -> PyResult<Option<Message>> {
+    fn content<K: Kind + PyClass<Frozen = pyo3::pyclass::boolean_struct::True> + Sync>(
+        object: &Bound<'_, PyAny>,
+    ) -> Option<PyResult<Content>> {
+        object.cast::<K>().ok().map(|message| message.get().content(object.py()))
+    }
+    let Ok(base) = object.cast::<PyMessageBase>() else {
+        return Ok(None);
+    };
+    let content = content::<PyTextMessage>(object)
+        .or_else(|| content::<PyReasoningMessage>(object))
+        .or_else(|| content::<PyToolCallMessage>(object))
+        .or_else(|| content::<PyToolResultMessage>(object))
+        .or_else(|| content::<PyToolAggregateMessage>(object))
+        .or_else(|| content::<PyUsageMessage>(object))
+        .or_else(|| content::<PyUnknownMessage>(object));
+    let Some(content) = content else {
+        return Ok(None);
+    };
+    let envelope = base.get().to_core(object.py())?;
+    Ok(Some(Message { envelope, content: content? }))
+}
+
+/// The message that an object of one of our classes stands for.
+pub(super) fn to_core(object: &Bound<'_, PyAny>) -> PyResult<Message> {
+    match try_to_core(object)? {
+        Some(message) => Ok(message),
+        None => Err(PyTypeError::new_err(format!(
+            "expected a message, not {}",
+            object.get_type().name()?
+        ))),
+    }
+}
+
+/// Reads a message of any kind from JSON text.
+#[pyfunction]
+pub(crate) fn message_from_json<'py>(text: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    let py = text.py();
+    let message = if let Ok(text) = text.cast::<PyString>() {
+        Message::from_json(text.to_str()?)
+    } else if let Ok(bytes) = text.cast::<PyBytes>() {
+        match std::str::from_utf8(bytes.as_bytes()) {
+            Ok(text) => Message::from_json(text),
+            Err(err) => {
+                Err(MessageError::Json { place: Place::default(), reason: err.to_string() })
+            }
+        }
+    } else {
+        return Err(PyTypeError::new_err(format!(
+            "JSON text must be a str or bytes, not {}",
+            text.get_type().name()?
+        )));
+    };
+    message_to_python(py, &message?)
+}
+
+/// Reads a message of any kind from a dict.
+#[pyfunction]
+pub(crate) fn message_from_dict<'py>(fields: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    message_to_python(fields.py(), &Message::from_json_value(to_json(fields)?)?)
+}

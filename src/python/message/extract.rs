@@ -1,0 +1,97 @@
+//! Messages in any of the forms that callers have them in.
+
+use pyo3::{
+    exceptions::PyTypeError,
+    prelude::*,
+    types::{PyBytes, PyDict, PyString},
+};
+use serde_json::Value;
+
+use super::convert::try_to_core;
+use crate::{
+    message::{Content, Message, Place, Role, openai},
+    python::convert::to_json,
+};
+
+/// A conversation: a `str` (one text of the user), or an iterable of messages, of strings, of
+/// their wire dicts (those with a `kind`) and of `OpenAI`'s dicts and response objects. Errors
+/// name the position.
+pub(crate) fn extract_messages(messages: &Bound<'_, PyAny>) -> PyResult<Vec<Message>> {
+    if let Ok(text) = messages.cast::<PyString>() {
+        return Ok(vec![user_text(text)?]);
+    }
+    if let Some(message) = try_to_core(messages)? {
+        return Ok(vec![message]);
+    }
+    let mut all = Vec::new();
+    // Dicts of OpenAI's are read together, so that results find their calls.
+    let mut foreign = Vec::new();
+    for (position, item) in items(messages)?.enumerate() {
+        let item = item?;
+        let ours = if let Ok(text) = item.cast::<PyString>() {
+            user_text(text)?
+        } else if let Some(message) = try_to_core(&item)? {
+            message
+        } else {
+            match item_to_json(&item, position)? {
+                value @ Value::Object(_) if value.get("kind").is_some() => {
+                    Message::from_json_at(value, Place::message(position))?
+                }
+                value => {
+                    foreign.push(value);
+                    continue;
+                }
+            }
+        };
+        flush(&mut all, &mut foreign, position)?;
+        all.push(ours);
+    }
+    let end = all.len() + foreign.len();
+    flush(&mut all, &mut foreign, end)?;
+    Ok(all)
+}
+
+fn flush(all: &mut Vec<Message>, foreign: &mut Vec<Value>, end: usize) -> PyResult<()> {
+    let offset = end - foreign.len();
+    all.extend(openai::from_openai_at(std::mem::take(foreign), offset)?);
+    Ok(())
+}
+
+fn user_text(text: &Bound<'_, PyString>) -> PyResult<Message> {
+    Ok(Message::new(Role::User, Content::Text(text.to_str()?.to_owned())))
+}
+
+/// The items of a list of messages.
+pub(super) fn items<'py>(
+    messages: &Bound<'py, PyAny>,
+) -> PyResult<impl Iterator<Item = PyResult<Bound<'py, PyAny>>> + use<'py>> {
+    let single = messages.is_instance_of::<PyDict>()
+        || messages.is_instance_of::<PyBytes>()
+        || messages.is_instance_of::<PyString>()
+        || messages.hasattr("model_dump")?;
+    match messages.try_iter() {
+        Ok(items) if !single => Ok(items),
+        _ => Err(PyTypeError::new_err(format!(
+            "expected a list of messages, not {}",
+            messages.get_type().name()?
+        ))),
+    }
+}
+
+/// A dict, or what a client's object dumps.
+pub(super) fn item_to_json(item: &Bound<'_, PyAny>, position: usize) -> PyResult<Value> {
+    let dumped =
+        if item.hasattr("model_dump")? { Some(item.call_method0("model_dump")?) } else { None };
+    let fields = dumped.as_ref().unwrap_or(item);
+    if !fields.is_instance_of::<PyDict>() {
+        return Err(PyTypeError::new_err(format!(
+            "message {position} must be a message, a str or a dict, not {}",
+            item.get_type().name()?
+        )));
+    }
+    to_json(fields).map_err(|err| {
+        let py = item.py();
+        let sentence = format!("message {position}: {}", err.value(py));
+        PyErr::from_type(err.get_type(py), sentence)
+    })
+}

@@ -1,0 +1,24 @@
+//! Python classes for [`crate::message`].
+
+mod call;
+mod classes;
+mod convert;
+mod entity;
+mod extract;
+mod joiner;
+mod names;
+mod provider;
+mod update;
+
+pub(crate) use self::{
+    call::{PyRepair, PyToolCall, PyToolResult},
+    classes::{
+        PyMessageBase, PyReasoningMessage, PyTextMessage, PyToolAggregateMessage,
+        PyToolCallMessage, PyToolResultMessage, PyUnknownMessage, PyUsageMessage,
+    },
+    convert::{message_from_dict, message_from_json, message_to_python},
+    extract::extract_messages,
+    joiner::{PyJoinProblem, PyJoined, PyJoiner},
+    provider::{from_anthropic, from_openai, to_anthropic, to_openai},
+    update::{PyFinishUpdate, PyReasoningDelta, PyTextDelta, PyToolCallUpdate, PyUsageUpdate},
+};

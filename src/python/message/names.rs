@@ -1,0 +1,77 @@
+//! Closed sets of names as members of the `Enum`s in `toolweave.kinds`.
+
+use pyo3::{
+    exceptions::{PyTypeError, PyValueError},
+    prelude::*,
+    sync::PyOnceLock,
+    types::PyString,
+};
+
+use crate::message::{ErrorCode, FinishReason, MessageKind, Role};
+
+/// A name that Python sees as the member of an `Enum`, which is a `str` as well.
+pub(super) trait Name: Copy + PartialEq + 'static {
+    /// The class in `toolweave.kinds`.
+    const CLASS: &'static str;
+    /// What a parameter of this type is called in errors.
+    const ALL: &'static [Self];
+
+    fn wire(self) -> &'static str;
+
+    /// The members, in the order of `ALL`, looked up once.
+    fn members() -> &'static PyOnceLock<Vec<Py<PyAny>>>;
+}
+
+macro_rules! names {
+    ($($class:ident)*) => {
+        $(impl Name for $class {
+            const CLASS: &'static str = stringify!($class);
+            const ALL: &'static [Self] = $class::ALL;
+
+            fn wire(self) -> &'static str {
+                self.as_str()
+            }
+
+            fn members() -> &'static PyOnceLock<Vec<Py<PyAny>>> {
+                static MEMBERS: PyOnceLock<Vec<Py<PyAny>>> = PyOnceLock::new();
+                &MEMBERS
+            }
+        })*
+    };
+}
+
+names!(ErrorCode FinishReason MessageKind Role);
+
+/// The member for a name.
+pub(super) fn member<'py, N: Name>(py: Python<'py>, name: N) -> PyResult<Bound<'py, PyAny>> {
+    let members = N::members().get_or_try_init(py, || {
+        let class = py.import("toolweave.kinds")?.getattr(N::CLASS)?;
+        N::ALL
+            .iter()
+            .map(|name| class.call1((name.wire(),)).map(Bound::unbind))
+            .collect::<PyResult<Vec<_>>>()
+    })?;
+    match N::ALL.iter().zip(members).find(|(known, _)| **known == name) {
+        Some((_, member)) => Ok(member.bind(py).clone()),
+        None => Ok(PyString::intern(py, name.wire()).into_any()),
+    }
+}
+
+/// The name that a member or a plain string stands for.
+pub(super) fn parse<N: Name>(value: &Bound<'_, PyAny>, parameter: &str) -> PyResult<N> {
+    let Ok(text) = value.cast::<PyString>() else {
+        return Err(PyTypeError::new_err(format!(
+            "{parameter} must be a {} or its string, not {}",
+            N::CLASS,
+            value.get_type().name()?
+        )));
+    };
+    let text = text.to_str()?;
+    N::ALL.iter().copied().find(|name| name.wire() == text).ok_or_else(|| {
+        let known: Vec<_> = N::ALL.iter().map(|name| name.wire()).collect();
+        PyValueError::new_err(format!(
+            "{parameter} is {text:?}; expected one of {}",
+            known.join(", ")
+        ))
+    })
+}

@@ -1,0 +1,120 @@
+//! What streams.
+
+use pyo3::{prelude::*, types::PyString};
+
+use super::names::{member, parse};
+use crate::{
+    message::{FinishReason, ToolCallUpdate, UsageUpdate},
+    python::class::record,
+};
+
+/// More text.
+#[pyclass(name = "TextDelta", module = "toolweave", frozen, get_all)]
+#[derive(Debug)]
+pub(crate) struct PyTextDelta {
+    pub(crate) text: Py<PyString>,
+}
+
+record!(PyTextDelta { text }
+    #[new]
+    fn new(text: Py<PyString>) -> Self {
+        Self { text }
+    }
+);
+
+/// More of what the model thinks.
+#[pyclass(name = "ReasoningDelta", module = "toolweave", frozen, get_all)]
+#[derive(Debug)]
+pub(crate) struct PyReasoningDelta {
+    pub(crate) text: Py<PyString>,
+}
+
+record!(PyReasoningDelta { text }
+    #[new]
+    fn new(text: Py<PyString>) -> Self {
+        Self { text }
+    }
+);
+
+/// A fragment of a native call.
+#[pyclass(name = "ToolCallUpdate", module = "toolweave", frozen, get_all)]
+#[derive(Debug)]
+pub(crate) struct PyToolCallUpdate {
+    tool_call_id: Option<Py<PyString>>,
+    index: Option<usize>,
+    function_name: Option<Py<PyString>>,
+    function_args: Option<Py<PyString>>,
+}
+
+record!(PyToolCallUpdate { tool_call_id, index, function_name, function_args }
+    #[new]
+    #[pyo3(signature = (tool_call_id=None, index=None, function_name=None, function_args=None))]
+    fn new(
+        tool_call_id: Option<Py<PyString>>,
+        index: Option<usize>,
+        function_name: Option<Py<PyString>>,
+        function_args: Option<Py<PyString>>,
+    ) -> Self {
+        Self { tool_call_id, index, function_name, function_args }
+    }
+);
+
+impl PyToolCallUpdate {
+    pub(super) fn to_core(&self, py: Python<'_>) -> PyResult<ToolCallUpdate> {
+        let text = |text: &Option<Py<PyString>>| {
+            text.as_ref().map(|text| text.bind(py).to_str().map(str::to_owned)).transpose()
+        };
+        Ok(ToolCallUpdate {
+            tool_call_id: text(&self.tool_call_id)?,
+            index: self.index,
+            function_name: text(&self.function_name)?,
+            function_args: text(&self.function_args)?,
+        })
+    }
+}
+
+/// Tokens that the request has used so far.
+#[pyclass(name = "UsageUpdate", module = "toolweave", frozen, get_all)]
+#[derive(Debug)]
+pub(crate) struct PyUsageUpdate {
+    input_tokens: u64,
+    output_tokens: u64,
+    cached_input_tokens: u64,
+}
+
+record!(PyUsageUpdate { input_tokens, output_tokens, cached_input_tokens }
+    #[new]
+    #[pyo3(signature = (input_tokens=0, output_tokens=0, cached_input_tokens=0))]
+    fn new(input_tokens: u64, output_tokens: u64, cached_input_tokens: u64) -> Self {
+        Self { input_tokens, output_tokens, cached_input_tokens }
+    }
+);
+
+impl PyUsageUpdate {
+    pub(super) fn to_core(&self) -> UsageUpdate {
+        UsageUpdate {
+            input_tokens: self.input_tokens,
+            output_tokens: self.output_tokens,
+            cached_input_tokens: self.cached_input_tokens,
+        }
+    }
+}
+
+/// The reply is over.
+#[pyclass(name = "FinishUpdate", module = "toolweave", frozen)]
+#[derive(Debug)]
+pub(crate) struct PyFinishUpdate {
+    pub(crate) reason: FinishReason,
+}
+
+record!(PyFinishUpdate { reason }
+    #[new]
+    fn new(reason: &Bound<'_, PyAny>) -> PyResult<Self> {
+        parse(reason, "reason").map(|reason| Self { reason })
+    }
+
+    #[getter]
+    fn reason<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        member(py, self.reason)
+    }
+);
