@@ -56,6 +56,10 @@ Update = Union[
     FinishUpdate,
 ]
 """One piece of a reply, or a result of one of its calls: what a `Joiner` takes."""
+import logging as _logging
+
+from ._core import Repair, __version__
+from .exceptions import ContractError, ToolweaveError
 
 __all__ = [
     "ContractError",
@@ -94,3 +98,6 @@ __all__ = [
     "to_anthropic",
     "to_openai",
 ]
+
+# Records go to `toolweave.<area>`; who hears them is the application's choice.
+_logging.getLogger(__name__).addHandler(_logging.NullHandler())

@@ -5,6 +5,7 @@ from typing_extensions import Self
 
 from . import Message, Update
 from .kinds import ErrorCode, FinishReason, MessageKind, Role
+from typing import Any, Final, TypeVar, final
 
 __all__ = [
     "FinishUpdate",
@@ -33,7 +34,10 @@ __all__ = [
     "message_from_json",
     "to_anthropic",
     "to_openai",
+    "_rebuild",
 ]
+
+_T = TypeVar("_T")
 
 __version__: Final[str]
 
@@ -765,3 +769,4 @@ def from_anthropic(
     Raises:
         MessageError: Something is missing, wrong or not known; says which message and where.
     """
+def _rebuild(class_: type[_T], fields: dict[str, Any], /) -> _T: ...
