@@ -1,0 +1,142 @@
+"""What `import toolweave` offers: complete, documented, once, and light."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import importlib.metadata
+import inspect
+import re
+import subprocess
+import sys
+import types
+from pathlib import Path
+
+import pytest
+
+import toolweave
+from toolweave import _core
+
+PUBLIC = [name for name in toolweave.__all__ if name != "__version__"]
+STUB = Path(toolweave.__file__).with_name("_core.pyi")
+
+
+def is_public(name: str) -> bool:
+    return not name.startswith("_")
+
+
+def name_of(statement: ast.stmt) -> str:
+    """The name that a statement of a stub declares, or nothing."""
+    match statement:
+        case ast.ClassDef(name) | ast.FunctionDef(name) | ast.AsyncFunctionDef(name):
+            return name
+        case ast.AnnAssign(target=ast.Name(name)):
+            return name
+    return ""
+
+
+def docstring_of(statement: ast.stmt) -> str:
+    if isinstance(statement, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
+        return ast.get_docstring(statement) or ""
+    return ""
+
+
+def undocumented(stub: str) -> list[str]:
+    """Public classes, functions, methods and attributes of a stub that nothing describes.
+
+    A member is described by its own docstring, by that of one of its overloads, or
+    by an entry under a heading such as `Attributes:` in the docstring of its class.
+    """
+    missing = []
+    for statement in ast.parse(stub).body:
+        name, doc = name_of(statement), docstring_of(statement)
+        if not is_public(name) or isinstance(statement, ast.AnnAssign):
+            continue
+        if name and not doc:
+            missing.append(name)
+        if isinstance(statement, ast.ClassDef):
+            described = set(re.findall(r"^    (\w+):", doc, re.MULTILINE))
+            described |= {name_of(member) for member in statement.body if docstring_of(member)}
+            members = dict.fromkeys(filter(None, map(name_of, statement.body)))
+            missing += [f"{name}.{m}" for m in members if is_public(m) and m not in described]
+    return missing
+
+
+def test_all_is_sorted_and_names_nothing_twice() -> None:
+    assert toolweave.__all__ == sorted(set(toolweave.__all__))
+
+
+def test_all_is_every_public_name_of_the_package() -> None:
+    found = {
+        name
+        for name, value in vars(toolweave).items()
+        if is_public(name) and not isinstance(value, types.ModuleType) and name != "annotations"
+    }
+    assert found == set(PUBLIC)
+
+
+def test_what_the_core_exports_the_package_exports() -> None:
+    assert set(filter(is_public, _core.__all__)) <= set(PUBLIC)
+
+
+def test_nothing_is_exported_under_two_names() -> None:
+    objects = [id(getattr(toolweave, name)) for name in PUBLIC]
+    assert len(objects) == len(set(objects))
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_a_public_class_or_function_is_found_where_it_says_it_lives(name: str) -> None:
+    value = getattr(toolweave, name)
+    if inspect.isclass(value) or inspect.isroutine(value):
+        assert value.__name__ == name
+        assert (value.__module__ + ".").startswith("toolweave.")
+        assert getattr(importlib.import_module(value.__module__), name) is value
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_a_public_class_or_function_is_documented(name: str) -> None:
+    value = getattr(toolweave, name)
+    if inspect.isclass(value) or inspect.isroutine(value):
+        assert (value.__doc__ or "").strip(), f"{name} has no docstring"
+
+
+def test_everything_in_the_stub_is_documented() -> None:
+    assert undocumented(STUB.read_text("utf-8")) == []
+
+
+def test_a_name_without_a_docstring_in_the_stub_is_found() -> None:
+    stub = '''
+class A:
+    """An A.
+
+    Attributes:
+        said: Described here.
+    """
+    @property
+    def said(self) -> int: ...
+    @property
+    def unsaid(self) -> int: ...
+    def method(self) -> None:
+        """Described there."""
+    def other(self) -> None: ...
+    def __eq__(self, other: object, /) -> bool: ...
+def function() -> None: ...
+'''
+    assert undocumented(stub) == ["A.unsaid", "A.other", "function"]
+
+
+def test_the_version_is_that_of_the_installed_package() -> None:
+    assert toolweave.__version__ == importlib.metadata.version("toolweave")
+
+
+def test_importing_the_package_imports_nothing_from_outside_the_standard_library() -> None:
+    program = (
+        "import sys; before = set(sys.modules); import toolweave;"
+        "print(*sorted({name.partition('.')[0] for name in set(sys.modules) - before}))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", program], check=True, capture_output=True, text=True
+    )
+    imported = set(done.stdout.split())
+    assert "toolweave" in imported
+    assert imported - {"toolweave"} <= sys.stdlib_module_names
