@@ -98,9 +98,9 @@ macro_rules! record {
         #[pyo3::pymethods]
         impl $class {
             #[classattr]
-            fn __match_args__<'py>(
-                py: pyo3::Python<'py>,
-            ) -> pyo3::PyResult<pyo3::Bound<'py, pyo3::types::PyTuple>> {
+            fn __match_args__(
+                py: pyo3::Python<'_>,
+            ) -> pyo3::PyResult<pyo3::Bound<'_, pyo3::types::PyTuple>> {
                 pyo3::types::PyTuple::new(
                     py,
                     <Self as $crate::python::class::Record>::FIELDS,
