@@ -1,0 +1,292 @@
+//! The floors of `src/lib.rs`, kept: modules point downwards, never in a circle,
+//! and only `src/python/` knows of Python.
+
+mod source;
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::Path,
+};
+
+use self::source::{outline, tokens};
+
+/// Crates that only the bindings may name.
+const OF_PYTHON: [&str; 4] = ["jiter", "pyo3", "pyo3_async_runtimes", "pythonize"];
+
+/// A module by the names that lead to it from the crate's root.
+type Module = Vec<String>;
+
+/// One file: its path below `src`, and what it holds.
+type File = (String, String);
+
+/// Which modules there are, what each imports, and which names which.
+#[derive(Default)]
+struct Map {
+    modules: BTreeSet<Module>,
+    /// What a name means in a module that has imported it.
+    imports: BTreeMap<(Module, String), Module>,
+    /// The module that names something, and the way to that from the root.
+    references: BTreeSet<(Module, Module)>,
+}
+
+impl Map {
+    fn of(files: &[File]) -> Self {
+        let mut map = Self::default();
+        let lexed: Vec<_> = files.iter().map(|(path, text)| (home(path), tokens(text))).collect();
+        let outlines: Vec<_> = lexed.iter().map(|(home, tokens)| (home, outline(tokens))).collect();
+        for (home, outline) in &outlines {
+            map.modules.insert((*home).clone());
+            map.modules.extend(outline.modules.iter().map(|module| join(home, module)));
+        }
+        for (home, outline) in &outlines {
+            for reference in &outline.references {
+                let module = join(home, &reference.within);
+                let Some(target) = map.absolute(&module, &reference.path) else { continue };
+                if let Some(name) = reference.binds {
+                    map.imports.insert((module.clone(), name.to_owned()), target.clone());
+                }
+                map.references.insert((module, target));
+            }
+        }
+        map
+    }
+
+    /// A path as seen from a module, from the root; nothing if it leads out of the crate.
+    fn absolute(&self, module: &[String], path: &[&str]) -> Option<Module> {
+        let mut from = module.to_vec();
+        let mut rest = path;
+        while let [first, then @ ..] = rest {
+            match *first {
+                "crate" => from.clear(),
+                "self" => {}
+                "super" => {
+                    from.pop();
+                }
+                _ => break,
+            }
+            rest = then;
+        }
+        if rest.len() == path.len() && !self.modules.contains(&join(module, &path[..1])) {
+            return None;
+        }
+        Some(join(&from, rest))
+    }
+
+    /// The module that defines what a path leads to, whatever it is imported through.
+    fn definer(&self, target: &[String]) -> Module {
+        let mut target = target.to_vec();
+        for _ in 0..self.imports.len() {
+            let known = |length: &usize| self.modules.contains(&target[..*length]);
+            let length = (0..=target.len()).rev().find(known).unwrap_or(0);
+            let Some(name) = target.get(length) else { break };
+            let Some(import) = self.imports.get(&(target[..length].to_vec(), name.clone())) else {
+                target.truncate(length);
+                break;
+            };
+            target = join(import, &target[length + 1..]);
+        }
+        target
+    }
+}
+
+/// The module that a file holds.
+fn home(path: &str) -> Module {
+    let path = path.trim_end_matches(".rs").trim_end_matches("/mod");
+    path.split('/').filter(|part| *part != "lib").map(str::to_owned).collect()
+}
+
+fn join(module: &[String], path: &[impl AsRef<str>]) -> Module {
+    module
+        .iter()
+        .map(String::as_str)
+        .chain(path.iter().map(AsRef::as_ref))
+        .map(str::to_owned)
+        .collect()
+}
+
+/// All that is wrong with how the modules of a crate lean on each other.
+fn faults(files: &[File]) -> Vec<String> {
+    let map = Map::of(files);
+    let lib = files.iter().find(|(path, _)| path == "lib.rs").map_or("", |(_, text)| text);
+    let lexed = tokens(lib);
+    let floors: Vec<_> =
+        outline(&lexed).modules.iter().filter_map(|m| m.first().copied()).collect();
+    let mut faults = Vec::new();
+
+    // What leads to what among the modules of one parent.
+    let mut siblings: BTreeMap<Module, BTreeSet<(String, String)>> = BTreeMap::new();
+    for (module, target) in &map.references {
+        let definer = map.definer(target);
+        let (Some(from), Some(to)) = (module.first(), definer.first()) else {
+            if !module.is_empty() && target.iter().all(|name| name == "*") {
+                faults.push(format!("{} takes the whole crate", module.join("::")));
+            }
+            continue;
+        };
+        let floor = |name: &str| floors.iter().position(|floor| *floor == name);
+        if floor(to) > floor(from) {
+            faults.push(format!("{} uses {}, a floor above", module.join("::"), target.join("::")));
+        }
+        let shared = module.iter().zip(&definer).take_while(|(a, b)| a == b).count();
+        if let (Some(from), Some(to)) = (module.get(shared), definer.get(shared))
+            && shared > 0
+        {
+            let edges = siblings.entry(module[..shared].to_vec()).or_default();
+            edges.insert((from.clone(), to.clone()));
+        }
+    }
+    for (parent, edges) in siblings {
+        let circle = circle(edges);
+        if !circle.is_empty() {
+            let names: Vec<_> = circle.into_iter().collect();
+            faults.push(format!("in {}, a circle: {}", parent.join("::"), names.join(", ")));
+        }
+    }
+    for (path, text) in files {
+        let named: BTreeSet<_> = tokens(text).into_iter().collect();
+        for name in OF_PYTHON.iter().filter(|name| named.contains(*name)) {
+            if home(path).first().is_none_or(|module| module != "python") {
+                faults.push(format!("{path} names {name}"));
+            }
+        }
+    }
+    faults
+}
+
+/// The names that lie on a circle of edges, or between two circles.
+fn circle(mut edges: BTreeSet<(String, String)>) -> BTreeSet<String> {
+    loop {
+        let sources: BTreeSet<_> = edges.iter().map(|(from, _)| from.clone()).collect();
+        let targets: BTreeSet<_> = edges.iter().map(|(_, to)| to.clone()).collect();
+        let before = edges.len();
+        edges.retain(|(from, to)| targets.contains(from) && sources.contains(to));
+        if edges.len() == before {
+            return sources;
+        }
+    }
+}
+
+/// All Rust files below a folder, by their path from `src`.
+fn read(src: &Path) -> Vec<File> {
+    let mut files = Vec::new();
+    let mut folders = vec![src.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                let parts: Vec<_> = path.strip_prefix(src).unwrap().iter().collect();
+                let name = parts.join("/".as_ref()).into_string().unwrap();
+                files.push((name, fs::read_to_string(&path).unwrap()));
+            }
+        }
+    }
+    files
+}
+
+#[test]
+fn modules_point_downwards_and_only_the_bindings_know_python() {
+    let files = read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"));
+    assert!(files.iter().any(|(path, _)| path == "python/mod.rs"), "the sources were not found");
+    let faults = faults(&files);
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+/// A small crate of two floors and bindings, with the given files besides.
+fn sample(more: &[(&str, &str)]) -> Vec<String> {
+    let lib = ("lib.rs", "pub mod low;\npub mod high;\n#[cfg(feature = \"python\")]\nmod python;");
+    let given: BTreeMap<_, _> = [lib, ("low.rs", ""), ("high/mod.rs", ""), ("python/mod.rs", "")]
+        .into_iter()
+        .chain(more.iter().copied())
+        .collect();
+    let files: Vec<File> =
+        given.iter().map(|(path, text)| (path.to_string(), text.to_string())).collect();
+    faults(&files)
+}
+
+#[test]
+fn a_downward_use_is_fine() {
+    assert_eq!(sample(&[("high/mod.rs", "use crate::{low::{self, A}, low as l};")]), [""; 0]);
+    assert_eq!(sample(&[("python/mod.rs", "use pyo3::prelude::*; use crate::high;")]), [""; 0]);
+}
+
+#[test]
+fn an_upward_use_is_found_however_it_is_written() {
+    for text in [
+        "use crate::high::A;",
+        "use crate::{other, high::{A, B}};",
+        "use {std::fmt, crate::high};",
+        "use super::high::A;",
+        "fn f() { let a = crate :: high :: A::<u8>::new(); }",
+        "fn f() -> Vec<crate::high::A> { g('\"', '\\'', b'\"', r#\"\"\"#) }",
+        "macro_rules! m { () => { $crate::high::f() } }",
+        "mod inner { mod more { use super::super::super::high::A; } }",
+        "pub(crate) use crate::high as other;",
+        "#[cfg(test)] mod tests { use crate::high::A; }",
+    ] {
+        let faults = sample(&[("low.rs", text)]);
+        let all =
+            faults.iter().all(|fault| fault.starts_with("low") && fault.contains("uses high"));
+        assert!(all && !faults.is_empty(), "{text}: {faults:?}");
+    }
+    let faults = sample(&[("low.rs", "mod deep;"), ("low/deep.rs", "use super::super::high::A;")]);
+    assert_eq!(faults, ["low::deep uses high::A, a floor above"]);
+    assert_eq!(
+        sample(&[("high/mod.rs", "use crate::python;")]),
+        ["high uses python, a floor above"]
+    );
+}
+
+#[test]
+fn a_floor_named_in_a_comment_or_a_string_is_no_use() {
+    for text in [
+        "//! See [`crate::high::A`].",
+        "/* crate::high /* crate::high */ crate::high */",
+        "const A: &str = \"crate::high pyo3\";",
+        "const A: &str = r##\"crate::high \"# pyo3\"##;",
+        "const A: &[u8] = b\"\\\"crate::high\";",
+        "fn f<'pyo4>(high: &'pyo4 u8) -> impl Fn() + use<'pyo4> { high::<u8> }",
+    ] {
+        assert_eq!(sample(&[("low.rs", text)]), [""; 0], "{text}");
+    }
+}
+
+#[test]
+fn taking_the_whole_crate_is_found() {
+    assert_eq!(sample(&[("low.rs", "use crate::*;")]), ["low takes the whole crate"]);
+    assert_eq!(sample(&[("low.rs", "use super::*;")]), ["low takes the whole crate"]);
+    assert_eq!(sample(&[("low.rs", "mod tests { use super::*; }")]), [""; 0]);
+}
+
+#[test]
+fn a_circle_of_siblings_is_found() {
+    let faults = sample(&[
+        ("high/mod.rs", "mod a; mod b; mod c; mod d;"),
+        ("high/a.rs", "use super::b::B;"),
+        ("high/b.rs", "use crate::high::c;"),
+        ("high/c.rs", "fn f() { super::a::g() }"),
+        ("high/d.rs", "use super::a::A;"),
+    ]);
+    assert_eq!(faults, ["in high, a circle: a, b, c"]);
+}
+
+#[test]
+fn a_circle_through_the_front_page_is_found() {
+    let faults = sample(&[
+        ("high/mod.rs", "mod a; mod b; pub use a::A; pub use self::b::{B as C, D};"),
+        ("high/a.rs", "use super::C;"),
+        ("high/b.rs", "use super::A; mod tests { use super::*; }"),
+    ]);
+    assert_eq!(faults, ["in high, a circle: a, b"]);
+}
+
+#[test]
+fn python_is_named_by_the_bindings_alone() {
+    assert_eq!(sample(&[("low.rs", "use pyo3::prelude::*;")]), ["low.rs names pyo3"]);
+    assert_eq!(
+        sample(&[("high/mod.rs", "fn f(v: jiter::JsonValue) {}")]),
+        ["high/mod.rs names jiter"]
+    );
+}

@@ -1,0 +1,5 @@
+//! Integration tests: the crate as a Rust user sees it, one module an area.
+
+#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "a test may panic")]
+
+mod layering;
