@@ -76,7 +76,7 @@ impl Map {
     /// The module that defines what a path leads to, whatever it is imported through.
     fn definer(&self, target: &[String]) -> Module {
         let mut target = target.to_vec();
-        for _ in 0..self.imports.len() {
+        for _ in 0..=self.imports.len() {
             let known = |length: &usize| self.modules.contains(&target[..*length]);
             let length = (0..=target.len()).rev().find(known).unwrap_or(0);
             let Some(name) = target.get(length) else { break };

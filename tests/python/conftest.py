@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from hypothesis import HealthCheck, settings
+
+import toolweave
 
 # The same examples on every machine, and no clock: a property that fails for one
 # fails for all. `pytest --hypothesis-profile=explore` goes looking for new ones.
@@ -10,3 +14,8 @@ _SHARED = settings(deadline=None, print_blob=True, suppress_health_check=[Health
 settings.register_profile("house", _SHARED, derandomize=True, database=None)
 settings.register_profile("explore", _SHARED, max_examples=5000)
 settings.load_profile("house")
+
+
+def pytest_report_header() -> str:
+    """Which package is tested: an installed wheel, or the source folder in development."""
+    return f"toolweave {toolweave.__version__} from {Path(toolweave.__file__).parent}"

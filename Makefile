@@ -1,0 +1,111 @@
+# Every command a developer needs. On a fresh machine with Rust and Python 3.10
+# or newer, `make demo` and `make test` set up all the rest, inside this folder.
+
+PYTHON ?= python3
+FUZZ_SECONDS ?= 600
+
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet
+
+CORE := Cargo.toml Cargo.lock $(shell find src -name '*.rs')
+PACKAGE := pyproject.toml README.md LICENSE $(shell find python -name '*.py' -o -name '*.pyi')
+
+# One interpreter for whatever asks pyo3's build script, so that no two commands
+# build the bindings for different ones, over and over.
+export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
+# maturin installs into the environment that is active, or said to be.
+export VIRTUAL_ENV := $(CURDIR)/$(VENV)
+unexport CONDA_PREFIX
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.DELETE_ON_ERROR:
+.PHONY: help demo test build lint types core matrix wheel bench docs fuzz clean
+
+help: ## say what there is
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: $(VENV)/built ## play recorded replies of real models through the package
+	$(BIN)/python -m toolweave demo $(ARGS)
+
+test: lint types docs wheel core matrix ## everything that must pass: lint, types, docs, both test suites
+
+build: $(VENV)/built ## the package for development, in .venv
+
+# The bindings are checked as they are shipped: `abi3` brings `python` along.
+lint: $(VENV)/dev ## formatting and lints of both languages; warnings are errors
+	cargo fmt --check
+	cargo clippy --locked --all-targets -- -D warnings
+	cargo clippy --locked --all-targets --features abi3 -- -D warnings
+	$(BIN)/ruff format --check
+	$(BIN)/ruff check
+
+types: $(VENV)/dev $(VENV)/built ## both type checkers, and the stub against the built module
+	$(BIN)/mypy
+	$(BIN)/pyright --warnings
+	$(BIN)/python -m mypy.stubtest toolweave
+
+core: ## the Rust suite, documentation examples included
+	cargo test --locked
+
+matrix: $(VENV)/wheel ## the Python suite on each CPython found, against the wheel
+	$(BIN)/python tests/matrix.py dist/*.whl -- $(ARGS)
+
+wheel: $(VENV)/wheel ## the wheel for CPython 3.10 and newer, in dist
+	@ls dist/*.whl
+
+bench: .venvs/bench/made ## Rust and Python benchmarks, with the peers they are measured against
+	cargo bench --locked
+	.venvs/bench/bin/python benches/run.py $(ARGS)
+
+docs: export RUSTDOCFLAGS := -D warnings
+docs: $(VENV)/pip ## the Rust documentation, bindings included, in target/doc
+	cargo doc --locked --no-deps
+	cargo doc --locked --no-deps --document-private-items --features abi3
+
+fuzz: ## each fuzz target for FUZZ_SECONDS; needs nightly Rust and cargo-fuzz
+	@cargo +nightly fuzz --version || { echo "run: cargo install cargo-fuzz"; exit 1; }
+	for target in $$(cargo +nightly fuzz list --fuzz-dir tests/fuzz); do \
+		cargo +nightly fuzz run --fuzz-dir tests/fuzz $$target -- \
+			-max_total_time=$(FUZZ_SECONDS) || exit 1; \
+	done
+
+clean: ## remove all that was built
+	rm -rf $(VENV) .venvs dist target .hypothesis .mypy_cache .pytest_cache .ruff_cache
+
+# Set-up. Each file says that a step is done, and is older than what it depends on when
+# that step has to be done again.
+
+$(VENV)/pip:
+	@command -v cargo >/dev/null || { echo "toolweave needs Rust: https://rustup.rs"; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and \
+		"toolweave needs Python 3.10 or newer; name one: make PYTHON=python3.12")'
+	$(PYTHON) -m venv --clear $(VENV)
+	$(PIP) --upgrade 'pip>=25.1'
+	@touch $@
+
+$(VENV)/maturin: pyproject.toml | $(VENV)/pip
+	$(PIP) --group build
+	@touch $@
+
+$(VENV)/dev: pyproject.toml | $(VENV)/pip
+	$(PIP) --group dev
+	@touch $@
+
+# No `--features` here: they would replace those of pyproject.toml, not add to them.
+$(VENV)/built: $(CORE) pyproject.toml $(VENV)/maturin
+	$(BIN)/maturin develop --locked --extras cli
+	@touch $@
+
+$(VENV)/wheel: $(CORE) $(PACKAGE) $(VENV)/maturin
+	rm -rf dist
+	$(BIN)/maturin build --release --locked --out dist
+	@touch $@
+
+.venvs/bench/made: $(VENV)/wheel
+	$(PYTHON) -m venv --clear .venvs/bench
+	.venvs/bench/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
+	.venvs/bench/bin/python -m pip install --quiet --group bench dist/*.whl
+	@touch $@

@@ -1,0 +1,107 @@
+"""Runs the Python suite against a built wheel on every supported CPython of this machine.
+
+    python tests/matrix.py dist/toolweave-*.whl [-- pytest arguments]
+
+Each interpreter gets a virtual environment of its own, made afresh whenever the
+wheel or what the tests need has changed. A version that is not installed is
+skipped with a message. This file needs nothing but the standard library.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+VERSIONS = ("3.10", "3.11", "3.12", "3.13")
+ROOT = Path(__file__).resolve().parents[1]
+ENVIRONMENTS = ROOT / ".venvs"
+
+# What a candidate must answer: its version, if it is a CPython that can make environments.
+PROBE = """
+import ensurepip, platform, sys, venv
+if platform.python_implementation() == "CPython":
+    print("%d.%d" % sys.version_info[:2], sys.executable)
+"""
+
+
+def output(*command: str) -> str:
+    """What a command prints; nothing if there is no such command or it fails."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout if done.returncode == 0 else ""
+
+
+def candidates(version: str) -> list[str]:
+    """Where a version may be found: on the path, among those of pyenv, or running this."""
+    found = [f"python{version}"]
+    if shutil.which("pyenv"):
+        names = output("pyenv", "versions", "--bare").split()
+        exact = [name for name in names if re.fullmatch(re.escape(version) + r"\.\d+", name)]
+        exact.sort(key=lambda name: int(name.rpartition(".")[2]), reverse=True)
+        prefixes = [output("pyenv", "prefix", name).strip() for name in exact]
+        found += [str(Path(prefix, "bin", "python")) for prefix in prefixes if prefix]
+    return [*found, sys.executable]
+
+
+def interpreter(version: str) -> str | None:
+    """An interpreter of this version that works, if there is one."""
+    for candidate in candidates(version):
+        found, _, path = output(candidate, "-c", PROBE).strip().partition(" ")
+        if found == version:
+            return path
+    return None
+
+
+def environment(version: str, python: str, wheel: Path) -> Path:
+    """The Python of an environment that holds the wheel and what the tests need."""
+    home = ENVIRONMENTS / version
+    inside = home / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    made_for = hashlib.sha256(wheel.read_bytes() + (ROOT / "pyproject.toml").read_bytes())
+    stamp = home / "made-for"
+    if not stamp.exists() or stamp.read_text("utf-8") != made_for.hexdigest():
+        pip = [str(inside), "-m", "pip", "install", "--quiet"]
+        groups = f"{ROOT / 'pyproject.toml'}:test"
+        subprocess.run([python, "-m", "venv", "--clear", str(home)], check=True)
+        subprocess.run([*pip, "--upgrade", "pip"], check=True)
+        subprocess.run([*pip, "--group", groups, f"{wheel}[cli]"], check=True)
+        stamp.write_text(made_for.hexdigest(), "utf-8")
+    return inside
+
+
+def run(version: str, wheel: Path, arguments: list[str]) -> bool | None:
+    """Whether the suite passes on a version; `None` where the version is missing."""
+    python = interpreter(version)
+    if python is None:
+        return None
+    print(f"\n=== Python {version} ({python}), {wheel.name}", flush=True)
+    try:
+        inside = environment(version, python, wheel)
+    except subprocess.CalledProcessError as error:
+        print(f"no environment for Python {version}: {error}", flush=True)
+        return False
+    return subprocess.run([str(inside), "-m", "pytest", *arguments], cwd=ROOT).returncode == 0
+
+
+def main() -> int:
+    """Runs the suite on each version; the exit code is 0 if every one that ran passed."""
+    wheel = Path(sys.argv[1]).resolve()
+    arguments = [argument for argument in sys.argv[2:] if argument != "--"]
+    running = "{}.{}".format(*sys.version_info)
+    versions = [*VERSIONS, *({running} - set(VERSIONS))]
+    results = {version: run(version, wheel, arguments) for version in versions}
+    print()
+    said = {True: "passed", False: "FAILED", None: "skipped, no such CPython found"}
+    for version, result in results.items():
+        print(f"Python {version}: {said[result]}")
+    return 0 if any(results.values()) and False not in results.values() else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
