@@ -104,8 +104,8 @@ $(VENV)/wheel: $(CORE) $(PACKAGE) $(VENV)/maturin
 	$(BIN)/maturin build --release --locked --out dist
 	@touch $@
 
-.venvs/bench/made: $(VENV)/wheel
+.venvs/bench/made: $(VENV)/wheel $(shell find benches/floor -name '*.rs' 2>/dev/null)
 	$(PYTHON) -m venv --clear .venvs/bench
 	.venvs/bench/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
-	.venvs/bench/bin/python -m pip install --quiet --group bench dist/*.whl
+	.venvs/bench/bin/python -m pip install --quiet --group bench dist/*.whl ./benches/floor
 	@touch $@
