@@ -30,7 +30,7 @@ help: ## say what there is
 demo: $(VENV)/built ## play recorded replies of real models through the package
 	$(BIN)/python -m toolweave demo $(ARGS)
 
-test: lint types docs wheel core matrix ## everything that must pass: lint, types, docs, both test suites
+test: lint docs types wheel core matrix ## everything that must pass: lint, docs, types, both test suites
 
 build: $(VENV)/built ## the package for development, in .venv
 
@@ -94,9 +94,10 @@ $(VENV)/dev: pyproject.toml | $(VENV)/pip
 	$(PIP) --group dev
 	@touch $@
 
-# No `--features` here: they would replace those of pyproject.toml, not add to them.
+# No `--features` here: they would replace those of pyproject.toml, not add to them. And a
+# `--group`, because maturin installs the group `dev` where it is given none.
 $(VENV)/built: $(CORE) pyproject.toml $(VENV)/maturin
-	$(BIN)/maturin develop --locked --extras cli
+	$(BIN)/maturin develop --locked --extras cli --group build
 	@touch $@
 
 $(VENV)/wheel: $(CORE) $(PACKAGE) $(VENV)/maturin
