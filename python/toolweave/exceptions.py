@@ -20,8 +20,8 @@ class ToolweaveError(Exception):
 class ContractError(ToolweaveError, ValueError):
     """A function contract cannot be used."""
 
-    def __init__(self, message: str, tool: str) -> None:
-        super().__init__(message, tool)
+    def __init__(self, message: str, tool: str, place: str = "") -> None:
+        super().__init__(message, tool, place)
         self.tool = tool
         """The name of the tool, as given."""
 
@@ -35,3 +35,6 @@ class MessageError(ToolweaveError, ValueError):
         """The position of the message, where there was a list of them."""
         self.path = path
         """Where in the message, as a JSON Pointer; empty for the message as a whole."""
+        """The name of the tool, as given; empty where there was none."""
+        self.place = place
+        """Where in its schema, as a JSON Pointer; empty for the whole."""

@@ -13,12 +13,15 @@ import_exception!(toolweave.exceptions, MessageError);
 impl From<contract::ContractError> for PyErr {
     fn from(err: contract::ContractError) -> Self {
         let message = err.to_string();
-        match err {
+        let (tool, place) = match err {
             contract::ContractError::Name { name, .. }
-            | contract::ContractError::Parameters { name, .. } => {
-                ContractError::new_err((message, name))
+            | contract::ContractError::Duplicate { name } => (name, String::new()),
+            contract::ContractError::Schema { name, place, .. } => (name, place),
+            contract::ContractError::Definition { name, .. } => {
+                (name.unwrap_or_default(), String::new())
             }
-        }
+        };
+        ContractError::new_err((message, tool, place))
     }
 }
 

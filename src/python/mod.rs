@@ -4,6 +4,7 @@
 //! is the only place in the crate that names `pyo3`.
 
 mod class;
+mod contract;
 mod convert;
 mod error;
 mod message;
@@ -22,6 +23,9 @@ mod core {
         PyUnknownMessage, PyUsageMessage, PyUsageUpdate, from_anthropic, from_openai,
         message_from_dict, message_from_json, to_anthropic, to_openai,
     };
+    use super::contract::PyFunctionContract;
+    #[pymodule_export]
+    use super::message::PyRepair;
 
     #[pymodule_export]
     #[allow(non_upper_case_globals)]

@@ -1,0 +1,163 @@
+//! Function contracts: what a tool is called, does, takes and returns.
+//!
+//! A [`FunctionContract`] is what the model is told about one tool and what its calls are held
+//! to. Contracts come from a JSON Schema or from the tool definitions of provider clients, and
+//! are checked when they are made: whatever has a contract can be written as a tag, and its
+//! parameters are a schema for an object.
+//!
+//! ```
+//! use serde_json::json;
+//! use toolweave::contract::FunctionContract;
+//!
+//! let contract = FunctionContract::from_openai(&json!({
+//!     "type": "function",
+//!     "function": {
+//!         "name": "get_weather",
+//!         "parameters": {"type": "object", "properties": {"city": {"type": "string"}}},
+//!     },
+//! }))?;
+//! assert_eq!(contract.name, "get_weather");
+//!
+//! let broken = FunctionContract::new("get_weather")?
+//!     .with_parameters(json!({"type": "object", "properties": {"city": 3}}));
+//! assert_eq!(
+//!     broken.unwrap_err().to_string(),
+//!     "parameters of tool \"get_weather\": at /properties/city: \
+//!      a schema is an object, true or false, not a number",
+//! );
+//! # Ok::<_, toolweave::contract::ContractError>(())
+//! ```
+
+mod json;
+mod name;
+mod schema;
+#[cfg(test)]
+mod tests;
+
+pub use self::name::{MAX_NAME_BYTES, TOOL_CALL, TOOL_RESPONSE, Tag, check_name};
+pub use self::schema::MAX_SCHEMA_DEPTH;
+
+use std::{collections::HashSet, fmt};
+
+use serde_json::Value;
+use thiserror::Error;
+
+/// What the model is told about one tool.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FunctionContract {
+    /// What the model calls it by.
+    pub name: String,
+    /// What it does, for the model to read.
+    pub description: Option<String>,
+    /// The JSON Schema of its arguments; without one nothing is validated.
+    pub parameters: Option<Value>,
+    /// What it returns: a JSON Schema, or prose as a JSON string.
+    pub returns: Option<Value>,
+}
+
+/// A contract that cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum ContractError {
+    /// The name cannot stand in a tag.
+    #[error("tool name {name:?} {reason}")]
+    Name {
+        /// The name.
+        name: String,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
+    /// The parameters are not a schema for an object, or what is returned has no schema.
+    #[error("{part} of tool {name:?}: at {}: {reason}", place_or_top(.place))]
+    Schema {
+        /// The tool.
+        name: String,
+        /// Which of its two schemas.
+        part: Part,
+        /// Where in the schema, as a JSON Pointer; empty for the whole schema.
+        place: String,
+        /// What is wrong there, and what would be right.
+        reason: String,
+    },
+    /// A tool definition is not laid out as one.
+    #[error("tool definition{}: {reason}", name_if_known(.name))]
+    Definition {
+        /// The tool, where the definition gets that far.
+        name: Option<String>,
+        /// What is wrong, and what would be right.
+        reason: String,
+    },
+    /// Two tools share a name.
+    #[error("tool name {name:?} is given more than once; each tool needs a name of its own")]
+    Duplicate {
+        /// The name.
+        name: String,
+    },
+}
+
+/// The part of a contract that a schema stands in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Part {
+    /// The arguments.
+    Parameters,
+    /// What the tool returns.
+    Returns,
+}
+
+impl fmt::Display for Part {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Parameters => "parameters",
+            Self::Returns => "returns",
+        })
+    }
+}
+
+fn place_or_top(place: &str) -> &str {
+    if place.is_empty() { "the top" } else { place }
+}
+
+fn name_if_known(name: &Option<String>) -> String {
+    name.as_ref().map(|name| format!(" {name:?}")).unwrap_or_default()
+}
+
+impl FunctionContract {
+    /// A contract for a tool that takes anything.
+    pub fn new(name: impl Into<String>) -> Result<Self, ContractError> {
+        let name = name.into();
+        check_name(&name)?;
+        Ok(Self { name, description: None, parameters: None, returns: None })
+    }
+
+    /// The same contract with words on what the tool does.
+    #[must_use]
+    pub fn with_description(mut self, description: impl Into<String>) -> Self {
+        self.description = Some(description.into());
+        self
+    }
+
+    /// The same contract with a JSON Schema for its arguments: an object schema, at most
+    /// [`MAX_SCHEMA_DEPTH`] levels deep.
+    pub fn with_parameters(mut self, schema: Value) -> Result<Self, ContractError> {
+        schema::check_parameters(&schema)
+            .map_err(|fault| fault.of(&self.name, Part::Parameters))?;
+        self.parameters = Some(schema);
+        Ok(self)
+    }
+
+    /// The same contract with what the tool returns: a JSON Schema, or prose as a JSON string.
+    pub fn with_returns(mut self, returns: Value) -> Result<Self, ContractError> {
+        schema::check_returns(&returns).map_err(|fault| fault.of(&self.name, Part::Returns))?;
+        self.returns = Some(returns);
+        Ok(self)
+    }
+}
+
+/// Whether each of `contracts` has a name of its own.
+pub fn check_distinct(contracts: &[FunctionContract]) -> Result<(), ContractError> {
+    let mut seen = HashSet::new();
+    match contracts.iter().find(|contract| !seen.insert(contract.name.as_str())) {
+        Some(twice) => Err(ContractError::Duplicate { name: twice.name.clone() }),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,220 @@
+//! What of a JSON Schema can be checked without compiling it.
+//!
+//! The validator judges a schema in full. A contract is made long before it is
+//! validated against, so the mistakes that people make are found here, with their place:
+//! a property that is no schema, a list where a map belongs, `"type": "str"`.
+
+use serde_json::{Map, Value};
+
+use super::{ContractError, Part};
+
+/// How deep a schema may be nested.
+pub const MAX_SCHEMA_DEPTH: usize = 100;
+
+const TYPES: [&str; 7] = ["array", "boolean", "integer", "null", "number", "object", "string"];
+
+/// A mistake in a schema that belongs to no tool yet.
+#[derive(Debug)]
+pub(super) struct Fault {
+    place: String,
+    reason: String,
+}
+
+impl Fault {
+    pub(super) fn of(self, name: &str, part: Part) -> ContractError {
+        let Self { place, reason } = self;
+        ContractError::Schema { name: name.to_owned(), part, place, reason }
+    }
+}
+
+/// Whether `schema` can be the schema of a call's arguments, which are an object.
+pub(super) fn check_parameters(schema: &Value) -> Result<(), Fault> {
+    let Value::Object(members) = schema else {
+        return Err(Fault {
+            place: String::new(),
+            reason: format!("a schema for an object is wanted, not {}", kind(schema)),
+        });
+    };
+    let takes_object = match members.get("type") {
+        None => true,
+        Some(Value::Array(types)) => types.iter().any(|name| name == "object"),
+        Some(name) => name == "object",
+    };
+    if !takes_object {
+        return Err(Fault {
+            place: "/type".to_owned(),
+            reason: format!(
+                "arguments are an object, so the type is \"object\", not {}",
+                members["type"]
+            ),
+        });
+    }
+    check(schema)
+}
+
+/// Whether `returns` says what a tool returns: prose or a schema.
+pub(super) fn check_returns(returns: &Value) -> Result<(), Fault> {
+    if returns.is_string() { Ok(()) } else { check(returns) }
+}
+
+/// What stands under a keyword.
+enum Holds {
+    Schema,
+    Schemas,
+    SchemaOrSchemas,
+    SchemaMap,
+    StringList,
+    Type,
+    String,
+    List,
+    /// A schema by name, or a list of names (`dependencies` of older drafts).
+    Mixed,
+}
+
+fn holds(keyword: &str) -> Option<Holds> {
+    Some(match keyword {
+        "additionalItems"
+        | "additionalProperties"
+        | "contains"
+        | "else"
+        | "if"
+        | "not"
+        | "propertyNames"
+        | "then"
+        | "unevaluatedItems"
+        | "unevaluatedProperties" => Holds::Schema,
+        "allOf" | "anyOf" | "oneOf" | "prefixItems" => Holds::Schemas,
+        "items" => Holds::SchemaOrSchemas,
+        "$defs" | "definitions" | "dependentSchemas" | "patternProperties" | "properties" => {
+            Holds::SchemaMap
+        }
+        "required" => Holds::StringList,
+        "type" => Holds::Type,
+        "$ref" | "description" | "format" | "pattern" | "title" => Holds::String,
+        "enum" => Holds::List,
+        "dependencies" => Holds::Mixed,
+        _ => return None,
+    })
+}
+
+/// Walks all schemas inside `schema` without recursion.
+fn check(schema: &Value) -> Result<(), Fault> {
+    check_depth(schema)?;
+    let mut waiting = vec![(String::new(), schema)];
+    while let Some((place, schema)) = waiting.pop() {
+        let members = match schema {
+            Value::Object(members) => members,
+            Value::Bool(_) => continue,
+            other => {
+                let reason = format!("a schema is an object, true or false, not {}", kind(other));
+                return Err(Fault { place, reason });
+            }
+        };
+        for (keyword, value) in members {
+            if let Some(holds) = holds(keyword) {
+                let place = step(&place, keyword);
+                check_keyword(&holds, place, value, &mut waiting)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn check_keyword<'s>(
+    holds: &Holds,
+    place: String,
+    value: &'s Value,
+    waiting: &mut Vec<(String, &'s Value)>,
+) -> Result<(), Fault> {
+    let wanted = match (holds, value) {
+        (Holds::Schema, _) => {
+            waiting.push((place, value));
+            return Ok(());
+        }
+        (Holds::Schemas | Holds::SchemaOrSchemas, Value::Array(schemas)) => {
+            let schemas = schemas.iter().enumerate();
+            waiting.extend(schemas.map(|(at, schema)| (step(&place, &at.to_string()), schema)));
+            return Ok(());
+        }
+        (Holds::SchemaOrSchemas, _) => {
+            waiting.push((place, value));
+            return Ok(());
+        }
+        (Holds::SchemaMap, Value::Object(schemas)) => {
+            waiting.extend(named(&place, schemas));
+            return Ok(());
+        }
+        (Holds::Mixed, Value::Object(schemas)) => {
+            waiting.extend(named(&place, schemas).filter(|(_, schema)| !schema.is_array()));
+            return Ok(());
+        }
+        (Holds::StringList, Value::Array(names)) if names.iter().all(Value::is_string) => {
+            return Ok(());
+        }
+        (Holds::Type, Value::String(name)) if TYPES.contains(&name.as_str()) => return Ok(()),
+        (Holds::Type, Value::Array(names))
+            if names.iter().all(|name| TYPES.iter().any(|known| name == known)) =>
+        {
+            return Ok(());
+        }
+        (Holds::String, Value::String(_)) | (Holds::List, Value::Array(_)) => return Ok(()),
+        (Holds::StringList, Value::Bool(_)) => {
+            let reason = "names the properties that are needed, in a list beside them; \
+                          it is no flag on one of them";
+            return Err(Fault { place, reason: reason.to_owned() });
+        }
+        (Holds::Schemas, _) => "a list of schemas",
+        (Holds::SchemaMap | Holds::Mixed, _) => "an object of schemas by name",
+        (Holds::StringList, _) => "a list of property names",
+        (Holds::Type, _) => {
+            let reason = format!("a type is one of {}, not {value}", TYPES.join(", "));
+            return Err(Fault { place, reason });
+        }
+        (Holds::String, _) => "a string",
+        (Holds::List, _) => "a list",
+    };
+    Err(Fault { place, reason: format!("{wanted} is wanted, not {}", kind(value)) })
+}
+
+fn named<'s>(
+    place: &str,
+    schemas: &'s Map<String, Value>,
+) -> impl Iterator<Item = (String, &'s Value)> {
+    schemas.iter().map(move |(name, schema)| (step(place, name), schema))
+}
+
+fn check_depth(schema: &Value) -> Result<(), Fault> {
+    let mut waiting = vec![(schema, 0)];
+    while let Some((value, depth)) = waiting.pop() {
+        if depth > MAX_SCHEMA_DEPTH {
+            return Err(Fault {
+                place: String::new(),
+                reason: format!("the schema is nested deeper than {MAX_SCHEMA_DEPTH} levels"),
+            });
+        }
+        match value {
+            Value::Array(items) => waiting.extend(items.iter().map(|item| (item, depth + 1))),
+            Value::Object(members) => {
+                waiting.extend(members.values().map(|member| (member, depth + 1)));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn step(place: &str, name: &str) -> String {
+    format!("{place}/{}", name.replace('~', "~0").replace('/', "~1"))
+}
+
+/// What a JSON value is, in words.
+pub(super) fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "an object",
+    }
+}

@@ -1,0 +1,204 @@
+//! Python class for [`crate::contract`], and what is taken wherever tools are expected.
+
+use pyo3::{
+    exceptions::PyTypeError,
+    prelude::*,
+    types::{PyMapping, PyString},
+};
+use serde_json::{Map, Value};
+
+use super::{
+    class::record,
+    convert::{to_json, to_python},
+    error::ContractError,
+};
+use crate::contract::{self, FunctionContract, Part};
+
+/// What the model is told about one tool.
+#[pyclass(name = "FunctionContract", module = "toolweave", frozen, from_py_object)]
+#[derive(Clone, Debug)]
+pub(crate) struct PyFunctionContract(pub(crate) FunctionContract);
+
+record!(PyFunctionContract { name, description, parameters, returns }
+    #[new]
+    #[pyo3(signature = (name, description=None, parameters=None, returns=None))]
+    fn new(
+        name: String,
+        description: Option<String>,
+        parameters: Option<&Bound<'_, PyAny>>,
+        returns: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        let mut made = FunctionContract::new(name)?;
+        made.description = description;
+        if let Some(schema) = parameters {
+            let schema = json_of(&made.name, Part::Parameters, schema)?;
+            made = made.with_parameters(schema)?;
+        }
+        if let Some(returns) = returns {
+            let returns = json_of(&made.name, Part::Returns, returns)?;
+            made = made.with_returns(returns)?;
+        }
+        Ok(Self(made))
+    }
+
+    #[getter]
+    fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    #[getter]
+    fn description(&self) -> Option<&str> {
+        self.0.description.as_deref()
+    }
+
+    // A new object each time: a contract does not change behind the back of those who hold it.
+    #[getter]
+    fn parameters<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        self.0.parameters.as_ref().map(|schema| to_python(py, schema)).transpose()
+    }
+
+    #[getter]
+    fn returns<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        self.0.returns.as_ref().map(|returns| to_python(py, returns)).transpose()
+    }
+
+    fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        to_python(py, &self.0.to_json())
+    }
+
+    #[staticmethod]
+    fn from_dict(definition: &Bound<'_, PyAny>) -> PyResult<Self> {
+        Ok(Self(FunctionContract::from_json(&definition_json(definition)?)?))
+    }
+
+    fn to_openai<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        to_python(py, &self.0.to_openai())
+    }
+
+    #[staticmethod]
+    fn from_openai(definition: &Bound<'_, PyAny>) -> PyResult<Self> {
+        Ok(Self(FunctionContract::from_openai(&definition_json(definition)?)?))
+    }
+);
+
+/// The contracts that `tools` stands for: an iterable of contracts, of things that have one
+/// (an attribute `contract`), of tool definitions as provider clients write them, or of bare
+/// names; or a mapping from names to any of these, to a schema of the arguments, or to None.
+pub(crate) fn extract_contracts(tools: &Bound<'_, PyAny>) -> PyResult<Vec<FunctionContract>> {
+    if tools.is_none() {
+        return Ok(Vec::new());
+    }
+    if tools.is_instance_of::<PyString>() || contract_of(tools)?.is_some() {
+        return Err(PyTypeError::new_err(format!(
+            "tools are given as a list or a mapping; put a single one in a list: [{}]",
+            tools.repr()?
+        )));
+    }
+    let contracts = if let Ok(mapping) = tools.cast::<PyMapping>() {
+        let items = mapping.items()?;
+        items.iter().map(|item| named(&item)).collect::<PyResult<Vec<_>>>()?
+    } else {
+        let items = tools.try_iter().map_err(|_| {
+            let kind = tools.get_type();
+            PyTypeError::new_err(format!("tools are given as a list or a mapping, not {kind}"))
+        })?;
+        items.map(|item| one(&item?)).collect::<PyResult<Vec<_>>>()?
+    };
+    contract::check_distinct(&contracts)?;
+    Ok(contracts)
+}
+
+fn one(tool: &Bound<'_, PyAny>) -> PyResult<FunctionContract> {
+    if let Some(contract) = contract_of(tool)? {
+        return Ok(contract);
+    }
+    if let Ok(name) = tool.cast::<PyString>() {
+        return Ok(FunctionContract::new(name.to_str()?)?);
+    }
+    if tool.cast::<PyMapping>().is_ok() {
+        return Ok(FunctionContract::from_openai(&definition_json(tool)?)?);
+    }
+    Err(PyTypeError::new_err(format!(
+        "a tool is a FunctionContract, an object with a contract, a dict with a name, or a name; \
+         not {}",
+        tool.repr()?
+    )))
+}
+
+/// One item of a mapping from names to tools.
+fn named(item: &Bound<'_, PyAny>) -> PyResult<FunctionContract> {
+    let (name, tool): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item.extract()?;
+    let Ok(name) = name.cast::<PyString>() else {
+        return Err(PyTypeError::new_err(format!(
+            "tools are named by strings, not by {}",
+            name.repr()?
+        )));
+    };
+    let name = name.to_str()?;
+    let contract = if tool.is_none() {
+        FunctionContract::new(name)?
+    } else if tool.cast::<PyMapping>().is_ok() {
+        let definition = definition_json(&tool)?;
+        match definition {
+            Value::Object(members) if is_definition(&members) => {
+                let mut members = members;
+                if !members.contains_key("function") && !members.contains_key("name") {
+                    members.insert("name".to_owned(), name.into());
+                }
+                FunctionContract::from_openai(&Value::Object(members))?
+            }
+            schema => FunctionContract::new(name)?.with_parameters(schema)?,
+        }
+    } else {
+        one(&tool)?
+    };
+    if contract.name != name {
+        return Err(ContractError::new_err((
+            format!("tool {:?} stands under the name {name:?}; both must agree", contract.name),
+            contract.name,
+            String::new(),
+        )));
+    }
+    Ok(contract)
+}
+
+/// Whether a dict is a tool definition; otherwise it is a schema.
+fn is_definition(members: &Map<String, Value>) -> bool {
+    ["function", "name", "parameters", "input_schema", "inputSchema"]
+        .iter()
+        .any(|key| members.contains_key(*key))
+}
+
+/// The contract that `tool` is, or that it has as an attribute.
+fn contract_of(tool: &Bound<'_, PyAny>) -> PyResult<Option<FunctionContract>> {
+    if let Ok(contract) = tool.cast::<PyFunctionContract>() {
+        return Ok(Some(contract.get().0.clone()));
+    }
+    let Some(held) = tool.getattr_opt("contract")? else {
+        return Ok(None);
+    };
+    Ok(held.cast::<PyFunctionContract>().ok().map(|contract| contract.get().0.clone()))
+}
+
+fn definition_json(definition: &Bound<'_, PyAny>) -> PyResult<Value> {
+    to_json(definition).map_err(|err| {
+        let py = definition.py();
+        let message = format!("tool definition: {}", err.value(py));
+        contract_error(py, &err, (message, String::new(), String::new()))
+    })
+}
+
+fn json_of(name: &str, part: Part, schema: &Bound<'_, PyAny>) -> PyResult<Value> {
+    to_json(schema).map_err(|err| {
+        let py = schema.py();
+        let message = format!("{part} of tool {name:?}: {}", err.value(py));
+        contract_error(py, &err, (message, name.to_owned(), String::new()))
+    })
+}
+
+/// The error of a value that is no JSON, as one about a contract, with the first as its cause.
+fn contract_error(py: Python<'_>, cause: &PyErr, arguments: (String, String, String)) -> PyErr {
+    let error = ContractError::new_err(arguments);
+    error.set_cause(py, Some(cause.clone_ref(py)));
+    error
+}
