@@ -1,0 +1,320 @@
+//! What a schema says, as a list.
+
+use std::collections::HashSet;
+
+use serde_json::{Map, Value};
+
+use super::{
+    inline::{bare, flat, json, listed},
+    lines::Lines,
+    refs::Document,
+};
+
+/// How deep descriptions are nested.
+const MAX_DEPTH: usize = 8;
+
+/// Writes down one schema document.
+pub(super) struct Describer<'s, 'l> {
+    document: Document<'s>,
+    lines: &'l mut Lines,
+    /// What was described under its reference before, and need not be again.
+    described: HashSet<&'s str>,
+}
+
+/// All that holds for one value, and what it is called by in the document.
+struct Subject<'s> {
+    parts: Vec<&'s Map<String, Value>>,
+    reference: Option<&'s str>,
+}
+
+impl<'s> Subject<'s> {
+    fn find(&self, keyword: &str) -> Option<&'s Value> {
+        self.parts.iter().find_map(|part| part.get(keyword))
+    }
+
+    fn text(&self, keyword: &str) -> Option<String> {
+        let text = flat(self.find(keyword)?.as_str()?);
+        (!text.is_empty()).then_some(text)
+    }
+
+    fn description(&self) -> Option<String> {
+        self.text("description").or_else(|| self.text("title"))
+    }
+
+    /// Name, schema, and whether it is required.
+    fn properties(&self) -> Vec<(&'s str, &'s Value, bool)> {
+        let required: HashSet<&str> = self
+            .parts
+            .iter()
+            .filter_map(|part| part.get("required")?.as_array())
+            .flatten()
+            .filter_map(Value::as_str)
+            .collect();
+        let mut seen = HashSet::new();
+        let declared = self.parts.iter().filter_map(|part| part.get("properties")?.as_object());
+        declared
+            .flatten()
+            .filter(|(name, _)| seen.insert(name.as_str()))
+            .map(|(name, schema)| (name.as_str(), schema, required.contains(name.as_str())))
+            .collect()
+    }
+
+    /// The branches of an `anyOf` or `oneOf`, and whether null is one of them.
+    fn branches(&self) -> (Vec<&'s Value>, bool) {
+        let branches = self.find("anyOf").or_else(|| self.find("oneOf")).and_then(Value::as_array);
+        let (null, others): (Vec<_>, Vec<_>) = branches
+            .into_iter()
+            .flatten()
+            .partition(|branch| branch.get("type").is_some_and(|name| name == "null"));
+        (others, !null.is_empty())
+    }
+}
+
+impl<'s, 'l> Describer<'s, 'l> {
+    pub(super) fn new(schema: &'s Value, lines: &'l mut Lines) -> Self {
+        Self { document: Document::new(schema), lines, described: HashSet::new() }
+    }
+
+    /// The section on the parameters; nothing where there are none.
+    pub(super) fn parameters(mut self) {
+        let subject = self.subject(self.document.root);
+        let properties = subject.properties();
+        let (branches, _) = subject.branches();
+        if properties.is_empty() && branches.is_empty() {
+            return;
+        }
+        self.lines.push(0, "Parameters:");
+        for (name, schema, required) in properties {
+            let parameter = self.subject(schema);
+            self.head(0, name, required, &parameter);
+            self.lines.push(2, "Schema Details:");
+            self.details(&parameter, 2, 1);
+        }
+        if !branches.is_empty() {
+            self.options(&branches, 0, 1);
+        }
+        self.lines.blank();
+    }
+
+    /// The section on what is returned.
+    pub(super) fn returns(mut self) {
+        let subject = self.subject(self.document.root);
+        self.lines.push(0, "Returns:");
+        self.lines.push(0, &format!("- Type: {}", self.label(&subject, 0)));
+        if let Some(description) = subject.description() {
+            self.lines.push(0, &format!("- Description: {description}"));
+        }
+        self.constraints(&subject, 0);
+        self.structure(&subject, 0, 1);
+        self.lines.blank();
+    }
+
+    fn subject(&self, schema: &'s Value) -> Subject<'s> {
+        let reference = schema.as_object().and_then(|members| self.document.target(members));
+        Subject {
+            parts: self.document.parts(schema),
+            reference: reference.map(|(reference, _)| reference),
+        }
+    }
+
+    fn head(&mut self, indent: usize, name: &str, required: bool, subject: &Subject<'s>) {
+        let needed = if required { "required" } else { "optional" };
+        let mut line = format!("- {} ({needed})", bare(name));
+        if let Some(description) = subject.description() {
+            line.push_str(": ");
+            line.push_str(&description);
+        }
+        self.lines.push(indent, &line);
+    }
+
+    fn details(&mut self, subject: &Subject<'s>, indent: usize, depth: usize) {
+        self.lines.push(indent, &format!("- Type: {}", self.label(subject, 0)));
+        self.constraints(subject, indent);
+        self.structure(subject, indent, depth);
+    }
+
+    /// The type in words: `integer`, `string | null`.
+    fn label(&self, subject: &Subject<'s>, depth: usize) -> String {
+        let mut names: Vec<String> = Vec::new();
+        match subject.find("type") {
+            Some(Value::String(name)) => names.push(name.clone()),
+            Some(Value::Array(listed)) => {
+                names.extend(listed.iter().filter_map(Value::as_str).map(str::to_owned));
+            }
+            _ => {
+                let (branches, nullable) = subject.branches();
+                if depth < MAX_DEPTH {
+                    names.extend(
+                        branches.iter().map(|branch| self.label(&self.subject(branch), depth + 1)),
+                    );
+                }
+                if nullable {
+                    names.push("null".to_owned());
+                }
+            }
+        }
+        if names.is_empty() {
+            names.extend(implied_types(subject));
+        }
+        let mut seen = HashSet::new();
+        let mut single: Vec<&str> = names.iter().flat_map(|name| name.split(" | ")).collect();
+        single.retain(|name| seen.insert(*name));
+        if single.is_empty() { "any".to_owned() } else { single.join(" | ") }
+    }
+
+    fn constraints(&mut self, subject: &Subject<'s>, indent: usize) {
+        if let Some(Value::Array(values)) = subject.find("enum") {
+            self.lines.push(indent, &format!("- Allowed Values (Enum): {}", listed(values)));
+        }
+        let single = [
+            ("const", "Constant"),
+            ("default", "Default"),
+            ("format", "Format"),
+            ("pattern", "Pattern"),
+            ("minimum", "Minimum"),
+            ("exclusiveMinimum", "Exclusive Minimum"),
+            ("maximum", "Maximum"),
+            ("exclusiveMaximum", "Exclusive Maximum"),
+            ("multipleOf", "Multiple Of"),
+            ("minLength", "Minimum Length"),
+            ("maxLength", "Maximum Length"),
+            ("minItems", "Minimum Items"),
+            ("maxItems", "Maximum Items"),
+            ("minProperties", "Minimum Properties"),
+            ("maxProperties", "Maximum Properties"),
+        ];
+        for (keyword, title) in single {
+            let Some(value) = subject.find(keyword) else { continue };
+            let shown = match (keyword, value) {
+                ("const" | "default", Value::String(text)) => bare(text),
+                (_, Value::String(text)) => flat(text),
+                (_, value) => json(value),
+            };
+            self.lines.push(indent, &format!("- {title}: {shown}"));
+        }
+        if subject.find("uniqueItems") == Some(&Value::Bool(true)) {
+            self.lines.push(indent, "- Unique Items: Yes");
+        }
+        if subject.find("additionalProperties") == Some(&Value::Bool(false)) {
+            self.lines.push(indent, "- Additional Properties: No");
+        }
+    }
+
+    /// What is inside: items, properties, alternatives.
+    fn structure(&mut self, subject: &Subject<'s>, indent: usize, depth: usize) {
+        if let Some(reference) = subject.reference {
+            let is_new = self.described.insert(reference);
+            if !is_new && has_structure(subject) {
+                let name = reference.rsplit(['/', '#']).next().unwrap_or_default();
+                let name = if name.is_empty() { "the whole" } else { name };
+                self.lines.push(indent, &format!("- Same As: {}, described above", bare(name)));
+                return;
+            }
+        }
+        if depth > MAX_DEPTH {
+            if has_structure(subject) {
+                self.lines.push(indent, "- (nested too deeply to be shown)");
+            }
+            return;
+        }
+        if let Some(items) = subject.find("items").filter(|items| items.is_object()) {
+            self.inner("Item", items, indent, depth);
+        }
+        let leading = subject.find("prefixItems").or_else(|| subject.find("items"));
+        for (at, item) in leading.and_then(Value::as_array).into_iter().flatten().enumerate() {
+            self.inner(&format!("Item {}", at + 1), item, indent, depth);
+        }
+        let properties = subject.properties();
+        if !properties.is_empty() {
+            self.lines.push(indent, "- Properties:");
+            for (name, schema, required) in properties {
+                let property = self.subject(schema);
+                self.head(indent + 2, name, required, &property);
+                self.details(&property, indent + 4, depth + 1);
+            }
+        }
+        if let Some(values) =
+            subject.find("additionalProperties").filter(|values| values.is_object())
+        {
+            self.inner("Value", values, indent, depth);
+        }
+        let (branches, _) = subject.branches();
+        match branches.as_slice() {
+            [] => {}
+            // `anyOf` with null is how an optional value is spelled.
+            [only] => {
+                let only = self.subject(only);
+                self.constraints(&only, indent);
+                self.structure(&only, indent, depth + 1);
+            }
+            several => {
+                if several.iter().any(|branch| self.says_more_than_type(branch)) {
+                    self.options(several, indent, depth);
+                }
+            }
+        }
+    }
+
+    /// What stands in each place of a container.
+    fn inner(&mut self, what: &str, schema: &'s Value, indent: usize, depth: usize) {
+        let inner = self.subject(schema);
+        self.lines.push(indent, &format!("- {what} Type: {}", self.label(&inner, 0)));
+        if let Some(description) = inner.description() {
+            self.lines.push(indent + 2, &format!("- {what} Description: {description}"));
+        }
+        self.constraints(&inner, indent + 2);
+        self.structure(&inner, indent + 2, depth + 1);
+    }
+
+    fn options(&mut self, branches: &[&'s Value], indent: usize, depth: usize) {
+        self.lines.push(indent, "- One Of:");
+        for (at, branch) in branches.iter().enumerate() {
+            let option = self.subject(branch);
+            let mut line = format!("- Option {}", at + 1);
+            if let Some(description) = option.description() {
+                line.push_str(": ");
+                line.push_str(&description);
+            }
+            self.lines.push(indent + 2, &line);
+            self.details(&option, indent + 4, depth + 1);
+        }
+    }
+
+    fn says_more_than_type(&self, schema: &'s Value) -> bool {
+        self.subject(schema)
+            .parts
+            .iter()
+            .any(|part| part.keys().any(|keyword| keyword != "type" && keyword != "$ref"))
+    }
+}
+
+fn has_structure(subject: &Subject<'_>) -> bool {
+    ["properties", "items", "prefixItems", "anyOf", "oneOf"]
+        .iter()
+        .any(|keyword| subject.find(keyword).is_some())
+}
+
+/// What the values and keywords of a schema without a type give away.
+fn implied_types(subject: &Subject<'_>) -> Vec<String> {
+    let constant = subject.find("const").map(std::slice::from_ref);
+    let values = constant.or_else(|| subject.find("enum")?.as_array().map(Vec::as_slice));
+    if let Some(values) = values {
+        let kinds = values.iter().map(|value| match value {
+            Value::Null => "null",
+            Value::Bool(_) => "boolean",
+            Value::Number(_) => "number",
+            Value::String(_) => "string",
+            Value::Array(_) => "array",
+            Value::Object(_) => "object",
+        });
+        return kinds.map(str::to_owned).collect();
+    }
+    let kind = if subject.find("properties").is_some() {
+        "object"
+    } else if subject.find("items").is_some() || subject.find("prefixItems").is_some() {
+        "array"
+    } else {
+        return Vec::new();
+    };
+    vec![kind.to_owned()]
+}

@@ -1,0 +1,41 @@
+//! Foreign text on one line of Markdown.
+
+use serde_json::Value;
+
+/// `text` on one line: every run of white space and control characters, line breaks of all
+/// kinds among them, is one space.
+pub(super) fn flat(text: &str) -> String {
+    let breaks = |ch: char| ch.is_whitespace() || ch.is_control();
+    let words: Vec<&str> = text.split(breaks).filter(|word| !word.is_empty()).collect();
+    words.join(" ")
+}
+
+/// A name or string without quotes where nothing is lost by it, otherwise as JSON.
+pub(super) fn bare(text: &str) -> String {
+    if is_plain(text) { text.to_owned() } else { json(&Value::from(text)) }
+}
+
+/// Several values in a row: strings without quotes where all are plain.
+pub(super) fn listed(values: &[Value]) -> String {
+    let plain: Option<Vec<&str>> =
+        values.iter().map(|value| value.as_str().filter(|text| is_plain(text))).collect();
+    match plain {
+        Some(texts) => texts.join(", "),
+        None => values.iter().map(json).collect::<Vec<_>>().join(", "),
+    }
+}
+
+/// A value as compact JSON on one line.
+pub(super) fn json(value: &Value) -> String {
+    // JSON escapes line feeds, but not the line separators of Unicode.
+    flat(&value.to_string())
+}
+
+/// Whether `text` reads as itself between commas.
+fn is_plain(text: &str) -> bool {
+    let is_word = |ch: char| !(ch.is_control() || matches!(ch, ',' | '"' | '\\'));
+    !text.is_empty()
+        && text == flat(text)
+        && text.chars().all(is_word)
+        && serde_json::from_str::<Value>(text).is_err()
+}

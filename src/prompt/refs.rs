@@ -1,0 +1,104 @@
+//! References inside one schema document.
+
+use serde_json::{Map, Value};
+
+/// How many schemas one look at a schema may bring together.
+const MAX_PARTS: usize = 64;
+
+/// How many values a search for an anchor looks at.
+const MAX_SEARCH: usize = 10_000;
+
+/// A schema document, and what its references point to.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Document<'s> {
+    pub(super) root: &'s Value,
+}
+
+impl<'s> Document<'s> {
+    pub(super) fn new(root: &'s Value) -> Self {
+        Self { root }
+    }
+
+    /// The schema that a `$ref` of this document points to, if it lies in the document.
+    pub(super) fn resolve(self, reference: &str) -> Option<&'s Value> {
+        let (base, fragment) = reference.split_once('#').unwrap_or((reference, ""));
+        let own = self.root.get("$id").and_then(Value::as_str).unwrap_or_default();
+        if !base.is_empty() && base != own.trim_end_matches('#') {
+            return None;
+        }
+        let fragment = percent_decoded(fragment)?;
+        if fragment.is_empty() || fragment.starts_with('/') {
+            self.root.pointer(&fragment)
+        } else {
+            self.anchor(&fragment)
+        }
+    }
+
+    fn anchor(self, name: &str) -> Option<&'s Value> {
+        let mut waiting = vec![self.root];
+        let mut looked_at = 0;
+        while let Some(value) = waiting.pop() {
+            looked_at += 1;
+            if looked_at > MAX_SEARCH {
+                return None;
+            }
+            match value {
+                Value::Object(members) => {
+                    let is_named = |key| members.get(key).is_some_and(|anchor| anchor == name);
+                    if is_named("$anchor") || is_named("$dynamicAnchor") {
+                        return Some(value);
+                    }
+                    waiting.extend(members.values());
+                }
+                Value::Array(items) => waiting.extend(items),
+                _ => {}
+            }
+        }
+        None
+    }
+
+    /// The schema that `members` refers to, with the reference.
+    pub(super) fn target(self, members: &'s Map<String, Value>) -> Option<(&'s str, &'s Value)> {
+        let keyword = ["$ref", "$dynamicRef", "$recursiveRef"];
+        let reference = keyword.iter().find_map(|keyword| members.get(*keyword)?.as_str())?;
+        Some((reference, self.resolve(reference)?))
+    }
+
+    /// `schema` and all that it says through `$ref` and `allOf`: all of it holds at once.
+    pub(super) fn parts(self, schema: &'s Value) -> Vec<&'s Map<String, Value>> {
+        let mut parts: Vec<&Map<String, Value>> = Vec::new();
+        let mut waiting = vec![schema];
+        while let Some(schema) = waiting.pop() {
+            let Value::Object(members) = schema else { continue };
+            let known = parts.iter().any(|part| std::ptr::eq(*part, members));
+            if known || parts.len() == MAX_PARTS {
+                continue;
+            }
+            parts.push(members);
+            if let Some(Value::Array(schemas)) = members.get("allOf") {
+                waiting.extend(schemas.iter().rev());
+            }
+            waiting.extend(self.target(members).map(|(_, target)| target));
+        }
+        parts
+    }
+}
+
+fn percent_decoded(text: &str) -> Option<String> {
+    if !text.contains('%') {
+        return Some(text.to_owned());
+    }
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let [first, after @ ..] = rest {
+        rest = after;
+        if *first != b'%' {
+            bytes.push(*first);
+            continue;
+        }
+        let (digits, after) = after.split_at_checked(2)?;
+        bytes.push(u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()?);
+        rest = after;
+    }
+    String::from_utf8(bytes).ok()
+}

@@ -1,0 +1,321 @@
+//! All that a schema says about one value, gathered from its references and branches.
+
+use std::collections::VecDeque;
+
+use serde_json::{Map, Value};
+
+use super::{Place, Sampler};
+
+/// How many schemas may speak about one value.
+const MAX_PARTS: usize = 100;
+
+/// A kind of value, with integers apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Null,
+    Boolean,
+    Object,
+    Array,
+    Number,
+    Integer,
+    String,
+}
+
+const KINDS: [Kind; 7] = [
+    Kind::String,
+    Kind::Object,
+    Kind::Array,
+    Kind::Integer,
+    Kind::Number,
+    Kind::Boolean,
+    Kind::Null,
+];
+
+impl Kind {
+    fn from_name(name: &str) -> Option<Self> {
+        Some(match name {
+            "null" => Self::Null,
+            "boolean" => Self::Boolean,
+            "object" => Self::Object,
+            "array" => Self::Array,
+            "number" => Self::Number,
+            "integer" => Self::Integer,
+            "string" => Self::String,
+            _ => return None,
+        })
+    }
+
+    /// Whether the type `name` allows this kind.
+    fn is_a(self, name: &str) -> bool {
+        Self::from_name(name) == Some(self) || (self == Self::Integer && name == "number")
+    }
+
+    fn of(value: &Value) -> Self {
+        match value {
+            Value::Null => Self::Null,
+            Value::Bool(_) => Self::Boolean,
+            Value::Object(_) => Self::Object,
+            Value::Array(_) => Self::Array,
+            Value::String(_) => Self::String,
+            Value::Number(number) if number.is_f64() => Self::Number,
+            Value::Number(_) => Self::Integer,
+        }
+    }
+
+    /// The kind that `keyword` is about.
+    fn about(keyword: &str) -> Option<Self> {
+        Some(match keyword {
+            "properties"
+            | "required"
+            | "additionalProperties"
+            | "patternProperties"
+            | "minProperties"
+            | "maxProperties"
+            | "propertyNames"
+            | "dependentRequired"
+            | "dependentSchemas"
+            | "dependencies"
+            | "unevaluatedProperties" => Self::Object,
+            "items" | "prefixItems" | "contains" | "minItems" | "maxItems" | "uniqueItems"
+            | "additionalItems" | "unevaluatedItems" => Self::Array,
+            "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" | "multipleOf" => {
+                Self::Number
+            }
+            "minLength" | "maxLength" | "pattern" | "format" => Self::String,
+            _ => return None,
+        })
+    }
+}
+
+/// Schemas that one value must fit at once.
+#[derive(Clone, Debug)]
+pub(super) struct Conjunction<'s> {
+    pub(super) parts: Vec<&'s Map<String, Value>>,
+    /// The references that led to some of them.
+    pub(super) targets: Vec<&'s Value>,
+    /// Whether one of the references had led to this place before.
+    pub(super) again: bool,
+    nots: Vec<&'s Map<String, Value>>,
+}
+
+/// Values that the schema itself offers, to try before and after a made one.
+#[derive(Debug, Default)]
+pub(super) struct Suggestions<'s> {
+    pub(super) before: Vec<&'s Value>,
+    pub(super) after: Vec<&'s Value>,
+}
+
+impl<'s> Sampler<'s, '_> {
+    /// Follows references and takes branches. None where nothing can fit.
+    pub(super) fn expand(
+        &mut self,
+        schemas: &[&'s Value],
+        place: &Place<'s, '_>,
+    ) -> Option<Conjunction<'s>> {
+        let mut conjunction =
+            Conjunction { parts: Vec::new(), targets: Vec::new(), again: false, nots: Vec::new() };
+        self.expand_into(&mut conjunction, schemas, place).then_some(conjunction)
+    }
+
+    /// Adds `schemas` to what is known about a value; false where nothing can fit them.
+    pub(super) fn expand_into(
+        &mut self,
+        conjunction: &mut Conjunction<'s>,
+        schemas: &[&'s Value],
+        place: &Place<'s, '_>,
+    ) -> bool {
+        let mut waiting: VecDeque<&Value> = schemas.iter().copied().collect();
+        while let Some(schema) = waiting.pop_front() {
+            let members = match schema {
+                Value::Object(members) => members,
+                Value::Bool(false) => return false,
+                _ => continue,
+            };
+            if conjunction.parts.iter().any(|part| std::ptr::eq(*part, members)) {
+                continue;
+            }
+            if conjunction.parts.len() == MAX_PARTS {
+                return false;
+            }
+            conjunction.parts.push(members);
+            if let Some((_, target)) = self.document.target(members) {
+                conjunction.again |= place.is_within(target);
+                conjunction.targets.push(target);
+                waiting.push_back(target);
+            }
+            let is_again = place.again || conjunction.again;
+            self.branches(members, is_again, &mut waiting);
+            if let Some(Value::Object(not)) = members.get("not") {
+                conjunction.nots.push(not);
+            }
+        }
+        true
+    }
+
+    fn branches(
+        &mut self,
+        members: &'s Map<String, Value>,
+        is_again: bool,
+        waiting: &mut VecDeque<&'s Value>,
+    ) {
+        let list = |keyword: &str| members.get(keyword).and_then(Value::as_array);
+        waiting.extend(list("allOf").into_iter().flatten());
+        for keyword in ["anyOf", "oneOf"] {
+            let Some(branches) = list(keyword).filter(|branches| !branches.is_empty()) else {
+                continue;
+            };
+            let mut branches: Vec<&Value> = branches.iter().collect();
+            if is_again {
+                branches.sort_by_key(|branch| weight(branch));
+            }
+            waiting.push_back(branches[self.choose(branches.len())]);
+        }
+        if let Some(condition) = members.get("if") {
+            let holds = [Some(condition), members.get("then")];
+            let fails = [None, members.get("else")];
+            let options =
+                if members.contains_key("then") { [holds, fails] } else { [fails, holds] };
+            waiting.extend(options[self.choose(2)].into_iter().flatten());
+        }
+    }
+}
+
+/// How much a schema asks for, roughly: with it a recursive schema finds its way out.
+fn weight(schema: &Value) -> usize {
+    match schema.get("type").and_then(Value::as_str) {
+        Some("null") => 0,
+        Some("object") => 3,
+        Some("array") => 2,
+        Some(_) => 1,
+        None if schema.get("const").is_some() || schema.get("enum").is_some() => 1,
+        None if schema.get("$ref").is_some() => 4,
+        None => 2,
+    }
+}
+
+impl<'s> Conjunction<'s> {
+    /// What all parts say under `keyword`.
+    pub(super) fn all(&self, keyword: &str) -> impl Iterator<Item = &'s Value> {
+        self.parts.iter().filter_map(move |part| part.get(keyword))
+    }
+
+    /// The largest count that a part asks for under `keyword`.
+    pub(super) fn at_least(&self, keyword: &str) -> usize {
+        self.all(keyword).filter_map(count).max().unwrap_or(0)
+    }
+
+    /// The smallest count that a part allows under `keyword`.
+    pub(super) fn at_most(&self, keyword: &str) -> Option<usize> {
+        self.all(keyword).filter_map(count).min()
+    }
+
+    pub(super) fn has(&self, keyword: &str) -> bool {
+        self.all(keyword).any(|flag| flag == &Value::Bool(true))
+    }
+
+    /// The names that may not be there because of a `not`.
+    pub(super) fn forbidden_names(&self) -> impl Iterator<Item = &'s str> {
+        self.nots.iter().filter_map(|not| match not.get("required")?.as_array()?.as_slice() {
+            [Value::String(name)] if not.keys().all(|key| key == "required" || key == "type") => {
+                Some(name.as_str())
+            }
+            _ => None,
+        })
+    }
+
+    /// The values that `const` and `enum` leave; None where there is neither.
+    pub(super) fn allowed_values(&self) -> Option<Vec<&'s Value>> {
+        let mut lists = self.parts.iter().flat_map(|part| {
+            let constant = part.get("const").map(std::slice::from_ref);
+            let listed = part.get("enum").and_then(Value::as_array).map(Vec::as_slice);
+            [constant, listed]
+        });
+        let first = lists.find_map(|list| list)?;
+        let others: Vec<&[Value]> = lists.flatten().collect();
+        let fits =
+            |value: &&Value| others.iter().all(|list| list.contains(value)) && self.may_be(value);
+        Some(first.iter().filter(fits).collect())
+    }
+
+    /// The kinds of value that may fit, the most telling first.
+    pub(super) fn kinds(&self) -> Vec<Kind> {
+        let types: Vec<Vec<&str>> = self.all("type").map(names).collect();
+        let order: Vec<Kind> = match types.first() {
+            Some(listed) => {
+                let mut kinds: Vec<Kind> =
+                    listed.iter().filter_map(|name| Kind::from_name(name)).collect();
+                if kinds.contains(&Kind::Number) && !kinds.contains(&Kind::Integer) {
+                    kinds.push(Kind::Integer);
+                }
+                kinds.sort_by_key(|kind| *kind == Kind::Null);
+                kinds
+            }
+            None => {
+                let mut kinds = KINDS.to_vec();
+                let about = |kind| {
+                    self.parts
+                        .iter()
+                        .flat_map(|part| part.keys())
+                        .any(|keyword| Kind::about(keyword) == Some(kind))
+                };
+                kinds.sort_by_key(|kind| !about(*kind));
+                kinds
+            }
+        };
+        let allowed = |kind: &Kind| {
+            types.iter().all(|listed| listed.iter().any(|name| kind.is_a(name)))
+                && !self.nots.iter().any(|not| {
+                    let only_type = not.keys().all(|key| key == "type");
+                    let listed = not.get("type").map(names).unwrap_or_default();
+                    only_type && listed.iter().any(|name| kind.is_a(name))
+                })
+        };
+        order.into_iter().filter(allowed).collect()
+    }
+
+    /// What `examples` and `default` offer, as far as it can fit. A default that says nothing
+    /// (null, empty) comes after a made value, and so does one of an object or array, which
+    /// would not show what may be in it.
+    pub(super) fn suggestions(&self) -> Suggestions<'s> {
+        let examples = self.all("examples").filter_map(Value::as_array).flatten().take(4);
+        let mut suggestions = Suggestions {
+            before: examples
+                .chain(self.all("example"))
+                .filter(|value| self.may_be(value))
+                .collect(),
+            after: Vec::new(),
+        };
+        for default in self.all("default").filter(|value| self.may_be(value)) {
+            let is_telling = match default {
+                Value::Null | Value::Array(_) | Value::Object(_) => false,
+                Value::String(text) => !text.trim().is_empty(),
+                Value::Bool(_) | Value::Number(_) => true,
+            };
+            let list = if is_telling { &mut suggestions.before } else { &mut suggestions.after };
+            list.push(default);
+        }
+        suggestions
+    }
+
+    /// Whether `value` has a type that fits; the rest is the validator's to say.
+    fn may_be(&self, value: &Value) -> bool {
+        let kind = Kind::of(value);
+        self.all("type").map(names).all(|listed| listed.iter().any(|name| kind.is_a(name)))
+            && !self.nots.iter().any(|not| {
+                let listed = not.get("enum").and_then(Value::as_array);
+                not.get("const") == Some(value) || listed.is_some_and(|list| list.contains(value))
+            })
+    }
+}
+
+fn count(value: &Value) -> Option<usize> {
+    usize::try_from(value.as_u64()?).ok()
+}
+
+fn names(types: &Value) -> Vec<&str> {
+    match types {
+        Value::String(name) => vec![name],
+        Value::Array(names) => names.iter().filter_map(Value::as_str).collect(),
+        _ => Vec::new(),
+    }
+}

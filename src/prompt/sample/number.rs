@@ -1,0 +1,120 @@
+//! Numbers that lie within their bounds.
+
+use serde_json::{Number, Value};
+
+use super::{Sampler, conjunction::Conjunction, decimal::Decimal};
+
+/// A bound, and whether the number may lie on it.
+#[derive(Clone, Copy, Debug)]
+struct Bound {
+    at: Decimal,
+    inclusive: bool,
+}
+
+impl Sampler<'_, '_> {
+    /// A number of the wanted kind; the `variant`-th of those that could be.
+    pub(super) fn number(
+        &mut self,
+        conjunction: &Conjunction<'_>,
+        integer: bool,
+        variant: usize,
+    ) -> Option<Value> {
+        let lower =
+            bound(conjunction, "minimum", "exclusiveMinimum", |new, old| old.less_than(new));
+        let upper = bound(conjunction, "maximum", "exclusiveMaximum", Decimal::less_than);
+        // A `not` may rule out the first ones.
+        let variant = i128::try_from(variant + self.choose(4)).ok()?;
+        let number = match step(conjunction, integer)? {
+            Some(step) => multiple(step, lower, upper, variant)?,
+            None => between(lower, upper, variant)?,
+        };
+        Some(Value::Number(number.spelled().parse::<Number>().ok()?))
+    }
+}
+
+/// The tightest bound that the two keywords set.
+fn bound(
+    conjunction: &Conjunction<'_>,
+    inclusive: &str,
+    exclusive: &str,
+    is_tighter: impl Fn(Decimal, Decimal) -> Option<bool>,
+) -> Option<Bound> {
+    let mut tightest: Option<Bound> = None;
+    let mut tighten = |value: &Value, inclusive: bool| {
+        let Value::Number(number) = value else { return };
+        let Some(at) = Decimal::parse(number.as_str()) else { return };
+        let is_tighter = match tightest {
+            None => true,
+            Some(known) => is_tighter(at, known.at) == Some(true) || (at == known.at && !inclusive),
+        };
+        if is_tighter {
+            tightest = Some(Bound { at, inclusive });
+        }
+    };
+    for part in &conjunction.parts {
+        // Draft 4 has a flag where later ones have a number.
+        let is_flagged = part.get(exclusive) == Some(&Value::Bool(true));
+        if let Some(value) = part.get(inclusive) {
+            tighten(value, !is_flagged);
+        }
+        if let Some(value) = part.get(exclusive) {
+            tighten(value, false);
+        }
+    }
+    tightest
+}
+
+/// What the number must be a multiple of; the outer None where that cannot be computed.
+fn step(conjunction: &Conjunction<'_>, integer: bool) -> Option<Option<Decimal>> {
+    let mut step = integer.then_some(Decimal::ONE);
+    for multiple_of in conjunction.all("multipleOf") {
+        let Value::Number(number) = multiple_of else { continue };
+        let multiple_of = Decimal::parse(number.as_str()).filter(|number| number.is_positive())?;
+        step = Some(match step {
+            Some(known) => known.common_multiple(multiple_of)?,
+            None => multiple_of,
+        });
+    }
+    Some(step)
+}
+
+fn multiple(
+    step: Decimal,
+    lower: Option<Bound>,
+    upper: Option<Bound>,
+    variant: i128,
+) -> Option<Decimal> {
+    let Some(lower) = lower else {
+        let Some(upper) = upper else { return step.plus(step.times(variant)?) };
+        let mut last = upper.at.down_to_multiple(step)?;
+        if !upper.inclusive && !last.less_than(upper.at)? {
+            last = last.minus(step)?;
+        }
+        let first = if last.less_than(step)? { last } else { step };
+        let forth = first.plus(step.times(variant)?)?;
+        return if last.less_than(forth)? {
+            first.minus(step.times(variant)?)
+        } else {
+            Some(forth)
+        };
+    };
+    let mut first = lower.at.up_to_multiple(step)?;
+    if !lower.inclusive && !lower.at.less_than(first)? {
+        first = first.plus(step)?;
+    }
+    first.plus(step.times(variant)?)
+}
+
+fn between(lower: Option<Bound>, upper: Option<Bound>, variant: i128) -> Option<Decimal> {
+    let away = |bound: Bound| Decimal::ONE.times(variant + i128::from(!bound.inclusive));
+    match (lower, upper) {
+        (None, None) => Decimal::PLAIN.plus(Decimal::ONE.times(variant)?),
+        (Some(lower), None) => lower.at.plus(away(lower)?),
+        (None, Some(upper)) => upper.at.minus(away(upper)?),
+        (Some(lower), Some(upper)) => {
+            let steps = variant + i128::from(!lower.inclusive);
+            let part = upper.at.minus(lower.at)?.times(steps % 16)?.sixteenth()?;
+            lower.at.plus(part)
+        }
+    }
+}
