@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import logging as _logging
 from typing import Union
 
 from ._core import (
+    Discarded,
+    EventStream,
+    FabricatedResult,
     FinishUpdate,
+    FunctionContract,
+    InvalidToolCall,
     Joined,
     Joiner,
     JoinProblem,
+    Limits,
     MessageBase,
+    Parser,
     ReasoningDelta,
     ReasoningMessage,
     Repair,
@@ -17,23 +25,36 @@ from ._core import (
     TextMessage,
     ToolAggregateMessage,
     ToolCall,
+    ToolCallDelta,
     ToolCallMessage,
+    ToolCallStart,
     ToolCallUpdate,
     ToolResult,
     ToolResultMessage,
     UnknownMessage,
     UsageMessage,
     UsageUpdate,
+    Validator,
+    Violation,
     __version__,
     from_anthropic,
     from_openai,
     message_from_dict,
     message_from_json,
+    parse,
     to_anthropic,
     to_openai,
 )
-from .exceptions import ContractError, MessageError, ToolweaveError
+from .exceptions import (
+    ContractError,
+    InvalidJSONError,
+    MessageError,
+    SchemaError,
+    ToolweaveError,
+    ValidationError,
+)
 from .kinds import ErrorCode, FinishReason, MessageKind, Role
+from .streams import Event, parse_stream
 
 Message = Union[
     TextMessage,
@@ -56,32 +77,40 @@ Update = Union[
     FinishUpdate,
 ]
 """One piece of a reply, or a result of one of its calls: what a `Joiner` takes."""
-import logging as _logging
-
-from ._core import Repair, __version__
-from .exceptions import ContractError, ToolweaveError
 
 __all__ = [
     "ContractError",
+    "Discarded",
     "ErrorCode",
+    "Event",
+    "EventStream",
+    "FabricatedResult",
     "FinishReason",
     "FinishUpdate",
+    "FunctionContract",
+    "InvalidJSONError",
+    "InvalidToolCall",
     "JoinProblem",
     "Joined",
     "Joiner",
+    "Limits",
     "Message",
     "MessageBase",
     "MessageError",
     "MessageKind",
+    "Parser",
     "ReasoningDelta",
     "ReasoningMessage",
     "Repair",
     "Role",
+    "SchemaError",
     "TextDelta",
     "TextMessage",
     "ToolAggregateMessage",
     "ToolCall",
+    "ToolCallDelta",
     "ToolCallMessage",
+    "ToolCallStart",
     "ToolCallUpdate",
     "ToolResult",
     "ToolResultMessage",
@@ -90,11 +119,16 @@ __all__ = [
     "Update",
     "UsageMessage",
     "UsageUpdate",
+    "ValidationError",
+    "Validator",
+    "Violation",
     "__version__",
     "from_anthropic",
     "from_openai",
     "message_from_dict",
     "message_from_json",
+    "parse",
+    "parse_stream",
     "to_anthropic",
     "to_openai",
 ]

@@ -6,6 +6,8 @@ from typing_extensions import Self
 from . import Message, Update
 from .kinds import ErrorCode, FinishReason, MessageKind, Role
 from typing import Any, Final, TypeVar, final
+from collections.abc import Mapping
+from typing import Any, Final, final
 
 __all__ = [
     "FinishUpdate",
@@ -27,6 +29,8 @@ __all__ = [
     "UnknownMessage",
     "UsageMessage",
     "UsageUpdate",
+    "Validator",
+    "Violation",
     "__version__",
     "from_anthropic",
     "from_openai",
@@ -770,3 +774,96 @@ def from_anthropic(
         MessageError: Something is missing, wrong or not known; says which message and where.
     """
 def _rebuild(class_: type[_T], fields: dict[str, Any], /) -> _T: ...
+class Violation:
+    """One way in which a value does not fit its schema.
+
+    Attributes:
+        path: Where in the value, as a JSON Pointer; empty for the whole value. A missing
+            property is reported at the object that lacks it.
+        keyword: The schema keyword that failed, such as ``type`` or ``required``.
+        message: A sentence that names the place and says what would be accepted.
+        expected: What the schema asks for, where that can be said as a value: the name of the
+            type, the options of an enum, the limit, the name of the missing property.
+        actual: What stood there; where that is long, the beginning of its JSON as a string.
+    """
+
+    __match_args__ = ("path", "keyword", "message", "expected", "actual")
+
+    def __new__(
+        cls, path: str, keyword: str, message: str, expected: Any, actual: Any
+    ) -> Violation: ...
+    @property
+    def path(self) -> str: ...
+    @property
+    def keyword(self) -> str: ...
+    @property
+    def message(self) -> str: ...
+    @property
+    def expected(self) -> Any: ...
+    @property
+    def actual(self) -> Any: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+
+@final
+class Validator:
+    """A JSON Schema, compiled once.
+
+    All drafts are known; without ``$schema`` it is 2020-12. Nothing is ever fetched: a ``$ref``
+    leads into the schema, to ``resources`` or to a bundled meta-schema. ``format`` asserts where
+    its draft says so (up to draft 7) and is an annotation elsewhere.
+
+    Example:
+        >>> validator = Validator({"properties": {"unit": {"enum": ["celsius", "fahrenheit"]}}})
+        >>> validator.validate_json('{"unit": "celsius"}')
+        {'unit': 'celsius'}
+        >>> validator.iter_errors({"unit": "kelvin"})[0].message
+        '/unit: "kelvin" is not one of "celsius", "fahrenheit"'
+    """
+
+    def __new__(
+        cls,
+        schema: Mapping[str, Any] | bool,
+        *,
+        resources: Mapping[str, Mapping[str, Any] | bool] | None = None,
+    ) -> Validator:
+        """Compiles a schema.
+
+        Args:
+            schema: The schema.
+            resources: Schemas that a ``$ref`` may lead to, by URI.
+
+        Raises:
+            SchemaError: The schema is wrong, leads to something that was not given, or is too
+                large to be safe; the message names the place.
+            TypeError: Something in it is no JSON.
+        """
+
+    def validate_json(self, text: str | bytes) -> Any:
+        """The value that ``text`` spells, if it fits.
+
+        Integers are exact at any size up to 4,300 digits. Where a key is repeated the last one
+        counts.
+
+        Raises:
+            InvalidJSONError: The text is not JSON, is nested deeper than 128 levels, or holds
+                a number that a float cannot.
+            ValidationError: The value does not fit.
+        """
+
+    def validate(self, value: Any) -> None:
+        """Raises if ``value`` does not fit.
+
+        Tuples count as arrays and any mapping as an object.
+
+        Raises:
+            ValidationError: It does not fit.
+            TypeError: Something in it is no JSON: a set, NaN, a key that is not a string.
+            ValueError: It is nested deeper than 128 levels, or contains itself.
+        """
+
+    def is_valid(self, value: Any) -> bool:
+        """Whether ``value`` fits; raises as `validate` does for what is no JSON."""
+
+    def iter_errors(self, value: Any) -> tuple[Violation, ...]:
+        """In which ways ``value`` does not fit: at most 20 of them, none if it fits."""

@@ -2,10 +2,18 @@
 
 ToolweaveError
 ├── ContractError             (also a ValueError)
-└── MessageError              (also a ValueError)
+├── InvalidJSONError          (also a ValueError)
+├── MessageError              (also a ValueError)
+├── SchemaError               (also a ValueError)
+└── ValidationError           (also a ValueError)
 """
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ._core import Violation
 
 
 class ToolweaveError(Exception):
@@ -23,7 +31,20 @@ class ContractError(ToolweaveError, ValueError):
     def __init__(self, message: str, tool: str, place: str = "") -> None:
         super().__init__(message, tool, place)
         self.tool = tool
-        """The name of the tool, as given."""
+        """The name of the tool, as given; empty where there was none."""
+        self.place = place
+        """Where in its schema, as a JSON Pointer; empty for the whole."""
+
+
+class InvalidJSONError(ToolweaveError, ValueError):
+    """Text is not JSON, or nothing that can be made into JSON."""
+
+    def __init__(self, message: str, line: int, column: int) -> None:
+        super().__init__(message, line, column)
+        self.line = line
+        """The line of the text where it stops being JSON, from 1."""
+        self.column = column
+        """The column of that line, from 1."""
 
 
 class MessageError(ToolweaveError, ValueError):
@@ -35,6 +56,21 @@ class MessageError(ToolweaveError, ValueError):
         """The position of the message, where there was a list of them."""
         self.path = path
         """Where in the message, as a JSON Pointer; empty for the message as a whole."""
-        """The name of the tool, as given; empty where there was none."""
-        self.place = place
-        """Where in its schema, as a JSON Pointer; empty for the whole."""
+
+
+class SchemaError(ToolweaveError, ValueError):
+    """A JSON Schema cannot be used."""
+
+    def __init__(self, message: str, path: str) -> None:
+        super().__init__(message, path)
+        self.path = path
+        """Where in the schema, as a JSON Pointer; empty for the whole schema."""
+
+
+class ValidationError(ToolweaveError, ValueError):
+    """A value does not fit its schema."""
+
+    def __init__(self, message: str, violations: tuple[Violation, ...]) -> None:
+        super().__init__(message, violations)
+        self.violations = violations
+        """In which ways it does not fit: at least one."""

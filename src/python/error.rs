@@ -3,12 +3,15 @@
 //! The classes are written in Python, in `toolweave/exceptions.py`. The matches
 //! below are exhaustive: a new variant does not compile until it has a class.
 
-use pyo3::{import_exception, prelude::*};
+use pyo3::{exceptions::PyValueError, import_exception, prelude::*};
 
-use crate::{contract, message};
+use crate::{contract, message, parser::GrammarError, validator};
 
 import_exception!(toolweave.exceptions, ContractError);
+import_exception!(toolweave.exceptions, InvalidJSONError);
 import_exception!(toolweave.exceptions, MessageError);
+import_exception!(toolweave.exceptions, SchemaError);
+import_exception!(toolweave.exceptions, ValidationError);
 
 impl From<contract::ContractError> for PyErr {
     fn from(err: contract::ContractError) -> Self {
@@ -30,4 +33,37 @@ impl From<message::MessageError> for PyErr {
         let place = err.place().clone();
         MessageError::new_err((err.to_string(), place.index, place.path))
     }
+}
+
+impl From<validator::SchemaError> for PyErr {
+    fn from(err: validator::SchemaError) -> Self {
+        let message = err.to_string();
+        match err {
+            validator::SchemaError::Invalid { path, .. }
+            | validator::SchemaError::Reference { path, .. }
+            | validator::SchemaError::TooLarge { path, .. } => {
+                SchemaError::new_err((message, path))
+            }
+        }
+    }
+}
+
+impl From<GrammarError> for PyErr {
+    fn from(err: GrammarError) -> Self {
+        let message = err.to_string();
+        match err {
+            GrammarError::Name(source) => source.into(),
+            GrammarError::Twice { name } | GrammarError::Taken { name, .. } => {
+                ContractError::new_err((message, name))
+            }
+            GrammarError::ReasoningTag { .. }
+            | GrammarError::NoDialect
+            | GrammarError::Limit(_) => PyValueError::new_err(message),
+        }
+    }
+}
+
+/// The schema of this tool is at fault.
+pub(crate) fn in_tool(tool: &str, err: &validator::SchemaError) -> PyErr {
+    SchemaError::new_err((format!("parameters of tool {tool:?}: {err}"), err.path().to_owned()))
 }

@@ -8,6 +8,8 @@ mod contract;
 mod convert;
 mod error;
 mod message;
+mod parser;
+mod validator;
 
 use pyo3::prelude::*;
 
@@ -16,6 +18,8 @@ mod core {
     #[pymodule_export]
     use super::class::rebuild;
     #[pymodule_export]
+    use super::contract::PyFunctionContract;
+    #[pymodule_export]
     use super::message::{
         PyFinishUpdate, PyJoinProblem, PyJoined, PyJoiner, PyMessageBase, PyReasoningDelta,
         PyReasoningMessage, PyRepair, PyTextDelta, PyTextMessage, PyToolAggregateMessage,
@@ -23,9 +27,13 @@ mod core {
         PyUnknownMessage, PyUsageMessage, PyUsageUpdate, from_anthropic, from_openai,
         message_from_dict, message_from_json, to_anthropic, to_openai,
     };
-    use super::contract::PyFunctionContract;
     #[pymodule_export]
-    use super::message::PyRepair;
+    use super::parser::{
+        PyDiscarded, PyEventStream, PyFabricatedResult, PyInvalidToolCall, PyLimits, PyParser,
+        PyToolCallDelta, PyToolCallStart, parse,
+    };
+    #[pymodule_export]
+    use super::validator::{PyValidator, PyViolation};
 
     #[pymodule_export]
     #[allow(non_upper_case_globals)]

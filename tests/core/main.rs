@@ -3,3 +3,4 @@
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "a test may panic")]
 
 mod layering;
+mod validator;

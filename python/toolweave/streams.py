@@ -1,0 +1,77 @@
+"""Whole streams of chunks, sync or async, through one parser."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator
+from typing import TYPE_CHECKING, Union, overload
+
+from ._core import (
+    Discarded,
+    EventStream,
+    FabricatedResult,
+    InvalidToolCall,
+    Parser,
+    ReasoningDelta,
+    TextDelta,
+    ToolCall,
+    ToolCallDelta,
+    ToolCallStart,
+)
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ._core import ParserOptions, Tools
+
+Event = Union[
+    TextDelta,
+    ReasoningDelta,
+    ToolCallStart,
+    ToolCallDelta,
+    ToolCall,
+    InvalidToolCall,
+    Discarded,
+    FabricatedResult,
+]
+"""One thing found in a reply, in the order in which the model wrote it."""
+
+
+@overload
+def parse_stream(
+    chunks: AsyncIterable[str], tools: Tools, **options: Unpack[ParserOptions]
+) -> AsyncIterator[Event]: ...
+@overload
+def parse_stream(
+    chunks: Iterable[str], tools: Tools, **options: Unpack[ParserOptions]
+) -> Iterator[Event]: ...
+def parse_stream(
+    chunks: Iterable[str] | AsyncIterable[str], tools: Tools, **options: Unpack[ParserOptions]
+) -> Iterator[Event] | AsyncIterator[Event]:
+    """Parses a reply that comes in chunks.
+
+    Args:
+        chunks: The pieces of the reply, in order, from a sync or an async iterable. Those of a
+            list or tuple are read many at a time, so neighbouring deltas come out joined.
+        tools: The tools that may be called: contracts, provider definitions or bare names.
+        **options: As for `Parser`.
+
+    Returns:
+        The events: an iterator for a sync iterable, an async one for an async iterable. Each
+        comes as soon as it is certain.
+
+    Raises:
+        ContractError: A tool cannot be called by its name.
+        SchemaError: The parameters of a tool are not a JSON Schema.
+        TypeError: `chunks` is one string, or holds something else than strings.
+    """
+    if isinstance(chunks, AsyncIterable):
+        return _parse_async(chunks, Parser(tools, **options))
+    return EventStream(chunks, tools, **options)
+
+
+async def _parse_async(chunks: AsyncIterable[str], parser: Parser) -> AsyncIterator[Event]:
+    async for chunk in chunks:
+        for event in parser.push(chunk):
+            yield event
+    for event in parser.finish():
+        yield event

@@ -1,0 +1,308 @@
+//! Python classes for [`crate::validator`].
+//!
+//! Text goes straight into Python objects, which are judged where they stand;
+//! only what does not fit is turned into a [`Value`], to be explained by the
+//! core in the words that the core uses.
+
+use jiter::{PythonParse, StringCacheMode};
+use jsonschema::json::Pyo3;
+use pyo3::{
+    exceptions::PyTypeError,
+    prelude::*,
+    types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple},
+};
+use serde_json::Value;
+
+use super::{
+    class::record,
+    convert::{to_json, to_json_object, to_python},
+    error::{InvalidJSONError, ValidationError},
+};
+use crate::validator::{MAX_DEPTH, Resources, SchemaError, Validator, Violation, compile};
+
+/// One way in which a value does not fit its schema.
+#[pyclass(name = "Violation", module = "toolweave", frozen, get_all)]
+#[derive(Debug)]
+pub(crate) struct PyViolation {
+    path: Py<PyString>,
+    keyword: Py<PyString>,
+    message: Py<PyString>,
+    expected: Py<PyAny>,
+    actual: Py<PyAny>,
+}
+
+record!(PyViolation { path, keyword, message, expected, actual }
+    #[new]
+    fn new(
+        path: Py<PyString>,
+        keyword: Py<PyString>,
+        message: Py<PyString>,
+        expected: Py<PyAny>,
+        actual: Py<PyAny>,
+    ) -> Self {
+        Self { path, keyword, message, expected, actual }
+    }
+);
+
+impl PyViolation {
+    pub(crate) fn from_core(py: Python<'_>, violation: &Violation) -> PyResult<Self> {
+        Ok(Self {
+            path: PyString::new(py, &violation.path).unbind(),
+            keyword: PyString::intern(py, &violation.keyword).unbind(),
+            message: PyString::new(py, &violation.message).unbind(),
+            expected: to_python(py, &violation.expected)?.unbind(),
+            actual: to_python(py, &violation.actual)?.unbind(),
+        })
+    }
+
+    /// Violations as the tuple that Python sees.
+    pub(crate) fn tuple<'py>(
+        py: Python<'py>,
+        violations: &[Violation],
+    ) -> PyResult<Bound<'py, PyTuple>> {
+        let all: Vec<_> =
+            violations.iter().map(|one| Self::from_core(py, one)).collect::<PyResult<_>>()?;
+        PyTuple::new(py, all)
+    }
+}
+
+/// A schema compiled for Python objects.
+#[derive(Debug)]
+pub(crate) struct Compiled {
+    in_place: jsonschema::Validator<Pyo3>,
+    /// Explains what `in_place` refuses, and judges what is unsafe to judge in place.
+    core: Validator,
+}
+
+impl Compiled {
+    pub(crate) fn new(schema: &Value, resources: &Resources) -> Result<Self, SchemaError> {
+        Ok(Self {
+            core: Validator::with_resources(schema, resources)?,
+            in_place: compile(schema, resources)?,
+        })
+    }
+
+    /// The object that `text` spells; the error is a sentence.
+    pub(crate) fn parse<'py>(py: Python<'py>, text: &str) -> Result<Bound<'py, PyAny>, String> {
+        parse(py, text.as_bytes()).map_err(|err| err.reason)
+    }
+
+    /// Whether `value` fits. Only for what [`Compiled::parse`] made: an object of another
+    /// origin may be deeper than the stack.
+    pub(crate) fn is_valid(&self, value: &Bound<'_, PyAny>) -> bool {
+        self.in_place.is_valid(value.as_borrowed())
+    }
+
+    /// In which ways `value` does not fit; none if it does. Only for what [`Compiled::parse`]
+    /// made.
+    pub(crate) fn violations(&self, value: &Bound<'_, PyAny>) -> Vec<Violation> {
+        if self.is_valid(value) {
+            return Vec::new();
+        }
+        self.explain(value).unwrap_or_else(|err| vec![Violation::no_json(&err.value(value.py()))])
+    }
+
+    /// As [`Compiled::violations`], for an object of any origin; an error if it is no JSON.
+    fn judge(&self, value: &Bound<'_, PyAny>) -> PyResult<Vec<Violation>> {
+        if !is_plain(value, 0) {
+            return Ok(self.core.violations(&to_json(value)?));
+        }
+        if self.is_valid(value) {
+            return Ok(Vec::new());
+        }
+        self.explain(value)
+    }
+
+    /// Why `value` is refused.
+    fn explain(&self, value: &Bound<'_, PyAny>) -> PyResult<Vec<Violation>> {
+        let json = to_json(value)?;
+        let mut violations = self.core.violations(&json);
+        if violations.is_empty() {
+            violations.push(Violation::unexplained(&json));
+        }
+        Ok(violations)
+    }
+}
+
+/// Whether `value` is made of nothing but what `json.loads` makes, and safe to judge in place.
+/// Integers past 64 bits and subclasses are not: turning them into JSON decides.
+fn is_plain(value: &Bound<'_, PyAny>, depth: usize) -> bool {
+    if depth > MAX_DEPTH {
+        return false;
+    }
+    if let Ok(text) = value.cast_exact::<PyString>() {
+        return text.to_str().is_ok();
+    }
+    if let Ok(dict) = value.cast_exact::<PyDict>() {
+        return dict.iter().all(|(key, member)| {
+            key.cast_exact::<PyString>().is_ok_and(|key| key.to_str().is_ok())
+                && is_plain(&member, depth + 1)
+        });
+    }
+    if let Ok(list) = value.cast_exact::<PyList>() {
+        return list.iter().all(|item| is_plain(&item, depth + 1));
+    }
+    if let Ok(float) = value.cast_exact::<PyFloat>() {
+        return float.value().is_finite();
+    }
+    if value.is_exact_instance_of::<PyInt>() {
+        return value.extract::<i64>().is_ok();
+    }
+    value.is_none() || value.is_exact_instance_of::<PyBool>()
+}
+
+/// Text that is not JSON.
+struct InvalidJson {
+    reason: String,
+    line: usize,
+    column: usize,
+}
+
+impl From<InvalidJson> for PyErr {
+    fn from(err: InvalidJson) -> Self {
+        InvalidJSONError::new_err((err.reason, err.line, err.column))
+    }
+}
+
+fn parse<'py>(py: Python<'py>, text: &[u8]) -> Result<Bound<'py, PyAny>, InvalidJson> {
+    let parser = PythonParse {
+        // Caching values as well would keep what users wrote alive.
+        cache_mode: StringCacheMode::Keys,
+        ..PythonParse::default()
+    };
+    let value = parser.python_parse(py, text).map_err(|err| {
+        let at = err.get_position(text);
+        InvalidJson {
+            reason: format!("not JSON: {}", err.description(text)),
+            line: at.line,
+            column: at.column,
+        }
+    })?;
+    if is_suspicious(text)
+        && let Err(err) = to_json(&value)
+    {
+        return Err(InvalidJson { reason: err.value(py).to_string(), line: 1, column: 1 });
+    }
+    Ok(value)
+}
+
+/// Whether `text` may nest deeper than [`MAX_DEPTH`], or hold a number past the range of a
+/// float, which the parser makes infinite. Quick, and wrong only on the careful side.
+fn is_suspicious(text: &[u8]) -> bool {
+    if memchr::memchr2_iter(b'{', b'[', text).nth(MAX_DEPTH).is_some() && is_deep(text) {
+        return true;
+    }
+    let large_exponent = memchr::memchr2_iter(b'e', b'E', text).any(|at| {
+        let before = at.checked_sub(1).and_then(|at| text.get(at));
+        let after = text[at + 1..].strip_prefix(b"+").unwrap_or(&text[at + 1..]);
+        before.is_some_and(u8::is_ascii_digit)
+            && after.len() >= 3
+            && after[..3].iter().all(u8::is_ascii_digit)
+    });
+    // The largest float has 309 digits, so a longer number covers two samples in a row.
+    let sampled = || text.iter().step_by(150).map(u8::is_ascii_digit);
+    large_exponent || sampled().zip(sampled().skip(1)).any(|(one, next)| one && next)
+}
+
+fn is_deep(text: &[u8]) -> bool {
+    let (mut depth, mut in_string, mut escaped) = (0_usize, false, false);
+    for byte in text {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_string => escaped = true,
+            b'"' => in_string = !in_string,
+            _ if in_string => {}
+            b'{' | b'[' => {
+                depth += 1;
+                if depth > MAX_DEPTH {
+                    return true;
+                }
+            }
+            b'}' | b']' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    false
+}
+
+/// A JSON Schema, compiled once.
+#[pyclass(name = "Validator", module = "toolweave", frozen)]
+#[derive(Debug)]
+pub(crate) struct PyValidator {
+    compiled: Compiled,
+    schema: String,
+}
+
+#[pymethods]
+impl PyValidator {
+    #[new]
+    #[pyo3(signature = (schema, *, resources = None))]
+    fn new(schema: &Bound<'_, PyAny>, resources: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
+        let schema = to_json(schema)?;
+        let resources = match resources {
+            Some(resources) => to_json_object(resources)?.into_iter().collect(),
+            None => Resources::new(),
+        };
+        let compiled = Compiled::new(&schema, &resources)?;
+        Ok(Self { compiled, schema: Violation::quote(&schema) })
+    }
+
+    fn __repr__(&self) -> String {
+        format!("Validator({})", self.schema)
+    }
+
+    fn validate_json<'py>(&self, text: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let py = text.py();
+        let value = if let Ok(text) = text.cast::<PyString>() {
+            // A lone surrogate is no more than a wrong byte would be in `bytes`.
+            let text = text.to_str().map_err(|_| InvalidJson {
+                reason: "not JSON: the text holds a lone surrogate".to_owned(),
+                line: 1,
+                column: 1,
+            })?;
+            parse(py, text.as_bytes())?
+        } else if let Ok(bytes) = text.cast::<PyBytes>() {
+            parse(py, bytes.as_bytes())?
+        } else {
+            let class = text.get_type().name()?;
+            return Err(PyTypeError::new_err(format!(
+                "expected JSON as str or bytes, got {class}"
+            )));
+        };
+        if self.compiled.is_valid(&value) {
+            return Ok(value);
+        }
+        Err(refusal(py, &self.compiled.violations(&value)))
+    }
+
+    fn validate(&self, value: &Bound<'_, PyAny>) -> PyResult<()> {
+        let violations = self.compiled.judge(value)?;
+        if violations.is_empty() { Ok(()) } else { Err(refusal(value.py(), &violations)) }
+    }
+
+    fn is_valid(&self, value: &Bound<'_, PyAny>) -> PyResult<bool> {
+        if is_plain(value, 0) {
+            return Ok(self.compiled.is_valid(value));
+        }
+        Ok(self.compiled.core.is_valid(&to_json(value)?))
+    }
+
+    fn iter_errors<'py>(&self, value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyTuple>> {
+        PyViolation::tuple(value.py(), &self.compiled.judge(value)?)
+    }
+}
+
+/// The exception that carries `violations`.
+fn refusal(py: Python<'_>, violations: &[Violation]) -> PyErr {
+    let message = match violations {
+        [first, rest @ ..] if !rest.is_empty() => {
+            format!("{} (and {} more)", first.message, rest.len())
+        }
+        [first, ..] => first.message.clone(),
+        [] => String::new(),
+    };
+    match PyViolation::tuple(py, violations) {
+        Ok(violations) => ValidationError::new_err((message, violations.unbind())),
+        Err(err) => err,
+    }
+}

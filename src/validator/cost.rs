@@ -1,0 +1,194 @@
+//! How often one value may be judged by one schema.
+//!
+//! References make a schema a graph, and a small graph can hold a great many
+//! ways from one end to the other: thirty definitions that each name the next
+//! one twice judge the same value a billion times. Where a reference leads
+//! back to where it came from the validator remembers what it found, so only
+//! ways without such loops count.
+
+use std::{collections::HashMap, ops::ControlFlow};
+
+use serde_json::{Map, Value};
+
+use super::compile::{Documents, SchemaError, resolve};
+
+/// How often a value may be judged at one place.
+const MAX_JUDGEMENTS: usize = 30_000;
+/// How deep references and combinations that judge the same value may be nested: each level of
+/// a value takes as many frames of the stack.
+const MAX_IN_PLACE: usize = 64;
+/// Over how many steps schemas may lead to one another.
+const MAX_STEPS: usize = 512;
+
+/// Refuses a schema that could keep a validator busy without end.
+pub(super) fn check(documents: Documents<'_>) -> Result<(), SchemaError> {
+    let mut graph = Graph { targets: targets(documents), known: HashMap::new(), too_far: false };
+    for (uri, document) in documents.iter() {
+        let cost = graph.cost(document, uri, 0);
+        let (what, limit) = if graph.too_far {
+            ("references that lead on and on", MAX_STEPS)
+        } else if cost.judgements > MAX_JUDGEMENTS {
+            ("references by which the same value is judged again and again", MAX_JUDGEMENTS)
+        } else if cost.in_place > MAX_IN_PLACE {
+            ("references and combinations nested too deep", MAX_IN_PLACE)
+        } else {
+            continue;
+        };
+        return Err(SchemaError::TooLarge {
+            path: Documents::path_of(uri),
+            what: what.to_owned(),
+            limit,
+        });
+    }
+    Ok(())
+}
+
+/// Every schema that can be named, by its absolute URI.
+fn targets(documents: Documents<'_>) -> HashMap<String, &Value> {
+    let mut targets: HashMap<_, _> = documents
+        .iter()
+        .map(|(uri, document)| (uri.trim_end_matches('#').to_owned(), document))
+        .collect();
+    let _ = documents.walk::<()>(|member| {
+        let document = member.base.split('#').next().unwrap_or_default();
+        let name = match (member.key, member.value.as_str()) {
+            ("$id" | "id", Some(id)) if id.starts_with('#') => format!("{document}{id}"),
+            ("$id" | "id", Some(_)) => document.to_owned(),
+            ("$anchor" | "$dynamicAnchor", Some(anchor)) => format!("{document}#{anchor}"),
+            _ => return ControlFlow::Continue(()),
+        };
+        targets.entry(name).or_insert(member.parent);
+        ControlFlow::Continue(())
+    });
+    targets
+}
+
+#[derive(Clone, Copy)]
+struct Cost {
+    /// How often one value, and one value at each place within it, is judged.
+    judgements: usize,
+    /// How many schemas that judge the same value are nested in one another.
+    in_place: usize,
+}
+
+/// A schema without parts.
+const ONCE: Cost = Cost { judgements: 1, in_place: 1 };
+
+struct Graph<'a> {
+    targets: HashMap<String, &'a Value>,
+    /// The cost of schemas seen, by address; [`ONCE`] while they are being looked at.
+    known: HashMap<usize, Cost>,
+    too_far: bool,
+}
+
+impl<'a> Graph<'a> {
+    fn cost(&mut self, schema: &'a Value, base: &str, steps: usize) -> Cost {
+        let Value::Object(members) = schema else { return ONCE };
+        let address = std::ptr::from_ref(schema) as usize;
+        if let Some(known) = self.known.get(&address) {
+            return *known;
+        }
+        if steps > MAX_STEPS {
+            self.too_far = true;
+            return ONCE;
+        }
+        self.known.insert(address, ONCE);
+        let cost = self.sum(members, base, steps + 1);
+        self.known.insert(address, cost);
+        cost
+    }
+
+    fn sum(&mut self, members: &'a Map<String, Value>, base: &str, steps: usize) -> Cost {
+        let own = ["$id", "id"].iter().find_map(|key| members.get(*key)?.as_str());
+        let own = own.map(|id| resolve(base, id));
+        let base = own.as_deref().unwrap_or(base);
+        let mut total = ONCE;
+        for (key, value) in members {
+            match key.as_str() {
+                "$ref" | "$dynamicRef" | "$recursiveRef" => {
+                    if let Some((target, base)) = value.as_str().and_then(|to| self.find(to, base))
+                    {
+                        total.same_value(self.cost(target, &base, steps));
+                    }
+                }
+                "allOf" | "anyOf" | "oneOf" => {
+                    for part in value.as_array().into_iter().flatten() {
+                        total.same_value(self.cost(part, base, steps));
+                    }
+                }
+                "not" | "if" | "then" | "else" => total.same_value(self.cost(value, base, steps)),
+                "dependentSchemas" | "dependencies" => {
+                    for part in value.as_object().into_iter().flat_map(Map::values) {
+                        total.same_value(self.cost(part, base, steps));
+                    }
+                }
+                // A member has one name, so only one of these judges it.
+                "properties" => {
+                    let parts = value.as_object().into_iter().flat_map(Map::values);
+                    let costs = parts.map(|part| self.cost(part, base, steps).judgements);
+                    total.part(costs.max().unwrap_or(0));
+                }
+                "patternProperties" => {
+                    for part in value.as_object().into_iter().flat_map(Map::values) {
+                        total.part(self.cost(part, base, steps).judgements);
+                    }
+                }
+                "prefixItems" | "items" if value.is_array() => {
+                    let parts = value.as_array().into_iter().flatten();
+                    let costs = parts.map(|part| self.cost(part, base, steps).judgements);
+                    total.part(costs.max().unwrap_or(0));
+                }
+                "items"
+                | "additionalItems"
+                | "unevaluatedItems"
+                | "contains"
+                | "additionalProperties"
+                | "unevaluatedProperties"
+                | "propertyNames" => {
+                    total.part(self.cost(value, base, steps).judgements);
+                }
+                _ => {}
+            }
+        }
+        total
+    }
+
+    /// What `reference` leads to, and the base URI that holds there.
+    fn find(&self, reference: &str, base: &str) -> Option<(&'a Value, String)> {
+        let absolute = resolve(base, reference);
+        let (document, fragment) = absolute.split_once('#').unwrap_or((&absolute, ""));
+        let found = if fragment.is_empty() || fragment.starts_with('/') {
+            self.targets.get(document)?.pointer(&percent_decoded(fragment))?
+        } else {
+            self.targets.get(&absolute)?
+        };
+        Some((found, document.to_owned()))
+    }
+}
+
+/// `text` with its `%XX` as the bytes that they stand for.
+fn percent_decoded(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('%') {
+        bytes.extend_from_slice(before.as_bytes());
+        let code = after.get(..2).and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        bytes.push(code.unwrap_or(b'%'));
+        rest = if code.is_some() { &after[2..] } else { after };
+    }
+    bytes.extend_from_slice(rest.as_bytes());
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+impl Cost {
+    /// Adds a schema that judges the same value.
+    fn same_value(&mut self, other: Self) {
+        self.part(other.judgements);
+        self.in_place = self.in_place.max(other.in_place.saturating_add(1));
+    }
+
+    /// Adds a schema that judges a part of the value.
+    fn part(&mut self, judgements: usize) {
+        self.judgements = self.judgements.saturating_add(judgements);
+    }
+}

@@ -1,0 +1,293 @@
+//! What the validator crate reports, in sentences that say what would be right.
+
+use std::fmt::Write;
+
+use jsonschema::{
+    ValidationError,
+    error::{TypeKind, ValidationErrorKind as Kind},
+};
+use serde_json::Value;
+
+use super::{
+    sentence::{counted, cut, either, list, push_step, quote, with_article},
+    violation::Violation,
+};
+
+/// How many alternatives of an `anyOf` are told apart.
+const ALTERNATIVES: usize = 5;
+/// How far into nested alternatives an explanation goes.
+const NESTING: usize = 3;
+
+/// The violation that `error` reports of a value judged by `schema`.
+pub(super) fn violation(error: &ValidationError<'_>, schema: &Value) -> Violation {
+    let path = error.instance_path().to_string();
+    let Told { place, said } = tell(error, schema, 0);
+    let place = if place.is_empty() { "the value" } else { &place };
+    Violation {
+        message: format!("{place}: {said}"),
+        keyword: keyword(error),
+        expected: expected(error, schema),
+        actual: cut(error.instance()),
+        path,
+    }
+}
+
+/// What is wrong, without the place.
+pub(super) fn said(error: &ValidationError<'_>, schema: &Value) -> String {
+    tell(error, schema, 0).said
+}
+
+/// A sentence about one place.
+struct Told {
+    /// What the sentence is about: a missing property has a place of its own.
+    place: String,
+    said: String,
+}
+
+fn tell(error: &ValidationError<'_>, schema: &Value, nesting: usize) -> Told {
+    let mut place = error.instance_path().to_string();
+    let actual = || quote(error.instance());
+    let said = match error.kind() {
+        Kind::Type { kind } => format!("{} is not {}", actual(), either(&types(kind))),
+        Kind::Enum { options: Value::Array(options) } => match options.as_slice() {
+            [only] => format!("{} is not {}", actual(), quote(only)),
+            _ => format!("{} is not one of {}", actual(), list(options.iter())),
+        },
+        Kind::Enum { options } => format!("{} is not {}", actual(), quote(options)),
+        Kind::Constant { expected_value } => {
+            format!("{} is not {}", actual(), quote(expected_value))
+        }
+        Kind::Required { property } => {
+            let name = property.as_str().unwrap_or_default();
+            push_step(&mut place, name);
+            match wanted(error, schema, name) {
+                Some(wanted) => format!("missing; {wanted} is required"),
+                None => "missing; it is required".to_owned(),
+            }
+        }
+        Kind::AdditionalProperties { unexpected } | Kind::UnevaluatedProperties { unexpected } => {
+            let found = unexpected.iter().map(|name| Value::from(name.as_str()));
+            let found = list(found.collect::<Vec<_>>().iter());
+            match known(error, schema) {
+                Some(known) if !known.is_empty() => {
+                    format!("unexpected {found}; only {} accepted", are(&known))
+                }
+                Some(_) => format!("unexpected {found}; no properties are accepted"),
+                None => format!("unexpected {found}; nothing else is accepted"),
+            }
+        }
+        Kind::Minimum { limit } => format!("{} is not at least {limit}", actual()),
+        Kind::Maximum { limit } => format!("{} is not at most {limit}", actual()),
+        Kind::ExclusiveMinimum { limit } => format!("{} is not more than {limit}", actual()),
+        Kind::ExclusiveMaximum { limit } => format!("{} is not less than {limit}", actual()),
+        Kind::MultipleOf { multiple_of } => {
+            format!("{} is not a multiple of {multiple_of}", actual())
+        }
+        Kind::MinLength { limit } => {
+            format!("{} does not have at least {}", actual(), counted(*limit, "character"))
+        }
+        Kind::MaxLength { limit } => {
+            format!("{} does not have at most {}", actual(), counted(*limit, "character"))
+        }
+        Kind::MinItems { limit } => {
+            format!("{} does not have at least {}", actual(), counted(*limit, "item"))
+        }
+        Kind::MaxItems { limit } => {
+            format!("{} does not have at most {}", actual(), counted(*limit, "item"))
+        }
+        Kind::AdditionalItems { limit } => {
+            format!("{} does not have at most {}", actual(), counted(*limit as u64, "item"))
+        }
+        Kind::UnevaluatedItems { unexpected } => {
+            let more = counted(unexpected.len() as u64, "item");
+            format!("{} has {more} more than is accepted", actual())
+        }
+        Kind::MinProperties { limit } => {
+            format!("{} does not have at least {}", actual(), counted(*limit, "property"))
+        }
+        Kind::MaxProperties { limit } => {
+            format!("{} does not have at most {}", actual(), counted(*limit, "property"))
+        }
+        Kind::UniqueItems => format!("{} has an item twice; all must differ", actual()),
+        Kind::Contains => {
+            let asked = keyword_value(error, schema, "contains").map(quote);
+            let asked = asked.map_or_else(String::new, |asked| format!(" {asked}"));
+            format!("{} does not have the right number of items that fit{asked}", actual())
+        }
+        Kind::Pattern { pattern } => format!("{} does not match the pattern {pattern}", actual()),
+        Kind::BacktrackLimitExceeded { .. } | Kind::RegexEngineFailure { .. } => {
+            format!("{} takes too long to match against the pattern", actual())
+        }
+        Kind::Format { format } => format!("{} is not in the format {format}", actual()),
+        Kind::ContentEncoding { content_encoding } => {
+            format!("{} is not encoded as {content_encoding}", actual())
+        }
+        Kind::ContentMediaType { content_media_type } => {
+            format!("{} does not hold {content_media_type}", actual())
+        }
+        Kind::FromUtf8 { .. } => format!("{} does not encode UTF-8 text", actual()),
+        Kind::AnyOf { context } | Kind::OneOfNotValid { context } => {
+            format!("{} {}", actual(), alternatives(context, error, schema, nesting))
+        }
+        Kind::OneOfMultipleValid { context } => {
+            let many = context.len();
+            format!("{} fits more than one of {many} alternatives; exactly one may fit", actual())
+        }
+        Kind::Not { schema } => format!("{} fits what is ruled out: {}", actual(), quote(schema)),
+        Kind::FalseSchema => format!("{} stands where nothing is accepted", actual()),
+        Kind::PropertyNames { error } => {
+            let inner = tell(error, schema, nesting + 1);
+            format!("the name {}", inner.said)
+        }
+        Kind::Custom { message, .. } => message.clone(),
+        Kind::Referencing(reason) => reason.to_string(),
+    };
+    Told { place, said }
+}
+
+/// Why none of the alternatives fits.
+fn alternatives(
+    context: &[Vec<ValidationError<'static>>],
+    error: &ValidationError<'_>,
+    schema: &Value,
+    nesting: usize,
+) -> String {
+    let at = error.instance_path();
+    let mut all_types = Vec::new();
+    for branch in context {
+        match branch.first().map(|first| (first.kind(), first.instance_path())) {
+            Some((Kind::Type { kind }, path)) if path == at => all_types.extend(types(kind)),
+            _ => all_types.clear(),
+        }
+        if all_types.is_empty() {
+            break;
+        }
+    }
+    if !all_types.is_empty() {
+        let mut seen = Vec::new();
+        for name in all_types {
+            if !seen.contains(&name) {
+                seen.push(name);
+            }
+        }
+        return format!("is not {}", either(&seen));
+    }
+    let mut text = format!("fits none of {} alternatives", context.len());
+    if nesting >= NESTING {
+        return text;
+    }
+    for (index, branch) in context.iter().take(ALTERNATIVES).enumerate() {
+        let Some(first) =
+            branch.first().filter(|error| !super::metered::is_spent(error.instance()))
+        else {
+            continue;
+        };
+        let Told { place, said } = tell(first, schema, nesting + 1);
+        let place = place.strip_prefix(at.as_str()).unwrap_or(&place);
+        let separator = if place.is_empty() { "" } else { ": " };
+        // Writing to a string cannot fail.
+        let _ = write!(text, "; ({}) {place}{separator}{said}", index + 1);
+    }
+    text
+}
+
+fn types(kind: &TypeKind) -> Vec<String> {
+    match kind {
+        TypeKind::Single(only) => vec![with_article(only.as_str())],
+        TypeKind::Multiple(many) => many.iter().map(|kind| with_article(kind.as_str())).collect(),
+    }
+}
+
+/// The schema that holds the failed keyword, where the error says so and `schema` has it.
+fn parent<'s>(error: &ValidationError<'_>, schema: &'s Value) -> Option<&'s Value> {
+    let (parent, _) = error.schema_path().as_str().rsplit_once('/')?;
+    schema.pointer(parent)
+}
+
+fn keyword_value<'s>(
+    error: &ValidationError<'_>,
+    schema: &'s Value,
+    keyword: &str,
+) -> Option<&'s Value> {
+    parent(error, schema)?.get(keyword)
+}
+
+/// What a missing property should be: `an integer`, `one of "a", "b"`.
+fn wanted(error: &ValidationError<'_>, schema: &Value, name: &str) -> Option<String> {
+    let mut property = keyword_value(error, schema, "properties")?.get(name)?;
+    // One step is the usual case, and more would need a limit.
+    if let Some(pointer) = property.get("$ref").and_then(Value::as_str) {
+        property = schema.pointer(pointer.strip_prefix('#')?)?;
+    }
+    if let Some(Value::Array(options)) = property.get("enum") {
+        return Some(format!("one of {}", list(options.iter())));
+    }
+    if let Some(only) = property.get("const") {
+        return Some(quote(only));
+    }
+    match property.get("type")? {
+        Value::String(name) => Some(with_article(name)),
+        Value::Array(names) => {
+            let names: Vec<_> = names.iter().filter_map(Value::as_str).map(with_article).collect();
+            Some(either(&names))
+        }
+        _ => None,
+    }
+}
+
+/// The names of the properties that are declared beside the failed keyword.
+fn known(error: &ValidationError<'_>, schema: &Value) -> Option<Vec<Value>> {
+    let parent = parent(error, schema)?;
+    if parent.get("patternProperties").is_some() {
+        return None;
+    }
+    let names = parent.get("properties").and_then(Value::as_object);
+    Some(
+        names.into_iter().flat_map(|names| names.keys()).map(|name| name.as_str().into()).collect(),
+    )
+}
+
+/// `"a" is`, `"a", "b" are`.
+fn are(names: &[Value]) -> String {
+    format!("{} {}", list(names.iter()), if names.len() == 1 { "is" } else { "are" })
+}
+
+/// The keyword, as the schema spells it.
+fn keyword(error: &ValidationError<'_>) -> String {
+    match error.kind() {
+        Kind::FalseSchema => "false".to_owned(),
+        kind => kind.keyword().to_owned(),
+    }
+}
+
+fn expected(error: &ValidationError<'_>, schema: &Value) -> Value {
+    match error.kind() {
+        Kind::Type { kind: TypeKind::Single(only) } => only.as_str().into(),
+        Kind::Type { kind: TypeKind::Multiple(many) } => {
+            many.iter().map(|kind| Value::from(kind.as_str())).collect()
+        }
+        Kind::Enum { options } => cut(options),
+        Kind::Constant { expected_value } => cut(expected_value),
+        Kind::Required { property } => property.clone(),
+        Kind::AdditionalProperties { .. } | Kind::UnevaluatedProperties { .. } => {
+            known(error, schema).map_or(Value::Null, |names| cut(&names.into()))
+        }
+        Kind::Minimum { limit }
+        | Kind::Maximum { limit }
+        | Kind::ExclusiveMinimum { limit }
+        | Kind::ExclusiveMaximum { limit } => limit.clone(),
+        Kind::MultipleOf { multiple_of } => multiple_of.clone(),
+        Kind::MinLength { limit }
+        | Kind::MaxLength { limit }
+        | Kind::MinItems { limit }
+        | Kind::MaxItems { limit }
+        | Kind::MinProperties { limit }
+        | Kind::MaxProperties { limit } => (*limit).into(),
+        Kind::AdditionalItems { limit } => (*limit).into(),
+        Kind::Pattern { pattern } => pattern.as_str().into(),
+        Kind::Format { format } => format.as_str().into(),
+        Kind::ContentEncoding { content_encoding } => content_encoding.as_str().into(),
+        Kind::ContentMediaType { content_media_type } => content_media_type.as_str().into(),
+        _ => Value::Null,
+    }
+}

@@ -1,0 +1,98 @@
+//! The words of messages: values quoted, lists joined, places named.
+
+use serde_json::Value;
+
+/// How much of a value is quoted, in bytes of JSON.
+pub(super) const LONG: usize = 200;
+/// How many values a list names.
+const MANY: usize = 20;
+
+/// Appends one step to a JSON Pointer.
+pub(super) fn push_step(path: &mut String, step: &str) {
+    path.push('/');
+    for ch in step.chars() {
+        match ch {
+            '~' => path.push_str("~0"),
+            '/' => path.push_str("~1"),
+            _ => path.push(ch),
+        }
+    }
+}
+
+/// The JSON of `value`, cut short where it is long.
+pub(super) fn quote(value: &Value) -> String {
+    let mut sink = Sink(Vec::new());
+    // The only error is that the sink is full.
+    let cut = serde_json::to_writer(&mut sink, value).is_err();
+    let mut text = String::from_utf8_lossy(&sink.0).into_owned();
+    if cut {
+        while text.ends_with('\u{FFFD}') {
+            text.pop();
+        }
+        text.push('…');
+    }
+    text
+}
+
+/// `value`, or the beginning of its JSON as a string where it is long.
+pub(super) fn cut(value: &Value) -> Value {
+    let quoted = quote(value);
+    if quoted.ends_with('…') && quoted.len() > LONG {
+        Value::String(quoted)
+    } else {
+        value.clone()
+    }
+}
+
+/// Takes [`LONG`] bytes and no more.
+struct Sink(Vec<u8>);
+
+impl std::io::Write for Sink {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let room = LONG - self.0.len();
+        if bytes.len() > room {
+            self.0.extend_from_slice(&bytes[..room]);
+            return Err(std::io::ErrorKind::WriteZero.into());
+        }
+        self.0.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// `"a", "b", "c"`, at most [`MANY`] of them.
+pub(super) fn list<'a>(values: impl ExactSizeIterator<Item = &'a Value>) -> String {
+    let more = values.len().saturating_sub(MANY);
+    let text = values.take(MANY).map(quote).collect::<Vec<_>>().join(", ");
+    if more > 0 { format!("{text} and {more} more") } else { text }
+}
+
+/// `an integer, a string or null`.
+pub(super) fn either(options: &[String]) -> String {
+    match options {
+        [] => "nothing".to_owned(),
+        [only] => only.clone(),
+        [first @ .., last] => format!("{} or {last}", first.join(", ")),
+    }
+}
+
+/// `1 item`, `2 items`.
+pub(super) fn counted(count: u64, noun: &str) -> String {
+    match (count, noun) {
+        (1, _) => format!("1 {noun}"),
+        (_, "property") => format!("{count} properties"),
+        _ => format!("{count} {noun}s"),
+    }
+}
+
+/// `an integer` for `integer`.
+pub(super) fn with_article(json_type: &str) -> String {
+    match json_type {
+        "null" => "null".to_owned(),
+        "array" | "integer" | "object" => format!("an {json_type}"),
+        _ => format!("a {json_type}"),
+    }
+}
