@@ -9,17 +9,34 @@
 //! list, never one further down; `tests/core/layering.rs` keeps it so.
 
 // Ground floor: plain data.
-pub mod contract;
+
+// Messages and tool calls: the vocabulary every other module speaks.
 pub mod message;
 
+// What a tool is called, does, takes and returns.
+pub mod contract;
+
 // First floor: pure functions of text and data.
-pub mod calls;
-pub mod consolidate;
-pub mod parser;
-pub mod prompt;
-pub mod repair;
+
+// JSON Schema: compile once, validate many; violations are data.
 pub mod validator;
 
+// Broken JSON to JSON, and JSON of the wrong type to JSON that fits.
+pub mod repair;
+
+// Contracts as Markdown, for the system prompt.
+pub mod prompt;
+
+// Finding tool calls in a reply while it streams.
+pub mod parser;
+
+// The structured history as natural text, and back.
+pub mod consolidate;
+
+// From a found payload to a call that can be trusted.
+pub mod calls;
+
 // Top floor: what Python sees.
+
 #[cfg(feature = "python")]
 mod python;

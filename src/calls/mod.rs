@@ -1,1 +1,35 @@
 //! From a found payload to a call that can be trusted.
+//!
+//! The [`parser`](crate::parser) finds calls, the [`validator`](crate::validator) judges values
+//! and [`repair`](crate::repair) mends them; here they meet. [`Judge`] holds the rules, for
+//! values wherever they live ([`Backend`]); [`Reader`] applies them to a streamed reply.
+//!
+//! ```
+//! use serde_json::json;
+//! use toolweave::{calls::{Event, Options, read}, contract::FunctionContract};
+//!
+//! let mut add = FunctionContract::new("Add")?;
+//! add.parameters = Some(json!({
+//!     "type": "object",
+//!     "properties": {"a": {"type": "integer"}, "b": {"type": "integer"}},
+//!     "required": ["a", "b"],
+//! }));
+//! let events = read("<Add>{'a': 15, 'b': \"27\",}</Add>", &[add], Options::default())?;
+//! let Some(Event::ToolCall(call)) = events.last() else { panic!("{events:?}") };
+//! assert_eq!(call.arguments, json!({"a": 15, "b": 27}));
+//! assert!(!call.repairs.is_empty());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod backend;
+mod event;
+mod json;
+mod judge;
+mod reader;
+
+pub use self::{
+    backend::Backend,
+    event::{Event, InvalidKind, InvalidToolCall, RepairMode},
+    judge::{Judge, Tool, Verdict},
+    reader::{Options, Reader, ReaderError, read},
+};

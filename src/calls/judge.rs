@@ -1,0 +1,221 @@
+//! The rules by which a found payload becomes a call, or does not.
+
+use serde_json::Value;
+
+use super::{Backend, InvalidKind, RepairMode};
+use crate::{
+    message::{Repair, RepairKind},
+    parser::{Excess, Found, Limits, Outcome},
+    repair::{fit, mend_json, replace_lone_surrogates},
+    validator::Violation,
+};
+
+/// What came of a found payload.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Verdict<V> {
+    /// A call that can be run.
+    Call {
+        /// The arguments: a JSON object that fits the tool's schema.
+        arguments: V,
+        /// What had to be mended for that.
+        repairs: Vec<Repair>,
+    },
+    /// A call that cannot be run.
+    Invalid {
+        /// Why.
+        kind: InvalidKind,
+        /// The particulars; at least one.
+        violations: Vec<Violation>,
+    },
+}
+
+impl<V> Verdict<V> {
+    fn invalid(kind: InvalidKind, message: String, actual: Value) -> Self {
+        Self::Invalid { kind, violations: vec![violation(kind.as_str(), message, actual)] }
+    }
+}
+
+fn violation(keyword: &str, message: String, actual: Value) -> Violation {
+    let keyword = keyword.to_owned();
+    Violation { path: String::new(), keyword, message, expected: Value::Null, actual }
+}
+
+/// One tool as the judge knows it.
+#[derive(Clone, Debug)]
+pub struct Tool<S> {
+    /// Its name.
+    pub name: String,
+    /// Its schema, as written and ready for use. Without one any object will do.
+    pub schema: Option<(Value, S)>,
+}
+
+/// Judges payloads by the schemas of the tools that they are meant for.
+#[derive(Clone, Debug)]
+pub struct Judge<S> {
+    tools: Vec<Tool<S>>,
+    repair: RepairMode,
+    limits: Limits,
+}
+
+/// How many tools an error names.
+const NAMED_TOOLS: usize = 20;
+
+impl<S> Judge<S> {
+    /// A judge for these tools, in the order in which the parser knows them.
+    pub fn new(tools: Vec<Tool<S>>, repair: RepairMode, limits: Limits) -> Self {
+        Self { tools, repair, limits }
+    }
+
+    /// Decides about one payload.
+    pub fn judge<B>(&self, backend: &B, found: &Found<'_>) -> Verdict<B::Value>
+    where
+        B: Backend<Schema = S>,
+    {
+        if found.index >= self.limits.max_calls {
+            let message = format!("the reply makes more than {} calls", self.limits.max_calls);
+            return Verdict::invalid(InvalidKind::TooMany, message, Value::Null);
+        }
+        let Some(tool) = found.tool.and_then(|index| self.tools.get(index)) else {
+            return self.unknown_tool(found);
+        };
+        let mut repairs = Vec::new();
+        if found.written != tool.name {
+            repairs.push(Repair {
+                path: String::new(),
+                kind: RepairKind::NameCase,
+                before: found.written.into(),
+                after: tool.name.clone().into(),
+            });
+        }
+        let json = match self.json(found, &mut repairs) {
+            Ok(json) => json,
+            Err((kind, message)) => return Verdict::invalid(kind, message, Value::Null),
+        };
+        let arguments = match backend.parse(&json) {
+            Ok(arguments) => arguments,
+            Err(message) => {
+                return Verdict::invalid(InvalidKind::InvalidJson, message, Value::Null);
+            }
+        };
+        let Some((schema, compiled)) = &tool.schema else {
+            return Verdict::Call { arguments, repairs };
+        };
+        if backend.accepts(compiled, &arguments) {
+            return Verdict::Call { arguments, repairs };
+        }
+        if self.repair == RepairMode::Schema && json.len() <= self.limits.max_repair_bytes {
+            if let Some((arguments, fitted)) = fitted(backend, schema, compiled, &json) {
+                repairs.extend(fitted);
+                return Verdict::Call { arguments, repairs };
+            }
+        }
+        let violations = backend.violations(compiled, &arguments);
+        Verdict::Invalid { kind: InvalidKind::SchemaViolation, violations }
+    }
+
+    fn unknown_tool<V>(&self, found: &Found<'_>) -> Verdict<V> {
+        let mut names: Vec<_> =
+            self.tools.iter().take(NAMED_TOOLS).map(|tool| tool.name.as_str()).collect();
+        if self.tools.len() > NAMED_TOOLS {
+            names.push("...");
+        }
+        let known = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+        let message = format!("no tool is called {:?}; known tools: {known}", found.written);
+        Verdict::invalid(InvalidKind::UnknownTool, message, found.written.into())
+    }
+
+    /// The payload as JSON text.
+    fn json<'a>(
+        &self,
+        found: &Found<'a>,
+        repairs: &mut Vec<Repair>,
+    ) -> Result<std::borrow::Cow<'a, str>, (InvalidKind, String)> {
+        let strict = match found.outcome {
+            Outcome::Empty => return Ok("{}".into()),
+            Outcome::Whole { strict, implicit_close } => {
+                if implicit_close {
+                    repairs.push(Repair {
+                        path: String::new(),
+                        kind: RepairKind::ImplicitClose,
+                        before: Value::Null,
+                        after: Value::Null,
+                    });
+                }
+                strict
+            }
+            Outcome::Broken => false,
+            Outcome::Prose => {
+                let message = "the body of the call is not a JSON object".to_owned();
+                return Err((InvalidKind::InvalidJson, message));
+            }
+            Outcome::Unclosed => {
+                let message = "the reply ended before the call was closed".to_owned();
+                return Err((InvalidKind::Unclosed, message));
+            }
+            Outcome::TooLarge(excess) => {
+                return Err((InvalidKind::TooLarge, self.excess(excess)));
+            }
+        };
+        if strict && !found.lone_surrogates {
+            return Ok(found.payload.into());
+        }
+        let broken = |reason: &str| {
+            (InvalidKind::InvalidJson, format!("the arguments are not valid JSON{reason}"))
+        };
+        if self.repair == RepairMode::None {
+            return Err(broken(""));
+        }
+        if found.payload.len() > self.limits.max_repair_bytes {
+            let limit = self.limits.max_repair_bytes;
+            return Err(broken(&format!(" and larger than the {limit} bytes that are mended")));
+        }
+        let text = if found.fenced { without_fence(found.payload, repairs) } else { found.payload };
+        let mended = if strict { replace_lone_surrogates(text) } else { mend_json(text) };
+        let mended = mended.ok_or_else(|| broken(" and cannot be mended"))?;
+        repairs.extend(mended.repairs);
+        Ok(mended.text.into())
+    }
+
+    fn excess(&self, excess: Excess) -> String {
+        match excess {
+            Excess::Bytes => {
+                format!("the arguments are larger than {} bytes", self.limits.max_argument_bytes)
+            }
+            Excess::Depth => {
+                format!("the arguments are nested deeper than {} levels", self.limits.max_depth)
+            }
+        }
+    }
+}
+
+/// The arguments brought to the types that the schema declares, if that makes them fit.
+fn fitted<B: Backend>(
+    backend: &B,
+    schema: &Value,
+    compiled: &B::Schema,
+    json: &str,
+) -> Option<(B::Value, Vec<Repair>)> {
+    let value = super::json::parse(json).ok()?;
+    let read = |value: &Value| backend.parse(&value.to_string()).ok();
+    let accepts =
+        |value: &Value| read(value).is_some_and(|value| backend.accepts(compiled, &value));
+    let fitted = fit(&value, schema, &accepts)?;
+    Some((read(&fitted.value)?, fitted.repairs))
+}
+
+/// A payload that broke off inside its fence, without the line that closes the fence.
+fn without_fence<'a>(payload: &'a str, repairs: &mut Vec<Repair>) -> &'a str {
+    let trimmed = payload.trim_end();
+    let inner = trimmed.trim_end_matches('`');
+    let line = inner.trim_end_matches([' ', '\t']);
+    if trimmed.len() - inner.len() < 3 || !line.ends_with('\n') {
+        return payload;
+    }
+    repairs.push(Repair {
+        path: String::new(),
+        kind: RepairKind::Debris,
+        before: trimmed[inner.len()..].into(),
+        after: Value::Null,
+    });
+    line.trim_end()
+}

@@ -1,0 +1,162 @@
+//! From chunks to events, with arguments as `serde_json` values.
+
+use serde_json::Value;
+use thiserror::Error;
+
+use super::{Backend, Event, InvalidToolCall, Judge, RepairMode, Tool, Verdict};
+use crate::{
+    contract::FunctionContract,
+    message::ToolCall,
+    parser::{self, Ending, Frame, GrammarError, Parser},
+    validator::{SchemaError, Validator, Violation},
+};
+
+/// How a reader behaves.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// How calls are found.
+    pub parser: parser::Options,
+    /// How far their arguments may be mended.
+    pub repair: RepairMode,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { parser: parser::Options::default(), repair: RepairMode::Schema }
+    }
+}
+
+/// Contracts or options that cannot be read for.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum ReaderError {
+    /// The tools or options cannot be parsed for.
+    #[error(transparent)]
+    Grammar(#[from] GrammarError),
+    /// A tool's parameters are no JSON Schema.
+    #[error("parameters of tool {name:?}: {source}")]
+    Schema {
+        /// The tool.
+        name: String,
+        /// What is wrong.
+        source: SchemaError,
+    },
+}
+
+/// Arguments as `serde_json` values.
+#[derive(Clone, Copy, Debug)]
+struct Values;
+
+impl Backend for Values {
+    type Value = Value;
+    type Schema = Validator;
+
+    fn parse(&self, json: &str) -> Result<Value, String> {
+        super::json::parse(json).map_err(|err| err.to_string())
+    }
+
+    fn accepts(&self, schema: &Validator, value: &Value) -> bool {
+        schema.is_valid(value)
+    }
+
+    fn violations(&self, schema: &Validator, value: &Value) -> Vec<Violation> {
+        schema.violations(value)
+    }
+}
+
+/// Reads a streamed reply: text, calls that can be run, and calls that cannot.
+#[derive(Debug)]
+pub struct Reader {
+    parser: Parser,
+    judge: Judge<Validator>,
+}
+
+impl Reader {
+    /// A reader for calls by these contracts.
+    pub fn new(contracts: &[FunctionContract], options: Options) -> Result<Self, ReaderError> {
+        let limits = options.parser.limits;
+        let names = contracts.iter().map(|contract| contract.name.as_str());
+        let parser = Parser::new(names, options.parser)?;
+        let tools = contracts.iter().map(tool).collect::<Result<_, _>>()?;
+        Ok(Self { parser, judge: Judge::new(tools, options.repair, limits) })
+    }
+
+    /// Takes the next chunk and returns what it makes certain.
+    pub fn push(&mut self, chunk: &str) -> Vec<Event> {
+        let mut events = Vec::new();
+        let judge = &self.judge;
+        self.parser.push(chunk, &mut |frame: Frame<'_>| events.push(event(judge, frame)));
+        events
+    }
+
+    /// Ends the reply, returns the rest and gets ready for the next one.
+    pub fn finish(&mut self, ending: Ending) -> Vec<Event> {
+        let mut events = Vec::new();
+        let judge = &self.judge;
+        self.parser.finish(ending, &mut |frame: Frame<'_>| events.push(event(judge, frame)));
+        events
+    }
+}
+
+fn tool(contract: &FunctionContract) -> Result<Tool<Validator>, ReaderError> {
+    let name = contract.name.clone();
+    let schema = match &contract.parameters {
+        None => None,
+        Some(schema) => match Validator::new(schema) {
+            Ok(validator) => Some((schema.clone(), validator)),
+            Err(source) => return Err(ReaderError::Schema { name, source }),
+        },
+    };
+    Ok(Tool { name, schema })
+}
+
+/// The id of a call: its position, so that the same reply gives the same ids.
+fn id(index: usize) -> String {
+    format!("call_{index}")
+}
+
+fn event(judge: &Judge<Validator>, frame: Frame<'_>) -> Event {
+    match frame {
+        Frame::Text(text) => Event::Text(text.to_owned()),
+        Frame::Reasoning(text) => Event::Reasoning(text.to_owned()),
+        Frame::CallStart { index, name } => {
+            Event::ToolCallStart { index, id: id(index), name: name.to_owned() }
+        }
+        Frame::CallDelta { index, fragment } => {
+            Event::ToolCallDelta { index, fragment: fragment.to_owned() }
+        }
+        Frame::CallEnd(found) => {
+            let (index, id) = (found.index, id(found.index));
+            let (name, raw) = (found.name.to_owned(), found.raw.to_owned());
+            match judge.judge(&Values, &found) {
+                Verdict::Call { arguments, repairs } => {
+                    Event::ToolCall(ToolCall { id, name, arguments, raw, index, repairs })
+                }
+                Verdict::Invalid { kind, violations } => Event::InvalidToolCall(InvalidToolCall {
+                    index,
+                    id,
+                    name,
+                    kind,
+                    raw,
+                    violations,
+                }),
+            }
+        }
+        Frame::Discarded { raw, reason } => Event::Discarded { raw: raw.to_owned(), reason },
+        Frame::Fabricated { name, raw } => {
+            Event::FabricatedResult { name: name.map(str::to_owned), raw: raw.to_owned() }
+        }
+    }
+}
+
+/// Reads a whole reply.
+pub fn read(
+    reply: &str,
+    contracts: &[FunctionContract],
+    options: Options,
+) -> Result<Vec<Event>, ReaderError> {
+    let mut reader = Reader::new(contracts, options)?;
+    let mut events = reader.push(reply);
+    events.extend(reader.finish(Ending::Complete));
+    Ok(events)
+}

@@ -1,0 +1,98 @@
+//! What a parser reports, as small frozen classes.
+//!
+//! `TextDelta`, `ReasoningDelta` and `ToolCall` are messages' own; the rest is here.
+
+use pyo3::{
+    prelude::*,
+    types::{PyString, PyTuple},
+};
+
+use crate::python::class::record;
+
+/// A call has begun.
+#[pyclass(name = "ToolCallStart", module = "toolweave", frozen, get_all)]
+#[derive(Debug)]
+pub(crate) struct PyToolCallStart {
+    pub(super) index: usize,
+    pub(super) id: Py<PyString>,
+    pub(super) name: Py<PyString>,
+}
+
+record!(PyToolCallStart { index, id, name }
+    #[new]
+    fn new(index: usize, id: Py<PyString>, name: Py<PyString>) -> Self {
+        Self { index, id, name }
+    }
+);
+
+/// More of a call's arguments.
+#[pyclass(name = "ToolCallDelta", module = "toolweave", frozen, get_all)]
+#[derive(Debug)]
+pub(crate) struct PyToolCallDelta {
+    pub(super) index: usize,
+    pub(super) fragment: Py<PyString>,
+}
+
+record!(PyToolCallDelta { index, fragment }
+    #[new]
+    fn new(index: usize, fragment: Py<PyString>) -> Self {
+        Self { index, fragment }
+    }
+);
+
+/// Markup that is neither text nor call.
+#[pyclass(name = "Discarded", module = "toolweave", frozen, get_all)]
+#[derive(Debug)]
+pub(crate) struct PyDiscarded {
+    pub(super) raw: Py<PyString>,
+    pub(super) reason: Py<PyString>,
+}
+
+record!(PyDiscarded { raw, reason }
+    #[new]
+    fn new(raw: Py<PyString>, reason: Py<PyString>) -> Self {
+        Self { raw, reason }
+    }
+);
+
+/// A call that cannot be run.
+#[pyclass(name = "InvalidToolCall", module = "toolweave", frozen, get_all)]
+#[derive(Debug)]
+pub(crate) struct PyInvalidToolCall {
+    pub(super) index: usize,
+    pub(super) id: Py<PyString>,
+    pub(super) name: Py<PyString>,
+    pub(super) kind: Py<PyString>,
+    pub(super) raw: Py<PyString>,
+    pub(super) violations: Py<PyTuple>,
+}
+
+record!(PyInvalidToolCall { index, id, name, kind, raw, violations }
+    #[new]
+    #[pyo3(signature = (index, id, name, kind, raw, violations))]
+    fn new(
+        index: usize,
+        id: Py<PyString>,
+        name: Py<PyString>,
+        kind: Py<PyString>,
+        raw: Py<PyString>,
+        violations: Py<PyTuple>,
+    ) -> Self {
+        Self { index, id, name, kind, raw, violations }
+    }
+);
+
+/// A result that the model wrote itself.
+#[pyclass(name = "FabricatedResult", module = "toolweave", frozen, get_all)]
+#[derive(Debug)]
+pub(crate) struct PyFabricatedResult {
+    pub(super) name: Option<Py<PyString>>,
+    pub(super) raw: Py<PyString>,
+}
+
+record!(PyFabricatedResult { name, raw }
+    #[new]
+    fn new(name: Option<Py<PyString>>, raw: Py<PyString>) -> Self {
+        Self { name, raw }
+    }
+);

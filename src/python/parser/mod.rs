@@ -1,0 +1,177 @@
+//! Python classes for [`crate::parser`] and [`crate::calls`].
+
+mod events;
+mod options;
+mod sink;
+mod stream;
+
+pub(crate) use self::{
+    events::{
+        PyDiscarded, PyFabricatedResult, PyInvalidToolCall, PyToolCallDelta, PyToolCallStart,
+    },
+    options::PyLimits,
+    stream::PyEventStream,
+};
+
+use pyo3::{
+    exceptions::PyTypeError,
+    prelude::*,
+    types::{PyDict, PyString, PyTuple},
+};
+
+use self::{
+    options::Settings,
+    sink::{Collector, Tools},
+};
+use crate::{
+    calls::{Judge, Tool},
+    parser::{Ending, Parser},
+    python::{contract::extract_contracts, error::in_tool, validator::Compiled},
+};
+
+/// Splits a streamed reply into text and tool calls.
+// Not frozen: PyO3 refuses a second borrow with an error where a lock would wait for a thread
+// that waits for the interpreter.
+#[pyclass(name = "Parser", module = "toolweave")]
+#[derive(Debug)]
+pub(crate) struct PyParser {
+    parser: Parser,
+    tools: Tools,
+    /// The id of the call that is open.
+    open: Option<Py<PyString>>,
+}
+
+impl PyParser {
+    fn build(tools: &Bound<'_, PyAny>, options: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
+        let py = tools.py();
+        let Settings { parser: options, repair, id_factory } = Settings::read(options)?;
+        let contracts = extract_contracts(tools)?;
+        let limits = options.limits;
+        let names = contracts.iter().map(|contract| contract.name.as_str());
+        let parser = Parser::new(names, options)?;
+        let names = contracts
+            .iter()
+            .map(|contract| PyString::intern(py, &contract.name).unbind())
+            .collect();
+        let judged = contracts
+            .into_iter()
+            .map(|contract| {
+                let schema = match contract.parameters {
+                    None => None,
+                    Some(schema) => {
+                        let compiled = Compiled::new(&schema, &crate::validator::Resources::default())
+                            .map_err(|err| in_tool(py, &contract.name, err))?;
+                        Some((schema, compiled))
+                    }
+                };
+                Ok(Tool { name: contract.name, schema })
+            })
+            .collect::<PyResult<_>>()?;
+        let judge = Judge::new(judged, repair, limits);
+        Ok(Self { parser, tools: Tools { judge, names, id_factory }, open: None })
+    }
+
+    /// Reads many chunks, joining neighbouring deltas, and then the end of the reply if it is
+    /// there.
+    fn read_all<'py>(
+        &mut self,
+        py: Python<'py>,
+        chunks: &[Bound<'py, PyString>],
+        ending: Option<Ending>,
+    ) -> PyResult<Bound<'py, PyTuple>> {
+        let mut sink = Collector::new(py, &self.tools, &mut self.open).joining();
+        for chunk in chunks {
+            let text = chunk.to_str()?;
+            sink.reading(chunk, text);
+            self.parser.push(text, &mut sink);
+        }
+        if let Some(ending) = ending {
+            self.parser.finish(ending, &mut sink);
+        }
+        sink.finish()
+    }
+}
+
+/// The chunks of an iterable, all of them checked before any is read.
+fn strings<'py>(chunks: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'py, PyString>>> {
+    if chunks.is_instance_of::<PyString>() {
+        return Err(PyTypeError::new_err("chunks must be an iterable of str, not one str"));
+    }
+    chunks.try_iter()?.map(|chunk| string(chunk?)).collect()
+}
+
+fn string(chunk: Bound<'_, PyAny>) -> PyResult<Bound<'_, PyString>> {
+    match chunk.cast_into::<PyString>() {
+        Ok(chunk) => {
+            chunk.to_str()?;
+            Ok(chunk)
+        }
+        Err(err) => {
+            let given = err.into_inner();
+            let given = given.get_type().name()?.to_string();
+            Err(PyTypeError::new_err(format!("a chunk must be a str, not {given}")))
+        }
+    }
+}
+
+#[pymethods]
+impl PyParser {
+    #[new]
+    #[pyo3(signature = (tools, **options))]
+    #[pyo3(text_signature = "(tools, *, dialects=('natural',), repair='schema', deltas=True, \
+        reasoning_tags=('think', 'thinking'), in_code='text', limits=None, id_factory=None)")]
+    fn new(tools: &Bound<'_, PyAny>, options: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
+        Self::build(tools, options)
+    }
+
+    /// Takes the next chunk and returns what it makes certain.
+    fn push<'py>(&mut self, chunk: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyTuple>> {
+        let text = chunk.to_str()?;
+        let mut sink = Collector::new(chunk.py(), &self.tools, &mut self.open);
+        sink.reading(chunk, text);
+        self.parser.push(text, &mut sink);
+        sink.finish()
+    }
+
+    /// Takes many chunks at once; neighbouring deltas come out joined.
+    fn push_many<'py>(&mut self, chunks: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyTuple>> {
+        self.read_all(chunks.py(), &strings(chunks)?, None)
+    }
+
+    /// Ends the reply, returns the rest and gets ready for the next one.
+    #[pyo3(signature = (*, truncated=false))]
+    fn finish<'py>(&mut self, py: Python<'py>, truncated: bool) -> PyResult<Bound<'py, PyTuple>> {
+        let ending = if truncated { Ending::Truncated } else { Ending::Complete };
+        let mut sink = Collector::new(py, &self.tools, &mut self.open);
+        self.parser.finish(ending, &mut sink);
+        let events = sink.finish();
+        self.open = None;
+        events
+    }
+
+    /// Forgets the reply.
+    fn reset(&mut self) {
+        self.parser.reset();
+        self.open = None;
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<Parser of {} tools, {} bytes held>", self.tools.names.len(), self.parser.held())
+    }
+}
+
+/// Parses a whole reply.
+#[pyfunction]
+#[pyo3(signature = (text, tools, *, truncated=false, **options))]
+#[pyo3(text_signature = "(text, tools, *, truncated=False, dialects=('natural',), repair='schema', \
+    deltas=True, reasoning_tags=('think', 'thinking'), in_code='text', limits=None, id_factory=None)")]
+pub(crate) fn parse<'py>(
+    text: &Bound<'py, PyString>,
+    tools: &Bound<'py, PyAny>,
+    truncated: bool,
+    options: Option<&Bound<'py, PyDict>>,
+) -> PyResult<Bound<'py, PyTuple>> {
+    let ending = if truncated { Ending::Truncated } else { Ending::Complete };
+    let mut parser = PyParser::build(tools, options)?;
+    parser.read_all(text.py(), std::slice::from_ref(text), Some(ending))
+}

@@ -1,0 +1,267 @@
+//! From frames to Python objects.
+
+use pyo3::{prelude::*, types::{PyString, PyTuple}};
+
+use super::events::{
+    PyDiscarded, PyFabricatedResult, PyInvalidToolCall, PyToolCallDelta, PyToolCallStart,
+};
+use crate::{
+    calls::{Backend, Judge, Verdict},
+    parser::{Found, Frame, Sink},
+    python::{
+        message::{PyReasoningDelta, PyRepair, PyTextDelta, PyToolCall},
+        validator::{Compiled, PyViolation},
+    },
+    validator::Violation,
+};
+
+/// What stays the same from reply to reply.
+#[derive(Debug)]
+pub(super) struct Tools {
+    pub(super) judge: Judge<Compiled>,
+    /// The names of the tools, made once.
+    pub(super) names: Vec<Py<PyString>>,
+    /// A function of the index that gives an id.
+    pub(super) id_factory: Option<Py<PyAny>>,
+}
+
+impl Tools {
+    fn id<'py>(&self, py: Python<'py>, index: usize) -> PyResult<Bound<'py, PyString>> {
+        match &self.id_factory {
+            None => Ok(PyString::new(py, &format!("call_{index}"))),
+            Some(factory) => Ok(factory.bind(py).call1((index,))?.cast_into::<PyString>()?),
+        }
+    }
+}
+
+/// Arguments as Python objects, read in place.
+struct Objects<'py>(Python<'py>);
+
+impl<'py> Backend for Objects<'py> {
+    type Value = Bound<'py, PyAny>;
+    type Schema = Compiled;
+
+    fn parse(&self, json: &str) -> Result<Self::Value, String> {
+        Compiled::parse(self.0, json)
+    }
+
+    fn accepts(&self, schema: &Compiled, value: &Self::Value) -> bool {
+        schema.is_valid(value)
+    }
+
+    fn violations(&self, schema: &Compiled, value: &Self::Value) -> Vec<Violation> {
+        schema.violations(value)
+    }
+}
+
+/// Collects the events of one or more chunks.
+pub(super) struct Collector<'a, 'py> {
+    py: Python<'py>,
+    tools: &'a Tools,
+    /// The id of the call that is open.
+    open: &'a mut Option<Py<PyString>>,
+    /// The chunk that is being read.
+    chunk: Option<&'a Bound<'py, PyString>>,
+    text: &'a str,
+    events: Vec<Bound<'py, PyAny>>,
+    /// Text deltas that wait for their neighbours, if they are to be joined.
+    join: Option<Joining<'py>>,
+    error: Option<PyErr>,
+}
+
+/// Neighbouring deltas on their way to becoming one.
+#[derive(Debug, Default)]
+struct Joining<'py> {
+    kind: Option<Kind>,
+    /// The only piece so far, as the caller's own object.
+    first: Option<Bound<'py, PyString>>,
+    text: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Text,
+    Reasoning,
+    Call(usize),
+}
+
+impl<'a, 'py> Collector<'a, 'py> {
+    pub(super) fn new(
+        py: Python<'py>,
+        tools: &'a Tools,
+        open: &'a mut Option<Py<PyString>>,
+    ) -> Self {
+        Self { py, tools, open, chunk: None, text: "", events: Vec::new(), join: None, error: None }
+    }
+
+    /// Joins neighbouring deltas.
+    pub(super) fn joining(mut self) -> Self {
+        self.join = Some(Joining::default());
+        self
+    }
+
+    /// The frames that follow come out of this chunk.
+    pub(super) fn reading(&mut self, chunk: &'a Bound<'py, PyString>, text: &'a str) {
+        self.chunk = Some(chunk);
+        self.text = text;
+    }
+
+    pub(super) fn finish(mut self) -> PyResult<Bound<'py, PyTuple>> {
+        self.flush();
+        match self.error {
+            Some(error) => Err(error),
+            None if self.events.is_empty() => Ok(PyTuple::empty(self.py)),
+            None => PyTuple::new(self.py, self.events),
+        }
+    }
+
+    /// The span as a Python string: the caller's own object where it is the whole chunk.
+    #[inline]
+    fn string(&self, span: &str) -> Bound<'py, PyString> {
+        match self.chunk {
+            Some(chunk) if span == self.text => chunk.clone(),
+            _ => PyString::new(self.py, span),
+        }
+    }
+
+    fn delta(&mut self, kind: Kind, span: &str) {
+        let string = |this: &Self| this.string(span);
+        if self.join.is_none() {
+            let string = string(self);
+            self.push_delta(kind, string);
+            return;
+        }
+        if self.join.as_ref().is_some_and(|join| join.kind != Some(kind)) {
+            self.flush();
+            let first = Some(string(self));
+            self.join = Some(Joining { kind: Some(kind), first, text: String::new() });
+            return;
+        }
+        if let Some(join) = &mut self.join {
+            if let Some(first) = join.first.take() {
+                // Known to be UTF-8: it came out of the reply.
+                join.text.push_str(first.to_str().unwrap_or_default());
+            }
+            join.text.push_str(span);
+        }
+    }
+
+    fn flush(&mut self) {
+        let Some(join) = &mut self.join else { return };
+        let Joining { kind, first, text } = std::mem::take(join);
+        if let Some(kind) = kind {
+            let string = first.unwrap_or_else(|| PyString::new(self.py, &text));
+            self.push_delta(kind, string);
+        }
+    }
+
+    fn push_delta(&mut self, kind: Kind, string: Bound<'py, PyString>) {
+        let string = string.unbind();
+        match kind {
+            Kind::Text => self.push(PyTextDelta { text: string }),
+            Kind::Reasoning => self.push(PyReasoningDelta { text: string }),
+            Kind::Call(index) => self.push(PyToolCallDelta { index, fragment: string }),
+        }
+    }
+
+    fn push<T>(&mut self, event: T)
+    where
+        T: pyo3::PyClass + Into<pyo3::PyClassInitializer<T>>,
+    {
+        match Bound::new(self.py, event) {
+            Ok(event) => self.events.push(event.into_any()),
+            Err(error) => self.fail(error),
+        }
+    }
+
+    /// Keeps the first error; the reply is read on all the same, so that nothing is lost track of.
+    fn fail(&mut self, error: PyErr) {
+        self.error.get_or_insert(error);
+    }
+
+    fn start(&mut self, index: usize, name: &str) {
+        match self.tools.id(self.py, index) {
+            Err(error) => self.fail(error),
+            Ok(id) => {
+                let name = PyString::new(self.py, name).unbind();
+                *self.open = Some(id.clone().unbind());
+                self.push(PyToolCallStart { index, id: id.unbind(), name });
+            }
+        }
+    }
+
+    fn end(&mut self, found: &Found<'_>) -> PyResult<()> {
+        let py = self.py;
+        let id = match self.open.take() {
+            Some(id) => id,
+            None => self.tools.id(py, found.index)?.unbind(),
+        };
+        let name = match found.tool.and_then(|tool| self.tools.names.get(tool)) {
+            Some(name) => name.clone_ref(py),
+            None => PyString::new(py, found.name).unbind(),
+        };
+        let raw = self.string(found.raw).unbind();
+        match self.tools.judge.judge(&Objects(py), found) {
+            Verdict::Call { arguments, repairs } => {
+                let repairs = if repairs.is_empty() {
+                    PyTuple::empty(py)
+                } else {
+                    let repairs: Vec<_> = repairs
+                        .iter()
+                        .map(|repair| PyRepair::from_core(py, repair)?.into_pyobject(py))
+                        .collect::<PyResult<_>>()?;
+                    PyTuple::new(py, repairs)?
+                };
+                let (arguments, repairs) = (arguments.unbind(), repairs.unbind());
+                let index = found.index;
+                self.push(PyToolCall::from_parts(id, name, arguments, raw, index, repairs));
+            }
+            Verdict::Invalid { kind, violations } => {
+                let violations: Vec<_> = violations
+                    .iter()
+                    .map(|violation| PyViolation::from_core(py, violation)?.into_pyobject(py))
+                    .collect::<PyResult<_>>()?;
+                self.push(PyInvalidToolCall {
+                    index: found.index,
+                    id,
+                    name,
+                    kind: PyString::intern(py, kind.as_str()).unbind(),
+                    raw,
+                    violations: PyTuple::new(py, violations)?.unbind(),
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Sink for Collector<'_, '_> {
+    #[inline]
+    fn take(&mut self, frame: Frame<'_>) {
+        match frame {
+            Frame::Text(text) => return self.delta(Kind::Text, text),
+            Frame::Reasoning(text) => return self.delta(Kind::Reasoning, text),
+            Frame::CallDelta { index, fragment } => return self.delta(Kind::Call(index), fragment),
+            _ => self.flush(),
+        }
+        match frame {
+            Frame::CallStart { index, name } => self.start(index, name),
+            Frame::CallEnd(found) => {
+                if let Err(error) = self.end(&found) {
+                    self.fail(error);
+                }
+            }
+            Frame::Discarded { raw, reason } => {
+                let raw = self.string(raw).unbind();
+                let reason = PyString::intern(self.py, reason.as_str()).unbind();
+                self.push(PyDiscarded { raw, reason });
+            }
+            Frame::Fabricated { name, raw } => {
+                let raw = self.string(raw).unbind();
+                let name = name.map(|name| PyString::new(self.py, name).unbind());
+                self.push(PyFabricatedResult { name, raw });
+            }
+            Frame::Text(_) | Frame::Reasoning(_) | Frame::CallDelta { .. } => {}
+        }
+    }
+}

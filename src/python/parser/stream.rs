@@ -1,0 +1,81 @@
+//! Events pulled through the parser, one `next()` after the other.
+
+use std::collections::VecDeque;
+
+use pyo3::{
+    prelude::*,
+    types::{PyDict, PyIterator, PyList, PyString, PyTuple},
+};
+
+use super::{PyParser, string};
+use crate::parser::Ending;
+
+/// The events of a reply that comes from an iterable of chunks.
+#[pyclass(name = "EventStream", module = "toolweave")]
+#[derive(Debug)]
+pub(crate) struct PyEventStream {
+    parser: PyParser,
+    chunks: Option<Py<PyIterator>>,
+    /// Whether the chunks are all there, so that nobody waits for the first of many.
+    whole: bool,
+    ready: VecDeque<Py<PyAny>>,
+}
+
+/// How many chunks are read at once when all are there.
+const BATCH: usize = 256;
+
+#[pymethods]
+impl PyEventStream {
+    #[new]
+    #[pyo3(signature = (chunks, tools, **options))]
+    #[pyo3(text_signature = "(chunks, tools, *, dialects=('natural',), repair='schema', \
+        deltas=True, reasoning_tags=('think', 'thinking'), in_code='text', limits=None, \
+        id_factory=None)")]
+    fn new(
+        chunks: &Bound<'_, PyAny>,
+        tools: &Bound<'_, PyAny>,
+        options: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Self> {
+        let parser = PyParser::build(tools, options)?;
+        let whole = chunks.is_instance_of::<PyList>() || chunks.is_instance_of::<PyTuple>();
+        if chunks.is_instance_of::<PyString>() {
+            return Err(pyo3::exceptions::PyTypeError::new_err(
+                "chunks must be an iterable of str, not one str",
+            ));
+        }
+        let chunks = Some(chunks.try_iter()?.unbind());
+        Ok(Self { parser, chunks, whole, ready: VecDeque::new() })
+    }
+
+    fn __iter__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    fn __next__(&mut self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
+        loop {
+            if let Some(event) = self.ready.pop_front() {
+                return Ok(Some(event));
+            }
+            let Some(chunks) = &self.chunks else { return Ok(None) };
+            let mut chunks = chunks.bind(py).clone();
+            let events = if self.whole {
+                let batch: Vec<_> = chunks
+                    .by_ref()
+                    .take(BATCH)
+                    .map(|chunk| string(chunk?))
+                    .collect::<PyResult<_>>()?;
+                let ending = (batch.len() < BATCH).then_some(Ending::Complete);
+                if ending.is_some() {
+                    self.chunks = None;
+                }
+                self.parser.read_all(py, &batch, ending)?
+            } else if let Some(chunk) = chunks.next() {
+                self.parser.push(&string(chunk?)?)?
+            } else {
+                self.chunks = None;
+                self.parser.finish(py, false)?
+            };
+            self.ready.extend(events.iter().map(Bound::unbind));
+        }
+    }
+}
