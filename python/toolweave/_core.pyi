@@ -1,20 +1,24 @@
-from collections.abc import Iterable, Mapping
-from typing import Any, Final, Literal, Protocol, TypeAlias, final
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final, Literal, Protocol, TypeAlias, TypedDict, TypeVar, final
 
-from typing_extensions import Self
+from typing_extensions import Self, Unpack
 
-from . import Message, Update
+from . import Event, Message, Update
 from .kinds import ErrorCode, FinishReason, MessageKind, Role
-from typing import Any, Final, TypeVar, final
-from collections.abc import Mapping
-from typing import Any, Final, final
 
 __all__ = [
+    "Discarded",
+    "EventStream",
+    "FabricatedResult",
     "FinishUpdate",
+    "FunctionContract",
+    "InvalidToolCall",
     "JoinProblem",
     "Joined",
     "Joiner",
+    "Limits",
     "MessageBase",
+    "Parser",
     "ReasoningDelta",
     "ReasoningMessage",
     "Repair",
@@ -22,7 +26,9 @@ __all__ = [
     "TextMessage",
     "ToolAggregateMessage",
     "ToolCall",
+    "ToolCallDelta",
     "ToolCallMessage",
+    "ToolCallStart",
     "ToolCallUpdate",
     "ToolResult",
     "ToolResultMessage",
@@ -32,13 +38,14 @@ __all__ = [
     "Validator",
     "Violation",
     "__version__",
+    "_rebuild",
     "from_anthropic",
     "from_openai",
     "message_from_dict",
     "message_from_json",
+    "parse",
     "to_anthropic",
     "to_openai",
-    "_rebuild",
 ]
 
 _T = TypeVar("_T")
@@ -773,7 +780,9 @@ def from_anthropic(
     Raises:
         MessageError: Something is missing, wrong or not known; says which message and where.
     """
+
 def _rebuild(class_: type[_T], fields: dict[str, Any], /) -> _T: ...
+
 class Violation:
     """One way in which a value does not fit its schema.
 
@@ -867,3 +876,270 @@ class Validator:
 
     def iter_errors(self, value: Any) -> tuple[Violation, ...]:
         """In which ways ``value`` does not fit: at most 20 of them, none if it fits."""
+
+@final
+class Limits:
+    """Bounds on what a parser accepts and remembers.
+
+    Attributes:
+        max_depth: How deep the arguments of a call may be nested; the object itself is level 1.
+            At most 128.
+        max_argument_bytes: The largest payload of one call, in bytes.
+        max_repair_bytes: The largest payload that is mended when it is broken, in bytes.
+        max_tag_bytes: The longest tag, the longest run of white space beside a payload and the
+            longest first line of a fence, in bytes. At least 16.
+        max_calls: How many calls a reply may make.
+    """
+
+    __match_args__ = (
+        "max_depth",
+        "max_argument_bytes",
+        "max_repair_bytes",
+        "max_tag_bytes",
+        "max_calls",
+    )
+
+    def __new__(
+        cls,
+        *,
+        max_depth: int = 128,
+        max_argument_bytes: int = 16777216,
+        max_repair_bytes: int = 1048576,
+        max_tag_bytes: int = 512,
+        max_calls: int = 1000,
+    ) -> Limits: ...
+    @property
+    def max_depth(self) -> int: ...
+    @property
+    def max_argument_bytes(self) -> int: ...
+    @property
+    def max_repair_bytes(self) -> int: ...
+    @property
+    def max_tag_bytes(self) -> int: ...
+    @property
+    def max_calls(self) -> int: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+
+@final
+class ToolCallStart:
+    """A call has begun; a `ToolCall` or an `InvalidToolCall` of the same index follows.
+
+    Attributes:
+        index: The position among the calls of the reply.
+        id: The id that the call will have.
+        name: The tool, or what the model took for one.
+    """
+
+    __match_args__ = ("index", "id", "name")
+
+    def __new__(cls, index: int, id: str, name: str) -> ToolCallStart: ...
+    @property
+    def index(self) -> int: ...
+    @property
+    def id(self) -> str: ...
+    @property
+    def name(self) -> str: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+
+@final
+class ToolCallDelta:
+    """More of a call's arguments, byte for byte as the model writes them.
+
+    Attributes:
+        index: The position of the call among the calls of the reply.
+        fragment: The text; never half an escape.
+    """
+
+    __match_args__ = ("index", "fragment")
+
+    def __new__(cls, index: int, fragment: str) -> ToolCallDelta: ...
+    @property
+    def index(self) -> int: ...
+    @property
+    def fragment(self) -> str: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+
+@final
+class Discarded:
+    """Markup that is neither text nor call.
+
+    Attributes:
+        raw: The text.
+        reason: ``reasoning_tag``, ``fence`` (a line of a code fence around calls),
+            ``orphan_close`` (a closing tag whose call had already ended) or ``too_large`` (the
+            rest of something that went past a limit).
+    """
+
+    __match_args__ = ("raw", "reason")
+
+    def __new__(cls, raw: str, reason: str) -> Discarded: ...
+    @property
+    def raw(self) -> str: ...
+    @property
+    def reason(self) -> str: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+
+_InvalidKind: TypeAlias = Literal[
+    "unknown_tool", "invalid_json", "schema_violation", "unclosed", "too_large", "too_many"
+]
+
+@final
+class InvalidToolCall:
+    """A call that cannot be run.
+
+    Attributes:
+        index: The position among the calls of the reply.
+        id: Unique within the reply.
+        name: The tool, or what the model took for one.
+        kind: ``unknown_tool``, ``invalid_json``, ``schema_violation``, ``unclosed`` (the reply
+            ended inside the call), ``too_large`` or ``too_many``.
+        raw: The whole span, tags and fences included.
+        violations: The particulars; at least one.
+    """
+
+    __match_args__ = ("index", "id", "name", "kind", "raw", "violations")
+
+    def __new__(
+        cls,
+        index: int,
+        id: str,
+        name: str,
+        kind: str,
+        raw: str,
+        violations: tuple[Violation, ...],
+    ) -> InvalidToolCall: ...
+    @property
+    def index(self) -> int: ...
+    @property
+    def id(self) -> str: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def kind(self) -> _InvalidKind: ...
+    @property
+    def raw(self) -> str: ...
+    @property
+    def violations(self) -> tuple[Violation, ...]: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+
+@final
+class FabricatedResult:
+    """A tool's result that the model wrote itself. It is never mixed with real ones.
+
+    Attributes:
+        name: The tool that it claims to come from, if it says so.
+        raw: The whole span, tags included.
+    """
+
+    __match_args__ = ("name", "raw")
+
+    def __new__(cls, name: str | None, raw: str) -> FabricatedResult: ...
+    @property
+    def name(self) -> str | None: ...
+    @property
+    def raw(self) -> str: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+
+class ParserOptions(TypedDict, total=False):
+    """The options of a parser; see `Parser`."""
+
+    dialects: Iterable[str]
+    repair: Literal["none", "syntax", "schema"]
+    deltas: bool
+    reasoning_tags: Iterable[str]
+    in_code: Literal["text", "call"]
+    limits: Limits | None
+    id_factory: Callable[[int], str] | None
+
+@final
+class Parser:
+    """Splits a streamed reply into text and tool calls.
+
+    However the reply is cut into chunks, the same events come out once neighbouring deltas are
+    joined, and every character of it is in exactly one of them. A parser is fed by one thread
+    at a time.
+
+    Args:
+        tools: The tools that may be called: contracts, provider definitions or bare names, whose
+            arguments are not validated.
+        dialects: How calls are written. ``natural`` knows ``<Name>{...}</Name>`` and
+            ``<tool_call name="Name">{...}</tool_call>``.
+        repair: How far arguments are mended: ``none``, ``syntax`` (broken JSON) or ``schema``
+            (values of the wrong type as well, where the meaning is certain).
+        deltas: Whether arguments are reported while they arrive.
+        reasoning_tags: The names of tags around reasoning.
+        in_code: What a call inside Markdown code is: ``text`` or ``call``.
+        limits: What a reply may cost; `Limits()` if not given.
+        id_factory: Gives the id of the call at an index; ``call_0``, ``call_1``, ... if not given.
+
+    Raises:
+        ContractError: A tool cannot be called by its name, or two share one.
+        SchemaError: The parameters of a tool are not a JSON Schema; nothing is ever fetched.
+        ValueError: An option has a value that it cannot have.
+
+    Example:
+        >>> parser = Parser(["GetWeather"])
+        >>> parser.push("Sure. <GetW")
+        (TextDelta(text='Sure. '),)
+        >>> events = parser.push('eather>{"city": "Oslo"}</GetWeather>')
+        >>> events[-1].arguments
+        {'city': 'Oslo'}
+        >>> parser.finish()
+        ()
+    """
+
+    def __new__(cls, tools: Tools, **options: Unpack[ParserOptions]) -> Parser: ...
+    def push(self, chunk: str) -> tuple[Event, ...]:
+        """Takes the next chunk and returns what it makes certain.
+
+        Text is held back only while it could still begin a tag. A chunk that is all text comes
+        back as the very same string.
+        """
+    def push_many(self, chunks: Iterable[str]) -> tuple[Event, ...]:
+        """Takes many chunks at once; neighbouring deltas come out joined.
+
+        Raises:
+            TypeError: Something in `chunks` is not a string; then none of them has been read.
+        """
+    def finish(self, *, truncated: bool = False) -> tuple[Event, ...]:
+        """Ends the reply, returns the rest and gets ready for the next one.
+
+        Args:
+            truncated: Whether the model was cut off. Then no call that is still open is
+                completed, however whole it looks.
+        """
+    def reset(self) -> None:
+        """Forgets the reply."""
+
+@final
+class EventStream:
+    """The events of a reply that comes from an iterable of chunks; see `parse_stream`."""
+
+    def __new__(
+        cls, chunks: Iterable[str], tools: Tools, **options: Unpack[ParserOptions]
+    ) -> EventStream: ...
+    def __iter__(self) -> EventStream:
+        """Returns itself."""
+    def __next__(self) -> Event:
+        """Returns the next event, reading as many chunks as it takes."""
+
+def parse(
+    text: str, tools: Tools, *, truncated: bool = False, **options: Unpack[ParserOptions]
+) -> tuple[Event, ...]:
+    """Parses a whole reply.
+
+    Args:
+        text: The reply.
+        tools: As for `Parser`.
+        truncated: Whether the model was cut off.
+        **options: As for `Parser`.
+
+    Returns:
+        The events, neighbouring deltas joined.
+    """

@@ -59,8 +59,9 @@ impl PyParser {
                 let schema = match contract.parameters {
                     None => None,
                     Some(schema) => {
-                        let compiled = Compiled::new(&schema, &crate::validator::Resources::default())
-                            .map_err(|err| in_tool(py, &contract.name, err))?;
+                        let compiled =
+                            Compiled::new(&schema, &crate::validator::Resources::default())
+                                .map_err(|err| in_tool(&contract.name, &err))?;
                         Some((schema, compiled))
                     }
                 };
@@ -163,8 +164,10 @@ impl PyParser {
 /// Parses a whole reply.
 #[pyfunction]
 #[pyo3(signature = (text, tools, *, truncated=false, **options))]
-#[pyo3(text_signature = "(text, tools, *, truncated=False, dialects=('natural',), repair='schema', \
-    deltas=True, reasoning_tags=('think', 'thinking'), in_code='text', limits=None, id_factory=None)")]
+#[pyo3(
+    text_signature = "(text, tools, *, truncated=False, dialects=('natural',), repair='schema', \
+    deltas=True, reasoning_tags=('think', 'thinking'), in_code='text', limits=None, id_factory=None)"
+)]
 pub(crate) fn parse<'py>(
     text: &Bound<'py, PyString>,
     tools: &Bound<'py, PyAny>,

@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// Bounds on what a parser accepts and remembers.
-#[pyclass(name = "Limits", module = "toolweave", frozen, get_all)]
+#[pyclass(name = "Limits", module = "toolweave", frozen, get_all, skip_from_py_object)]
 #[derive(Clone, Copy, Debug)]
 #[expect(clippy::struct_field_names, reason = "the names that users write")]
 pub(crate) struct PyLimits {
@@ -84,13 +84,15 @@ impl Settings {
 
     fn set(&mut self, name: &str, value: &Bound<'_, PyAny>) -> PyResult<()> {
         match name {
-            "dialects" => self.parser.dialects = names(name, value)?
-                .iter()
-                .map(|dialect| {
-                    let known = Dialect::ALL.iter().map(|dialect| dialect.name);
-                    Dialect::named(dialect).ok_or_else(|| unknown(name, dialect, known))
-                })
-                .collect::<PyResult<_>>()?,
+            "dialects" => {
+                self.parser.dialects = names(name, value)?
+                    .iter()
+                    .map(|dialect| {
+                        let known = Dialect::ALL.iter().map(|dialect| dialect.name);
+                        Dialect::named(dialect).ok_or_else(|| unknown(name, dialect, known))
+                    })
+                    .collect::<PyResult<_>>()?
+            }
             "repair" => {
                 let mode = text(name, value)?;
                 let known = RepairMode::ALL.iter().map(|mode| mode.as_str());
@@ -115,7 +117,9 @@ impl Settings {
             }
             "id_factory" if value.is_none() => {}
             "id_factory" if value.is_callable() => self.id_factory = Some(value.clone().unbind()),
-            "id_factory" => return Err(wrong_type(name, "a function of the index, or None", value)),
+            "id_factory" => {
+                return Err(wrong_type(name, "a function of the index, or None", value));
+            }
             _ => {
                 return Err(PyTypeError::new_err(format!("unexpected keyword argument {name:?}")));
             }

@@ -1,6 +1,9 @@
 //! From frames to Python objects.
 
-use pyo3::{prelude::*, types::{PyString, PyTuple}};
+use pyo3::{
+    prelude::*,
+    types::{PyString, PyTuple},
+};
 
 use super::events::{
     PyDiscarded, PyFabricatedResult, PyInvalidToolCall, PyToolCallDelta, PyToolCallStart,
