@@ -361,9 +361,6 @@ impl<'a, S: Sink> Pass<'a, S> {
                     }
                     Match::Close => {
                         let ends = (tag.start, self.machine.pos);
-                        if self.machine.closing_first {
-                            return self.end_call(&call, ends.0, ends.1, Outcome::Broken);
-                        }
                         if call.json.string_has_newline() && self.begins_line(ends.0) {
                             return self.resume(call, Phase::LineEnd { tag: ends });
                         }
@@ -387,7 +384,12 @@ impl<'a, S: Sink> Pass<'a, S> {
                     let after = After { end: at, cut: at, fence: FenceSeen::No, since: at };
                     return self.after(call, after);
                 }
-                Scan::Broken => return self.broken(call, None),
+                Scan::Broken => {
+                    return match self.swallowed(&call) {
+                        Some((start, end)) => self.end_call(&call, start, end, Outcome::Broken),
+                        None => self.broken(call, None),
+                    };
+                }
                 Scan::Deep => {
                     let cut = self.machine.pos;
                     let rest = Phase::Excess(Skim::after(&call.json));
@@ -405,7 +407,6 @@ impl<'a, S: Sink> Pass<'a, S> {
         match self.ending {
             Some(Ending::Complete) if call.json.in_string() && call.json.passed_close.is_some() => {
                 let (start, end) = call.json.passed_close.unwrap_or_default();
-                self.machine.closing_first = true;
                 self.end_call(&call, start, end, Outcome::Broken)
             }
             Some(_) => self.unclosed(&call),
@@ -424,6 +425,17 @@ impl<'a, S: Sink> Pass<'a, S> {
                 self.wait(call, Phase::Payload)
             }
         }
+    }
+
+    /// The closing tag at which the payload really ended, if the string before the place where
+    /// it broke was never closed and ran on into the next call.
+    ///
+    /// Then the quote that ended the string is the first one of that call's payload, and a brace
+    /// stands before it.
+    fn swallowed(&self, call: &Call) -> Option<(usize, usize)> {
+        let (start, end) = call.json.passed_close?;
+        let string = self.window.slice(end, self.machine.pos).trim_end().strip_suffix('"')?;
+        string.trim_end().ends_with('{').then_some((start, end))
     }
 
     /// Whether only white space stands between the last newline and `at`.

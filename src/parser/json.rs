@@ -18,7 +18,8 @@ pub(super) struct Json {
     raw_controls: bool,
     /// Whether the string that is open holds a raw newline.
     string_newline: bool,
-    /// The first closing tag inside the string that is open: its two ends.
+    /// The first closing tag inside the string that is open, or that has just ended: its two
+    /// ends. Forgotten once JSON goes on after the string as it should.
     pub(super) passed_close: Option<(usize, usize)>,
 }
 
@@ -206,15 +207,22 @@ impl Json {
             _ if matches!(byte, b' ' | b'\n' | b'\r' | b'\t') => Step::Take,
             State::FirstKey if byte == b'}' => self.close(),
             State::FirstKey | State::Key if byte == b'"' => self.open_string(true),
-            State::Colon if byte == b':' => self.go(State::Value),
+            State::Colon if byte == b':' => {
+                self.passed_close = None;
+                self.go(State::Value)
+            }
             State::FirstItem if byte == b']' => self.close(),
             State::FirstItem | State::Value => self.value(byte),
-            State::Next => match (byte, self.stack & 1) {
-                (b',', 1) => self.go(State::Key),
-                (b',', _) => self.go(State::Value),
-                (b'}', 1) | (b']', 0) => self.close(),
-                _ => Step::Stop(Scan::Broken),
-            },
+            State::Next => {
+                let step = match (byte, self.stack & 1) {
+                    (b',', 1) => self.go(State::Key),
+                    (b',', _) => self.go(State::Value),
+                    (b'}', 1) | (b']', 0) => self.close(),
+                    _ => return Step::Stop(Scan::Broken),
+                };
+                self.passed_close = None;
+                step
+            }
             State::FirstKey | State::Key | State::Colon => Step::Stop(Scan::Broken),
         }
     }
@@ -231,10 +239,7 @@ impl Json {
 
     fn text(&mut self, key: bool, byte: u8, next: Option<u8>, at: usize) -> Step {
         match byte {
-            b'"' => {
-                self.passed_close = None;
-                self.go(if key { State::Colon } else { State::Next })
-            }
+            b'"' => self.go(if key { State::Colon } else { State::Next }),
             b'\\' => self.go(State::Escape { key, escape: Escape::new(at) }),
             b'<' if next.is_none_or(|next| next == b'/') => Step::Stop(Scan::Angle),
             b'<' => Step::Take,

@@ -37,9 +37,6 @@ pub(super) struct Machine {
     pub(super) orphan: Option<Closer>,
     /// How many calls have begun.
     pub(super) calls: usize,
-    /// Whether a closing tag ends a call even inside a string: what is read anew after a string
-    /// that never ended.
-    pub(super) closing_first: bool,
 }
 
 /// What the bytes at hand are part of.
@@ -72,7 +69,6 @@ impl Machine {
             held_fence: None,
             orphan: None,
             calls: 0,
-            closing_first: false,
         }
     }
 }
