@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging as _logging
-from typing import Union
 
 from ._core import (
     Discarded,
@@ -56,26 +55,26 @@ from .exceptions import (
 from .kinds import ErrorCode, FinishReason, MessageKind, Role
 from .streams import Event, parse_stream
 
-Message = Union[
-    TextMessage,
-    ReasoningMessage,
-    ToolCallMessage,
-    ToolResultMessage,
-    ToolAggregateMessage,
-    UsageMessage,
-    UnknownMessage,
-]
+Message = (
+    TextMessage
+    | ReasoningMessage
+    | ToolCallMessage
+    | ToolResultMessage
+    | ToolAggregateMessage
+    | UsageMessage
+    | UnknownMessage
+)
 """One entry of a conversation."""
 
-Update = Union[
-    TextDelta,
-    ReasoningDelta,
-    ToolCallUpdate,
-    ToolCall,
-    ToolResult,
-    UsageUpdate,
-    FinishUpdate,
-]
+Update = (
+    TextDelta
+    | ReasoningDelta
+    | ToolCallUpdate
+    | ToolCall
+    | ToolResult
+    | UsageUpdate
+    | FinishUpdate
+)
 """One piece of a reply, or a result of one of its calls: what a `Joiner` takes."""
 
 __all__ = [

@@ -1,7 +1,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, Literal, Protocol, TypeAlias, TypedDict, TypeVar, final
 
-from typing_extensions import Self, Unpack
+from typing_extensions import Self, Unpack, disjoint_base
 
 from . import Event, Message, Update
 from .kinds import ErrorCode, FinishReason, MessageKind, Role
@@ -51,10 +51,6 @@ __all__ = [
 _T = TypeVar("_T")
 
 __version__: Final[str]
-
-_Envelope: TypeAlias = Literal[
-    "role", "id", "from_agent", "generation_id", "run_id", "chat_id", "metadata", "extra"
-]
 
 @final
 class Repair:
@@ -266,6 +262,7 @@ class FinishUpdate:
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
 
+@disjoint_base
 class MessageBase:
     """What every message carries besides its content. Only its subclasses have objects."""
 
@@ -707,7 +704,9 @@ class _Dumpable(Protocol):
     def model_dump(self) -> dict[str, Any]: ...
 
 _Dangling: TypeAlias = Literal["answer", "omit", "raise"]
-_Messages: TypeAlias = str | Message | Iterable[str | Message | Mapping[str, Any] | _Dumpable]
+_Messages: TypeAlias = (
+    str | Message | Iterable[str | Message | Mapping[str, Any] | _Dumpable]
+)
 
 def message_from_json(text: str | bytes) -> Message:
     """Reads a message of any kind from JSON text, nested at most 128 levels deep.

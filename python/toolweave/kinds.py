@@ -6,9 +6,19 @@ Each member is a `str` and equal to its wire name. Wherever one is taken, the pl
 from __future__ import annotations
 
 from enum import Enum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
 class _Name(str, Enum):
+    # What `Enum` does anyway, said so that type checkers know the signature.
+    def __new__(cls, value: str) -> Self:
+        member = str.__new__(cls, value)
+        member._value_ = value
+        return member
+
     # As in `enum.StrEnum` (Python 3.11): formatting gives the wire name in every version.
     def __str__(self) -> str:
         return str(self.value)

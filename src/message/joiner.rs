@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::{
     Content, Envelope, Message, Usage,
@@ -226,7 +226,9 @@ impl Joiner {
             Some(&position) => match &mut self.calls[position] {
                 // The fragments were the same call on its way.
                 open @ Call::Open { .. } => *open = Call::Whole(call),
-                Call::Whole(_) => self.problems.push(Problem::DuplicateCall { call }),
+                Call::Whole(_) => {
+                    self.problems.push(Problem::DuplicateCall { call: Box::new(call) });
+                }
             },
         }
     }
@@ -329,32 +331,23 @@ impl Joiner {
             return Err(Problem::Unnamed { id, text: text.clone() });
         }
         let name = name.clone();
+        let whole = |id, name, arguments| ToolCall {
+            id,
+            name,
+            arguments,
+            raw: text.clone(),
+            index: position,
+            repairs: Vec::new(),
+        };
         let blank = text.trim_ascii().is_empty();
         // Providers send nothing at all where there is nothing to pass; a call that was cut
         // off before its arguments looks the same.
         if blank && !(last && finish_reason.cuts_off()) {
-            let arguments = Value::Object(serde_json::Map::new());
-            return Ok(ToolCall {
-                id,
-                name,
-                arguments,
-                raw: text.clone(),
-                index: position,
-                repairs: Vec::new(),
-            });
+            return Ok(whole(id, name, Value::Object(Map::new())));
         }
         let reason = match serde_json::from_str(text) {
             // No object is the beginning of another, so this one is whole whatever came next.
-            Ok(arguments @ Value::Object(_)) => {
-                return Ok(ToolCall {
-                    id,
-                    name,
-                    arguments,
-                    raw: text.clone(),
-                    index: position,
-                    repairs: Vec::new(),
-                });
-            }
+            Ok(arguments @ Value::Object(_)) => return Ok(whole(id, name, arguments)),
             Ok(_) => "it is another kind of value".to_owned(),
             Err(err) if err.is_eof() && finish_reason.cuts_off() => {
                 return Err(Problem::Unclosed { id, name, text: text.clone() });

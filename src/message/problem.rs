@@ -64,7 +64,7 @@ pub enum Problem {
     #[error("tool call {:?} came twice; the first stays", call.id)]
     DuplicateCall {
         /// The second.
-        call: ToolCall,
+        call: Box<ToolCall>,
     },
     /// A result came twice. The first stays.
     #[error("the result of tool call {:?} came twice; the first stays", result.tool_call_id)]

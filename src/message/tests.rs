@@ -377,7 +377,9 @@ proptest! {
         for message in &mut messages {
             if let Content::Aggregate { calls, .. } = &mut message.content {
                 // There, arguments are no text.
-                calls.iter_mut().for_each(|call| call.raw.clear());
+                for call in calls {
+                    call.raw.clear();
+                }
             }
         }
         prop_assert_eq!(from_anthropic(request.messages, request.system).unwrap(), messages);
@@ -421,8 +423,7 @@ fn joining_is_linear_in_the_updates() {
             ..ToolCallUpdate::default()
         }));
     }
-    let joined = joiner.finish();
-    assert_eq!(joined.messages.len(), 3);
+    assert_eq!(joiner.finish().messages.len(), 3);
 }
 
 #[test]

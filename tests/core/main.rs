@@ -3,4 +3,5 @@
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "a test may panic")]
 
 mod layering;
+mod message;
 mod validator;

@@ -234,16 +234,16 @@ fn build<K: Kind>(
     let envelope = envelope(class.name()?.to_str()?, K::ROLE, keywords)?;
     let base = PyMessageBase::from_core(py, K::KIND, &envelope)?;
     if K::KIND.is_none() || !envelope.extra.is_empty() {
-        check_extra(Message { envelope, content: content.content(py)? })?;
+        check_extra(&Message { envelope, content: content.content(py)? })?;
     }
     Ok(PyClassInitializer::from(base).add_subclass(content))
 }
 
 /// Refuses fields that would be read as something else once they were on the wire.
-fn check_extra(message: Message) -> PyResult<()> {
+fn check_extra(message: &Message) -> PyResult<()> {
     let name = if matches!(message.content, Content::Unknown { .. }) { "fields" } else { "extra" };
     match Message::from_json_value(message.to_json_value()) {
-        Ok(back) if back == message => Ok(()),
+        Ok(back) if back == *message => Ok(()),
         _ => Err(MessageError::Inexpressible {
             place: Place { index: None, path: format!("/{name}") },
             target: "the wire",
