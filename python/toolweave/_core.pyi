@@ -724,8 +724,8 @@ def message_from_dict(fields: Mapping[str, Any]) -> Message:
 
 def to_openai(
     messages: _Messages, *, dangling: _Dangling = "answer", reasoning: bool = False
-) -> list[dict[str, Any]]:
-    """Messages as ``chat.completions.create`` of OpenAI's client takes them.
+) -> list[Any]:
+    """Messages as ``chat.completions.create`` of OpenAI's client takes them: a list of dicts.
 
     What one reply says becomes one message (by `generation_id`; without one, thoughts, text and
     calls in this order belong together), the results of its calls follow directly. Usage is left
@@ -754,8 +754,8 @@ def from_openai(messages: Iterable[Mapping[str, Any] | _Dumpable]) -> list[Messa
 
 def to_anthropic(
     messages: _Messages, *, dangling: _Dangling = "answer"
-) -> tuple[str | list[dict[str, Any]] | None, list[dict[str, Any]]]:
-    """The system prompt and the messages as ``messages.create`` of Anthropic's client takes them.
+) -> tuple[str | list[Any] | None, list[Any]]:
+    """The system prompt and the messages (dicts) for ``messages.create`` of Anthropic's client.
 
     As `to_openai`; the results of a reply's calls are one user message directly after it. All
     system texts go into the system prompt. Left out, because the API refuses them: blank texts

@@ -62,11 +62,9 @@ fn write_reply(
 ) -> Result<(), MessageError> {
     let mut said = Map::new();
     said.insert("role".into(), "assistant".into());
-    let content = match &reply.texts[..] {
-        [] => Value::Null,
-        [(message, text)] => content_of(message, text),
-        texts => texts.iter().map(|(_, text)| *text).collect::<String>().into(),
-    };
+    let contents: Vec<_> =
+        reply.texts.iter().map(|(message, text)| content_of(message, text)).collect();
+    let content = contents.into_iter().reduce(add_content).unwrap_or_default();
     said.insert("content".into(), content);
     if options.reasoning && !reply.thoughts.is_empty() {
         let thoughts: Vec<_> = reply.thoughts.iter().map(|(_, text)| *text).collect();
@@ -101,6 +99,22 @@ fn write_reply(
 fn content_of(message: &Message, text: &str) -> Value {
     let kept = parts::restore(own(message, PROVIDER), text, separator(message.envelope.role));
     kept.map_or_else(|| text.into(), |kept| Value::Array(kept.clone()))
+}
+
+/// One content after the other: a text as long as both are, else a list of parts.
+fn add_content(first: Value, second: Value) -> Value {
+    let as_parts = |content| match content {
+        Value::Array(parts) => parts,
+        text => vec![json!({"type": "text", "text": text})],
+    };
+    match (first, second) {
+        (Value::String(first), Value::String(second)) => Value::String(first + &second),
+        (first, second) => {
+            let mut parts = as_parts(first);
+            parts.extend(as_parts(second));
+            Value::Array(parts)
+        }
+    }
 }
 
 /// Puts back what only this API knows.

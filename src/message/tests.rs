@@ -319,6 +319,52 @@ fn lookalike() -> impl Strategy<Value = Value> {
     })
 }
 
+/// Every place in a value, as JSON Pointers.
+fn pointers(value: &Value) -> Vec<String> {
+    let mut found = vec![String::new()];
+    let mut next = 0;
+    while next < found.len() {
+        let at = found[next].clone();
+        match value.pointer(&at) {
+            Some(Value::Array(items)) => {
+                found.extend((0..items.len()).map(|index| format!("{at}/{index}")));
+            }
+            Some(Value::Object(members)) => found.extend(
+                members
+                    .keys()
+                    .map(|name| format!("{at}/{}", name.replace('~', "~0").replace('/', "~1"))),
+            ),
+            _ => {}
+        }
+        next += 1;
+    }
+    found
+}
+
+/// Puts something else in one place of a list.
+fn damage(items: Vec<Value>, place: Index, other: Value) -> Vec<Value> {
+    let mut value = Value::Array(items);
+    let places = pointers(&value);
+    *value.pointer_mut(place.get(&places)).unwrap() = other;
+    value.as_array().cloned().unwrap_or_default()
+}
+
+/// What was read from a provider's messages says the same when it has been there again.
+fn check_providers(openai: Vec<Value>, anthropic: Vec<Value>) -> Result<(), TestCaseError> {
+    if let Ok(messages) = from_openai(openai) {
+        let options = Options { dangling: Dangling::Answer, reasoning: true };
+        let dicts = to_openai(&messages, options).unwrap();
+        let again = from_openai(dicts.clone()).unwrap();
+        prop_assert_eq!(to_openai(&again, options).unwrap(), dicts);
+    }
+    if let Ok(messages) = from_anthropic(anthropic, None) {
+        let request = to_anthropic(&messages, Dangling::Answer).unwrap();
+        let again = from_anthropic(request.messages.clone(), None).unwrap();
+        prop_assert_eq!(to_anthropic(&again, Dangling::Answer).unwrap(), request);
+    }
+    Ok(())
+}
+
 proptest! {
     #[test]
     fn every_message_comes_back_from_the_wire(message in message()) {
@@ -391,16 +437,26 @@ proptest! {
             prop_assert_eq!(Message::from_json(&message.to_json()).unwrap(), message);
         }
         let list = value.as_array().cloned().unwrap_or_else(|| vec![value]);
-        if let Ok(messages) = from_openai(list.clone()) {
-            let options = Options { dangling: Dangling::Answer, reasoning: true };
-            let dicts = to_openai(&messages, options).unwrap();
-            let again = from_openai(dicts.clone()).unwrap();
-            prop_assert_eq!(to_openai(&again, options).unwrap(), dicts);
-        }
-        if let Ok(messages) = from_anthropic(list, None) {
-            let request = to_anthropic(&messages, Dangling::Answer).unwrap();
-            let again = from_anthropic(request.messages.clone(), None).unwrap();
-            prop_assert_eq!(to_anthropic(&again, Dangling::Answer).unwrap(), request);
+        check_providers(list.clone(), list)?;
+    }
+
+    #[test]
+    fn damaged_messages_are_refused_or_read(
+        messages in plain_conversation(),
+        message in message(),
+        place in any::<Index>(),
+        other in lookalike(),
+    ) {
+        let openai = to_openai(&messages, Options::default()).unwrap();
+        let anthropic = to_anthropic(&messages, Dangling::Answer).unwrap().messages;
+        check_providers(
+            damage(openai, place, other.clone()),
+            damage(anthropic, place, other.clone()),
+        )?;
+        for value in damage(vec![message.to_json_value()], place, other) {
+            if let Ok(message) = Message::from_json_value(value) {
+                prop_assert_eq!(Message::from_json(&message.to_json()).unwrap(), message);
+            }
         }
     }
 }

@@ -8,10 +8,11 @@ use pyo3::{
 };
 
 use super::{
+    base::{Kind, PyMessageBase},
     call::{PyToolCall, PyToolResult},
     classes::{
-        Kind, PyMessageBase, PyReasoningMessage, PyTextMessage, PyToolAggregateMessage,
-        PyToolCallMessage, PyToolResultMessage, PyUnknownMessage, PyUsageMessage,
+        PyReasoningMessage, PyTextMessage, PyToolAggregateMessage, PyToolCallMessage,
+        PyToolResultMessage, PyUnknownMessage, PyUsageMessage,
     },
 };
 use crate::{

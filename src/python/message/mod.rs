@@ -1,5 +1,6 @@
 //! Python classes for [`crate::message`].
 
+mod base;
 mod call;
 mod classes;
 mod convert;
@@ -11,10 +12,11 @@ mod provider;
 mod update;
 
 pub(crate) use self::{
+    base::PyMessageBase,
     call::{PyRepair, PyToolCall, PyToolResult},
     classes::{
-        PyMessageBase, PyReasoningMessage, PyTextMessage, PyToolAggregateMessage,
-        PyToolCallMessage, PyToolResultMessage, PyUnknownMessage, PyUsageMessage,
+        PyReasoningMessage, PyTextMessage, PyToolAggregateMessage, PyToolCallMessage,
+        PyToolResultMessage, PyUnknownMessage, PyUsageMessage,
     },
     convert::{message_from_dict, message_from_json, message_to_python},
     extract::extract_messages,

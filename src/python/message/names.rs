@@ -13,9 +13,10 @@ use crate::message::{ErrorCode, FinishReason, MessageKind, Role};
 pub(super) trait Name: Copy + PartialEq + 'static {
     /// The class in `toolweave.kinds`.
     const CLASS: &'static str;
-    /// What a parameter of this type is called in errors.
+    /// Every name, in order.
     const ALL: &'static [Self];
 
+    /// The name on the wire.
     fn wire(self) -> &'static str;
 
     /// The members, in the order of `ALL`, looked up once.
@@ -43,7 +44,7 @@ macro_rules! names {
 names!(ErrorCode FinishReason MessageKind Role);
 
 /// The member for a name.
-pub(super) fn member<'py, N: Name>(py: Python<'py>, name: N) -> PyResult<Bound<'py, PyAny>> {
+pub(super) fn member<N: Name>(py: Python<'_>, name: N) -> PyResult<Bound<'_, PyAny>> {
     let members = N::members().get_or_try_init(py, || {
         let class = py.import("toolweave.kinds")?.getattr(N::CLASS)?;
         N::ALL

@@ -1,0 +1,236 @@
+//! What all classes of messages have in common: the envelope, and how they are made.
+
+use pyo3::{
+    PyClass,
+    exceptions::PyTypeError,
+    prelude::*,
+    types::{PyDict, PyString, PyType},
+};
+use serde_json::{Map, Value};
+
+use super::{
+    convert::{message_from_dict, message_from_json, to_core},
+    names::{member, parse},
+};
+use crate::{
+    message::{Content, Envelope, Message, MessageError, MessageKind, Place, Role},
+    python::convert::{object_to_python, to_json_object, to_python},
+};
+
+/// What every message carries besides its content.
+#[pyclass(name = "MessageBase", module = "toolweave", frozen, subclass)]
+#[derive(Debug)]
+pub(crate) struct PyMessageBase {
+    /// None where this version does not know the kind.
+    kind: Option<MessageKind>,
+    role: Role,
+    #[pyo3(get)]
+    id: Option<Py<PyString>>,
+    #[pyo3(get)]
+    from_agent: Option<Py<PyString>>,
+    #[pyo3(get)]
+    generation_id: Option<Py<PyString>>,
+    #[pyo3(get)]
+    run_id: Option<Py<PyString>>,
+    #[pyo3(get)]
+    chat_id: Option<Py<PyString>>,
+    #[pyo3(get)]
+    metadata: Py<PyDict>,
+    #[pyo3(get)]
+    extra: Py<PyDict>,
+}
+
+#[pymethods]
+impl PyMessageBase {
+    #[getter]
+    fn role<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        member(py, self.role)
+    }
+
+    #[getter]
+    fn kind<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        self.kind.map(|kind| member(py, kind)).transpose()
+    }
+
+    fn to_json(slf: &Bound<'_, Self>) -> PyResult<String> {
+        Ok(to_core(slf.as_any())?.to_json())
+    }
+
+    fn to_dict<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        to_python(slf.py(), &to_core(slf.as_any())?.to_json_value())
+    }
+
+    #[classmethod]
+    fn from_json<'py>(
+        cls: &Bound<'py, PyType>,
+        text: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        of_class(cls, message_from_json(text)?)
+    }
+
+    #[classmethod]
+    fn from_dict<'py>(
+        cls: &Bound<'py, PyType>,
+        fields: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        of_class(cls, message_from_dict(fields)?)
+    }
+}
+
+fn of_class<'py>(
+    class: &Bound<'py, PyType>,
+    message: Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyAny>> {
+    if message.is_instance(class)? {
+        return Ok(message);
+    }
+    Err(MessageError::Unexpected {
+        place: Place { index: None, path: "/kind".into() },
+        expected: format!("the kind of a {}", class.name()?),
+        actual: format!("the kind of a {}", message.get_type().name()?),
+    }
+    .into())
+}
+
+impl PyMessageBase {
+    pub(super) fn from_core(
+        py: Python<'_>,
+        kind: Option<MessageKind>,
+        envelope: &Envelope,
+    ) -> PyResult<Self> {
+        let text =
+            |text: &Option<String>| text.as_ref().map(|text| PyString::new(py, text).unbind());
+        Ok(Self {
+            kind,
+            role: envelope.role,
+            id: text(&envelope.id),
+            from_agent: text(&envelope.from_agent),
+            generation_id: text(&envelope.generation_id),
+            run_id: text(&envelope.run_id),
+            chat_id: text(&envelope.chat_id),
+            metadata: object_to_python(py, &envelope.metadata)?.unbind(),
+            extra: object_to_python(py, &envelope.extra)?.unbind(),
+        })
+    }
+
+    pub(super) fn to_core(&self, py: Python<'_>) -> PyResult<Envelope> {
+        let text = |text: &Option<Py<PyString>>| {
+            text.as_ref().map(|text| text.bind(py).to_str().map(str::to_owned)).transpose()
+        };
+        Ok(Envelope {
+            role: self.role,
+            id: text(&self.id)?,
+            from_agent: text(&self.from_agent)?,
+            generation_id: text(&self.generation_id)?,
+            run_id: text(&self.run_id)?,
+            chat_id: text(&self.chat_id)?,
+            metadata: to_json_object(self.metadata.bind(py))?,
+            extra: to_json_object(self.extra.bind(py))?,
+        })
+    }
+}
+
+/// A class for one kind of message.
+pub(super) trait Kind: PyClass<BaseType = PyMessageBase> {
+    /// Who speaks, if nobody says otherwise.
+    const ROLE: Role;
+    const KIND: Option<MessageKind>;
+
+    fn content(&self, py: Python<'_>) -> PyResult<Content>;
+}
+
+/// A message from content and the envelope's keywords.
+pub(super) fn build<K: Kind>(
+    py: Python<'_>,
+    content: K,
+    keywords: Option<&Bound<'_, PyDict>>,
+) -> PyResult<PyClassInitializer<K>> {
+    let class = py.get_type::<K>();
+    let envelope = envelope(class.name()?.to_str()?, K::ROLE, keywords)?;
+    let base = PyMessageBase::from_core(py, K::KIND, &envelope)?;
+    if K::KIND.is_none() || !envelope.extra.is_empty() {
+        check_extra(&Message { envelope, content: content.content(py)? })?;
+    }
+    Ok(PyClassInitializer::from(base).add_subclass(content))
+}
+
+/// Refuses fields that would be read as something else once they were on the wire.
+fn check_extra(message: &Message) -> PyResult<()> {
+    let name = if matches!(message.content, Content::Unknown { .. }) { "fields" } else { "extra" };
+    match Message::from_json_value(message.to_json_value()) {
+        Ok(back) if back == *message => Ok(()),
+        _ => Err(MessageError::Inexpressible {
+            place: Place { index: None, path: format!("/{name}") },
+            target: "the wire",
+            reason: format!(
+                "it holds names or a kind that messages have themselves; {name} is for others"
+            ),
+        }
+        .into()),
+    }
+}
+
+/// Reads the keyword-only parameters that all kinds share.
+fn envelope(
+    class: &str,
+    default: Role,
+    keywords: Option<&Bound<'_, PyDict>>,
+) -> PyResult<Envelope> {
+    let mut envelope = Envelope::new(default);
+    let Some(keywords) = keywords else {
+        return Ok(envelope);
+    };
+    for (name, value) in keywords {
+        let name = name.cast_into::<PyString>()?;
+        let name = name.to_str()?;
+        let slot = match name {
+            "role" => {
+                if !value.is_none() {
+                    envelope.role = parse(&value, "role")?;
+                }
+                continue;
+            }
+            "metadata" => {
+                envelope.metadata = object(&value, name)?;
+                continue;
+            }
+            "extra" => {
+                envelope.extra = object(&value, name)?;
+                continue;
+            }
+            "id" => &mut envelope.id,
+            "from_agent" => &mut envelope.from_agent,
+            "generation_id" => &mut envelope.generation_id,
+            "run_id" => &mut envelope.run_id,
+            "chat_id" => &mut envelope.chat_id,
+            _ => {
+                return Err(PyTypeError::new_err(format!(
+                    "{class}() got an unexpected keyword argument '{name}'; beside its content it \
+                     takes role, id, from_agent, generation_id, run_id, chat_id, metadata, extra"
+                )));
+            }
+        };
+        *slot = if value.is_none() {
+            None
+        } else if let Ok(text) = value.cast::<PyString>() {
+            Some(text.to_str()?.to_owned())
+        } else {
+            let actual = value.get_type();
+            return Err(PyTypeError::new_err(format!(
+                "{name} must be a str or None, not {}",
+                actual.name()?
+            )));
+        };
+    }
+    Ok(envelope)
+}
+
+pub(super) fn object(value: &Bound<'_, PyAny>, name: &str) -> PyResult<Map<String, Value>> {
+    if value.is_none() {
+        return Ok(Map::new());
+    }
+    to_json_object(value).map_err(|err| {
+        let py = value.py();
+        PyErr::from_type(err.get_type(py), format!("{name}: {}", err.value(py)))
+    })
+}
