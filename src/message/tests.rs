@@ -345,7 +345,8 @@ fn pointers(value: &Value) -> Vec<String> {
 fn damage(items: Vec<Value>, place: Index, other: Value) -> Vec<Value> {
     let mut value = Value::Array(items);
     let places = pointers(&value);
-    *value.pointer_mut(place.get(&places)).unwrap() = other;
+    let place: &String = place.get(&places);
+    *value.pointer_mut(place).unwrap() = other;
     value.as_array().cloned().unwrap_or_default()
 }
 

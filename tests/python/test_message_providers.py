@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -341,3 +342,17 @@ def test_bad_conversations_are_refused_by_position(
 def test_an_unknown_way_with_dangling_calls_is_refused() -> None:
     with pytest.raises(ValueError, match="answer, omit, raise"):
         tw.to_openai([], dangling="hope")  # type: ignore[arg-type]
+
+
+def test_only_the_clients_messages_are_read_as_such() -> None:
+    for read in (tw.from_openai, tw.from_anthropic):
+        for item in ("x", tw.TextMessage("x"), 3):
+            with pytest.raises(
+                TypeError, match="message 0 must be a dict or a message of the"
+            ):
+                read([item])  # type: ignore[list-item]
+
+
+def test_any_mapping_is_taken() -> None:
+    message = MappingProxyType({"role": "user", "content": "x"})
+    assert tw.from_openai([message]) == [tw.TextMessage("x")]

@@ -3,7 +3,7 @@
 use pyo3::{
     exceptions::PyTypeError,
     prelude::*,
-    types::{PyBytes, PyDict, PyString},
+    types::{PyBytes, PyDict, PyMapping, PyString},
 };
 use serde_json::Value;
 
@@ -33,7 +33,7 @@ pub(crate) fn extract_messages(messages: &Bound<'_, PyAny>) -> PyResult<Vec<Mess
         } else if let Some(message) = try_to_core(&item)? {
             message
         } else {
-            match item_to_json(&item, position)? {
+            match item_to_json(&item, position, "a message, a str or a dict")? {
                 value @ Value::Object(_) if value.get("kind").is_some() => {
                     Message::from_json_at(value, Place::message(position))?
                 }
@@ -79,13 +79,17 @@ pub(super) fn items<'py>(
 }
 
 /// A dict, or what a client's object dumps.
-pub(super) fn item_to_json(item: &Bound<'_, PyAny>, position: usize) -> PyResult<Value> {
+pub(super) fn item_to_json(
+    item: &Bound<'_, PyAny>,
+    position: usize,
+    expected: &str,
+) -> PyResult<Value> {
     let dumped =
         if item.hasattr("model_dump")? { Some(item.call_method0("model_dump")?) } else { None };
     let fields = dumped.as_ref().unwrap_or(item);
-    if !fields.is_instance_of::<PyDict>() {
+    if !fields.is_instance_of::<PyMapping>() {
         return Err(PyTypeError::new_err(format!(
-            "message {position} must be a message, a str or a dict, not {}",
+            "message {position} must be {expected}, not {}",
             item.get_type().name()?
         )));
     }

@@ -56,7 +56,9 @@ pub(crate) fn from_anthropic<'py>(
 }
 
 fn dicts(messages: &Bound<'_, PyAny>) -> PyResult<Vec<Value>> {
-    items(messages)?.enumerate().map(|(position, item)| item_to_json(&item?, position)).collect()
+    let expected = "a dict or a message of the client";
+    let items = items(messages)?.enumerate();
+    items.map(|(position, item)| item_to_json(&item?, position, expected)).collect()
 }
 
 fn list<'py>(py: Python<'py>, messages: &[Message]) -> PyResult<Bound<'py, PyList>> {
