@@ -165,6 +165,10 @@ impl From<InvalidJson> for PyErr {
 }
 
 fn parse<'py>(py: Python<'py>, text: &[u8]) -> Result<Bound<'py, PyAny>, InvalidJson> {
+    if is_deep(text) {
+        let reason = format!("not JSON that is accepted: nested deeper than {MAX_DEPTH} levels");
+        return Err(InvalidJson { reason, line: 1, column: 1 });
+    }
     let parser = PythonParse {
         // Caching values as well would keep what users wrote alive.
         cache_mode: StringCacheMode::Keys,
@@ -178,7 +182,7 @@ fn parse<'py>(py: Python<'py>, text: &[u8]) -> Result<Bound<'py, PyAny>, Invalid
             column: at.column,
         }
     })?;
-    if is_suspicious(text)
+    if may_overflow(text)
         && let Err(err) = to_json(&value)
     {
         return Err(InvalidJson { reason: err.value(py).to_string(), line: 1, column: 1 });
@@ -186,12 +190,9 @@ fn parse<'py>(py: Python<'py>, text: &[u8]) -> Result<Bound<'py, PyAny>, Invalid
     Ok(value)
 }
 
-/// Whether `text` may nest deeper than [`MAX_DEPTH`], or hold a number past the range of a
-/// float, which the parser makes infinite. Quick, and wrong only on the careful side.
-fn is_suspicious(text: &[u8]) -> bool {
-    if memchr::memchr2_iter(b'{', b'[', text).nth(MAX_DEPTH).is_some() && is_deep(text) {
-        return true;
-    }
+/// Whether `text` may hold a number past the range of a float, which the parser makes infinite.
+/// Quick, and wrong only on the careful side.
+fn may_overflow(text: &[u8]) -> bool {
     let large_exponent = memchr::memchr2_iter(b'e', b'E', text).any(|at| {
         let before = at.checked_sub(1).and_then(|at| text.get(at));
         let after = text[at + 1..].strip_prefix(b"+").unwrap_or(&text[at + 1..]);
@@ -204,7 +205,12 @@ fn is_suspicious(text: &[u8]) -> bool {
     large_exponent || sampled().zip(sampled().skip(1)).any(|(one, next)| one && next)
 }
 
+/// Whether `text` is nested deeper than [`MAX_DEPTH`].
 fn is_deep(text: &[u8]) -> bool {
+    // Few brackets, the usual case, cannot nest deep.
+    if memchr::memchr2_iter(b'{', b'[', text).nth(MAX_DEPTH).is_none() {
+        return false;
+    }
     let (mut depth, mut in_string, mut escaped) = (0_usize, false, false);
     for byte in text {
         match byte {

@@ -238,9 +238,7 @@ impl<'a> Documents<'a> {
             _ => "is not a URI reference that can be followed",
         };
         let found = self.walk(|member| match member.value.as_str() {
-            Some(target)
-                if REFERENCES.contains(&member.key) && is_culprit(reason, target, member.base) =>
-            {
+            Some(target) if is_culprit(reason, member.key, target, member.base) => {
                 ControlFlow::Break(SchemaError::Reference {
                     path: member.path.to_owned(),
                     reference: target.to_owned(),
@@ -261,10 +259,16 @@ impl<'a> Documents<'a> {
 /// The URI of a schema that has none.
 const ROOT: &str = "json-schema:///";
 
-const REFERENCES: [&str; 6] = ["$ref", "$dynamicRef", "$recursiveRef", "$schema", "$id", "id"];
+const REFERENCES: [&str; 4] = ["$ref", "$dynamicRef", "$recursiveRef", "$schema"];
 
-/// Whether following `target` from `base` is what went wrong.
-fn is_culprit(reason: &ReferencingError, target: &str, base: &str) -> bool {
+/// Whether following `target`, which stands at `key`, from `base` is what went wrong.
+fn is_culprit(reason: &ReferencingError, key: &str, target: &str, base: &str) -> bool {
+    if !REFERENCES.contains(&key) {
+        let names = matches!(key, "$id" | "id");
+        return names
+            && matches!(reason, ReferencingError::InvalidUri(_))
+            && uri::from_str(target).is_err();
+    }
     let (before, fragment) = target.split_once('#').unwrap_or((target, ""));
     match reason {
         ReferencingError::Unretrievable { uri, .. } => {

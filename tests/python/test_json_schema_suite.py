@@ -1,0 +1,79 @@
+"""The required tests of the JSON-Schema-Test-Suite, through the Python API.
+
+The suite is data that this repository does not hold. It is looked for where
+``JSON_SCHEMA_TEST_SUITE`` says, then beside the repository.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from toolweave import Validator
+
+DRAFTS = {
+    "draft7": "http://json-schema.org/draft-07/schema#",
+    "draft2020-12": "https://json-schema.org/draft/2020-12/schema",
+}
+BESIDE = Path(__file__).parents[2].parent / "shared" / "data" / "json_schema_test_suite"
+
+
+@functools.cache
+def suite() -> Path | None:
+    """The directory that holds ``tests`` and ``remotes``, if there is one."""
+    path = Path(os.environ.get("JSON_SCHEMA_TEST_SUITE") or BESIDE)
+    return path if (path / "tests").is_dir() else None
+
+
+@functools.cache
+def remotes(draft: str) -> dict[str, Any]:
+    """The schemas that tests of ``draft`` may refer to, by the URI that the suite gives them."""
+    root = suite()
+    assert root is not None
+    found = {}
+    for path in sorted((root / "remotes").rglob("*.json")):
+        name = path.relative_to(root / "remotes").as_posix()
+        if name.startswith(("draft", "v1/")) and not name.startswith(f"{draft}/"):
+            continue
+        schema = json.loads(path.read_text())
+        if isinstance(schema, dict):
+            schema.setdefault("$schema", DRAFTS[draft])
+        found[f"http://localhost:1234/{name}"] = schema
+    return found
+
+
+def groups() -> Iterator[Any]:
+    root = suite()
+    if root is None:
+        skip = pytest.mark.skip(reason="set JSON_SCHEMA_TEST_SUITE to a checkout of the suite")
+        yield pytest.param("", {}, marks=skip, id="no-suite")
+        return
+    for draft in DRAFTS:
+        for path in sorted((root / "tests" / draft).glob("*.json")):
+            for group in json.loads(path.read_text()):
+                yield pytest.param(draft, group, id=f"{draft}/{path.stem}/{group['description']}")
+
+
+@pytest.mark.parametrize(("draft", "group"), list(groups()))
+def test_required_tests_pass(draft: str, group: dict[str, Any]) -> None:
+    schema = group["schema"]
+    if isinstance(schema, dict):
+        schema = {"$schema": DRAFTS[draft], **schema}
+    validator = Validator(schema, resources=remotes(draft))
+    for test in group["tests"]:
+        data, expected = test["data"], test["valid"]
+        assert validator.is_valid(data) is expected, test["description"]
+        assert (validator.iter_errors(data) == ()) is expected, test["description"]
+
+
+def test_the_suite_is_whole() -> None:
+    if suite() is None:
+        pytest.skip("set JSON_SCHEMA_TEST_SUITE to a checkout of the suite")
+    count = sum(len(group.values[1]["tests"]) for group in groups())
+    assert count > 2_000
