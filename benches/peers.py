@@ -1,0 +1,162 @@
+"""Everyone who runs: this package, the floors, and what else a Python program could use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+
+import agent_tool_parser
+import jiter
+import json_repair
+import partial_json_parser
+import toolweave_floor
+from measure import Start
+from replies import SCHEMAS, Reply
+from toolweave import FunctionContract, Parser, parse_stream
+
+CONTRACTS = [FunctionContract(name, parameters=schema) for name, schema in SCHEMAS.items()]
+
+
+@dataclass(frozen=True)
+class Peer:
+    """One contestant."""
+
+    name: str
+    package: str
+    start: Start
+    arguments_only: bool = False
+    """Whether it parses JSON only, and so is given the arguments and nothing else."""
+    hermes: bool = False
+    """Whether it reads `<tool_call>{"name", "arguments"}</tool_call>` instead of our tags."""
+
+    @property
+    def label(self) -> str:
+        """Name and version."""
+        return f"{self.name} {version(self.package)}"
+
+    def text(self, reply: Reply) -> str | None:
+        """What it is given of a reply; None if it cannot take part."""
+        if self.arguments_only:
+            return reply.arguments
+        return as_hermes(reply.text) if self.hermes else reply.text
+
+
+def as_hermes(text: str) -> str:
+    """The same reply with its calls in the tags that most models were trained on."""
+    for name in SCHEMAS:
+        opening = f'<tool_call>\n{{"name": "{name}", "arguments": '
+        text = text.replace(f"<{name}>\n```json\n", opening)
+        text = text.replace(f"\n```\n</{name}>", "}\n</tool_call>")
+    return text
+
+
+@dataclass
+class Push:
+    """A parser that is pushed one token at a time."""
+
+    push: Callable[[str], object]
+    finish: Callable[[], object] = tuple
+
+    def feed(self, tokens: Sequence[str]) -> None:
+        """Push each."""
+        push = self.push
+        for token in tokens:
+            push(token)
+
+
+@dataclass
+class Many:
+    """Our parser, crossing the boundary once for many tokens."""
+
+    parser: Parser
+
+    def feed(self, tokens: Sequence[str]) -> None:
+        """Push all of them at once."""
+        self.parser.push_many(tokens)
+
+    def finish(self) -> None:
+        """End the reply."""
+        self.parser.finish()
+
+
+class Pulled:
+    """`parse_stream`, which pulls its tokens from an iterator. Runs at the end, all at once."""
+
+    def __init__(self) -> None:
+        self.tokens: list[str] = []
+
+    def feed(self, tokens: Sequence[str]) -> None:
+        """Keep them; a few nanoseconds each, which count."""
+        self.tokens.extend(tokens)
+
+    def finish(self) -> None:
+        """Take every event."""
+        for _ in parse_stream(iter(self.tokens), CONTRACTS):
+            pass
+
+
+@dataclass
+class Again:
+    """A parser of whole texts, called again for every token with all there is so far."""
+
+    parse: Callable[[str], object]
+    text: str = ""
+
+    def feed(self, tokens: Iterable[str]) -> None:
+        """Parse the text so far, once for each token."""
+        for token in tokens:
+            self.text += token
+            self.parse(self.text)
+
+    def finish(self) -> None:
+        """Nothing is left to do."""
+
+
+def ours(*, deltas: bool = True, repair: str = "schema") -> Push:
+    """Our parser through `push`."""
+    parser = Parser(CONTRACTS, deltas=deltas, repair=repair)
+    return Push(parser.push, parser.finish)
+
+
+OURS = "toolweave push"
+OURS_SILENT = "toolweave push, deltas=False"
+OURS_MANY = "toolweave push_many"
+OURS_STREAM = "toolweave parse_stream"
+FLOOR_NOTHING = "floor (a): empty tuple"
+FLOOR_EVENT = "floor (b): tuple of one event"
+
+PEERS = [
+    Peer(OURS, "toolweave", ours),
+    Peer(OURS_SILENT, "toolweave", lambda: ours(deltas=False)),
+    Peer(OURS_MANY, "toolweave", lambda: Many(Parser(CONTRACTS))),
+    Peer(OURS_STREAM, "toolweave", Pulled),
+    Peer(FLOOR_NOTHING, "toolweave-floor", lambda: Push(toolweave_floor.Nothing().push)),
+    Peer(FLOOR_EVENT, "toolweave-floor", lambda: Push(toolweave_floor.Echo().push)),
+    Peer(
+        "jiter re-parse",
+        "jiter",
+        lambda: Again(
+            lambda text: jiter.from_json(text.encode(), partial_mode="trailing-strings")
+        ),
+        arguments_only=True,
+    ),
+    Peer(
+        "partial-json-parser re-parse",
+        "partial-json-parser",
+        lambda: Again(partial_json_parser.loads),
+        arguments_only=True,
+    ),
+    Peer(
+        "json_repair re-parse",
+        "json-repair",
+        lambda: Again(lambda text: json_repair.loads(text, stream_stable=True)),
+        arguments_only=True,
+    ),
+    Peer(
+        "agent-tool-parser re-parse",
+        "agent-tool-parser",
+        lambda: Again(agent_tool_parser.try_parse_tool_calls),
+        hermes=True,
+    ),
+]

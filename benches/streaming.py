@@ -1,0 +1,194 @@
+"""Microseconds a token while a reply streams, and how they grow."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import peers
+from attacks import ATTACKS
+from measure import Start, Timing, race, slope
+from peers import PEERS
+from replies import Reply, all_replies, cut
+from report import Section, Target
+
+# A token inside an opening tag cannot be told from text until the tag ends; the
+# attribute below keeps it open for as long as a tag may be.
+HELD = cut('<tool_call name="GetWeather" note="' + "x" * 460)
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How much time to spend."""
+
+    repeats: int
+    seconds: float
+    budget: float
+    small: bool
+
+    @classmethod
+    def quick(cls) -> Effort:
+        """For a look while working."""
+        return cls(repeats=3, seconds=0.15, budget=0.5, small=True)
+
+    @classmethod
+    def full(cls) -> Effort:
+        """For figures that are published."""
+        return cls(repeats=5, seconds=1.0, budget=10.0, small=False)
+
+    def with_budget(self, budget: float) -> Effort:
+        """The same with another budget for slow peers."""
+        return replace(self, budget=budget)
+
+    def race(self, contestants: dict[str, Start], tokens: Sequence[str]) -> dict[str, Timing]:
+        """One race at this effort."""
+        return race(
+            contestants,
+            tokens,
+            budget=self.budget,
+            repeats=self.repeats,
+            seconds=self.seconds,
+        )
+
+
+Results = dict[tuple[str, str, str], Timing]
+"""By peer, case and size."""
+
+
+def replies(effort: Effort) -> Section:
+    """Ordinary replies, all peers."""
+    cases = all_replies(quick=effort.small)
+    results: Results = {}
+    for case, sizes in cases.items():
+        slow: set[str] = set()
+        for reply in sizes:
+            print(f"streaming: {case} {reply.size}", file=sys.stderr)
+            for name, timing in race_reply(effort, reply, slow).items():
+                results[name, case, reply.size] = timing
+                if not timing.complete:
+                    slow.add(name)
+    columns = [(case, reply.size) for case, sizes in cases.items() for reply in sizes]
+    rows: list[list[str]] = []
+    for peer in PEERS:
+        cells = [cell(results, peer.name, case, size) for case, size in columns]
+        growth = [growth_of(results, peer.name, case, sizes) for case, sizes in cases.items()]
+        known = [value for value in growth if value is not None]
+        rows.append([peer.label, *cells, f"{max(known):.2f}" if known else "-"])
+    return Section(
+        "Streaming",
+        "Microseconds a token, tokens of 4 characters. `>`: stopped at its budget, so this is a "
+        "lower bound; `n/r`: not run, because a shorter reply exceeded the budget; `-`: reads "
+        "JSON only, and is given the arguments alone. Growth is the largest slope of time "
+        "against length on a log-log plot; 1 is linear.",
+        ["", *(f"{case} {size}" for case, size in columns), "growth"],
+        rows,
+        targets(effort, results, cases),
+    )
+
+
+def race_reply(effort: Effort, reply: Reply, slow: set[str]) -> dict[str, Timing]:
+    """All peers on one reply; those that read something else race on that."""
+    heats: dict[str, dict[str, Start]] = {}
+    for peer in PEERS:
+        text = peer.text(reply)
+        if text is not None and peer.name not in slow:
+            heats.setdefault(text, {})[peer.name] = peer.start
+    timings: dict[str, Timing] = {}
+    for text, contestants in heats.items():
+        timings |= effort.race(contestants, cut(text))
+    return timings
+
+
+def cell(results: Results, name: str, case: str, size: str) -> str:
+    """One figure."""
+    if (name, case, size) in results:
+        return str(results[name, case, size])
+    ran = any(key[:2] == (name, case) for key in results)
+    return "n/r" if ran else "-"
+
+
+def growth_of(results: Results, name: str, case: str, sizes: Sequence[Reply]) -> float | None:
+    """The slope of one peer on one case."""
+    found = [results.get((name, case, reply.size)) for reply in sizes]
+    return slope([timing for timing in found if timing is not None])
+
+
+def targets(effort: Effort, results: Results, cases: dict[str, list[Reply]]) -> list[Target]:
+    """What this package promises, against the floors of the same run."""
+
+    def ratio(name: str, floor: str, case: str) -> float:
+        size = cases[case][-1].size
+        return results[name, case, size].seconds / results[floor, case, size].seconds
+
+    found = [
+        Target(
+            "text token through `push`, in floors (b)",
+            1.5,
+            ratio(peers.OURS, peers.FLOOR_EVENT, "text"),
+        )
+    ]
+    found += [
+        Target(
+            f"argument token with its `ToolCallDelta` ({case}), in floors (b)",
+            1.8,
+            ratio(peers.OURS, peers.FLOOR_EVENT, case),
+        )
+        for case in ("string", "array")
+    ]
+    found += [
+        Target(
+            f"argument token with `deltas=False` ({case}), in floors (a)",
+            1.5,
+            ratio(peers.OURS_SILENT, peers.FLOOR_NOTHING, case),
+        )
+        for case in ("string", "array")
+    ]
+    found.append(Target("held-back token, in floors (a)", 1.5, held_back(effort)))
+    found += [
+        Target(f"{name} ({case}), in floors (b)", 0.5, ratio(peer, peers.FLOOR_EVENT, case))
+        for name, peer in (("`push_many`", peers.OURS_MANY), ("`parse_stream`", peers.OURS_STREAM))
+        for case in cases
+    ]
+    for case, sizes in cases.items():
+        growth = growth_of(results, peers.OURS, case, sizes)
+        if growth is not None:
+            found.append(Target(f"growth of `push` ({case})", 1.1, growth, at_least=0.9))
+    return found
+
+
+def held_back(effort: Effort) -> float:
+    """Tokens that could still be a tag, against floor (a)."""
+
+    def start() -> peers.Push:
+        return peers.ours()
+
+    floor = next(peer for peer in PEERS if peer.name == peers.FLOOR_NOTHING)
+    timings = effort.race({"ours": start, "floor": floor.start}, HELD)
+    return timings["ours"].seconds / timings["floor"].seconds
+
+
+def attacks(effort: Effort) -> Section:
+    """Hostile replies, this package alone: nobody else gets through them."""
+    sizes = {"40 KB": 40_000, "400 KB": 400_000}
+    if effort.small:
+        sizes = {"20 KB": 20_000, "80 KB": 80_000}
+    rows: list[list[str]] = []
+    found: list[Target] = []
+    for attack in ATTACKS:
+        print(f"attack: {attack.name}", file=sys.stderr)
+        timings: list[Timing] = []
+        for chars in sizes.values():
+            timing = effort.race({"ours": peers.ours}, attack.tokens(chars))["ours"]
+            # One chunk is one token as it is fed; count what it holds.
+            timings.append(replace(timing, tokens=len(cut(attack.build(chars)))))
+        growth = slope(timings)
+        rows.append([attack.name, *map(str, timings), "-" if growth is None else f"{growth:.2f}"])
+        found.append(Target(f"growth: {attack.name}", 1.1, 9.99 if growth is None else growth))
+    return Section(
+        "Hostile replies",
+        "Microseconds a token (of 4 characters, also where all comes in one chunk) through `push`.",
+        ["", *sizes, "growth"],
+        rows,
+        found,
+    )
