@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
+from typing import TYPE_CHECKING
 
 import agent_tool_parser
 import jiter
 import json_repair
 import partial_json_parser
 import toolweave_floor
-from measure import Start
+
 from replies import SCHEMAS, Reply
 from toolweave import FunctionContract, Parser, parse_stream
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from measure import Start
 
 CONTRACTS = [FunctionContract(name, parameters=schema) for name, schema in SCHEMAS.items()]
 
@@ -136,9 +141,7 @@ PEERS = [
     Peer(
         "jiter re-parse",
         "jiter",
-        lambda: Again(
-            lambda text: jiter.from_json(text.encode(), partial_mode="trailing-strings")
-        ),
+        lambda: Again(lambda text: jiter.from_json(text.encode(), partial_mode="trailing-strings")),
         arguments_only=True,
     ),
     Peer(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -53,15 +54,16 @@ SCHEMAS: dict[str, dict[str, Any]] = {
     "Report": REPORT,
 }
 
-WORDS = (
+WORDS = re.findall(
+    r"\S+",
     "the a of and to in is that for on with as by at from weather table answer model which "
     "result before after every number street please evening morning today tomorrow however "
     "because between several another temperature reservation, quickly. slowly. perhaps; maybe: "
-    "Oslo Lima Rome Tokyo it's don't (roughly) 12 3.5 2025"
-).split()
+    "Oslo Lima Rome Tokyo it's don't (roughly) 12 3.5 2025",
+)
 CODE = (
-    "def run(self, value):\n    return {\"key\": [value, 'x'], \"path\": \"C:\\\\tmp\"}\n\n"
-    "for item in items:\n    print(f\"{item!r}\")\t# naïve\n"
+    'def run(self, value):\n    return {"key": [value, \'x\'], "path": "C:\\\\tmp"}\n\n'
+    'for item in items:\n    print(f"{item!r}")\t# naïve\n'
 )
 
 

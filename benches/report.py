@@ -6,9 +6,12 @@ import datetime
 import os
 import platform
 import sys
-from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
 
 BEGIN = "<!-- begin: python benches/run.py -->"
 END = "<!-- end: python benches/run.py -->"

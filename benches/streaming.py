@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import peers
 from attacks import ATTACKS
@@ -12,6 +12,9 @@ from measure import Start, Timing, race, slope
 from peers import PEERS
 from replies import Reply, all_replies, cut
 from report import Section, Target
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 # A token inside an opening tag cannot be told from text until the tag ends; the
 # attribute below keeps it open for as long as a tag may be.

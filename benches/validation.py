@@ -7,18 +7,21 @@ import sys
 import time
 from collections.abc import Callable
 from importlib.metadata import version
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import fastjsonschema
 import jsonschema_rs
 import msgspec
 import orjson
 import pydantic
+from typing_extensions import NotRequired, TypedDict
+
 from replies import REPORT, WEATHER, array_reply
 from report import Section, Target
-from streaming import Effort
 from toolweave import Validator
-from typing_extensions import NotRequired, TypedDict
+
+if TYPE_CHECKING:
+    from streaming import Effort
 
 Route = Callable[[str], object]
 

@@ -1,0 +1,145 @@
+"""`toolweave parse`: any text to events, one JSON object a line."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import re
+import sys
+from typing import TYPE_CHECKING, Any, cast
+
+from .. import FunctionContract, InvalidToolCall, Parser
+from .source import STDIN, read_contracts, stream_text, write_utf8
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from .. import Event
+    from ._types import Commands
+
+EXIT_INVALID = 1
+
+
+def add_to(commands: Commands) -> None:
+    """Declare the command."""
+    parser = commands.add_parser(
+        "parse",
+        help="turn a reply into events, one JSON object a line",
+        description="Turn a model's reply into events, one JSON object a line, as it comes.",
+    )
+    parser.add_argument(
+        "file", nargs="?", default=STDIN, metavar="FILE", help="the reply; stdin if - or left out"
+    )
+    parser.add_argument("--tools", metavar="FILE", help="the contracts, as JSON")
+    parser.add_argument(
+        "--repair",
+        choices=("none", "syntax", "schema"),
+        default="schema",
+        help="what may be mended: nothing, broken JSON, or also values of the wrong type (default)",
+    )
+    parser.add_argument(
+        "--in-code",
+        choices=("text", "call"),
+        default="text",
+        help="what a call inside Markdown code is (default: text)",
+    )
+    parser.add_argument(
+        "--no-deltas", action="store_true", help="leave out the arguments as they stream"
+    )
+    parser.add_argument(
+        "--truncated", action="store_true", help="the model was cut off: complete no open call"
+    )
+    parser.add_argument("--chunk", type=_positive, metavar="N", help="feed N characters at a time")
+    parser.add_argument("--check", action="store_true", help="exit 1 if any call is invalid")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the command."""
+    contracts: list[FunctionContract] = []
+    if options.tools is None:
+        sys.stderr.write(
+            "toolweave parse: no --tools given, so no tool is known: "
+            "<Name> is text, and <tool_call> an unknown tool\n"
+        )
+    else:
+        contracts = read_contracts(options.tools)
+    parser = Parser(
+        contracts,
+        repair=options.repair,
+        in_code=options.in_code,
+        deltas=not options.no_deltas,
+    )
+    write_utf8()
+    chunks = stream_text(options.file)
+    if options.chunk is not None:
+        chunks = recut(chunks, options.chunk)
+    valid = True
+    for chunk in chunks:
+        valid &= _print(parser.push(chunk))
+    valid &= _print(parser.finish(truncated=options.truncated))
+    return EXIT_INVALID if options.check and not valid else 0
+
+
+def _print(events: Iterable[Event]) -> bool:
+    """Print events; False if a call among them is invalid."""
+    valid = True
+    for event in events:
+        sys.stdout.write(as_line(event) + "\n")
+        valid &= not isinstance(event, InvalidToolCall)
+    # Whoever reads along reads along with the model.
+    sys.stdout.flush()
+    return valid
+
+
+def as_line(event: Event) -> str:
+    """One event as JSON: `event` first, then its fields as the class names them."""
+    fields = {"event": _snake(type(event).__name__), **_fields(event)}
+    try:
+        return json.dumps(fields, ensure_ascii=False, allow_nan=False)
+    except ValueError:
+        return json.dumps(_finite(fields), ensure_ascii=False)
+
+
+def recut(chunks: Iterable[str], width: int) -> Iterator[str]:
+    """The same text in pieces of `width` characters."""
+    rest = ""
+    for chunk in chunks:
+        text = rest + chunk
+        whole = len(text) - len(text) % width
+        for at in range(0, whole, width):
+            yield text[at : at + width]
+        rest = text[whole:]
+    if rest:
+        yield rest
+
+
+def _fields(record: Any) -> dict[str, Any]:
+    return {name: _plain(getattr(record, name)) for name in type(record).__match_args__}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, tuple | list):
+        return [_plain(item) for item in cast("list[Any]", value)]
+    return _fields(value) if hasattr(type(value), "__match_args__") else value
+
+
+def _finite(value: Any) -> Any:
+    """A number beyond what a float can hold, which JSON cannot say, as text."""
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in cast("dict[str, Any]", value).items()}
+    if isinstance(value, list):
+        return [_finite(item) for item in cast("list[Any]", value)]
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _snake(name: str) -> str:
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
+
+
+def _positive(text: str) -> int:
+    number = int(text) if text.isascii() and text.isdigit() else 0
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of characters, 1 or more")
+    return number
