@@ -45,10 +45,10 @@ class ColourScreen:
 
     def __init__(self, console: Console) -> None:
         self._console = console
-        self._live = Live(console=console, refresh_per_second=20, transient=True)
+        # Started only while a line grows: an empty one would leave a gap.
+        self._growing = Live(console=console, auto_refresh=False, transient=True)
 
     def __enter__(self) -> Self:
-        self._live.start()
         return self
 
     def __exit__(
@@ -57,38 +57,37 @@ class ColourScreen:
         _raised: BaseException | None,
         _trace: TracebackType | None,
     ) -> None:
-        self._live.update(Group(), refresh=True)
-        self._live.stop()
+        self._growing.stop()
 
     def show(self, line: Line) -> None:
-        """Print it; what was growing is no longer as shown."""
-        self._live.update(Group(), refresh=True)
-        style = STYLES[line.kind]
+        """Print it; what was growing there is part of it, or comes again."""
+        self._growing.stop()
+        text = Text(line.text, style=STYLES[line.kind])
         if line.kind == "title":
-            title = Text(f" {line.text} ", style=style)
-            self._console.print(Padding(title, (1, 0, 0, 0)))
+            self._console.print(Padding(Text(f" {line.text} ", style=text.style), (1, 0, 0, 0)))
         elif line.kind == "end":
-            self._console.print(Padding(Text(line.text, style=style), (1, 0, 0, 0)))
+            self._console.print(Padding(text, (1, 0, 0, 0)))
         else:
-            self._console.print(_row(line.kind, Text(line.text, style=style)))
+            self._console.print(_row(line.kind, text))
 
     def grow(self, line: Line | None, held: str) -> None:
         """Redraw what grows, and next to it what is held back."""
         if line is None and not held:
-            self._live.update(Group(), refresh=True)
+            self._growing.stop()
             return
         grown = Text(line.text if line else "", style=STYLES[line.kind] if line else "")
         if held:
             grown.append(visible(held), style=HELD)
         rows = [_row(line.kind if line else "held", grown)]
         if held:
-            rows.append(_row("note", Text("held back: it may be a call", style="dim yellow")))
-        self._live.update(Group(*rows))
+            rows.append(_row("", Text("held back: it may be a call", style="dim yellow")))
+        self._growing.start()
+        self._growing.update(Group(*rows), refresh=True)
 
 
-def _row(kind: Kind, text: Text) -> Table:
+def _row(label: str, text: Text) -> Table:
     row = Table.grid(padding=(0, 1, 0, 0))
     row.add_column(width=MARGIN - 2, justify="right", no_wrap=True)
     row.add_column(overflow="fold")
-    row.add_row(Text(kind, style="dim"), text)
+    row.add_row(Text(label, style="dim"), text)
     return row
