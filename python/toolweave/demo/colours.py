@@ -45,8 +45,9 @@ class ColourScreen:
 
     def __init__(self, console: Console) -> None:
         self._console = console
-        # Started only while a line grows: an empty one would leave a gap.
-        self._growing = Live(console=console, auto_refresh=False, transient=True)
+        # Lives only while a line grows: an empty one would leave a gap, and one that is
+        # started again would erase as many lines as it had before.
+        self._growing: Live | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -57,11 +58,11 @@ class ColourScreen:
         _raised: BaseException | None,
         _trace: TracebackType | None,
     ) -> None:
-        self._growing.stop()
+        self._stop()
 
     def show(self, line: Line) -> None:
         """Print it; what was growing there is part of it, or comes again."""
-        self._growing.stop()
+        self._stop()
         text = Text(line.text, style=STYLES[line.kind])
         if line.kind == "title":
             self._console.print(Padding(Text(f" {line.text} ", style=text.style), (1, 0, 0, 0)))
@@ -73,7 +74,7 @@ class ColourScreen:
     def grow(self, line: Line | None, held: str) -> None:
         """Redraw what grows, and next to it what is held back."""
         if line is None and not held:
-            self._growing.stop()
+            self._stop()
             return
         grown = Text(line.text if line else "", style=STYLES[line.kind] if line else "")
         if held:
@@ -81,8 +82,15 @@ class ColourScreen:
         rows = [_row(line.kind if line else "held", grown)]
         if held:
             rows.append(_row("", Text("held back: it may be a call", style="dim yellow")))
-        self._growing.start()
+        if self._growing is None:
+            self._growing = Live(console=self._console, auto_refresh=False, transient=True)
+            self._growing.start()
         self._growing.update(Group(*rows), refresh=True)
+
+    def _stop(self) -> None:
+        if self._growing is not None:
+            self._growing.stop()
+            self._growing = None
 
 
 def _row(label: str, text: Text) -> Table:
