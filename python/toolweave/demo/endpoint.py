@@ -247,7 +247,7 @@ def _error_text(err: urllib.error.HTTPError) -> str:
         return str(err.reason)
     try:
         error = _get(json.loads(text), "error")
-    except ValueError:
+    except (ValueError, RecursionError):
         return " ".join(text.split())[:300] or str(err.reason)
     message = _get(error, "message") or error or text
     return " ".join(str(message).split())[:300]

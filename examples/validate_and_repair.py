@@ -1,0 +1,44 @@
+"""See what is mended in a call, and what is reported instead.
+
+Prints:
+
+    SetTimer {'minutes': 10, 'label': 'tea'}
+      mended quotes, trailing_comma, type
+    SetTimer is not called: schema_violation
+      minutes at /minutes
+"""
+
+from __future__ import annotations
+
+from toolweave import FunctionContract, InvalidToolCall, ToolCall, parse
+
+TIMER = FunctionContract(
+    "SetTimer",
+    parameters={
+        "type": "object",
+        "properties": {
+            "minutes": {"type": "integer", "minimum": 1},
+            "label": {"type": "string"},
+        },
+        "required": ["minutes"],
+    },
+)
+
+REPLIES = (
+    """<SetTimer>{'minutes': "10", 'label': 'tea',}</SetTimer>""",
+    # Mending never invents a value, and never bends one that is wrong.
+    """<SetTimer>{"minutes": 0}</SetTimer>""",
+)
+
+for reply in REPLIES:
+    for event in parse(reply, [TIMER]):
+        match event:
+            case ToolCall(name=name, arguments=arguments, repairs=repairs):
+                print(name, arguments)
+                print("  mended", ", ".join(dict.fromkeys(repair.kind for repair in repairs)))
+            case InvalidToolCall(name=name, kind=kind, violations=violations):
+                print(f"{name} is not called: {kind}")
+                for violation in violations:
+                    print(f"  {violation.keyword} at {violation.path}")
+            case _:
+                pass

@@ -1,0 +1,104 @@
+"""The benchmark harness measures what it says."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benches"))
+
+from attacks import ATTACKS
+from measure import Timing, race, run_once, slope
+from replies import TOKEN_CHARS, all_replies, cut
+from report import BEGIN, END, Section, Target, write
+
+
+class Counting:
+    """Counts tokens."""
+
+    def __init__(self) -> None:
+        self.seen: list[str] = []
+        self.finished = False
+
+    def feed(self, tokens: list[str]) -> None:
+        self.seen += tokens
+
+    def finish(self) -> None:
+        self.finished = True
+
+
+def test_a_run_feeds_every_token_once_and_in_order() -> None:
+    session = Counting()
+    tokens = [str(number) for number in range(1000)]
+    timing = run_once(lambda: session, tokens, budget=60)
+    assert session.seen == tokens
+    assert session.finished
+    assert (timing.tokens, timing.complete) == (1000, True)
+
+
+def test_a_run_over_its_budget_stops_and_says_so() -> None:
+    session = Counting()
+    ticks = itertools.count(0, 0.06)
+    timing = run_once(lambda: session, ["x"] * 1000, budget=1, clock=lambda: next(ticks))
+    assert not session.finished
+    assert not timing.complete
+    assert 0 < timing.tokens < 1000
+    assert str(timing).startswith(">")
+
+
+def test_who_is_over_budget_does_not_run_again() -> None:
+    class Slow(Counting):
+        started = 0
+
+        def feed(self, tokens: list[str]) -> None:
+            Slow.started += not self.seen
+            super().feed(tokens)
+            for _ in tokens:
+                sum(range(1_000))
+
+    best = race({"slow": Slow, "fast": Counting}, ["x"] * 20_000, budget=0.01, repeats=3, seconds=0)
+    assert best["fast"].complete
+    assert not best["slow"].complete
+    assert Slow.started == 1
+
+
+def test_the_slope_tells_linear_from_quadratic() -> None:
+    sizes = (1_000, 10_000, 100_000)
+    assert slope([Timing(n * 1e-6, n, complete=True) for n in sizes]) == pytest.approx(1)
+    assert slope([Timing(n * n * 1e-9, n, complete=True) for n in sizes]) == pytest.approx(2)
+    assert slope([Timing(1, 1_000, complete=True), Timing(1, 10, complete=False)]) is None
+
+
+def test_replies_are_what_they_say() -> None:
+    for replies in all_replies(quick=True).values():
+        for reply in replies:
+            assert "".join(reply.tokens) == reply.text
+            assert all(len(token) == TOKEN_CHARS for token in reply.tokens[:-1])
+            for name, arguments in reply.calls:
+                assert f"<{name}>\n```json\n{arguments}\n```\n</{name}>" in reply.text
+
+
+@pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.name)
+def test_an_attack_is_as_long_as_asked_for(attack: object) -> None:
+    assert hasattr(attack, "build")
+    for chars in (1_000, 2_000):
+        assert abs(len(attack.build(chars)) - chars) < 200
+    assert cut("abcdefghi") == ["abcd", "efgh", "i"]
+
+
+def test_only_what_stands_between_the_markers_is_replaced(tmp_path: Path) -> None:
+    document = tmp_path / "benchmarks.md"
+    document.write_text(f"# Mine\n\n{BEGIN}\nold\n{END}\n\nAlso mine.\n", encoding="utf-8")
+    missed = Target("speed", 1.5, 1.6)
+    section = Section("New", "A note.", ["", "x"], [["a", "1"]], [missed])
+    for _ in range(2):
+        write(document, [section])
+    text = document.read_text(encoding="utf-8")
+    assert text.startswith("# Mine\n")
+    assert text.endswith("\n\nAlso mine.\n")
+    assert "old" not in text
+    assert text.count("## New") == 1
+    assert "| speed | at most 1.5 | 1.60 | **miss** |" in text

@@ -1,0 +1,276 @@
+"""The command line: what it prints, and how it fails."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import toolweave
+from toolweave.cli import main
+from toolweave.cli.parse import recut
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ADD: dict[str, Any] = {
+    "name": "Add",
+    "description": "Adds two numbers.",
+    "parameters": {
+        "type": "object",
+        "properties": {"a": {"type": "number"}, "b": {"type": "number"}},
+        "required": ["a", "b"],
+        "additionalProperties": False,
+    },
+}
+REPLY = 'I add.\n<Add>\n{"a": 1, "b": 2}\n</Add>\nDone.\n'
+
+
+@pytest.fixture
+def tools(tmp_path: Path) -> str:
+    file = tmp_path / "tools.json"
+    file.write_text(json.dumps([ADD]), encoding="utf-8")
+    return str(file)
+
+
+@pytest.fixture
+def reply(tmp_path: Path) -> str:
+    file = tmp_path / "reply.txt"
+    file.write_text(REPLY, encoding="utf-8", newline="")
+    return str(file)
+
+
+def events(printed: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in printed.splitlines()]
+
+
+def joined(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Neighbouring deltas as one, so that how the input was cut does not show."""
+    result: list[dict[str, Any]] = []
+    for event in found:
+        last = result[-1] if result else {"event": None}
+        for kind, field in (("text_delta", "text"), ("tool_call_delta", "fragment")):
+            if event["event"] == last["event"] == kind:
+                result[-1] = {**last, field: last[field] + event[field]}
+                break
+        else:
+            result.append(event)
+    return result
+
+
+def run(*arguments: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        [sys.executable, "-W", "error", "-m", "toolweave", *arguments],
+        input=stdin,
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def test_the_version_is_that_of_the_package(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main(["--version"])
+    assert stop.value.code == 0
+    assert capsys.readouterr().out == f"toolweave {toolweave.__version__}\n"
+
+
+@pytest.mark.parametrize("arguments", [[], ["dance"], ["parse", "--chunk", "0"], ["contracts"]])
+def test_wrong_usage_ends_with_2(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main(arguments)
+    assert stop.value.code == 2
+    assert "usage: toolweave" in capsys.readouterr().err
+
+
+def test_parse_prints_one_event_a_line(
+    tools: str, reply: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["parse", "--tools", tools, reply]) == 0
+    found = joined(events(capsys.readouterr().out))
+    assert [event["event"] for event in found] == [
+        "text_delta",
+        "tool_call_start",
+        "tool_call_delta",
+        "tool_call",
+        "text_delta",
+    ]
+    call = found[3]
+    assert list(call) == ["event", "id", "name", "arguments", "raw", "index", "repairs"]
+    assert call["arguments"] == {"a": 1, "b": 2}
+    assert found[0]["text"] + call["raw"] + found[4]["text"] == REPLY
+
+
+@pytest.mark.parametrize("chunk", [1, 3, 1000])
+def test_how_a_reply_is_cut_does_not_change_what_is_printed(
+    chunk: int, tools: str, reply: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(["parse", "--tools", tools, reply])
+    whole = joined(events(capsys.readouterr().out))
+    main(["parse", "--tools", tools, "--chunk", str(chunk), reply])
+    assert joined(events(capsys.readouterr().out)) == whole
+
+
+def test_recutting_keeps_the_text() -> None:
+    chunks = ["", "abc", "d", "", "efghij"]
+    assert list(recut(chunks, 4)) == ["abcd", "efgh", "ij"]
+    assert list(recut([], 4)) == []
+
+
+def test_parse_reads_standard_input_and_python_m_works(tools: str) -> None:
+    done = run("parse", "--tools", tools, stdin=REPLY.encode())
+    assert done.returncode == 0
+    assert done.stderr == b""
+    assert done.stdout == run("parse", "--tools", tools, "-", stdin=REPLY.encode()).stdout
+    assert b'"tool_call"' in done.stdout
+
+
+def test_output_is_utf8_whatever_the_locale_says(tmp_path: Path, tools: str) -> None:
+    text = "Zoé: 🍵\r\n"
+    done = subprocess.run(
+        [sys.executable, "-m", "toolweave", "parse", "--tools", tools],
+        input=text.encode(),
+        capture_output=True,
+        env={"PYTHONIOENCODING": "ascii", "PYTHONPATH": ":".join(filter(None, sys.path))},
+        timeout=60,
+        check=True,
+        cwd=tmp_path,
+    )
+    found = joined(events(done.stdout.decode("utf-8")))
+    assert [event["text"] for event in found] == [text]
+
+
+def test_without_contracts_it_says_that_no_tool_is_known(
+    reply: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["parse", reply]) == 0
+    printed = capsys.readouterr()
+    assert "no tool is known" in printed.err
+    assert {event["event"] for event in events(printed.out)} == {"text_delta"}
+
+
+def test_check_ends_with_1_if_a_call_is_invalid(
+    tmp_path: Path, tools: str, reply: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["parse", "--check", "--tools", tools, reply]) == 0
+    bad = tmp_path / "bad.txt"
+    bad.write_text('<Add>{"a": 1}</Add>', encoding="utf-8")
+    assert main(["parse", "--tools", tools, str(bad)]) == 0
+    assert main(["parse", "--check", "--tools", tools, str(bad)]) == 1
+    invalid = events(capsys.readouterr().out)[-1]
+    assert invalid["event"] == "invalid_tool_call"
+    assert invalid["kind"] == "schema_violation"
+    assert invalid["violations"][0]["keyword"] == "required"
+
+
+def test_a_reply_that_was_cut_off_completes_no_call(
+    tmp_path: Path, tools: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cut = tmp_path / "cut.txt"
+    cut.write_text('<Add>{"a": 1, "b": 2', encoding="utf-8")
+    main(["parse", "--truncated", "--no-deltas", "--tools", tools, str(cut)])
+    *_, last = events(capsys.readouterr().out)
+    assert (last["event"], last["kind"]) == ("invalid_tool_call", "unclosed")
+
+
+@pytest.mark.parametrize(
+    ("data", "offset"),
+    [
+        (b"abc\xff", 3),
+        (b"\xff", 0),
+        (b"a" * 65_535 + b"\xc3(", 65_535),
+        (b"caf\xc3", 3),
+        ("é".encode() * 40_000 + b"\x80", 80_000),
+    ],
+)
+def test_text_that_is_not_utf8_names_the_byte(
+    data: bytes, offset: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "latin.txt"
+    file.write_bytes(data)
+    assert main(["parse", str(file)]) == 2
+    message = capsys.readouterr().err
+    assert f"not UTF-8: byte 0x{data[offset]:02x} at offset {offset} " in message
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "is not JSON"),
+        ("[{]", "line 1, column 3"),
+        ("[" * 100_000, "is not JSON"),
+        ("7", "contract 1: a contract is an object with a name"),
+        ('[{"name": "Add"}, []]', "contract 2: a contract is an object with a name"),
+        ('{"description": "nameless"}', "contract 1: a contract is an object with a name"),
+        ('{"name": 7}', "contract 1: "),
+        ('{"name": "a b"}', "contract 1: "),
+        ('{"name": "a", "parametres": {}}', "unknown field 'parametres'"),
+        ('[{"name": "a"}, {"name": "a"}]', "two contracts named 'a'"),
+    ],
+)
+def test_what_is_not_a_contract_is_named(
+    content: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "contracts.json"
+    file.write_text(content, encoding="utf-8")
+    assert main(["contracts", str(file)]) == 2
+    said = capsys.readouterr().err
+    assert message in said
+    assert str(file) in said
+
+
+@pytest.mark.parametrize("path", ["no/such/file", "."])
+def test_a_file_that_cannot_be_read_is_named(path: str, capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments in (["parse", path], ["parse", "--tools", path], ["contracts", path]):
+        assert main(arguments) == 2
+        assert f"cannot read {path}: " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "wrapped",
+    [ADD, [ADD], {"tools": [ADD]}, [{"type": "function", "function": {**ADD, "strict": True}}]],
+)
+def test_contracts_are_read_in_every_usual_form(
+    wrapped: object, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "contracts.json"
+    file.write_text(json.dumps(wrapped), encoding="utf-8")
+    assert main(["contracts", str(file)]) == 0
+    printed = capsys.readouterr().out
+    assert "## Add" in printed
+    assert "Adds two numbers." in printed
+
+
+def test_a_reader_that_leaves_is_no_error(tmp_path: Path, tools: str) -> None:
+    file = tmp_path / "long.txt"
+    file.write_text(REPLY * 20_000, encoding="utf-8")
+    command = [sys.executable, "-m", "toolweave", "parse", "--tools", tools, str(file)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.readline()
+        process.stdout.close()
+        said = process.stderr.read()
+        process.wait(60)
+    assert said == b""
+    assert process.returncode == 0
+
+
+def test_numbers_beyond_a_float_are_still_json(
+    tmp_path: Path, tools: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "large.txt"
+    file.write_text('<Add>{"a": 1e400, "b": 12345678901234567890123}</Add>', encoding="utf-8")
+    main(["parse", "--tools", tools, str(file)])
+
+    def refuse(name: str) -> None:
+        raise AssertionError(name)
+
+    lines = io.StringIO(capsys.readouterr().out)
+    *_, last = [json.loads(line, parse_constant=refuse) for line in lines]
+    if last["event"] == "tool_call":
+        assert last["arguments"]["b"] == 12345678901234567890123

@@ -1,0 +1,41 @@
+"""The examples do what their docstrings say."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+PROGRAMS = sorted(EXAMPLES.glob("*.py"))
+
+
+def promised(program: Path) -> str:
+    docstring = ast.get_docstring(ast.parse(program.read_text(encoding="utf-8")))
+    assert docstring is not None
+    return textwrap.dedent(docstring.partition("Prints:\n")[2]).strip()
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.stem)
+def test_an_example_prints_what_its_docstring_promises(program: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-W", "error", program],
+        capture_output=True,
+        encoding="utf-8",
+        timeout=60,
+        check=False,
+    )
+    assert done.stderr == ""
+    assert done.returncode == 0
+    assert done.stdout.strip() == promised(program)
+
+
+def test_every_example_is_in_the_readme() -> None:
+    readme = (EXAMPLES / "README.md").read_text(encoding="utf-8")
+    assert PROGRAMS
+    for program in PROGRAMS:
+        assert f"({program.name})" in readme
