@@ -3,68 +3,19 @@
 from __future__ import annotations
 
 import json
-import random
-import re
 from dataclasses import dataclass, field
-from functools import cache
+from pathlib import Path
 from typing import Any
 
 TOKEN_CHARS = 4
 
-WEATHER = {
-    "type": "object",
-    "properties": {
-        "location": {"type": "string"},
-        "unit": {"type": "string", "enum": ["celsius", "fahrenheit"]},
-    },
-    "required": ["location"],
-    "additionalProperties": False,
-}
-WRITE_FILE = {
-    "type": "object",
-    "properties": {"path": {"type": "string"}, "content": {"type": "string"}},
-    "required": ["path", "content"],
-    "additionalProperties": False,
-}
-REPORT = {
-    "type": "object",
-    "properties": {
-        "rows": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "properties": {
-                    "id": {"type": "integer"},
-                    "name": {"type": "string"},
-                    "price": {"type": "number"},
-                    "tags": {"type": "array", "items": {"type": "string"}},
-                    "active": {"type": "boolean"},
-                },
-                "required": ["id", "name", "price", "tags", "active"],
-                "additionalProperties": False,
-            },
-        }
-    },
-    "required": ["rows"],
-    "additionalProperties": False,
-}
-SCHEMAS: dict[str, dict[str, Any]] = {
-    "GetWeather": WEATHER,
-    "WriteFile": WRITE_FILE,
-    "Report": REPORT,
-}
-
-WORDS = re.findall(
-    r"\S+",
-    "the a of and to in is that for on with as by at from weather table answer model which "
-    "result before after every number street please evening morning today tomorrow however "
-    "because between several another temperature reservation, quickly. slowly. perhaps; maybe: "
-    "Oslo Lima Rome Tokyo it's don't (roughly) 12 3.5 2025",
-)
-CODE = (
-    'def run(self, value):\n    return {"key": [value, \'x\'], "path": "C:\\\\tmp"}\n\n'
-    'for item in items:\n    print(f"{item!r}")\t# naïve\n'
-)
+# The Rust benchmarks read the same file, and put the same replies together.
+_DATA = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
+SCHEMAS: dict[str, dict[str, Any]] = _DATA["tools"]
+PROSE: str = _DATA["prose"]
+CODE: str = _DATA["code"]
+ROW: str = _DATA["row"]
+CITIES = ("Oslo", "Lima", "Rome", "Tokyo")
 
 
 @dataclass(frozen=True)
@@ -94,16 +45,10 @@ def cut(text: str, width: int = TOKEN_CHARS) -> list[str]:
     return [text[at : at + width] for at in range(0, len(text), width)]
 
 
-def prose(chars: int, seed: int = 1) -> str:
-    """Plain sentences of exactly `chars` characters."""
-    pick = random.Random(seed)
-    parts: list[str] = []
-    length = 0
-    while length < chars:
-        word = pick.choice(WORDS) + ("\n\n" if pick.random() < 0.02 else " ")
-        parts.append(word)
-        length += len(word)
-    return "".join(parts)[:chars]
+def repeated(text: str, chars: int, start: int = 0) -> str:
+    """A text over and over, from a position on, for so many characters."""
+    start %= len(text)
+    return (text * ((start + chars) // len(text) + 1))[start : start + chars]
 
 
 def call(name: str, arguments: str) -> str:
@@ -111,23 +56,23 @@ def call(name: str, arguments: str) -> str:
     return f"<{name}>\n```json\n{arguments}\n```\n</{name}>\n"
 
 
-@cache
 def text_reply(size: str, tokens: int) -> Reply:
     """Pure text."""
-    text = prose(tokens * TOKEN_CHARS)
+    text = repeated(PROSE, tokens * TOKEN_CHARS)
     return Reply("text", size, text, prose=text)
 
 
-@cache
 def mixed_reply(size: str, tokens: int) -> Reply:
-    """A call after every 240 tokens or so of text."""
+    """A call after every 220 tokens of text."""
     parts: list[str] = []
     calls: list[tuple[str, str]] = []
     around: list[str] = []
     length = 0
     while length < tokens * TOKEN_CHARS:
-        said = prose(880, seed=len(calls)).rstrip() + "\n\n"
-        arguments = json.dumps({"location": WORDS[len(calls) % len(WORDS)], "unit": "celsius"})
+        number = len(calls)
+        said = repeated(PROSE, 880, start=880 * number) + "\n\n"
+        city = CITIES[number % len(CITIES)]
+        arguments = f'{{"location": "{city}", "unit": "celsius"}}'
         written = call("GetWeather", arguments)
         calls.append(("GetWeather", arguments))
         around.append(said)
@@ -136,34 +81,19 @@ def mixed_reply(size: str, tokens: int) -> Reply:
     return Reply("mixed", size, "".join(parts), tuple(calls), "".join(around))
 
 
-@cache
 def string_reply(size: str, chars: int) -> Reply:
     """One call with one long string: source code, dense in quotes and backslashes."""
-    content = (CODE * (chars // len(CODE) + 1))[:chars]
-    arguments = json.dumps({"path": "src/main.py", "content": content}, ensure_ascii=False)
+    content = json.dumps(repeated(CODE, chars), ensure_ascii=False)
+    arguments = f'{{"path": "src/main.py", "content": {content}}}'
     said = "I'll write the file.\n\n"
-    return Reply(
-        "string", size, said + call("WriteFile", arguments), (("WriteFile", arguments),), said
-    )
+    written = call("WriteFile", arguments)
+    return Reply("string", size, said + written, (("WriteFile", arguments),), said)
 
 
-@cache
 def array_reply(size: str, chars: int) -> Reply:
     """One call with a long array of small objects."""
-    rows: list[dict[str, Any]] = []
-    length = 0
-    while length < chars:
-        number = len(rows)
-        row = {
-            "id": number,
-            "name": f"item {number}",
-            "price": number * 1.25,
-            "tags": ["new", "sale"],
-            "active": number % 2 == 0,
-        }
-        rows.append(row)
-        length += len(json.dumps(row)) + 2
-    arguments = json.dumps({"rows": rows})
+    rows = [ROW.replace("{n}", str(number)) for number in range(chars // len(ROW))]
+    arguments = f'{{"rows": [{", ".join(rows)}]}}'
     said = "Here is the report.\n\n"
     return Reply("array", size, said + call("Report", arguments), (("Report", arguments),), said)
 

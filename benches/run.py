@@ -1,8 +1,8 @@
 """The benchmarks in Python: streaming, hostile replies, validation.
 
-    pip install -r benches/requirements.txt ./benches/floor
-    python benches/run.py            # about 20 minutes, writes docs/benchmarks.md
-    python benches/run.py --quick    # about 2 minutes, smaller sizes, only printed
+    make bench                        # all of it, the Rust benchmarks first
+    python benches/run.py             # writes docs/benchmarks.md
+    python benches/run.py --quick     # smaller sizes, only printed
 
 Everything runs in one process, in turns, and is timed in CPU seconds, so that a
 busy machine changes the figures little and the ratios less.
@@ -14,6 +14,7 @@ import argparse
 import sys
 from pathlib import Path
 
+import core
 import report
 import streaming
 import validation
@@ -47,6 +48,11 @@ def main() -> int:
         if options.only in (None, name):
             sections.append(part(effort))
             print(sections[-1].markdown(), flush=True)
+
+    rust = core.run()
+    if rust is not None and options.only is None:
+        sections.append(rust)
+        print(rust.markdown(), flush=True)
 
     output = options.output or (None if options.quick or options.only else DOCUMENT)
     if output is not None:

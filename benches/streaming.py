@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -177,21 +178,21 @@ def attacks(effort: Effort) -> Section:
     if effort.small:
         sizes = {"20 KB": 20_000, "80 KB": 80_000}
     rows: list[list[str]] = []
-    found: list[Target] = []
+    largest = 0.0
     for attack in ATTACKS:
         print(f"attack: {attack.name}", file=sys.stderr)
         timings: list[Timing] = []
         for chars in sizes.values():
-            timing = effort.race({"ours": peers.ours}, attack.tokens(chars))["ours"]
+            timing = effort.race({"ours": peers.ours}, attack.chunks(chars))["ours"]
             # One chunk is one token as it is fed; count what it holds.
-            timings.append(replace(timing, tokens=len(cut(attack.build(chars)))))
+            timings.append(replace(timing, tokens=len(cut(attack.text(chars)))))
         growth = slope(timings)
         rows.append([attack.name, *map(str, timings), "-" if growth is None else f"{growth:.2f}"])
-        found.append(Target(f"growth: {attack.name}", 1.1, 9.99 if growth is None else growth))
+        largest = max(largest, math.inf if growth is None else growth)
     return Section(
         "Hostile replies",
         "Microseconds a token (of 4 characters, also where all comes in one chunk) through `push`.",
         ["", *sizes, "growth"],
         rows,
-        found,
+        [Target("the largest growth", 1.1, largest)],
     )

@@ -16,7 +16,7 @@ import orjson
 import pydantic
 from typing_extensions import NotRequired, TypedDict
 
-from replies import REPORT, WEATHER, array_reply
+from replies import SCHEMAS, array_reply
 from report import Section, Target
 from toolweave import Validator
 
@@ -29,7 +29,7 @@ STRICT = pydantic.ConfigDict(extra="forbid", strict=True)
 
 
 class Weather(TypedDict):
-    """`replies.WEATHER` as a type."""
+    """The schema of `GetWeather` as a type."""
 
     __pydantic_config__ = STRICT
     location: str
@@ -37,7 +37,7 @@ class Weather(TypedDict):
 
 
 class Row(TypedDict):
-    """One row of `replies.REPORT`."""
+    """One row of `Report`."""
 
     __pydantic_config__ = STRICT
     id: int
@@ -48,17 +48,17 @@ class Row(TypedDict):
 
 
 class Rows(TypedDict):
-    """`replies.REPORT` as a type."""
+    """The schema of `Report` as a type."""
 
     __pydantic_config__ = STRICT
     rows: list[Row]
 
 
 DOCUMENTS = {
-    "50 B": (WEATHER, Weather, '{"location": "San Francisco", "unit": "celsius"}'),
-    "1 KB": (REPORT, Rows, array_reply("1 KB", 1_000).calls[0][1]),
-    "10 KB": (REPORT, Rows, array_reply("10 KB", 10_000).calls[0][1]),
-    "100 KB": (REPORT, Rows, array_reply("100 KB", 100_000).calls[0][1]),
+    "50 B": (SCHEMAS["GetWeather"], Weather, '{"location": "San Francisco", "unit": "celsius"}'),
+    "1 KB": (SCHEMAS["Report"], Rows, array_reply("1 KB", 1_000).calls[0][1]),
+    "10 KB": (SCHEMAS["Report"], Rows, array_reply("10 KB", 10_000).calls[0][1]),
+    "100 KB": (SCHEMAS["Report"], Rows, array_reply("100 KB", 100_000).calls[0][1]),
 }
 
 OURS = "toolweave Validator.validate_json"

@@ -35,7 +35,8 @@ def model() -> Iterator[str]:
     """Stand in for a model: a reply in pieces that heed neither words nor tags."""
     reply = (
         "I'll check the weather in Nice, France.\n"
-        '<GetWeather>\n```json\n{"location": "Nice, France", "unit": "celsius"}\n```\n</GetWeather>\n'
+        '<GetWeather>\n```json\n{"location": "Nice, France", "unit": "celsius"}\n```\n'
+        "</GetWeather>\n"
         "One moment.\n"
     )
     for at in range(0, len(reply), 7):

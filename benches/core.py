@@ -1,0 +1,50 @@
+"""What `cargo bench` left behind: the parser without Python, in microseconds a token."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import defaultdict
+from pathlib import Path
+
+from report import Section, Target
+
+ROOT = Path(__file__).resolve().parents[1]
+MOST = 0.05
+"""Microseconds a token that framing and scanning may take."""
+
+
+def run() -> Section | None:
+    """The section, if the Rust benchmarks have been run."""
+    folder = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "criterion"
+    figures: dict[str, dict[str, float]] = defaultdict(dict)
+    for file in sorted(folder.glob("*/*/*/new/benchmark.json")):
+        about = json.loads(file.read_text(encoding="utf-8"))
+        if about["group_id"] not in ("frame", "attack"):
+            continue
+        estimates = json.loads(file.with_name("estimates.json").read_text(encoding="utf-8"))
+        tokens = about["throughput"]["Elements"]
+        name = about["function_id"]
+        figures[name][about["value_str"]] = estimates["mean"]["point_estimate"] / tokens / 1000
+    if not figures:
+        return None
+    rows: list[list[str]] = []
+    targets: list[Target] = []
+    for name, sizes in figures.items():
+        ordered = sorted(sizes, key=_length)
+        rows.append([name, ", ".join(f"{size}: {sizes[size]:.3f}" for size in ordered)])
+        targets.append(Target(f"{name}, microseconds a token", MOST, max(sizes.values())))
+    return Section(
+        "In Rust",
+        "`cargo bench`: framing and scanning alone, microseconds a token of 4 characters, mean of "
+        "wall-clock samples (criterion). Nothing is copied or kept.",
+        ["", "microseconds a token"],
+        rows,
+        targets,
+    )
+
+
+def _length(size: str) -> float:
+    units = {"k": 1e3, "M": 1e6, "KB": 1e3, "MB": 1e6}
+    number = size.rstrip("kKMB ")
+    return float(number) * units[size[len(number) :].strip()]
