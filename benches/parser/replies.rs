@@ -34,8 +34,7 @@ impl Replies {
     /// Every ordinary reply: case, size and text.
     pub(crate) fn all(&self) -> Vec<(&'static str, &'static str, String)> {
         let mut all = Vec::new();
-        for (size, tokens) in
-            [("1k", 1_000), ("10k", 10_000), ("100k", 100_000), ("1M", 1_000_000)]
+        for (size, tokens) in [("1k", 1_000), ("10k", 10_000), ("100k", 100_000), ("1M", 1_000_000)]
         {
             all.push(("text", size, repeated(&self.prose, tokens * TOKEN_CHARS, 0)));
             all.push(("mixed", size, self.mixed(tokens)));
