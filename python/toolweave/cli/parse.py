@@ -7,7 +7,7 @@ import json
 import math
 import re
 import sys
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from .. import FunctionContract, InvalidToolCall, Parser
 from .source import STDIN, read_contracts, stream_text, write_utf8
@@ -115,22 +115,23 @@ def recut(chunks: Iterable[str], width: int) -> Iterator[str]:
         yield rest
 
 
-def _fields(record: Any) -> dict[str, Any]:
-    return {name: _plain(getattr(record, name)) for name in type(record).__match_args__}
+def _fields(record: object) -> dict[str, object]:
+    names: tuple[str, ...] = getattr(type(record), "__match_args__", ())
+    return {name: _plain(getattr(record, name)) for name in names}
 
 
-def _plain(value: Any) -> Any:
-    if isinstance(value, tuple | list):
-        return [_plain(item) for item in cast("list[Any]", value)]
+def _plain(value: object) -> object:
+    if isinstance(value, tuple):
+        return [_plain(item) for item in cast("tuple[object, ...]", value)]
     return _fields(value) if hasattr(type(value), "__match_args__") else value
 
 
-def _finite(value: Any) -> Any:
+def _finite(value: object) -> object:
     """A number beyond what a float can hold, which JSON cannot say, as text."""
     if isinstance(value, dict):
-        return {key: _finite(item) for key, item in cast("dict[str, Any]", value).items()}
+        return {key: _finite(item) for key, item in cast("dict[str, object]", value).items()}
     if isinstance(value, list):
-        return [_finite(item) for item in cast("list[Any]", value)]
+        return [_finite(item) for item in cast("list[object]", value)]
     return str(value) if isinstance(value, float) and not math.isfinite(value) else value
 
 

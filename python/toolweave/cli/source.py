@@ -5,7 +5,6 @@ from __future__ import annotations
 import codecs
 import json
 import sys
-from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
@@ -25,8 +24,10 @@ class InputError(Exception):
 
 def write_utf8() -> None:
     """Make standard output UTF-8, whatever the locale says: the output is data."""
-    if isinstance(sys.stdout, TextIOWrapper):
-        sys.stdout.reconfigure(encoding="utf-8")
+    # A program that calls `main` may have put anything in its place.
+    reconfigure = getattr(sys.stdout, "reconfigure", None)
+    if reconfigure is not None:
+        reconfigure(encoding="utf-8")
 
 
 def shown(path: str) -> str:
@@ -99,7 +100,7 @@ def read_contracts(path: str) -> list[FunctionContract]:
         raise InputError(f"{shown(path)} is not JSON that can be read: {err}") from None
     if isinstance(data, dict) and "tools" in data:
         data = cast("dict[str, object]", data)["tools"]
-    entries = cast("list[object]", data) if isinstance(data, list) else [data]
+    entries: list[object] = cast("list[object]", data) if isinstance(data, list) else [data]
     contracts: list[FunctionContract] = []
     for number, entry in enumerate(entries, 1):
         where = f"{shown(path)}, contract {number}"

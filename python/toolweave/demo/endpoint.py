@@ -175,9 +175,10 @@ class Endpoint:
                 _redacted(f"{self.completions} answered {err.code}: {reason}", self.api_key)
             ) from None
         except (OSError, http.client.HTTPException) as err:
-            reason = getattr(err, "reason", err)
+            # What `urlopen` wraps says more than the wrapping.
+            cause = err.reason if isinstance(err, urllib.error.URLError) else err
             raise EndpointError(
-                _redacted(f"cannot reach {self.completions}: {reason}", self.api_key)
+                _redacted(f"cannot reach {self.completions}: {cause}", self.api_key)
             ) from None
         kind = response.headers.get_content_type()
         return LiveReply(response, streamed=kind != "application/json", secret=self.api_key)

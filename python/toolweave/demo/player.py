@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 from .. import (
     FunctionContract,
@@ -202,7 +202,7 @@ def rejected(
     call = ToolCall(
         id=event.id,
         name=event.name,
-        arguments=arguments if isinstance(arguments, dict) else {},
+        arguments=cast("dict[str, Any]", arguments) if isinstance(arguments, dict) else {},
         raw=event.raw,
         index=event.index,
         repairs=(),

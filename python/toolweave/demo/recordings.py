@@ -62,7 +62,7 @@ class Recording:
 @cache
 def recordings() -> tuple[Recording, ...]:
     """All recordings that come with the package, in their order."""
-    folder = files(__package__) / "streams"
+    folder = files("toolweave.demo") / "streams"
     systems = _read(folder / "systems.json")
     found: list[Recording] = []
     for file in sorted(folder.iterdir(), key=lambda file: file.name):
@@ -91,7 +91,7 @@ def recordings() -> tuple[Recording, ...]:
 def contracts() -> tuple[FunctionContract, ...]:
     """The tools that the models were offered."""
     return tuple(
-        FunctionContract(**entry) for entry in _read(files(__package__) / "contracts.json")
+        FunctionContract(**entry) for entry in _read(files("toolweave.demo") / "contracts.json")
     )
 
 

@@ -144,12 +144,9 @@ class ToolBox:
 
 def _decimal(number: float) -> Decimal:
     # By way of the digits: what the model wrote as 0.1 is a tenth.
-    if isinstance(number, float):
-        value = Decimal(repr(number))
-    elif number.bit_length() > 1_000:
+    if isinstance(number, int) and number.bit_length() > 1_000:
         raise ToolBoxError("a number with more than 300 digits")
-    else:
-        value = Decimal(number)
+    value = Decimal(repr(number))
     if not value.is_finite():
         raise ToolBoxError(f"{number} is not a number to reckon with")
     return value
@@ -172,4 +169,4 @@ def _listed(names: Any) -> str:
 
 
 def _data(name: str) -> Any:
-    return json.loads((files(__package__) / "data" / name).read_text(encoding="utf-8"))
+    return json.loads((files("toolweave.demo") / "data" / name).read_text(encoding="utf-8"))
