@@ -1,0 +1,171 @@
+//! The golden cases of `tests/cases/calls`, whole and cut into pieces, and the recorded replies.
+
+use std::{fs, path::Path};
+
+use serde_json::{Value, json};
+use toolweave::{
+    calls::{Event, Options, Reader, RepairMode},
+    contract::FunctionContract,
+    message::Repair,
+    parser::{Ending, InCode},
+};
+
+fn contracts(tools: &Value) -> Vec<FunctionContract> {
+    let contract = |tool: &Value| {
+        let mut contract = FunctionContract::new(tool["name"].as_str().unwrap()).unwrap();
+        contract.description = tool["description"].as_str().map(str::to_owned);
+        contract.parameters = tool.get("parameters").cloned();
+        contract
+    };
+    tools.as_array().unwrap().iter().map(contract).collect()
+}
+
+/// The options of a case, by the names that Python gives them, and how its reply ends.
+fn options(given: &Value) -> (Options, Ending) {
+    let mut options = Options::default();
+    let mut ending = Ending::Complete;
+    for (name, value) in given.as_object().into_iter().flatten() {
+        match name.as_str() {
+            "truncated" => ending = Ending::Truncated,
+            "repair" => options.repair = RepairMode::from_wire(value.as_str().unwrap()).unwrap(),
+            "in_code" => {
+                assert_eq!(value, "call");
+                options.parser.in_code = InCode::Call;
+            }
+            "reasoning_tags" => {
+                options.parser.reasoning_tags = serde_json::from_value(value.clone()).unwrap();
+            }
+            "limits" => {
+                let limits = &mut options.parser.limits;
+                for (name, value) in value.as_object().unwrap() {
+                    let limit = match name.as_str() {
+                        "max_depth" => &mut limits.max_depth,
+                        "max_argument_bytes" => &mut limits.max_argument_bytes,
+                        "max_repair_bytes" => &mut limits.max_repair_bytes,
+                        "max_tag_bytes" => &mut limits.max_tag_bytes,
+                        "max_calls" => &mut limits.max_calls,
+                        other => panic!("unknown limit {other}"),
+                    };
+                    *limit = usize::try_from(value.as_u64().unwrap()).unwrap();
+                }
+            }
+            other => panic!("unknown option {other}"),
+        }
+    }
+    (options, ending)
+}
+
+fn read<'c>(
+    contracts: &[FunctionContract],
+    options: &Options,
+    chunks: impl IntoIterator<Item = &'c str>,
+    ending: Ending,
+) -> Vec<Event> {
+    let mut reader = Reader::new(contracts, options.clone()).unwrap();
+    let mut events: Vec<Event> = chunks.into_iter().flat_map(|chunk| reader.push(chunk)).collect();
+    events.extend(reader.finish(ending));
+    events
+}
+
+/// The events as the cases write them: neighbouring deltas joined, starts and fragments left out.
+fn written(events: Vec<Event>) -> Vec<Value> {
+    let mut written: Vec<Value> = Vec::new();
+    for event in events {
+        let event = match event {
+            Event::ToolCallStart { .. } | Event::ToolCallDelta { .. } => continue,
+            Event::Text(text) => json!({"event": "text_delta", "text": text}),
+            Event::Reasoning(text) => json!({"event": "reasoning_delta", "text": text}),
+            Event::ToolCall(call) => json!({
+                "event": "tool_call",
+                "id": call.id,
+                "name": call.name,
+                "arguments": call.arguments,
+                "raw": call.raw,
+                "index": call.index,
+                "repairs": call.repairs.iter().map(repair).collect::<Vec<_>>(),
+            }),
+            Event::InvalidToolCall(call) => json!({
+                "event": "invalid_tool_call",
+                "index": call.index,
+                "id": call.id,
+                "name": call.name,
+                "kind": call.kind.as_str(),
+                "raw": call.raw,
+                "violations": call.violations.iter().map(|violation| json!({
+                    "path": violation.path,
+                    "keyword": violation.keyword,
+                    "message": violation.message,
+                })).collect::<Vec<_>>(),
+            }),
+            Event::Discarded { raw, reason } => {
+                json!({"event": "discarded", "raw": raw, "reason": reason.as_str()})
+            }
+            Event::FabricatedResult { name, raw } => {
+                json!({"event": "fabricated_result", "name": name, "raw": raw})
+            }
+        };
+        match written.last_mut() {
+            Some(last) if joins(last, &event) => {
+                let field = if event["event"] == "discarded" { "raw" } else { "text" };
+                let joined = [&*last, &event].map(|event| event[field].as_str().unwrap()).concat();
+                last[field] = joined.into();
+            }
+            _ => written.push(event),
+        }
+    }
+    written
+}
+
+fn joins(last: &Value, next: &Value) -> bool {
+    last["event"] == next["event"]
+        && (matches!(next["event"].as_str(), Some("text_delta" | "reasoning_delta"))
+            || last["reason"] == "too_large" && next["reason"] == "too_large")
+}
+
+fn repair(repair: &Repair) -> Value {
+    json!({
+        "path": repair.path,
+        "kind": repair.kind.as_str(),
+        "before": repair.before,
+        "after": repair.after,
+    })
+}
+
+fn pieces(reply: &str, size: usize) -> Vec<&str> {
+    let mut pieces = Vec::new();
+    let mut rest = reply;
+    while !rest.is_empty() {
+        let cut = rest.char_indices().map(|(at, _)| at).nth(size).unwrap_or(rest.len());
+        let (piece, tail) = rest.split_at(cut);
+        pieces.push(piece);
+        rest = tail;
+    }
+    pieces
+}
+
+fn cases() -> Vec<(String, Value)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/calls");
+    let mut files: Vec<_> = fs::read_dir(folder).unwrap().map(|file| file.unwrap().path()).collect();
+    files.sort();
+    let read = |path: &Path| serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
+    files.iter().map(|path| (path.display().to_string(), read(path))).collect()
+}
+
+#[test]
+fn golden_cases_come_out_as_written_however_they_are_cut() {
+    let mut count = 0;
+    for (file, content) in cases() {
+        let contracts = contracts(&content["tools"]);
+        for case in content["cases"].as_array().unwrap() {
+            count += 1;
+            let (options, ending) = options(&case["options"]);
+            let reply = case["reply"].as_str().unwrap();
+            for size in [usize::MAX, 1, 2, 3, 5, 8, 13] {
+                let events = read(&contracts, &options, pieces(reply, size), ending);
+                let expected = case["events"].as_array().unwrap();
+                assert_eq!(&written(events), expected, "{file}: {}, by {size}", case["name"]);
+            }
+        }
+    }
+    assert!(count > 50, "only {count} cases found");
+}
