@@ -55,6 +55,8 @@ wire_names! {
         Comment = "comment",
         /// A string in single, curly or back quotes.
         Quotes = "quotes",
+        /// A quote inside a string that was not escaped.
+        InnerQuote = "inner_quote",
         /// A key without quotes.
         BareKey = "bare_key",
         /// `True`, `False`, `None` and the like.

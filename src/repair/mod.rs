@@ -1,1 +1,88 @@
 //! Mending arguments: broken JSON, and JSON of the wrong type.
+//!
+//! [`mend_json`] brings text that should be one JSON object to JSON, and
+//! [`fit`] brings a value to the types that its schema declares. Both only do
+//! what is certain, invent no value and drop none, and record every change as
+//! a [`Repair`]; where that is not enough they answer `None`.
+//!
+//! ```
+//! use toolweave::{message::RepairKind, repair::mend_json};
+//!
+//! let mended = mend_json("{city: 'Paris', days: [1, 2,],}").expect("mendable");
+//! assert_eq!(mended.text, r#"{"city": "Paris", "days": [1, 2]}"#);
+//! assert_eq!(mended.repairs[0].kind, RepairKind::BareKey);
+//! assert_eq!(mended.repairs[0].path, "/city");
+//! ```
+
+mod fit;
+mod frames;
+mod lookahead;
+mod mend;
+mod scalar;
+mod string;
+#[cfg(test)]
+mod tests;
+
+pub use self::fit::{Fitted, fit};
+
+use std::cmp::Ordering;
+
+use crate::message::{Repair, RepairKind};
+
+use self::mend::{Mender, Mismatch};
+
+/// JSON text, and what was done to make it so.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Mended {
+    /// One JSON value.
+    pub text: String,
+    /// Every change, in the order of the text. `before` and `after` are the beginning of what
+    /// stood and stands there, as it is spelled.
+    pub repairs: Vec<Repair>,
+}
+
+/// How deep mended JSON may be nested; deeper text is not mended.
+pub const MAX_DEPTH: usize = 127;
+
+/// Brings text that should be one JSON object (or array) to JSON; `None` if that takes guesses.
+///
+/// Text that is JSON comes back as it is. Otherwise all that is valid keeps its spelling: numbers,
+/// escapes, the order of keys and repeated keys. A key without a value, half a literal, number or
+/// escape is not completed and not dropped: it makes the text unmendable. A string that the end
+/// of the text cuts off is closed, and so are the brackets around it.
+///
+/// Takes time in proportion to the text.
+pub fn mend_json(text: &str) -> Option<Mended> {
+    if is_json(text) {
+        return Some(Mended { text: text.to_owned(), repairs: Vec::new() });
+    }
+    // A bracket that does not match is either the wrong one or comes after a missing one. The
+    // rest of the text shows which: the wrong reading takes more repairs.
+    let (replaced, mismatched) = Mender::new(text, Mismatch::Replace).run();
+    let found = if mismatched {
+        let (inserted, _) = Mender::new(text, Mismatch::Insert).run();
+        match (replaced, inserted) {
+            (Some(one), Some(two)) => match one.repairs.len().cmp(&two.repairs.len()) {
+                Ordering::Less => Some(one),
+                Ordering::Equal => (one.text == two.text).then_some(one),
+                Ordering::Greater => Some(two),
+            },
+            (one, two) => one.or(two),
+        }
+    } else {
+        replaced
+    };
+    found.filter(|mended| is_json(&mended.text))
+}
+
+/// Replaces surrogate escapes without a partner by `\uFFFD` in text that is JSON otherwise;
+/// `None` where there are none, or more is wrong than that.
+pub fn replace_lone_surrogates(text: &str) -> Option<Mended> {
+    let mended = mend_json(text)?;
+    let only = mended.repairs.iter().all(|repair| repair.kind == RepairKind::LoneSurrogate);
+    (only && !mended.repairs.is_empty()).then_some(mended)
+}
+
+fn is_json(text: &str) -> bool {
+    serde_json::from_str::<serde_json::Value>(text).is_ok()
+}

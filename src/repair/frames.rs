@@ -1,0 +1,81 @@
+//! Where in the document the mender stands.
+
+use std::ops::Range;
+
+/// What holds members or items.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Shape {
+    Object,
+    Array,
+    /// A Python tuple, which becomes an array.
+    Tuple,
+}
+
+impl Shape {
+    /// The bracket that closes it in JSON.
+    pub(super) fn closer(self) -> char {
+        match self {
+            Self::Object => '}',
+            Self::Array | Self::Tuple => ']',
+        }
+    }
+
+    /// Whether `bracket` closes it as it was written.
+    pub(super) fn closes_with(self, bracket: u8) -> bool {
+        bracket
+            == match self {
+                Self::Object => b'}',
+                Self::Array => b']',
+                Self::Tuple => b')',
+            }
+    }
+}
+
+/// What may come next in a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Expect {
+    /// The first key or item, or the end.
+    First,
+    /// A key or an item: a comma came before.
+    Next,
+    Colon,
+    /// The value of a key.
+    Value,
+    /// A comma, or the end.
+    Comma,
+}
+
+/// One open bracket.
+#[derive(Debug)]
+pub(super) struct Frame {
+    pub(super) shape: Shape,
+    pub(super) expect: Expect,
+    /// The key of the current member, where it stands in the output, quotes included.
+    pub(super) key: Range<usize>,
+    /// The index of the current item.
+    pub(super) index: usize,
+    /// Where the last comma stands in the output.
+    pub(super) comma: usize,
+}
+
+impl Frame {
+    pub(super) fn new(shape: Shape) -> Self {
+        Self { shape, expect: Expect::First, key: 0..0, index: 0, comma: 0 }
+    }
+}
+
+/// The JSON Pointer to the current part of the last of `frames`.
+pub(super) fn pointer(frames: &[Frame], out: &str) -> String {
+    let mut path = String::new();
+    for frame in frames {
+        path.push('/');
+        if frame.shape == Shape::Object {
+            let key = out.get(frame.key.clone()).unwrap_or_default();
+            let key: String = serde_json::from_str(key).unwrap_or_default();
+            path.push_str(&key.replace('~', "~0").replace('/', "~1"));
+        } else {
+            path.push_str(&frame.index.to_string());
+        }
+    }
+    path
+}

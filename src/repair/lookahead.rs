@@ -1,0 +1,155 @@
+//! Whether a quote ends its string, read from what comes after it.
+//!
+//! Each look goes no further than to the end of the next string, so that a
+//! byte is looked at a few times at most.
+
+use super::{
+    frames::Shape,
+    scalar::{self, Word, is_word_char},
+};
+
+/// What a quote that may end a string stands in.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Site {
+    /// The string is a key.
+    pub(super) is_key: bool,
+    /// The bracket around it.
+    pub(super) shape: Shape,
+    /// The bracket around that one.
+    pub(super) outer: Option<Shape>,
+}
+
+/// Whether a string may end at `at`, just past the quote.
+pub(super) fn may_end(text: &str, at: usize, site: Site) -> bool {
+    let next = blank(text, at);
+    if site.is_key {
+        return byte(text, next) == Some(b':');
+    }
+    match byte(text, next) {
+        None => true,
+        Some(b',') => may_follow_comma(text, next + 1, site.shape),
+        Some(b')') if site.shape != Shape::Tuple => false,
+        Some(b'}' | b']' | b')') => match site.outer {
+            Some(outer) => may_follow_value(text, next + 1, outer),
+            None => may_follow_document(text, next + 1),
+        },
+        _ => may_follow_value_unseparated(text, at, next, site.shape),
+    }
+}
+
+/// Whether what begins after a comma is a key or an item.
+fn may_follow_comma(text: &str, at: usize, shape: Shape) -> bool {
+    let next = blank(text, at);
+    match byte(text, next) {
+        None | Some(b'}' | b']') => true,
+        Some(b')') => shape == Shape::Tuple,
+        Some(_) if starts_comment(text, next) => true,
+        Some(_) if shape == Shape::Object => starts_key(text, next),
+        Some(b'{' | b'[' | b'(') => true,
+        Some(_) => quote_at(text, next).is_some() || word_is_value(text, next),
+    }
+}
+
+/// Whether what comes after a complete value fits.
+fn may_follow_value(text: &str, at: usize, shape: Shape) -> bool {
+    let next = blank(text, at);
+    match byte(text, next) {
+        None | Some(b',' | b'}' | b']') => true,
+        Some(b')') => shape == Shape::Tuple,
+        _ => may_follow_value_unseparated(text, at, next, shape),
+    }
+}
+
+/// Whether what begins at `next` is a key or an item before which the comma is missing.
+fn may_follow_value_unseparated(text: &str, at: usize, next: usize, shape: Shape) -> bool {
+    if starts_comment(text, next) || text[next..].starts_with("```") {
+        return true;
+    }
+    match (shape, byte(text, next)) {
+        (Shape::Object, _) => starts_key(text, next),
+        (_, Some(b'{' | b'[')) => true,
+        _ => next > at && (quote_at(text, next).is_some() || word_is_value(text, next)),
+    }
+}
+
+/// Whether what comes after the last bracket can be taken for text around the document.
+fn may_follow_document(text: &str, at: usize) -> bool {
+    let next = blank(text, at);
+    match byte(text, next) {
+        None | Some(b'}' | b']') => true,
+        Some(b',' | b';') => blank(text, next + 1) == text.len(),
+        _ => text[at..next].contains('\n') || text[next..].starts_with("```"),
+    }
+}
+
+/// Whether a key and its colon begin at `at`.
+fn starts_key(text: &str, at: usize) -> bool {
+    let end = match quote_at(text, at) {
+        Some(quote) => match string_end(text, at + quote.len_utf8(), quote) {
+            Some(end) => end,
+            None => return false,
+        },
+        None => at + word(text, at).len(),
+    };
+    end > at && matches!(byte(text, blank(text, end)), Some(b':'))
+}
+
+/// Whether a literal or a number begins at `at`, and ends where one can.
+fn word_is_value(text: &str, at: usize) -> bool {
+    let word = word(text, at);
+    let next = byte(text, blank(text, at + word.len()));
+    scalar::value(word) != Word::Unknown
+        && matches!(next, None | Some(b',' | b'}' | b']' | b')' | b'#' | b'/'))
+}
+
+/// Just past the quote that closes a string, escapes considered.
+fn string_end(text: &str, at: usize, open: char) -> Option<usize> {
+    let mut escaped = false;
+    for (offset, ch) in text[at..].char_indices() {
+        match ch {
+            _ if escaped => escaped = false,
+            '\\' => escaped = true,
+            _ if closes(open, ch) => return Some(at + offset + ch.len_utf8()),
+            _ => {}
+        }
+    }
+    None
+}
+
+/// The quote that stands at `at`.
+pub(super) fn quote_at(text: &str, at: usize) -> Option<char> {
+    text[at..].chars().next().filter(|ch| is_quote(*ch))
+}
+
+fn is_quote(ch: char) -> bool {
+    matches!(ch, '"' | '\'' | '`' | '“' | '”' | '„' | '‘' | '’' | '‚')
+}
+
+/// Whether `ch` may close a string that `open` began.
+pub(super) fn closes(open: char, ch: char) -> bool {
+    match open {
+        '“' | '”' | '„' => matches!(ch, '“' | '”' | '"'),
+        '‘' | '’' | '‚' => matches!(ch, '‘' | '’' | '\''),
+        _ => ch == open,
+    }
+}
+
+/// The bare word at `at`.
+pub(super) fn word(text: &str, at: usize) -> &str {
+    let rest = &text[at..];
+    &rest[..rest.find(|ch| !is_word_char(ch)).unwrap_or(rest.len())]
+}
+
+pub(super) fn starts_comment(text: &str, at: usize) -> bool {
+    let rest = &text[at..];
+    rest.starts_with('#') || rest.starts_with("//") || rest.starts_with("/*")
+}
+
+/// The end of the white space at `at`.
+fn blank(text: &str, at: usize) -> usize {
+    text.len() - text[at..].trim_start_matches([' ', '\t', '\n', '\r']).len()
+}
+
+fn byte(text: &str, at: usize) -> Option<u8> {
+    text.as_bytes().get(at).copied()
+}

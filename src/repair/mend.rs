@@ -1,0 +1,394 @@
+//! The machine behind [`mend_json`](super::mend_json): one pass, an explicit stack.
+
+use serde_json::Value;
+
+use super::{
+    MAX_DEPTH, Mended,
+    frames::{Expect, Frame, Shape, pointer},
+    lookahead::{Site, quote_at, starts_comment, word},
+    scalar::{self, Word},
+    string,
+};
+use crate::message::{Repair, RepairKind};
+
+/// How much of the text a repair quotes, in characters.
+const QUOTED_CHARS: usize = 80;
+
+/// What a bracket is taken for that does not match the open one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mismatch {
+    /// The wrong bracket in the right place.
+    Replace,
+    /// The right bracket, before which others are missing.
+    Insert,
+}
+
+/// Reads broken JSON and writes JSON.
+#[derive(Debug)]
+pub(super) struct Mender<'t> {
+    text: &'t str,
+    at: usize,
+    out: String,
+    frames: Vec<Frame>,
+    repairs: Vec<Repair>,
+    mismatch: Mismatch,
+    mismatched: bool,
+    /// What the paths of repairs may still take, in bytes: a long key around many repairs
+    /// would be repeated in each.
+    path_bytes: usize,
+}
+
+impl<'t> Mender<'t> {
+    pub(super) fn new(text: &'t str, mismatch: Mismatch) -> Self {
+        Self {
+            text,
+            at: 0,
+            out: String::with_capacity(text.len() + 16),
+            frames: Vec::new(),
+            repairs: Vec::new(),
+            mismatch,
+            mismatched: false,
+            path_bytes: 8 * text.len() + (1 << 16),
+        }
+    }
+
+    /// Mends the text, and tells whether a bracket did not match.
+    pub(super) fn run(mut self) -> (Option<Mended>, bool) {
+        let done = self.document();
+        let mended = done.map(|()| Mended { text: self.out, repairs: self.repairs });
+        (mended, self.mismatched)
+    }
+
+    fn document(&mut self) -> Option<()> {
+        self.before()?;
+        while let Some(frame) = self.frames.last() {
+            let (shape, expect) = (frame.shape, frame.expect);
+            self.skip_blank()?;
+            let Some(byte) = self.peek() else { return self.close_all() };
+            match (expect, byte) {
+                (Expect::Colon, b':') => {
+                    self.take(1);
+                    self.expect(Expect::Value);
+                }
+                (Expect::Colon, _) => return None,
+                (Expect::Value, b'}' | b']' | b')') => return None,
+                (_, b'}' | b']' | b')') => self.close(byte)?,
+                (Expect::Comma, b',') => {
+                    let comma = self.out.len();
+                    self.take(1);
+                    if let Some(frame) = self.frames.last_mut() {
+                        frame.comma = comma;
+                        frame.index += 1;
+                        frame.expect = Expect::Next;
+                    }
+                }
+                (Expect::Comma, _) => self.insert_comma()?,
+                (Expect::First | Expect::Next, b',') if shape == Shape::Object => {
+                    self.drop_text(RepairKind::TrailingComma, 1)?;
+                }
+                (Expect::First | Expect::Next, _) if shape == Shape::Object => self.key()?,
+                _ => self.value(byte)?,
+            }
+        }
+        self.after()
+    }
+
+    /// Steps over what stands before the document, and opens it.
+    fn before(&mut self) -> Option<()> {
+        let opened = self.text.trim_start();
+        let opened = if opened.starts_with("```") {
+            opened.trim_start_matches('`').trim_start_matches(char::is_alphanumeric).trim_start()
+        } else {
+            opened
+        };
+        let start = if opened.starts_with('[') {
+            self.text.len() - opened.len()
+        } else {
+            self.text.find('{')?
+        };
+        if self.text[..start].bytes().all(|byte| matches!(byte, b' ' | b'\t' | b'\n' | b'\r')) {
+            self.take(start);
+        } else {
+            self.drop_text(RepairKind::Debris, start)?;
+        }
+        let byte = self.peek()?;
+        self.value(byte)
+    }
+
+    /// Drops what stands after the document.
+    fn after(&mut self) -> Option<()> {
+        loop {
+            self.copy_blank();
+            match self.peek() {
+                None => return Some(()),
+                Some(b'}' | b']') => self.drop_text(RepairKind::WrongCloser, 1)?,
+                Some(_) => {
+                    let rest = self.text[self.at..].trim_end().len();
+                    // A second document is no debris.
+                    if self.text[self.at..].contains('{') {
+                        return None;
+                    }
+                    self.drop_text(RepairKind::Debris, rest)?;
+                }
+            }
+        }
+    }
+
+    fn key(&mut self) -> Option<()> {
+        let start = self.at;
+        let key = self.out.len();
+        let mut changes = Vec::new();
+        if let Some(quote) = quote_at(self.text, start) {
+            changes = self.string(quote, true)?;
+        } else {
+            let word = word(self.text, start);
+            if word.is_empty() {
+                return None;
+            }
+            self.out.push('"');
+            self.out.push_str(word);
+            self.out.push('"');
+            self.at += word.len();
+            changes.push(RepairKind::BareKey);
+        }
+        let end = self.out.len();
+        if let Some(frame) = self.frames.last_mut() {
+            frame.key = key..end;
+            frame.expect = Expect::Colon;
+        }
+        self.record_string(&changes, start, key)
+    }
+
+    fn value(&mut self, byte: u8) -> Option<()> {
+        let start = self.at;
+        let shape = match byte {
+            b'{' => Shape::Object,
+            b'[' => Shape::Array,
+            b'(' => Shape::Tuple,
+            _ => {
+                let from = self.out.len();
+                if let Some(quote) = quote_at(self.text, start) {
+                    let changes = self.string(quote, false)?;
+                    self.record_string(&changes, start, from)?;
+                } else {
+                    self.word()?;
+                }
+                self.expect(Expect::Comma);
+                return Some(());
+            }
+        };
+        if self.frames.len() == MAX_DEPTH {
+            return None;
+        }
+        if shape == Shape::Tuple {
+            self.record(self.frames.len(), RepairKind::Literal, "(", "[")?;
+            self.out.push('[');
+            self.at += 1;
+        } else {
+            self.take(1);
+        }
+        self.frames.push(Frame::new(shape));
+        Some(())
+    }
+
+    fn word(&mut self) -> Option<()> {
+        let word = word(self.text, self.at);
+        let at_end = self.at + word.len() == self.text.len();
+        if at_end && scalar::may_continue(word) {
+            return None;
+        }
+        match scalar::value(word) {
+            Word::Json => self.out.push_str(word),
+            Word::Mended(kind, mended) => {
+                self.record(self.frames.len(), kind, word, &mended)?;
+                self.out.push_str(&mended);
+            }
+            Word::Unknown => return None,
+        }
+        self.at += word.len();
+        Some(())
+    }
+
+    fn string(&mut self, quote: char, is_key: bool) -> Option<Vec<RepairKind>> {
+        let [.., last] = self.frames.as_slice() else { return None };
+        let outer = self.frames.len().checked_sub(2).map(|outer| self.frames[outer].shape);
+        let site = Site { is_key, shape: last.shape, outer };
+        let read = string::read(self.text, self.at, quote, site, &mut self.out)?;
+        self.at = read.end;
+        Some(read.changes)
+    }
+
+    fn record_string(&mut self, changes: &[RepairKind], start: usize, from: usize) -> Option<()> {
+        for kind in changes {
+            let before = cut(&self.text[start..self.at]);
+            let after = cut(&self.out[from..]);
+            self.record_values(self.frames.len(), *kind, before, after)?;
+        }
+        Some(())
+    }
+
+    /// Puts a comma before what cannot follow without one.
+    fn insert_comma(&mut self) -> Option<()> {
+        let frame = self.frames.last_mut()?;
+        // Python joins neighbouring strings in parentheses.
+        if frame.shape == Shape::Tuple {
+            return None;
+        }
+        frame.comma = self.out.len();
+        frame.index += 1;
+        frame.expect = Expect::Next;
+        self.out.push(',');
+        self.record(self.frames.len() - 1, RepairKind::MissingComma, "", ",")
+    }
+
+    /// Closes the innermost bracket, or what `bracket` shows to be missing.
+    fn close(&mut self, bracket: u8) -> Option<()> {
+        let shape = self.frames.last()?.shape;
+        if shape.closes_with(bracket) {
+            self.drop_trailing_comma()?;
+            self.at += 1;
+            return self.pop();
+        }
+        self.mismatched = true;
+        let outer = || self.frames.iter().any(|frame| frame.shape.closes_with(bracket));
+        if self.mismatch == Mismatch::Replace {
+            self.drop_trailing_comma()?;
+            let spelled = char::from(bracket).to_string();
+            let right = shape.closer().to_string();
+            self.record(self.frames.len() - 1, RepairKind::WrongCloser, &spelled, &right)?;
+            self.at += 1;
+            self.pop()
+        } else if outer() {
+            self.close_missing()
+        } else {
+            self.drop_text(RepairKind::WrongCloser, 1)
+        }
+    }
+
+    /// Closes the innermost bracket, which the text does not.
+    fn close_missing(&mut self) -> Option<()> {
+        let frame = self.frames.last()?;
+        if matches!(frame.expect, Expect::Colon | Expect::Value) {
+            return None;
+        }
+        let closer = frame.shape.closer().to_string();
+        self.drop_trailing_comma()?;
+        self.record(self.frames.len() - 1, RepairKind::MissingCloser, "", &closer)?;
+        self.pop()
+    }
+
+    fn close_all(&mut self) -> Option<()> {
+        while !self.frames.is_empty() {
+            self.close_missing()?;
+        }
+        Some(())
+    }
+
+    fn pop(&mut self) -> Option<()> {
+        let frame = self.frames.pop()?;
+        // `(1)` is a number in parentheses, `(1,)` a tuple.
+        if frame.shape == Shape::Tuple && frame.index == 0 && frame.expect == Expect::Comma {
+            return None;
+        }
+        self.out.push(frame.shape.closer());
+        self.expect(Expect::Comma);
+        Some(())
+    }
+
+    fn drop_trailing_comma(&mut self) -> Option<()> {
+        let Some(frame) = self.frames.last() else { return Some(()) };
+        if frame.expect != Expect::Next {
+            return Some(());
+        }
+        self.out.remove(frame.comma);
+        // The comma that makes a tuple of one is no mistake.
+        if frame.shape == Shape::Tuple {
+            return Some(());
+        }
+        self.record(self.frames.len() - 1, RepairKind::TrailingComma, ",", "")
+    }
+
+    /// Copies white space and drops comments.
+    fn skip_blank(&mut self) -> Option<()> {
+        loop {
+            self.copy_blank();
+            let rest = &self.text[self.at..];
+            if let Some(inside) = rest.strip_prefix("/*") {
+                let length = inside.find("*/")? + 4;
+                self.drop_text(RepairKind::Comment, length)?;
+            } else if starts_comment(self.text, self.at) {
+                // Without an end of line it is not certain what the comment holds.
+                let length = rest.find('\n')?;
+                self.drop_text(RepairKind::Comment, length)?;
+            } else if let Some(ch) = rest.chars().next().filter(|ch| is_odd_blank(*ch)) {
+                self.drop_text(RepairKind::Debris, ch.len_utf8())?;
+                self.out.push(' ');
+            } else {
+                return Some(());
+            }
+        }
+    }
+
+    fn copy_blank(&mut self) {
+        let rest = &self.text[self.at..];
+        let blank = rest.len() - rest.trim_start_matches([' ', '\t', '\n', '\r']).len();
+        self.take(blank);
+    }
+
+    /// Copies what stands next.
+    fn take(&mut self, length: usize) {
+        self.out.push_str(&self.text[self.at..self.at + length]);
+        self.at += length;
+    }
+
+    /// Leaves out what stands next.
+    fn drop_text(&mut self, kind: RepairKind, length: usize) -> Option<()> {
+        let dropped = &self.text[self.at..self.at + length];
+        self.at += length;
+        self.record(self.frames.len().saturating_sub(1), kind, dropped, "")
+    }
+
+    fn peek(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.at).copied()
+    }
+
+    fn expect(&mut self, expect: Expect) {
+        if let Some(frame) = self.frames.last_mut() {
+            frame.expect = expect;
+        }
+    }
+
+    /// Records a change at the current part of the first `depth` frames.
+    fn record(&mut self, depth: usize, kind: RepairKind, before: &str, after: &str) -> Option<()> {
+        self.record_values(depth, kind, cut(before), cut(after))
+    }
+
+    fn record_values(
+        &mut self,
+        depth: usize,
+        kind: RepairKind,
+        before: Value,
+        after: Value,
+    ) -> Option<()> {
+        let frames = &self.frames[..depth];
+        let keys: usize = frames.iter().map(|frame| frame.key.len() + 1).sum();
+        self.path_bytes = self.path_bytes.checked_sub(keys)?;
+        let path = pointer(frames, &self.out);
+        self.repairs.push(Repair { path, kind, before, after });
+        Some(())
+    }
+}
+
+/// White space that is none in JSON.
+fn is_odd_blank(ch: char) -> bool {
+    (ch.is_whitespace() && !ch.is_ascii())
+        || matches!(ch, '\u{FEFF}' | '\u{200B}' | '\u{C}' | '\u{B}')
+}
+
+/// The beginning of `text`.
+fn cut(text: &str) -> Value {
+    match text.char_indices().nth(QUOTED_CHARS) {
+        Some((end, _)) => format!("{}…", &text[..end]).into(),
+        None => text.into(),
+    }
+}

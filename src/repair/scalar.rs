@@ -1,0 +1,125 @@
+//! Words and numbers, as JSON spells them.
+
+use crate::message::RepairKind;
+
+/// What a bare word comes to.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Word {
+    /// JSON as it stands.
+    Json,
+    /// JSON after a change.
+    Mended(RepairKind, String),
+    /// Nothing that is certain.
+    Unknown,
+}
+
+/// Whether `ch` may be part of a bare word.
+pub(super) fn is_word_char(ch: char) -> bool {
+    ch.is_alphanumeric() || matches!(ch, '_' | '$' | '-' | '+' | '.')
+}
+
+/// What `word` is as a value.
+pub(super) fn value(word: &str) -> Word {
+    let literal = match word {
+        "true" | "false" | "null" => return Word::Json,
+        "True" | "TRUE" => "true",
+        "False" | "FALSE" => "false",
+        "None" | "Null" | "NULL" | "undefined" => "null",
+        _ => return number(word),
+    };
+    Word::Mended(RepairKind::Literal, literal.to_owned())
+}
+
+/// Whether `word` may be cut off at its end: `12` may have gone on, `true` may not.
+pub(super) fn may_continue(word: &str) -> bool {
+    !word.ends_with(|ch: char| ch.is_ascii_alphabetic()) || matches!(value(word), Word::Unknown)
+}
+
+fn number(word: &str) -> Word {
+    if is_number(word) {
+        return Word::Json;
+    }
+    let (sign, digits) = match word.as_bytes().first() {
+        Some(b'-') => ("-", &word[1..]),
+        Some(b'+') => ("", &word[1..]),
+        _ => ("", word),
+    };
+    if !digits.starts_with(|ch: char| ch.is_ascii_digit() || ch == '.') {
+        return Word::Unknown;
+    }
+    let Some(mut digits) = without_underscores(digits) else { return Word::Unknown };
+    let radix = match digits.as_bytes() {
+        [b'0', b'x' | b'X', ..] => 16,
+        [b'0', b'o' | b'O', ..] => 8,
+        [b'0', b'b' | b'B', ..] => 2,
+        _ => 10,
+    };
+    if radix != 10 {
+        // `from_str_radix` takes a sign, which has no place here.
+        let bare = digits[2..].trim_start_matches(['+', '-']);
+        return match u64::from_str_radix(bare, radix) {
+            Ok(value) if bare.len() == digits.len() - 2 => {
+                Word::Mended(RepairKind::Number, format!("{sign}{value}"))
+            }
+            _ => Word::Unknown,
+        };
+    }
+    if digits.starts_with('.') {
+        digits.insert(0, '0');
+    }
+    if let Some(dot) = digits.find('.')
+        && !digits[dot + 1..].starts_with(|ch: char| ch.is_ascii_digit())
+    {
+        digits.insert(dot + 1, '0');
+    }
+    let mended = format!("{sign}{digits}");
+    // A lone dot is no number, however it is dressed.
+    if is_number(&mended) && word.contains(|ch: char| ch.is_ascii_digit()) {
+        Word::Mended(RepairKind::Number, mended)
+    } else {
+        Word::Unknown
+    }
+}
+
+/// The digits of `1_000`; `None` where an underscore does not stand between digits.
+fn without_underscores(digits: &str) -> Option<String> {
+    let bytes = digits.as_bytes();
+    for (at, _) in digits.match_indices('_') {
+        let is_digit = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_hexdigit);
+        if at == 0 || !is_digit(at - 1) || !is_digit(at + 1) {
+            return None;
+        }
+    }
+    Some(digits.replace('_', ""))
+}
+
+/// Whether `word` is a number of JSON.
+fn is_number(word: &str) -> bool {
+    let bytes = word.as_bytes();
+    let digits = |mut at: usize| {
+        while bytes.get(at).is_some_and(u8::is_ascii_digit) {
+            at += 1;
+        }
+        at
+    };
+    let start = usize::from(bytes.first() == Some(&b'-'));
+    let mut at = digits(start);
+    if at == start || (bytes[start] == b'0' && at > start + 1) {
+        return false;
+    }
+    if bytes.get(at) == Some(&b'.') {
+        let end = digits(at + 1);
+        if end == at + 1 {
+            return false;
+        }
+        at = end;
+    }
+    if matches!(bytes.get(at), Some(b'e' | b'E')) {
+        let first = at + 1 + usize::from(matches!(bytes.get(at + 1), Some(b'+' | b'-')));
+        at = digits(first);
+        if at == first {
+            return false;
+        }
+    }
+    at == bytes.len()
+}
