@@ -7,6 +7,7 @@ use super::{
     grammar::Closer,
     machine::{Flow, Pass, State},
     tag::{Match, TagMatch, Wanted},
+    work,
 };
 
 /// A result that the model writes itself.
@@ -115,7 +116,9 @@ impl<S: Sink> Pass<'_, S> {
                 return None;
             }
             let rest = &self.window.from(self.machine.pos)[..stop - self.machine.pos];
-            match memchr(b'<', rest) {
+            let found = memchr(b'<', rest);
+            work::done(found.map_or(rest.len(), |found| found + 1));
+            match found {
                 None => {
                     self.machine.pos = stop;
                     return None;

@@ -12,6 +12,7 @@ use super::{
     json::{Json, Scan, Skim},
     machine::{Ending, Flow, Pass, State},
     tag::{Match, TagMatch, Wanted, attribute},
+    work,
 };
 
 /// A call whose opening tag has been read.
@@ -296,7 +297,9 @@ impl<'a, S: Sink> Pass<'a, S> {
                 return self.not_a_tag(call.start);
             }
             let rest = &self.window.from(self.machine.pos)[..end - self.machine.pos];
-            match memchr(b'<', rest) {
+            let found = memchr(b'<', rest);
+            work::done(found.map_or(rest.len(), |found| found + 1));
+            match found {
                 Some(found) => {
                     self.machine.tag = Some(TagMatch::new(self.machine.pos + found));
                     self.machine.pos += found + 1;
@@ -435,13 +438,17 @@ impl<'a, S: Sink> Pass<'a, S> {
     fn swallowed(&self, call: &Call) -> Option<(usize, usize)> {
         let (start, end) = call.json.passed_close?;
         let string = self.window.slice(end, self.machine.pos).trim_end().strip_suffix('"')?;
-        string.trim_end().ends_with('{').then_some((start, end))
+        let inner = string.trim_end();
+        work::done(self.machine.pos - end - inner.len());
+        inner.ends_with('{').then_some((start, end))
     }
 
     /// Whether only white space stands between the last newline and `at`.
     fn begins_line(&self, at: usize) -> bool {
         let before = self.window.slice(self.machine.from, at);
-        before.trim_end_matches([' ', '\t', '\r']).ends_with('\n')
+        let line = before.trim_end_matches([' ', '\t', '\r']);
+        work::done(before.len() - line.len() + 1);
+        line.ends_with('\n')
     }
 
     fn line_end(&mut self, mut call: Box<Call>, tag: (usize, usize)) -> Flow {
@@ -510,7 +517,9 @@ impl<'a, S: Sink> Pass<'a, S> {
                 }
                 continue;
             }
-            match memchr2(b'<', b'\\', rest) {
+            let found = memchr2(b'<', b'\\', rest);
+            work::done(found.map_or(rest.len(), |found| found + 1));
+            match found {
                 None => {
                     self.machine.pos += rest.len();
                     if stop == end {

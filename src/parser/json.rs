@@ -1,6 +1,9 @@
 //! The grammar of one JSON object, byte by byte: where it ends, and where it stops being JSON.
 
-use super::escape::{Escape, Escaped, Faults};
+use super::{
+    escape::{Escape, Escaped, Faults},
+    work,
+};
 
 /// A JSON object as far as it has been read.
 ///
@@ -173,6 +176,7 @@ impl Json {
                 Step::Stop(scan) => break scan,
             }
         };
+        work::done(at + 1);
         *pos = base + at;
         result
     }
@@ -347,11 +351,13 @@ impl Skim {
                     b'}' | b']' => {
                         self.depth = self.depth.saturating_sub(1);
                         if self.depth == 0 {
+                            work::done(at + 1);
                             *pos += at + 1;
                             return Scan::End;
                         }
                     }
                     b'<' => {
+                        work::done(at + 1);
                         *pos += at;
                         return Scan::Angle;
                     }
@@ -359,6 +365,7 @@ impl Skim {
                 }
             }
         }
+        work::done(bytes.len());
         *pos += bytes.len();
         Scan::More
     }

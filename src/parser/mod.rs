@@ -38,6 +38,7 @@ mod tag;
 mod tests;
 mod text;
 mod window;
+mod work;
 
 pub use self::{
     dialect::{Dialect, Form, NameRule, PayloadRule},
@@ -111,15 +112,19 @@ impl Parser {
     fn advance(&mut self, chunk: &str, ending: Option<Ending>, sink: &mut impl Sink) {
         if self.held.is_empty() {
             self.pass(chunk, ending, sink);
-            self.held.push_str(&chunk[self.machine.from - self.base..]);
+            let kept = &chunk[self.machine.from - self.base..];
+            work::done(kept.len());
+            self.held.push_str(kept);
         } else {
             let mut text = std::mem::take(&mut self.held);
             text.push_str(chunk);
+            work::done(chunk.len());
             self.pass(&text, ending, sink);
             let done = self.machine.from - self.base;
             if done == text.len() && text.capacity() > KEPT_CAPACITY {
                 text = String::new();
             } else if done > 0 {
+                work::done(text.len() - done);
                 text.drain(..done);
             }
             self.held = text;

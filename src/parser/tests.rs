@@ -349,3 +349,84 @@ proptest! {
         check_laws(&Options::default(), &reply, &cuts, Ending::Complete);
     }
 }
+
+/// Replies that would cost a careless parser the square of their length.
+fn attacks(size: usize) -> Vec<(&'static str, String)> {
+    let fill = |piece: &str| piece.repeat(size / piece.len() + 1);
+    let after = |open: &str, piece: &str| format!("{open}{}", fill(piece));
+    vec![
+        ("text", fill("Some words, and a line.\n")),
+        ("calls", fill("Now <Get>{\"a\": [1, \"b\"]}</Get> so.\n")),
+        ("one string", after("<Get>{\"a\": \"", "line \\\"x\\\"\\n ")),
+        ("one array", after("<Get>{\"a\": [", "{\"b\": 1.5, \"c\": null}, ")),
+        ("angles", fill("<")),
+        ("half tags", fill("<GetWeathe ")),
+        ("opening tags", fill("<GetWeather>")),
+        ("opening tags with a brace", fill("<GetWeather>{")),
+        ("opening tags with a string", fill("<Get>{\"a\": \"")),
+        ("named tags", fill("<tool_call name=\"Get\">")),
+        ("named tags and prose", fill("<tool_call name=\"Get\"> x ")),
+        ("half named tags", fill("<tool_call name=\"")),
+        ("closing tags", fill("</Get>")),
+        ("empty calls", fill("<Get></Get>")),
+        ("implicitly closed calls", fill("<Get>{}")),
+        ("white space after a tag", after("<Get>", " \n")),
+        ("white space after tags", fill(&format!("<Get>{}", " ".repeat(600)))),
+        ("white space after payloads", fill(&format!("<Get>{{}}{}", " ".repeat(600)))),
+        ("white space in a tag", after("<tool_call", " ")),
+        ("closing tags in a string", after("<Get>{\"a\": \"", "</Get>")),
+        ("half closing tags in a string", after("<Get>{\"a\": \"", "</Ge")),
+        ("closing tags that end in white space", after("<Get>{\"a\": \"", "</Get\n\n\n")),
+        ("closing tags on lines", after("<Get>{\"a\": \"", "\n  </Get> x")),
+        ("lines of white space before closing tags", after("<Get>{\"a\": \"", "\n         </Get>")),
+        ("strings that run on into calls", fill("<Get>{\"a\": \"x</Get> <Get>{\"a\": 1}</Get>")),
+        ("backslashes", after("<Get>{\"a\": \"", "\\")),
+        ("high surrogates", after("<Get>{\"a\": \"", "\\ud83d")),
+        ("broken, then tags", after("<Get>{'a': '", "<GetW")),
+        ("broken, then backslashes", after("<Get>{'a': '", "\\")),
+        ("broken, then closing tags of others", after("<Get>{'a': '", "</Sleep>")),
+        ("brackets", after("<Get>{\"a\": ", "[")),
+        ("braces", after("<Get>", "{\"a\":")),
+        ("backticks", fill("` `` ``` ")),
+        ("long runs of backticks", fill("``````````````` \n")),
+        ("fence lines", fill("```\n")),
+        ("fence lines and white space", fill(&format!("```\n{}", " ".repeat(600)))),
+        ("fences around what is no call", fill("```\n<Get>\n```json\n\n")),
+        ("labels", fill("```aaaa")),
+        ("results", after("<tool_response name=\"Get\">", "</tool_respons")),
+        ("reasoning", fill("<think></thin</think>")),
+    ]
+}
+
+#[test]
+fn the_work_grows_with_the_length_of_the_reply_and_no_faster() {
+    let work = |reply: &str, by_char: bool| {
+        let chunks: Vec<&str> = if by_char { chars(reply).collect() } else { vec![reply] };
+        let mut parser = Parser::new(TOOLS, Options::default()).unwrap();
+        work::take();
+        for chunk in chunks {
+            parser.push(chunk, &mut |_: Frame<'_>| {});
+        }
+        parser.finish(Ending::Complete, &mut |_: Frame<'_>| {});
+        work::take()
+    };
+    for ((name, small), (_, large)) in attacks(20_000).iter().zip(&attacks(40_000)) {
+        for by_char in [false, true] {
+            let (once, twice) = (work(small, by_char), work(large, by_char));
+            let ratio = large.len() * 1000 / small.len();
+            assert!(twice * 1000 <= once * (ratio + 100), "{name}, {by_char}: {once}, {twice}");
+            assert!(twice <= large.len() * 12, "{name}, {by_char}: {twice} for {}", large.len());
+        }
+    }
+}
+
+#[test]
+fn a_string_that_runs_on_into_the_next_call_does_not_take_it_along() {
+    let reply = "<Get>{\"a\": \"1}</Get> and <Get>{\"a\": 1}</Get>";
+    let ends: Vec<_> =
+        parse(reply).into_iter().filter(|frame| matches!(frame, End { .. })).collect();
+    let [End { outcome: Outcome::Broken, .. }, End { outcome, .. }] = &ends[..] else {
+        panic!("{ends:?}")
+    };
+    assert_eq!(*outcome, Outcome::Whole { strict: true, implicit_close: false });
+}

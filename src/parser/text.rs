@@ -10,6 +10,7 @@ use super::{
     machine::{Flow, Pass, State},
     markdown::{Block, Fence, Markdown},
     tag::{Match, TagMatch, Wanted, attribute},
+    work,
 };
 
 /// A line that may open or close a fenced block.
@@ -56,6 +57,7 @@ impl<S: Sink> Pass<'_, S> {
             }
             let rest = self.window.from(self.machine.pos);
             let found = if markdown { find_special(rest) } else { memchr(b'<', rest) };
+            work::done(found.map_or(rest.len(), |found| found + 1));
             let Some(found) = found else {
                 self.machine.pos = end;
                 self.emit_text(end);
@@ -113,6 +115,7 @@ impl<S: Sink> Pass<'_, S> {
         }
         let rest = self.window.from(self.machine.pos);
         let more = rest.iter().take_while(|&&byte| byte == b'`').count();
+        work::done(more + 1);
         self.machine.pos += more;
         self.machine.markdown.run += more;
         if more < rest.len() {

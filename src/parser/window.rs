@@ -4,6 +4,8 @@
 //! chunk to the next whatever has been dropped in between.
 
 /// A piece of the reply: from the first byte still needed to the last one received.
+use super::work;
+
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Window<'a> {
     text: &'a str,
@@ -21,6 +23,7 @@ impl<'a> Window<'a> {
     }
 
     pub(super) fn byte(self, at: usize) -> Option<u8> {
+        work::done(1);
         self.text.as_bytes().get(at - self.base).copied()
     }
 

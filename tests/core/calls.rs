@@ -145,7 +145,8 @@ fn pieces(reply: &str, size: usize) -> Vec<&str> {
 
 fn cases() -> Vec<(String, Value)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/calls");
-    let mut files: Vec<_> = fs::read_dir(folder).unwrap().map(|file| file.unwrap().path()).collect();
+    let mut files: Vec<_> =
+        fs::read_dir(folder).unwrap().map(|file| file.unwrap().path()).collect();
     files.sort();
     let read = |path: &Path| serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
     files.iter().map(|path| (path.display().to_string(), read(path))).collect()
