@@ -103,11 +103,12 @@ impl<S> Judge<S> {
         if backend.accepts(compiled, &arguments) {
             return Verdict::Call { arguments, repairs };
         }
-        if self.repair == RepairMode::Schema && json.len() <= self.limits.max_repair_bytes {
-            if let Some((arguments, fitted)) = fitted(backend, schema, compiled, &json) {
-                repairs.extend(fitted);
-                return Verdict::Call { arguments, repairs };
-            }
+        if self.repair == RepairMode::Schema
+            && json.len() <= self.limits.max_repair_bytes
+            && let Some((arguments, fitted)) = fitted(backend, schema, compiled, &json)
+        {
+            repairs.extend(fitted);
+            return Verdict::Call { arguments, repairs };
         }
         let violations = backend.violations(compiled, &arguments);
         Verdict::Invalid { kind: InvalidKind::SchemaViolation, violations }

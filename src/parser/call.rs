@@ -299,18 +299,15 @@ impl<'a, S: Sink> Pass<'a, S> {
             let rest = &self.window.from(self.machine.pos)[..end - self.machine.pos];
             let found = memchr(b'<', rest);
             work::done(found.map_or(rest.len(), |found| found + 1));
-            match found {
-                Some(found) => {
-                    self.machine.tag = Some(TagMatch::new(self.machine.pos + found));
-                    self.machine.pos += found + 1;
+            if let Some(found) = found {
+                self.machine.tag = Some(TagMatch::new(self.machine.pos + found));
+                self.machine.pos += found + 1;
+            } else {
+                self.machine.pos = end;
+                if self.window.end() > stop || self.ending.is_some() {
+                    return self.not_a_tag(call.start);
                 }
-                None => {
-                    self.machine.pos = end;
-                    if self.window.end() > stop || self.ending.is_some() {
-                        return self.not_a_tag(call.start);
-                    }
-                    break;
-                }
+                break;
             }
         }
         self.hold_text(call.start);

@@ -134,7 +134,6 @@ impl TagMatch {
             Phase::SelfClose { marker } if byte == b'>' => {
                 Match::Open { marker, self_closing: true }
             }
-            Phase::SelfClose { .. } => Match::Fail,
             Phase::Attributes { marker, quote, last } => {
                 let quote = match (byte, quote) {
                     (b'<', _) => return Match::Fail,
@@ -163,7 +162,7 @@ impl TagMatch {
             }
             Phase::CloseSpace if byte == b'>' => Match::Close,
             Phase::CloseSpace if byte.is_ascii_whitespace() => Match::More,
-            Phase::CloseSpace => Match::Fail,
+            Phase::SelfClose { .. } | Phase::CloseSpace => Match::Fail,
         }
     }
 
@@ -209,14 +208,13 @@ pub(super) fn attribute<'a>(tag: &'a str, wanted: &str) -> Option<&'a str> {
             continue;
         };
         let after = after.trim_start();
-        let (value, left) = match after.chars().next() {
-            Some(quote @ ('"' | '\'')) => after[1..].split_once(quote)?,
-            _ => {
-                let end = after.find(|ch: char| ch.is_ascii_whitespace()).unwrap_or(after.len());
-                let value = &after[..end];
-                let value = if end == after.len() { value.trim_end_matches('/') } else { value };
-                (value, &after[end..])
-            }
+        let (value, left) = if let Some(quote @ ('"' | '\'')) = after.chars().next() {
+            after[1..].split_once(quote)?
+        } else {
+            let end = after.find(|ch: char| ch.is_ascii_whitespace()).unwrap_or(after.len());
+            let value = &after[..end];
+            let value = if end == after.len() { value.trim_end_matches('/') } else { value };
+            (value, &after[end..])
         };
         if name == wanted {
             return Some(value.trim());

@@ -41,11 +41,13 @@ fn join(frames: Vec<Seen>) -> Vec<Seen> {
     let mut joined: Vec<Seen> = Vec::new();
     for frame in frames {
         match (joined.last_mut(), frame) {
-            (Some(Text(head)), Text(tail)) | (Some(Reasoning(head)), Reasoning(tail)) => {
-                head.push_str(&tail);
+            (Some(Text(head)), Text(tail))
+            | (Some(Reasoning(head)), Reasoning(tail))
+            | (Some(Discarded(head, Discard::TooLarge)), Discarded(tail, Discard::TooLarge)) => {
+                head.push_str(&tail)
             }
-            (Some(Delta(a, head)), Delta(b, tail)) if *a == b => head.push_str(&tail),
-            (Some(Discarded(head, Discard::TooLarge)), Discarded(tail, Discard::TooLarge)) => {
+            (Some(Delta(a, head)), Delta(b, tail)) => {
+                assert_eq!(*a, b, "a call ended without an end");
                 head.push_str(&tail);
             }
             (_, frame) => joined.push(frame),

@@ -338,11 +338,12 @@ impl<S: Sink> Pass<'_, S> {
             FencePart::Label { length, blank: true } => length,
             FencePart::Label { .. } | FencePart::Blank { .. } => 0,
         };
-        if let Some(Block { fence, transparent: true }) = self.machine.markdown.block {
-            if line.mark == fence.mark && length >= fence.length {
-                self.emit_text(line.start);
-                self.discard(self.machine.pos, Discard::Fence);
-            }
+        if let Some(Block { fence, transparent: true }) = self.machine.markdown.block
+            && line.mark == fence.mark
+            && length >= fence.length
+        {
+            self.emit_text(line.start);
+            self.discard(self.machine.pos, Discard::Fence);
         }
         Flow::Again
     }

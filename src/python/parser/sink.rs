@@ -66,7 +66,9 @@ pub(super) struct Collector<'a, 'py> {
     /// The chunk that is being read.
     chunk: Option<&'a Bound<'py, PyString>>,
     text: &'a str,
-    events: Vec<Bound<'py, PyAny>>,
+    /// The first event; most chunks make no second one.
+    first: Option<Bound<'py, PyAny>>,
+    rest: Vec<Bound<'py, PyAny>>,
     /// Text deltas that wait for their neighbours, if they are to be joined.
     join: Option<Joining<'py>>,
     error: Option<PyErr>,
@@ -94,7 +96,17 @@ impl<'a, 'py> Collector<'a, 'py> {
         tools: &'a Tools,
         open: &'a mut Option<Py<PyString>>,
     ) -> Self {
-        Self { py, tools, open, chunk: None, text: "", events: Vec::new(), join: None, error: None }
+        Self {
+            py,
+            tools,
+            open,
+            chunk: None,
+            text: "",
+            first: None,
+            rest: Vec::new(),
+            join: None,
+            error: None,
+        }
     }
 
     /// Joins neighbouring deltas.
@@ -113,8 +125,14 @@ impl<'a, 'py> Collector<'a, 'py> {
         self.flush();
         match self.error {
             Some(error) => Err(error),
-            None if self.events.is_empty() => Ok(PyTuple::empty(self.py)),
-            None => PyTuple::new(self.py, self.events),
+            None => match self.first {
+                None => Ok(PyTuple::empty(self.py)),
+                Some(only) if self.rest.is_empty() => PyTuple::new(self.py, [only]),
+                Some(first) => {
+                    self.rest.insert(0, first);
+                    PyTuple::new(self.py, self.rest)
+                }
+            },
         }
     }
 
@@ -172,7 +190,8 @@ impl<'a, 'py> Collector<'a, 'py> {
         T: pyo3::PyClass + Into<pyo3::PyClassInitializer<T>>,
     {
         match Bound::new(self.py, event) {
-            Ok(event) => self.events.push(event.into_any()),
+            Ok(event) if self.first.is_none() => self.first = Some(event.into_any()),
+            Ok(event) => self.rest.push(event.into_any()),
             Err(error) => self.fail(error),
         }
     }
