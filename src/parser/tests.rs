@@ -44,7 +44,7 @@ fn join(frames: Vec<Seen>) -> Vec<Seen> {
             (Some(Text(head)), Text(tail))
             | (Some(Reasoning(head)), Reasoning(tail))
             | (Some(Discarded(head, Discard::TooLarge)), Discarded(tail, Discard::TooLarge)) => {
-                head.push_str(&tail)
+                head.push_str(&tail);
             }
             (Some(Delta(a, head)), Delta(b, tail)) => {
                 assert_eq!(*a, b, "a call ended without an end");

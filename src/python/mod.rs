@@ -7,6 +7,7 @@ mod class;
 mod contract;
 mod convert;
 mod error;
+mod log;
 mod message;
 mod parser;
 mod validator;

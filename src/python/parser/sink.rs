@@ -12,6 +12,7 @@ use crate::{
     calls::{Backend, Judge, Verdict},
     parser::{Found, Frame, Sink},
     python::{
+        log::Log,
         message::{PyReasoningDelta, PyRepair, PyTextDelta, PyToolCall},
         validator::{Compiled, PyViolation},
     },
@@ -36,6 +37,8 @@ impl Tools {
         }
     }
 }
+
+static LOG: Log = Log::new("parser");
 
 /// Arguments as Python objects, read in place.
 struct Objects<'py>(Python<'py>);
@@ -228,6 +231,12 @@ impl<'a, 'py> Collector<'a, 'py> {
                 let repairs = if repairs.is_empty() {
                     PyTuple::empty(py)
                 } else {
+                    let kinds: Vec<_> = repairs.iter().map(|repair| repair.kind.as_str()).collect();
+                    LOG.decision(py, "repaired a tool call", |fields| {
+                        fields.set_item("tool", &name)?;
+                        fields.set_item("call_id", &id)?;
+                        fields.set_item("repairs", kinds)
+                    });
                     let repairs: Vec<_> = repairs
                         .iter()
                         .map(|repair| PyRepair::from_core(py, repair)?.into_pyobject(py))
@@ -239,6 +248,12 @@ impl<'a, 'py> Collector<'a, 'py> {
                 self.push(PyToolCall::from_parts(id, name, arguments, raw, index, repairs));
             }
             Verdict::Invalid { kind, violations } => {
+                LOG.decision(py, "refused a tool call", |fields| {
+                    fields.set_item("tool", &name)?;
+                    fields.set_item("call_id", &id)?;
+                    fields.set_item("kind", kind.as_str())?;
+                    fields.set_item("violations", violations.len())
+                });
                 let violations: Vec<_> = violations
                     .iter()
                     .map(|violation| PyViolation::from_core(py, violation)?.into_pyobject(py))
@@ -279,6 +294,9 @@ impl Sink for Collector<'_, '_> {
                 self.push(PyDiscarded { raw, reason });
             }
             Frame::Fabricated { name, raw } => {
+                LOG.decision(self.py, "set aside a result that the model made up", |fields| {
+                    fields.set_item("tool", name)
+                });
                 let raw = self.string(raw).unbind();
                 let name = name.map(|name| PyString::new(self.py, name).unbind());
                 self.push(PyFabricatedResult { name, raw });

@@ -1,0 +1,57 @@
+//! Decisions, on the record: one `logging` record each, with its particulars as fields.
+//!
+//! Arguments and results are never among them.
+
+use pyo3::{prelude::*, sync::PyOnceLock, types::PyDict};
+
+/// `logging.INFO`.
+const INFO: u8 = 20;
+
+/// The logger of one area: `toolweave.<area>`.
+pub(crate) struct Log {
+    area: &'static str,
+    logger: PyOnceLock<Py<PyAny>>,
+}
+
+impl Log {
+    pub(crate) const fn new(area: &'static str) -> Self {
+        Self { area, logger: PyOnceLock::new() }
+    }
+
+    /// Records a decision, if anybody listens; `fields` fills in the particulars.
+    ///
+    /// A listener that fails is reported as Python reports what nobody can catch; it changes no
+    /// decision.
+    pub(crate) fn decision<'py>(
+        &self,
+        py: Python<'py>,
+        message: &str,
+        fields: impl FnOnce(&Bound<'py, PyDict>) -> PyResult<()>,
+    ) {
+        if let Err(error) = self.record(py, message, fields) {
+            error.write_unraisable(py, None);
+        }
+    }
+
+    fn record<'py>(
+        &self,
+        py: Python<'py>,
+        message: &str,
+        fields: impl FnOnce(&Bound<'py, PyDict>) -> PyResult<()>,
+    ) -> PyResult<()> {
+        let logger = self.logger.get_or_try_init(py, || {
+            let name = format!("toolweave.{}", self.area);
+            py.import("logging")?.call_method1("getLogger", (name,)).map(Bound::unbind)
+        })?;
+        let logger = logger.bind(py);
+        if !logger.call_method1("isEnabledFor", (INFO,))?.is_truthy()? {
+            return Ok(());
+        }
+        let extra = PyDict::new(py);
+        fields(&extra)?;
+        let options = PyDict::new(py);
+        options.set_item("extra", extra)?;
+        logger.call_method("info", (message,), Some(&options))?;
+        Ok(())
+    }
+}
