@@ -34,6 +34,7 @@ mod schema;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use self::name::is_name_char;
 pub use self::name::{MAX_NAME_BYTES, TOOL_CALL, TOOL_RESPONSE, Tag, check_name};
 pub use self::schema::MAX_SCHEMA_DEPTH;
 

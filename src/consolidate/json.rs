@@ -1,0 +1,377 @@
+//! JSON text, taken apart without losing how it is spelled.
+
+use memchr::memchr2;
+use serde_json::{Map, Value};
+
+/// How deep JSON may be nested to be laid out anew or read back.
+pub(super) const MAX_DEPTH: usize = 200;
+
+/// One piece of JSON text; what stands between is implied.
+enum Token<'t> {
+    Open(char),
+    Close(char),
+    Key(&'t str),
+    Scalar(&'t str),
+}
+
+/// What may come next.
+#[derive(Clone, Copy, PartialEq)]
+enum Expect {
+    Value,
+    ItemOrClose,
+    KeyOrClose,
+    Key,
+    CommaOrClose,
+}
+
+/// Hands every token of `text` to `visit`, as long as it answers with Some. None where the text
+/// is no JSON or nested too deeply; strings are left to `visit` to judge.
+fn scan<'t>(text: &'t str, mut visit: impl FnMut(Token<'t>) -> Option<()>) -> Option<()> {
+    let mut open: Vec<char> = Vec::new();
+    let mut expect = Expect::Value;
+    let mut rest = text.trim_start_matches(SPACE);
+    loop {
+        let next = rest.chars().next()?;
+        let closes = open.last() == Some(&next) && !matches!(expect, Expect::Value | Expect::Key);
+        if closes {
+            open.pop();
+            visit(Token::Close(next))?;
+            rest = &rest[1..];
+            expect = Expect::CommaOrClose;
+        } else {
+            match expect {
+                Expect::CommaOrClose => {
+                    rest = rest.strip_prefix(',')?;
+                    expect = if open.last()? == &'}' { Expect::Key } else { Expect::Value };
+                }
+                Expect::Key | Expect::KeyOrClose => {
+                    let (key, after) = string(rest)?;
+                    visit(Token::Key(key))?;
+                    rest = after.trim_start_matches(SPACE).strip_prefix(':')?;
+                    expect = Expect::Value;
+                }
+                Expect::Value | Expect::ItemOrClose if matches!(next, '{' | '[') => {
+                    open.push(if next == '{' { '}' } else { ']' });
+                    if open.len() > MAX_DEPTH {
+                        return None;
+                    }
+                    visit(Token::Open(next))?;
+                    rest = &rest[1..];
+                    expect = if next == '{' { Expect::KeyOrClose } else { Expect::ItemOrClose };
+                }
+                Expect::Value | Expect::ItemOrClose => {
+                    let (scalar, after) = if next == '"' { string(rest)? } else { word(rest)? };
+                    visit(Token::Scalar(scalar))?;
+                    rest = after;
+                    expect = Expect::CommaOrClose;
+                }
+            }
+        }
+        rest = rest.trim_start_matches(SPACE);
+        if open.is_empty() && expect == Expect::CommaOrClose {
+            return rest.is_empty().then_some(());
+        }
+    }
+}
+
+const SPACE: [char; 4] = [' ', '\t', '\n', '\r'];
+
+/// The string at the start of `text`, quotes and escapes and all, and what follows it.
+fn string(text: &str) -> Option<(&str, &str)> {
+    let mut at = 1;
+    if !text.starts_with('"') {
+        return None;
+    }
+    loop {
+        at += memchr2(b'"', b'\\', &text.as_bytes()[at..])?;
+        if text.as_bytes()[at] == b'"' {
+            return Some(text.split_at(at + 1));
+        }
+        // Whatever is escaped, its first byte is not the closing quote.
+        at += 2;
+        if at >= text.len() {
+            return None;
+        }
+    }
+}
+
+/// The number or literal at the start of `text`, and what follows it.
+fn word(text: &str) -> Option<(&str, &str)> {
+    let end = text.find(|ch: char| SPACE.contains(&ch) || matches!(ch, ',' | ']' | '}'));
+    let (word, after) = text.split_at(end.unwrap_or(text.len()));
+    let is_literal = matches!(word, "true" | "false" | "null");
+    (is_literal || is_number(word)).then_some((word, after))
+}
+
+fn is_number(word: &str) -> bool {
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let word = word.strip_prefix('-').unwrap_or(word);
+    let (mantissa, exponent) = match word.split_once(['e', 'E']) {
+        Some((mantissa, exponent)) => (mantissa, Some(exponent)),
+        None => (word, None),
+    };
+    let (whole, fraction) = match mantissa.split_once('.') {
+        Some((whole, fraction)) => (whole, Some(fraction)),
+        None => (mantissa, None),
+    };
+    digits(whole)
+        && (whole.len() == 1 || !whole.starts_with('0'))
+        && fraction.is_none_or(digits)
+        && exponent.is_none_or(|text| digits(text.strip_prefix(['+', '-']).unwrap_or(text)))
+}
+
+/// The object that `text` spells, its numbers as they are spelled.
+pub(super) fn read_object(text: &str) -> Option<Value> {
+    let mut reader = Reader::default();
+    scan(text, |token| reader.take(token))?;
+    reader.done.filter(Value::is_object)
+}
+
+/// A value in the making.
+#[derive(Default)]
+struct Reader {
+    /// The containers that are open, each with the key that its next value goes under.
+    open: Vec<(Value, String)>,
+    done: Option<Value>,
+}
+
+impl Reader {
+    fn take(&mut self, token: Token<'_>) -> Option<()> {
+        let value = match token {
+            Token::Open('{') => {
+                self.open.push((Value::Object(Map::new()), String::new()));
+                return Some(());
+            }
+            Token::Open(_) => {
+                self.open.push((Value::Array(Vec::new()), String::new()));
+                return Some(());
+            }
+            Token::Key(key) => {
+                self.open.last_mut()?.1 = serde_json::from_str(key).ok()?;
+                return Some(());
+            }
+            Token::Close(_) => self.open.pop()?.0,
+            Token::Scalar(text) => serde_json::from_str(text).ok()?,
+        };
+        match self.open.last_mut() {
+            None => self.done = Some(value),
+            Some((Value::Object(members), key)) => {
+                members.insert(std::mem::take(key), value);
+            }
+            Some((Value::Array(items), _)) => items.push(value),
+            Some(_) => return None,
+        }
+        Some(())
+    }
+}
+
+/// JSON text of an object or array on several lines, two spaces a level, in UTF-8. None for
+/// anything else, and where it would grow out of proportion.
+pub(super) fn indented(text: &str) -> Option<String> {
+    laid_out(text, true)
+}
+
+/// JSON text of an object or array on one line, spaced as Python's `json.dumps` does it.
+pub(super) fn on_one_line(text: &str) -> Option<String> {
+    laid_out(text, false)
+}
+
+fn laid_out(text: &str, indent: bool) -> Option<String> {
+    if !text.trim_start_matches(SPACE).starts_with(['{', '[']) {
+        return None;
+    }
+    let limit = 16 * text.len() + 1024;
+    let mut writer = Writer {
+        text: String::with_capacity(text.len()),
+        depth: 0,
+        indent,
+        limit,
+        last: Last::Nothing,
+    };
+    scan(text, |token| writer.take(token))?;
+    Some(writer.text)
+}
+
+/// What was written last.
+#[derive(PartialEq)]
+enum Last {
+    Nothing,
+    Open,
+    Key,
+    Value,
+}
+
+struct Writer {
+    text: String,
+    depth: usize,
+    indent: bool,
+    limit: usize,
+    last: Last,
+}
+
+impl Writer {
+    fn take(&mut self, token: Token<'_>) -> Option<()> {
+        match token {
+            Token::Close(bracket) => {
+                self.depth -= 1;
+                if self.last != Last::Open {
+                    self.break_line("");
+                }
+                self.text.push(bracket);
+                self.last = Last::Value;
+            }
+            Token::Open(bracket) => {
+                self.separate();
+                self.text.push(bracket);
+                self.depth += 1;
+                self.last = Last::Open;
+            }
+            Token::Key(key) => {
+                self.separate();
+                self.string(key)?;
+                self.text.push_str(": ");
+                self.last = Last::Key;
+            }
+            Token::Scalar(scalar) => {
+                self.separate();
+                if scalar.starts_with('"') {
+                    self.string(scalar)?;
+                } else {
+                    self.text.push_str(scalar);
+                }
+                self.last = Last::Value;
+            }
+        }
+        (self.text.len() <= self.limit).then_some(())
+    }
+
+    fn separate(&mut self) {
+        match self.last {
+            Last::Nothing | Last::Key => {}
+            Last::Open => self.break_line(""),
+            Last::Value => {
+                self.text.push(',');
+                self.break_line(" ");
+            }
+        }
+    }
+
+    fn break_line(&mut self, otherwise: &str) {
+        if self.indent {
+            self.text.push('\n');
+            self.text.extend(std::iter::repeat_n("  ", self.depth));
+        } else {
+            self.text.push_str(otherwise);
+        }
+    }
+
+    /// A string without escapes that UTF-8 can do without.
+    fn string(&mut self, spelled: &str) -> Option<()> {
+        let text: String = serde_json::from_str(spelled).ok()?;
+        self.text.push_str(&serde_json::to_string(&text).ok()?);
+        Some(())
+    }
+}
+
+/// Whether `value` is nested no deeper than can be read back.
+pub(super) fn is_shallow(value: &Value) -> bool {
+    let mut waiting = vec![(value, 0)];
+    while let Some((value, depth)) = waiting.pop() {
+        let below = match value {
+            Value::Array(_) | Value::Object(_) => depth + 1,
+            _ => continue,
+        };
+        if below > MAX_DEPTH {
+            return false;
+        }
+        match value {
+            Value::Array(items) => waiting.extend(items.iter().map(|item| (item, below))),
+            Value::Object(members) => waiting.extend(members.values().map(|item| (item, below))),
+            _ => {}
+        }
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn numbers_keep_their_spelling() {
+        let text = r#"{"a":[9007199254740993,12345678901234567890123,1.0,-0.0,1e+16,-2e-7]}"#;
+        let read = read_object(text).unwrap();
+        let wanted = r#"{"a":[9007199254740993,12345678901234567890123,1.0,-0.0,1e+16,-2e-7]}"#;
+        assert_eq!(read.to_string(), wanted);
+        assert_eq!(
+            read_object(&json!({"x": 1e16, "y": 1.5e300}).to_string()).unwrap(),
+            json!({"x": 1e16, "y": 1.5e300})
+        );
+        assert_eq!(on_one_line("[1E5,-0.0,1.50]").unwrap(), "[1E5, -0.0, 1.50]");
+    }
+
+    #[test]
+    fn layout_changes_nothing_but_layout() {
+        let text = "{\"b\":[],\"a\":{\"x\":[1,{\"y\":\"z\\u00fc\\n\"}],\"a\":{}},\"b\":null}";
+        let wanted = "{\n  \"b\": [],\n  \"a\": {\n    \"x\": [\n      1,\n      {\n        \"y\": \"zü\\n\"\n      }\n    ],\n    \"a\": {}\n  },\n  \"b\": null\n}";
+        assert_eq!(indented(text).unwrap(), wanted);
+        assert_eq!(
+            on_one_line(wanted).unwrap(),
+            "{\"b\": [], \"a\": {\"x\": [1, {\"y\": \"zü\\n\"}], \"a\": {}}, \"b\": null}"
+        );
+    }
+
+    #[test]
+    fn what_is_no_json_structure_is_left_alone() {
+        let deep = "[".repeat(300) + &"]".repeat(300);
+        for text in [
+            "",
+            "1",
+            "\"a\"",
+            "null",
+            "{",
+            "[1,]",
+            "[1 2]",
+            "{\"a\"}",
+            "{\"a\":1,}",
+            "{a:1}",
+            "[01]",
+            "[1.]",
+            "[.5]",
+            "[+1]",
+            "[NaN]",
+            "[]]",
+            "[] x",
+            "{\"a\":\"\\x\"}",
+            "[\"\\ud800\"]",
+            "[\"a\nb\"]",
+            "[\"a]",
+            "[\"\\\"]",
+            "{]",
+            "[}",
+            "[,]",
+            "{,}",
+            "[tru]",
+            &deep,
+        ] {
+            assert_eq!(indented(text), None, "{text:?}");
+        }
+        assert_eq!(
+            indented(&format!("{}{}{}", "[".repeat(199), "1,".repeat(9000) + "1", "]".repeat(199))),
+            None
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn it_agrees_with_serde(text in "[\\[\\]{}\",:0-9a\\\\ .eE+tru-]{0,12}") {
+            let ours = indented(&text).is_some();
+            let theirs = serde_json::from_str::<Value>(&text)
+                .is_ok_and(|value| value.is_object() || value.is_array());
+            prop_assert_eq!(ours, theirs);
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! The text of one message: what stands where, and what sets it apart.
+//!
+//! Tags stand on lines of their own. A line `---` stands between two blocks, and before a
+//! result whose call does not stand right before it, so that text cannot pass for its call.
+//! Text that would be taken for such a line gets one more.
+
+use super::{
+    escape::{Names, attribute, neutralise, neutralise_json},
+    json::{indented, on_one_line},
+};
+use crate::{
+    contract::{FunctionContract, TOOL_CALL, TOOL_RESPONSE, Tag, check_name},
+    message::{ToolCall, ToolResult},
+};
+
+/// The line between two blocks.
+pub(super) const RULE: &str = "---\n";
+
+/// The status of a response that is still to come.
+pub(super) const PENDING: &str = "pending";
+
+/// The status of a response that says what went wrong.
+pub(super) const ERROR: &str = "error";
+
+/// How blocks are written, and the names that text may not be mistaken for.
+#[derive(Clone, Debug)]
+pub(super) struct Layout {
+    tag: Tag,
+    fenced: bool,
+    names: Names,
+}
+
+impl Layout {
+    pub(super) fn new(tools: &[FunctionContract], tag: Tag, fenced: bool) -> Self {
+        let mut names = Names::default();
+        for tool in tools {
+            names.insert(&tool.name);
+        }
+        Self { tag, fenced, names }
+    }
+
+    pub(super) fn learn(&mut self, name: &str) {
+        self.names.insert(name);
+    }
+
+    fn text(&self, text: &str) -> String {
+        neutralise(text, &self.names)
+    }
+
+    /// The block of a call, without a line break at its end.
+    pub(super) fn call(&self, call: &ToolCall) -> String {
+        // A name that no contract would have needs the quotes of an attribute.
+        let tag = if check_name(&call.name).is_ok() { self.tag } else { Tag::ToolCall };
+        let (opening, closing) = match tag {
+            Tag::Name => (tag.opening(&call.name), tag.closing(&call.name)),
+            Tag::ToolCall => (tag.opening(&attribute(&call.name)), tag.closing(TOOL_CALL)),
+        };
+        let arguments = neutralise_json(&format!("{:#}", call.arguments), &self.names);
+        if self.fenced {
+            format!("{opening}\n```json\n{arguments}\n```\n{closing}")
+        } else {
+            format!("{opening}\n{arguments}\n{closing}")
+        }
+    }
+
+    /// The block of a result of the tool `name`, without a line break at its end.
+    pub(super) fn response(&self, name: &str, result: Option<&ToolResult>) -> String {
+        let name = attribute(name);
+        let Some(result) = result else {
+            return format!(
+                "<{TOOL_RESPONSE} name=\"{name}\" status=\"{PENDING}\">\n</{TOOL_RESPONSE}>"
+            );
+        };
+        let status = if result.is_error { format!(" status=\"{ERROR}\"") } else { String::new() };
+        let shown = self.text(&shown(&result.result));
+        format!("<{TOOL_RESPONSE} name=\"{name}\"{status}>\n{shown}\n</{TOOL_RESPONSE}>")
+    }
+}
+
+/// A result as the model sees it: JSON structures on several lines, everything else as it is.
+pub(super) fn shown(result: &str) -> String {
+    indented(result).unwrap_or_else(|| result.to_owned())
+}
+
+/// The result that is shown as `shown`, where nothing says more. JSON on several lines is taken
+/// for JSON that was on one line, as `json.dumps` writes it.
+pub(super) fn unshown(shown: &str) -> String {
+    let original = indented(shown).filter(|laid_out| laid_out == shown);
+    original.and_then(|_| on_one_line(shown)).unwrap_or_else(|| shown.to_owned())
+}
+
+/// What the text ends with so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum End {
+    #[default]
+    Nothing,
+    /// Text; whether a line break is at its end.
+    Text {
+        broken: bool,
+    },
+    Block,
+}
+
+/// Where the next piece goes. Hands out what to write; the text itself is the caller's.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Cursor {
+    end: End,
+}
+
+impl Cursor {
+    /// What to write for `text`.
+    pub(super) fn text(&mut self, layout: &Layout, text: &str) -> String {
+        if text.is_empty() {
+            return String::new();
+        }
+        let mut written = self.line_break().to_owned();
+        let is_rule = text == RULE.trim_end() || text.starts_with(RULE);
+        if self.end == End::Block && is_rule {
+            written.push_str(RULE);
+        }
+        written.push_str(&layout.text(text));
+        self.end = End::Text { broken: text.ends_with('\n') };
+        written
+    }
+
+    /// What to write for a block. With `ruled` it is set apart from a block before it, and with
+    /// `orphan` from text before it.
+    pub(super) fn block(&mut self, block: &str, ruled: bool, orphan: bool) -> String {
+        let mut written = self.line_break().to_owned();
+        let is_set_apart = match self.end {
+            End::Nothing => false,
+            End::Text { .. } => orphan,
+            End::Block => ruled,
+        };
+        if is_set_apart {
+            written.push_str(RULE);
+        }
+        written.push_str(block);
+        self.end = End::Block;
+        written
+    }
+
+    fn line_break(&self) -> &'static str {
+        match self.end {
+            End::Nothing | End::Text { broken: true } => "",
+            End::Text { broken: false } | End::Block => "\n",
+        }
+    }
+}
