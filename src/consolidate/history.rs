@@ -231,8 +231,9 @@ impl<'t> Scanner<'t> {
             gap = &gap[..gap.len() - RULE.len()];
         }
         if !is_last {
-            // A lone line break is a text of its own: without it there would be none.
-            gap = gap.strip_suffix('\n').filter(|text| !text.is_empty()).unwrap_or(gap);
+            // Text that ends with several line breaks, or is one, had them of its own.
+            let stripped = gap.strip_suffix('\n');
+            gap = stripped.filter(|text| !text.is_empty() && !text.ends_with('\n')).unwrap_or(gap);
         }
         if !gap.is_empty() {
             self.pieces.push(Piece::Text(gap));
