@@ -32,24 +32,32 @@ pub struct Consolidator {
 struct Speakers {
     has_calls: bool,
     has_results: bool,
-    /// The role of all texts; the outer None before the first, the inner where they differ.
-    texts: Option<Option<Role>>,
+    texts: Texts,
+}
+
+/// Whose the texts are.
+#[derive(Clone, Copy, Debug, Default)]
+enum Texts {
+    #[default]
+    None,
+    Of(Role),
+    Mixed,
 }
 
 impl Speakers {
     fn add_text(&mut self, role: Role) {
         self.texts = match self.texts {
-            None => Some(Some(role)),
-            Some(known) => Some(known.filter(|known| *known == role)),
+            Texts::None => Texts::Of(role),
+            Texts::Of(known) if known == role => Texts::Of(role),
+            Texts::Of(_) | Texts::Mixed => Texts::Mixed,
         };
     }
 
     /// The assistant, unless it has no part in it.
     fn role(&self) -> Role {
         match self.texts {
-            _ if self.has_calls => Role::Assistant,
-            Some(Some(role)) => role,
-            None if self.has_results => Role::User,
+            Texts::Of(role) if !self.has_calls => role,
+            Texts::None if self.has_results && !self.has_calls => Role::User,
             _ => Role::Assistant,
         }
     }

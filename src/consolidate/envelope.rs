@@ -28,10 +28,10 @@ pub(super) struct Gathered {
 impl Gathered {
     pub(super) fn add(&mut self, envelope: &Envelope) {
         self.count += 1;
-        if let Some(id) = &envelope.generation_id {
-            if self.known_ids.insert(id.clone()) {
-                self.generation_ids.push(id.clone().into());
-            }
+        if let Some(id) = &envelope.generation_id
+            && self.known_ids.insert(id.clone())
+        {
+            self.generation_ids.push(id.clone().into());
         }
         let Some(merged) = &mut self.merged else {
             self.merged = Some(envelope.clone());
@@ -80,6 +80,10 @@ impl Gathered {
         if self.count > 1 {
             // No longer the message that had this id.
             envelope.id = None;
+        }
+        if self.count > 1 || !self.tool_calls.is_empty() {
+            // What other versions wrote was about messages of another shape.
+            envelope.extra.clear();
         }
         if !self.generation_ids.is_empty() {
             envelope.metadata.insert(GENERATION_IDS.to_owned(), self.generation_ids.into());

@@ -41,14 +41,14 @@ enum Head<'t> {
 /// What tag could begin with `rest`, the text after a `<`. Names end at white space, at `>`,
 /// at the end, and where `ends` says so.
 fn head(rest: &str, ends: fn(char) -> bool) -> Option<Head<'_>> {
-    let spaces = [' ', '\t'];
-    let spaced = rest.trim_start_matches(spaces);
-    let (spaced, is_closing) = match spaced.strip_prefix('/') {
-        Some(rest) => (rest.trim_start_matches(spaces), true),
-        None => (spaced, false),
+    let blanks = [' ', '\t'];
+    let word = rest.trim_start_matches(blanks);
+    let (word, is_closing) = match word.strip_prefix('/') {
+        Some(rest) => (rest.trim_start_matches(blanks), true),
+        None => (word, false),
     };
-    let mut end = spaced.len();
-    for (at, ch) in spaced.char_indices() {
+    let mut end = word.len();
+    for (at, ch) in word.char_indices() {
         if !is_name_char(ch) {
             end = at;
             break;
@@ -58,13 +58,13 @@ fn head(rest: &str, ends: fn(char) -> bool) -> Option<Head<'_>> {
             return None;
         }
     }
-    let (run, after) = spaced.split_at(end);
-    let word = run.split('/').next().unwrap_or_default();
-    if [TOOL_CALL, TOOL_RESPONSE].iter().any(|own| own.eq_ignore_ascii_case(word)) {
+    let (run, after) = word.split_at(end);
+    let first = run.split('/').next().unwrap_or_default();
+    if [TOOL_CALL, TOOL_RESPONSE].iter().any(|own| own.eq_ignore_ascii_case(first)) {
         return Some(Head::Own);
     }
     // Spaces are tolerated before our own names only: `a &lt; 3` is more often seen than meant.
-    let is_tight = rest.len() - spaced.len() == usize::from(is_closing);
+    let is_tight = rest.len() - word.len() == usize::from(is_closing);
     let is_ended =
         after.chars().next().is_none_or(|ch| ch == '>' || ch.is_whitespace() || ends(ch));
     let name = run.trim_end_matches('/');
@@ -168,7 +168,11 @@ pub(super) fn attribute(name: &str) -> String {
             '<' => safe.push_str("&lt;"),
             '>' => safe.push_str("&gt;"),
             '"' => safe.push_str("&quot;"),
-            ch if ch.is_control() => safe.push_str(&format!("&#{};", u32::from(ch))),
+            ch if ch.is_control() => {
+                safe.push_str("&#");
+                safe.push_str(&u32::from(ch).to_string());
+                safe.push(';');
+            }
             ch => safe.push(ch),
         }
     }

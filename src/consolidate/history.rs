@@ -223,9 +223,7 @@ impl<'t> Scanner<'t> {
         let mut gap = &self.text[self.from..end];
         self.from = end;
         if self.after_block {
-            if let Some(rest) = gap.strip_prefix(RULE) {
-                gap = rest;
-            }
+            gap = gap.strip_prefix(RULE).unwrap_or(gap);
         }
         if before_orphan && (gap == RULE || gap.ends_with("\n---\n")) {
             gap = &gap[..gap.len() - RULE.len()];

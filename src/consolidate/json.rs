@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 pub(super) const MAX_DEPTH: usize = 200;
 
 /// One piece of JSON text; what stands between is implied.
+#[derive(Clone, Copy)]
 enum Token<'t> {
     Open(char),
     Close(char),

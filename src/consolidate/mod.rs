@@ -168,7 +168,7 @@ pub enum ConsolidateError {
 /// as a call of one of them is neutralised in every text, as are our own tags and the names of
 /// all calls so far.
 ///
-/// Reasoning and usage are left out, and so are texts without a character. Without anything to
+/// Reasoning, usage and kinds of message that this version does not know are left out, and so are texts without a character. Without anything to
 /// say there is no message.
 pub fn consolidate(
     messages: &[Message],

@@ -408,19 +408,19 @@ fn history() -> impl Strategy<Value = Vec<Message>> {
         let mut messages = Vec::new();
         for (at, turn) in turns.into_iter().enumerate() {
             for mut message in turn {
-                let renamed = |id: &mut String| *id = format!("{at}.{id}");
-                match &mut message.content {
-                    Content::ToolCalls(calls) => {
-                        calls.iter_mut().for_each(|call| renamed(&mut call.id))
-                    }
-                    Content::ToolResults(results) => {
-                        results.iter_mut().for_each(|result| renamed(&mut result.tool_call_id));
-                    }
+                let (calls, results) = match &mut message.content {
+                    Content::ToolCalls(calls) => (calls.as_mut_slice(), [].as_mut_slice()),
+                    Content::ToolResults(results) => ([].as_mut_slice(), results.as_mut_slice()),
                     Content::Aggregate { calls, results } => {
-                        calls.iter_mut().for_each(|call| renamed(&mut call.id));
-                        results.iter_mut().for_each(|result| renamed(&mut result.tool_call_id));
+                        (calls.as_mut_slice(), results.as_mut_slice())
                     }
-                    _ => {}
+                    _ => ([].as_mut_slice(), [].as_mut_slice()),
+                };
+                for call in calls {
+                    call.id = format!("{at}.{}", call.id);
+                }
+                for result in results {
+                    result.tool_call_id = format!("{at}.{}", result.tool_call_id);
                 }
                 messages.push(message);
             }

@@ -1,6 +1,6 @@
 //! Calls and the results that answer them, brought together from the messages they are in.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use super::{ConsolidateError, json::is_shallow};
 use crate::message::{Content, Envelope, Message, ToolCall, ToolResult};
@@ -94,7 +94,7 @@ impl Turns {
                 check_results(index, results)?;
                 entries.extend(self.take_results(envelope, results));
             }
-            Content::Reasoning(_) | Content::Usage(_) => {}
+            Content::Reasoning(_) | Content::Usage(_) | Content::Unknown { .. } => {}
         }
         self.taken += 1;
         Ok(entries)
@@ -131,7 +131,7 @@ fn answer(
     pairs: impl Iterator<Item = Pair>,
     results: &[ToolResult],
 ) -> (Vec<Pair>, Vec<ToolResult>) {
-    let mut by_id: std::collections::HashMap<&str, &ToolResult> =
+    let mut by_id: HashMap<&str, &ToolResult> =
         results.iter().map(|result| (result.tool_call_id.as_str(), result)).collect();
     let pairs = pairs
         .map(|(call, known)| {

@@ -81,7 +81,7 @@ pub enum ContractError {
         reason: String,
     },
     /// A tool definition is not laid out as one.
-    #[error("tool definition{}: {reason}", name_if_known(.name))]
+    #[error("tool definition{}: {reason}", name_if_known(.name.as_deref()))]
     Definition {
         /// The tool, where the definition gets that far.
         name: Option<String>,
@@ -118,8 +118,8 @@ fn place_or_top(place: &str) -> &str {
     if place.is_empty() { "the top" } else { place }
 }
 
-fn name_if_known(name: &Option<String>) -> String {
-    name.as_ref().map(|name| format!(" {name:?}")).unwrap_or_default()
+fn name_if_known(name: Option<&str>) -> String {
+    name.map(|name| format!(" {name:?}")).unwrap_or_default()
 }
 
 impl FunctionContract {

@@ -127,16 +127,12 @@ fn check_keyword<'s>(
     waiting: &mut Vec<(String, &'s Value)>,
 ) -> Result<(), Fault> {
     let wanted = match (holds, value) {
-        (Holds::Schema, _) => {
-            waiting.push((place, value));
-            return Ok(());
-        }
         (Holds::Schemas | Holds::SchemaOrSchemas, Value::Array(schemas)) => {
             let schemas = schemas.iter().enumerate();
             waiting.extend(schemas.map(|(at, schema)| (step(&place, &at.to_string()), schema)));
             return Ok(());
         }
-        (Holds::SchemaOrSchemas, _) => {
+        (Holds::Schema | Holds::SchemaOrSchemas, _) => {
             waiting.push((place, value));
             return Ok(());
         }

@@ -95,10 +95,9 @@ pub fn sample_arguments(contract: &FunctionContract) -> Result<Value, NoSample> 
 fn render_contract(contract: &FunctionContract, style: Style) -> String {
     let mut lines = Lines::default();
     lines.push(0, &format!("## {}", contract.name));
-    if let Some(description) = contract.description.as_deref().map(flat) {
-        if !description.is_empty() {
-            lines.push(0, &format!("Description: {description}"));
-        }
+    let description = flat(contract.description.as_deref().unwrap_or_default());
+    if !description.is_empty() {
+        lines.push(0, &format!("Description: {description}"));
     }
     lines.blank();
     if let Some(schema) = &contract.parameters {
@@ -113,16 +112,11 @@ fn render_contract(contract: &FunctionContract, style: Style) -> String {
         }
         Some(schema) => Describer::new(schema, &mut lines).returns(),
     }
-    let mut text = lines.into_text();
-    match sample_arguments(contract) {
-        Ok(arguments) => {
-            text.push_str("Example:\n\n");
-            text.push_str(&call(&contract.name, &arguments, style));
-            text.push('\n');
-        }
-        Err(reason) => text.push_str(&format!("Example: none ({})\n", flat(&reason.to_string()))),
-    }
-    text
+    let example = match sample_arguments(contract) {
+        Ok(arguments) => format!("Example:\n\n{}\n", call(&contract.name, &arguments, style)),
+        Err(reason) => format!("Example: none ({})\n", flat(&reason.to_string())),
+    };
+    lines.into_text() + &example
 }
 
 /// A call as the model is to write it.

@@ -15,7 +15,8 @@ fn sampled(schema: &Value) -> Value {
     value
 }
 
-fn sampled_property(schema: Value) -> Value {
+fn sampled_property(schema: impl Into<Value>) -> Value {
+    let schema = schema.into();
     sampled(&json!({"properties": {"p": schema}, "required": ["p"]}))["p"].take()
 }
 
@@ -37,7 +38,7 @@ fn numbers_lie_within_their_bounds() {
         assert_eq!(sampled_property(schema), wanted);
     }
     let large = r#"{"type": "integer", "minimum": 12345678901234567890123}"#;
-    let value = sampled_property(serde_json::from_str(large).unwrap());
+    let value = sampled_property(serde_json::from_str::<Value>(large).unwrap());
     assert_eq!(value.to_string(), "12345678901234567890123");
 }
 
@@ -79,6 +80,9 @@ fn strings_have_their_format_pattern_and_length() {
         "unheard-of",
     ] {
         sampled_property(json!({"type": "string", "format": format}));
+        let strict = json!({"$schema": "http://json-schema.org/draft-07/schema#", "required": ["p"],
+            "properties": {"p": {"type": "string", "format": format}}});
+        sampled(&strict);
         let several = json!({"type": "array", "uniqueItems": true, "minItems": 3,
             "items": {"type": "string", "format": format}});
         sampled_property(several);
@@ -221,7 +225,7 @@ fn a_description_cannot_forge_structure() {
             }},
         }))
         .unwrap();
-    let text = system_prompt(&[forged.clone()], Some("Be brief."), Style::default());
+    let text = system_prompt(std::slice::from_ref(&forged), Some("Be brief."), Style::default());
     let lines: Vec<&str> = text.split(['\n', '\r', '\u{2028}', '\u{85}']).collect();
     for (line, times) in [("# Tool Calls", 1), ("*End of Tool Calls*", 1), ("## Other", 0)] {
         assert_eq!(lines.iter().filter(|found| found.trim() == line).count(), times, "{text}");

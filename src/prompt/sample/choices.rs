@@ -52,7 +52,7 @@ impl Choices {
         };
         let chosen = about(|place, path| place == path)
             .or_else(|| about(|place, path| is_inside(path, place)))
-            .or_else(|| about(|place, path| is_inside(place, path)))
+            .or_else(|| about(is_inside))
             .or_else(|| open().next());
         let Some((at, _)) = chosen else { return false };
         self.made.truncate(at + 1);

@@ -240,27 +240,9 @@ impl<'s> Conjunction<'s> {
     /// The kinds of value that may fit, the most telling first.
     pub(super) fn kinds(&self) -> Vec<Kind> {
         let types: Vec<Vec<&str>> = self.all("type").map(names).collect();
-        let order: Vec<Kind> = match types.first() {
-            Some(listed) => {
-                let mut kinds: Vec<Kind> =
-                    listed.iter().filter_map(|name| Kind::from_name(name)).collect();
-                if kinds.contains(&Kind::Number) && !kinds.contains(&Kind::Integer) {
-                    kinds.push(Kind::Integer);
-                }
-                kinds.sort_by_key(|kind| *kind == Kind::Null);
-                kinds
-            }
-            None => {
-                let mut kinds = KINDS.to_vec();
-                let about = |kind| {
-                    self.parts
-                        .iter()
-                        .flat_map(|part| part.keys())
-                        .any(|keyword| Kind::about(keyword) == Some(kind))
-                };
-                kinds.sort_by_key(|kind| !about(*kind));
-                kinds
-            }
+        let order = match types.first() {
+            Some(listed) => in_listed_order(listed),
+            None => self.in_order_of_keywords(),
         };
         let allowed = |kind: &Kind| {
             types.iter().all(|listed| listed.iter().any(|name| kind.is_a(name)))
@@ -271,6 +253,14 @@ impl<'s> Conjunction<'s> {
                 })
         };
         order.into_iter().filter(allowed).collect()
+    }
+
+    /// All kinds, first those that the keywords are about.
+    fn in_order_of_keywords(&self) -> Vec<Kind> {
+        let keywords = || self.parts.iter().flat_map(|part| part.keys());
+        let mut kinds = KINDS.to_vec();
+        kinds.sort_by_key(|kind| !keywords().any(|keyword| Kind::about(keyword) == Some(*kind)));
+        kinds
     }
 
     /// What `examples` and `default` offer, as far as it can fit. A default that says nothing
@@ -306,6 +296,16 @@ impl<'s> Conjunction<'s> {
                 not.get("const") == Some(value) || listed.is_some_and(|list| list.contains(value))
             })
     }
+}
+
+/// The kinds of a list of types, null last.
+fn in_listed_order(listed: &[&str]) -> Vec<Kind> {
+    let mut kinds: Vec<Kind> = listed.iter().filter_map(|name| Kind::from_name(name)).collect();
+    if kinds.contains(&Kind::Number) && !kinds.contains(&Kind::Integer) {
+        kinds.push(Kind::Integer);
+    }
+    kinds.sort_by_key(|kind| *kind == Kind::Null);
+    kinds
 }
 
 fn count(value: &Value) -> Option<usize> {

@@ -22,7 +22,11 @@ use self::{
     choices::Choices,
     conjunction::{Conjunction, Kind},
 };
-use super::{judge::Judge, refs::Document};
+use super::{
+    judge::{Judge, Patterns},
+    refs::Document,
+};
+use crate::validator::SchemaError;
 
 /// How often a value is drawn anew before it is given up.
 const ATTEMPTS: usize = 200;
@@ -40,8 +44,8 @@ const FULL_DEPTH: usize = 3;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoSample {
     /// The schema is none.
-    #[error("the schema is broken: {0}")]
-    Schema(String),
+    #[error("the {0}")]
+    Schema(#[source] SchemaError),
     /// Nothing that was tried fits.
     #[error("no value was found that fits the schema")]
     NotFound,
@@ -57,6 +61,7 @@ pub(super) fn sample_object(schema: &Value) -> Result<Value, NoSample> {
 /// A value that fits all of `schemas`, to be judged by the document that they belong to.
 fn sample<'s>(document: &'s Value, schemas: &[&'s Value]) -> Result<Value, NoSample> {
     let judge = Judge::new(document).map_err(NoSample::Schema)?;
+    let patterns = Patterns::default();
     for full in [true, false] {
         let mut choices = Choices::default();
         for _ in 0..ATTEMPTS {
@@ -64,6 +69,7 @@ fn sample<'s>(document: &'s Value, schemas: &[&'s Value]) -> Result<Value, NoSam
             let mut sampler = Sampler {
                 document: Document::new(document),
                 choices: &mut choices,
+                patterns: &patterns,
                 full,
                 path: String::new(),
                 values_left: MAX_VALUES,
@@ -126,6 +132,7 @@ impl<'s> Place<'s, '_> {
 struct Sampler<'s, 'c> {
     document: Document<'s>,
     choices: &'c mut Choices,
+    patterns: &'c Patterns,
     /// Whether to show what is optional.
     full: bool,
     /// Where the value being drawn stands, as a JSON Pointer.

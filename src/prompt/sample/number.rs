@@ -25,8 +25,8 @@ impl Sampler<'_, '_> {
         // A `not` may rule out the first ones.
         let variant = i128::try_from(variant + self.choose(4)).ok()?;
         let number = match step(conjunction, integer)? {
-            Some(step) => multiple(step, lower, upper, variant)?,
-            None => between(lower, upper, variant)?,
+            Step::Of(step) => multiple(step, lower, upper, variant)?,
+            Step::None => between(lower, upper, variant)?,
         };
         Some(Value::Number(number.spelled().parse::<Number>().ok()?))
     }
@@ -64,15 +64,21 @@ fn bound(
     tightest
 }
 
-/// What the number must be a multiple of; the outer None where that cannot be computed.
-fn step(conjunction: &Conjunction<'_>, integer: bool) -> Option<Option<Decimal>> {
-    let mut step = integer.then_some(Decimal::ONE);
+/// What a number must be a multiple of.
+enum Step {
+    None,
+    Of(Decimal),
+}
+
+/// The smallest step that all parts agree on; None where that cannot be computed.
+fn step(conjunction: &Conjunction<'_>, integer: bool) -> Option<Step> {
+    let mut step = if integer { Step::Of(Decimal::ONE) } else { Step::None };
     for multiple_of in conjunction.all("multipleOf") {
         let Value::Number(number) = multiple_of else { continue };
         let multiple_of = Decimal::parse(number.as_str()).filter(|number| number.is_positive())?;
-        step = Some(match step {
-            Some(known) => known.common_multiple(multiple_of)?,
-            None => multiple_of,
+        step = Step::Of(match step {
+            Step::Of(known) => known.common_multiple(multiple_of)?,
+            Step::None => multiple_of,
         });
     }
     Some(step)

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::{FULL_DEPTH, Place, Sampler, conjunction::Conjunction, pattern::Pattern};
-use crate::prompt::judge;
+use crate::prompt::judge::Patterns;
 
 /// How often properties may bring further schemas with them.
 const MAX_ROUNDS: usize = 4;
@@ -34,7 +34,7 @@ impl<'s> Sampler<'s, '_> {
         }
         let mut members = Map::new();
         for name in names {
-            let schemas = schemas_of(&known, &name);
+            let schemas = schemas_of(self.patterns, &known, &name);
             let value = self.at(&name, |sampler| {
                 sampler.value(&schemas, Place { depth: place.depth + 1, ..place })
             })?;
@@ -73,7 +73,7 @@ impl<'s> Sampler<'s, '_> {
             } else if is_full
                 && optional > 0
                 && !forbidden.contains(name)
-                && !schemas_of(conjunction, name).contains(&&Value::Bool(false))
+                && !schemas_of(self.patterns, conjunction, name).contains(&&Value::Bool(false))
                 && self.at(name, |sampler| sampler.choose(2)) == 0
             {
                 optional -= 1;
@@ -132,7 +132,8 @@ impl<'s> Sampler<'s, '_> {
             if names.len() >= least {
                 break;
             }
-            let is_possible = !schemas_of(conjunction, &name).contains(&&Value::Bool(false));
+            let is_possible =
+                !schemas_of(self.patterns, conjunction, &name).contains(&&Value::Bool(false));
             if is_possible && !names.contains(&name) {
                 names.push(name);
             }
@@ -186,13 +187,17 @@ fn dependent_schemas<'s>(conjunction: &Conjunction<'s>, names: &[String]) -> Vec
 }
 
 /// All schemas that the property `name` must fit.
-fn schemas_of<'s>(conjunction: &Conjunction<'s>, name: &str) -> Vec<&'s Value> {
+fn schemas_of<'s>(
+    patterns: &Patterns,
+    conjunction: &Conjunction<'s>,
+    name: &str,
+) -> Vec<&'s Value> {
     let mut schemas = Vec::new();
     for part in &conjunction.parts {
         let before = schemas.len();
         schemas.extend(part.get("properties").and_then(|properties| properties.get(name)));
-        if let Some(Value::Object(patterns)) = part.get("patternProperties") {
-            let matching = patterns.iter().filter(|(pattern, _)| judge::matches(pattern, name));
+        if let Some(Value::Object(by_pattern)) = part.get("patternProperties") {
+            let matching = by_pattern.iter().filter(|(pattern, _)| patterns.matches(pattern, name));
             schemas.extend(matching.map(|(_, schema)| schema));
         }
         if schemas.len() == before {

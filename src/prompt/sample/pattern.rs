@@ -28,6 +28,12 @@ enum Atom {
     Nothing,
 }
 
+/// What `\w` stands for.
+const WORD: [(char, char); 4] = [('a', 'z'), ('A', 'Z'), ('0', '9'), ('_', '_')];
+
+/// What `\s` stands for, as far as it matters.
+const SPACE: [(char, char); 3] = [(' ', ' '), ('\t', '\r'), ('\u{a0}', '\u{a0}')];
+
 /// What is drawn from a class, if it is in there.
 const FRIENDLY: &str = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ123456789 0-_./";
 
@@ -217,8 +223,6 @@ impl Reader<'_> {
         let class = |ranges: &[(char, char)], negated| {
             Some(Atom::Class { ranges: ranges.to_vec(), negated })
         };
-        const WORD: [(char, char); 4] = [('a', 'z'), ('A', 'Z'), ('0', '9'), ('_', '_')];
-        const SPACE: [(char, char); 3] = [(' ', ' '), ('\t', '\r'), ('\u{a0}', '\u{a0}')];
         match escape {
             'd' => class(&[('0', '9')], false),
             'D' => class(&[('0', '9')], true),

@@ -3,7 +3,6 @@
 use serde_json::Value;
 
 use super::{Sampler, conjunction::Conjunction, pattern::Pattern};
-use crate::prompt::judge;
 
 /// Longer strings are no example.
 const MAX_CHARS: usize = 500;
@@ -50,7 +49,7 @@ impl Sampler<'_, '_> {
         for text in found {
             let length = text.chars().count();
             let fits = (shortest..=longest).contains(&length)
-                && patterns.iter().all(|pattern| judge::matches(pattern, &text));
+                && patterns.iter().all(|pattern| self.patterns.matches(pattern, &text));
             if fits && !seen.contains(&text) {
                 seen.push(text);
             }
