@@ -2,12 +2,14 @@
 
 use std::{fs, path::Path};
 
+use proptest::prelude::*;
 use serde_json::{Value, json};
 use toolweave::{
     calls::{Event, Options, Reader, RepairMode},
     contract::FunctionContract,
     message::Repair,
     parser::{Ending, InCode},
+    validator::Validator,
 };
 
 fn contracts(tools: &Value) -> Vec<FunctionContract> {
@@ -169,4 +171,100 @@ fn golden_cases_come_out_as_written_however_they_are_cut() {
         }
     }
     assert!(count > 50, "only {count} cases found");
+}
+
+fn json_value() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        any::<f64>()
+            .prop_filter("JSON has no such number", |n| n.is_finite())
+            .prop_map(Value::from),
+        "(?s).{0,12}".prop_map(Value::from),
+        prop::sample::select(vec![
+            "</Any>",
+            "</tool_call>\n",
+            "```\n",
+            "<Any>{",
+            "\\",
+            "\"",
+            "<think>"
+        ])
+        .prop_map(Value::from),
+    ];
+    leaf.prop_recursive(4, 24, 4, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+            prop::collection::hash_map("(?s).{0,6}", inner, 0..4)
+                .prop_map(|members| Value::Object(members.into_iter().collect())),
+        ]
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn what_follows_the_grammar_comes_back_equal_and_needs_no_repair(
+        members in prop::collection::hash_map("(?s).{0,6}", json_value(), 0..4),
+        form in 0..4usize,
+        pretty: bool,
+        cut in 1..9usize,
+    ) {
+        let arguments = Value::Object(members.into_iter().collect());
+        let written = if pretty {
+            serde_json::to_string_pretty(&arguments).unwrap()
+        } else {
+            arguments.to_string()
+        };
+        let call = match form {
+            0 => format!("<Any>{written}</Any>"),
+            1 => format!("<Any>\n```json\n{written}\n```\n</Any>"),
+            2 => format!("<tool_call name=\"Any\">\n{written}\n</tool_call>"),
+            _ => format!("<tool_call name='Any'>```\n{written}\n```</tool_call>"),
+        };
+        let contract = FunctionContract::new("Any").unwrap();
+        for repair in [RepairMode::Schema, RepairMode::None] {
+            let options = Options { repair, ..Options::default() };
+            let reply = format!("Well. {call} So.");
+            let events = read(std::slice::from_ref(&contract), &options, pieces(&reply, cut), Ending::Complete);
+            let calls: Vec<_> = events.iter().filter_map(|event| match event {
+                Event::ToolCall(call) => Some(call),
+                Event::InvalidToolCall(call) => panic!("{call:?}"),
+                _ => None,
+            }).collect();
+            let [found] = calls[..] else { panic!("{calls:?}") };
+            prop_assert_eq!(&found.arguments, &arguments);
+            prop_assert_eq!(&found.raw, &call);
+            prop_assert!(found.repairs.is_empty());
+        }
+    }
+
+    #[test]
+    fn a_call_fits_its_schema_whatever_the_model_wrote(
+        a in json_value(),
+        b in "[-0-9.e\"'truefalsnN, \\[\\]]{0,8}",
+        broken: bool,
+    ) {
+        let mut contract = FunctionContract::new("Add").unwrap();
+        let schema = json!({
+            "type": "object",
+            "properties": {
+                "a": {"type": "integer", "minimum": 0},
+                "b": {"type": "array", "items": {"type": "boolean"}},
+            },
+            "required": ["a"],
+            "additionalProperties": false,
+        });
+        contract.parameters = Some(schema.clone());
+        let validator = Validator::new(&schema).unwrap();
+        let b = if broken { b } else { "[true]".to_owned() };
+        let reply = format!("<Add>{{\"a\": {a}, \"b\": {b}}}</Add>");
+        for event in read(&[contract], &Options::default(), [reply.as_str()], Ending::Complete) {
+            if let Event::ToolCall(call) = event {
+                prop_assert!(validator.is_valid(&call.arguments), "{:?}", call);
+            }
+        }
+    }
 }
