@@ -41,6 +41,7 @@ from ._core import (
     message_from_dict,
     message_from_json,
     parse,
+    repair_json,
     to_anthropic,
     to_openai,
 )
@@ -67,13 +68,7 @@ Message = (
 """One entry of a conversation."""
 
 Update = (
-    TextDelta
-    | ReasoningDelta
-    | ToolCallUpdate
-    | ToolCall
-    | ToolResult
-    | UsageUpdate
-    | FinishUpdate
+    TextDelta | ReasoningDelta | ToolCallUpdate | ToolCall | ToolResult | UsageUpdate | FinishUpdate
 )
 """One piece of a reply, or a result of one of its calls: what a `Joiner` takes."""
 
@@ -128,6 +123,7 @@ __all__ = [
     "message_from_json",
     "parse",
     "parse_stream",
+    "repair_json",
     "to_anthropic",
     "to_openai",
 ]

@@ -44,6 +44,7 @@ __all__ = [
     "message_from_dict",
     "message_from_json",
     "parse",
+    "repair_json",
     "to_anthropic",
     "to_openai",
 ]
@@ -1141,4 +1142,21 @@ def parse(
 
     Returns:
         The events, neighbouring deltas joined.
+
+def repair_json(text: str) -> tuple[str, tuple[Repair, ...]]:
+    """JSON for text that should be one JSON object (or array), and what was changed.
+
+    Text that is JSON comes back as it is. Otherwise all that is valid keeps its spelling, and no
+    value is invented or dropped. The `before` and `after` of a repair are the beginning of the
+    text there.
+
+    Example:
+        >>> text, repairs = repair_json("{city: 'Paris',}")
+        >>> text
+        '{"city": "Paris"}'
+        >>> [repair.kind for repair in repairs]
+        ['bare_key', 'quotes', 'trailing_comma']
+
+    Raises:
+        InvalidJSONError: It would take a guess.
     """

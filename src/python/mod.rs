@@ -10,6 +10,7 @@ mod error;
 mod log;
 mod message;
 mod parser;
+mod repair;
 mod validator;
 
 use pyo3::prelude::*;
@@ -33,6 +34,8 @@ mod core {
         PyDiscarded, PyEventStream, PyFabricatedResult, PyInvalidToolCall, PyLimits, PyParser,
         PyToolCallDelta, PyToolCallStart, parse,
     };
+    #[pymodule_export]
+    use super::repair::repair_json;
     #[pymodule_export]
     use super::validator::{PyValidator, PyViolation};
 

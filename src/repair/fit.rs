@@ -1,15 +1,264 @@
-//! stub
-use crate::message::Repair;
-use serde_json::Value;
-/// stub
+//! Bringing a value to the types that its schema declares.
+
+use serde_json::{Map, Value};
+
+use super::{
+    convert::{self, is_type},
+    judge::{self, Schemas},
+};
+use crate::message::{Repair, RepairKind};
+
+/// A value that fits, and what was done to make it so.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fitted {
-    /// v
+    /// The value.
     pub value: Value,
-    /// r
+    /// Every change, with the values before and after.
     pub repairs: Vec<Repair>,
 }
-/// stub
-pub fn fit(_value: &Value, _schema: &Value, _accepts: &dyn Fn(&Value) -> bool) -> Option<Fitted> {
-    None
+
+/// How many combinations of alternatives are tried against the whole schema.
+const ATTEMPTS: usize = 64;
+/// What one repair's path costs of the work that is allowed, in bytes for each unit.
+const PATH_BYTES: usize = 64;
+
+/// Brings `value` to the types that `schema` declares, where its meaning is certain.
+///
+/// `accepts` judges a whole value by the whole schema: what is returned was accepted. A value
+/// that is accepted as it is comes back so. Nothing missing is invented and nothing unexpected
+/// dropped; `None` where that would be needed, where more than one reading is possible, or
+/// where finding out takes too long.
+///
+/// What is certain: `"4"` is 4 where a number is declared, with every digit; `"true"` is true; 4
+/// is `"4"` where only a string is declared; a scalar is the one item of a declared array;
+/// `"Celsius"` is the only option spelled so but for case; `"[1, 2]"` is the declared array;
+/// `"null"` is null where null is declared and a string is not. Of the alternatives of `anyOf`
+/// and `oneOf`, one is taken if the others cannot be meant.
+///
+/// ```
+/// use serde_json::json;
+/// use toolweave::repair::fit;
+///
+/// let schema = json!({"properties": {"days": {"type": "integer"}}});
+/// let accepts = |value: &serde_json::Value| value["days"].is_number();
+/// let fitted = fit(&json!({"days": "4"}), &schema, &accepts).expect("certain");
+/// assert_eq!(fitted.value, json!({"days": 4}));
+/// assert_eq!(fitted.repairs[0].path, "/days");
+/// ```
+pub fn fit(value: &Value, schema: &Value, accepts: &dyn Fn(&Value) -> bool) -> Option<Fitted> {
+    if accepts(value) {
+        return Some(Fitted { value: value.clone(), repairs: Vec::new() });
+    }
+    // Only the oldest drafts tell 4.0 from 4, so that is changed only where it helps.
+    [false, true].into_iter().find_map(|whole_numbers| {
+        let mut fitter = Fitter::new(schema, whole_numbers);
+        let result = fitter.fit(value.clone(), schema);
+        if fitter.schemas.is_exhausted() {
+            return None;
+        }
+        let repairs = fitter.repairs;
+        if accepts(&result) {
+            return Some(Fitted { value: result, repairs });
+        }
+        choose(&result, &repairs, &fitter.choices, accepts)
+    })
+}
+
+/// A place where more than one alternative may be meant.
+#[derive(Debug)]
+struct Choice {
+    path: String,
+    /// The readings, each with the changes that it takes.
+    readings: Vec<(Value, Vec<Repair>)>,
+}
+
+/// Tries every combination of readings, and takes the only one that is accepted.
+fn choose(
+    value: &Value,
+    repairs: &[Repair],
+    choices: &[Choice],
+    accepts: &dyn Fn(&Value) -> bool,
+) -> Option<Fitted> {
+    // Each place may also stay as it is.
+    let combinations = choices
+        .iter()
+        .try_fold(1_usize, |product, choice| product.checked_mul(choice.readings.len() + 1))
+        .filter(|combinations| *combinations <= ATTEMPTS)?;
+    let mut found: Option<Fitted> = None;
+    for combination in 1..combinations {
+        let mut fitted = Fitted { value: value.clone(), repairs: repairs.to_vec() };
+        let mut rest = combination;
+        for choice in choices {
+            let pick = rest % (choice.readings.len() + 1);
+            rest /= choice.readings.len() + 1;
+            if let Some((reading, changes)) = pick.checked_sub(1).map(|pick| &choice.readings[pick])
+            {
+                *fitted.value.pointer_mut(&choice.path)? = reading.clone();
+                fitted.repairs.extend_from_slice(changes);
+            }
+        }
+        if accepts(&fitted.value) {
+            match &found {
+                Some(other) if other.value != fitted.value => return None,
+                Some(_) => {}
+                None => found = Some(fitted),
+            }
+        }
+    }
+    found
+}
+
+struct Fitter<'s> {
+    schemas: Schemas<'s>,
+    whole_numbers: bool,
+    path: String,
+    depth: usize,
+    repairs: Vec<Repair>,
+    choices: Vec<Choice>,
+    /// Within an alternative no further choices are offered.
+    trying: bool,
+}
+
+impl<'s> Fitter<'s> {
+    fn new(root: &'s Value, whole_numbers: bool) -> Self {
+        Self {
+            schemas: Schemas::new(root),
+            whole_numbers,
+            path: String::new(),
+            depth: 0,
+            repairs: Vec::new(),
+            choices: Vec::new(),
+            trying: false,
+        }
+    }
+
+    /// `value`, as far as it can be brought to `schema`.
+    fn fit(&mut self, value: Value, schema: &'s Value) -> Value {
+        let Value::Object(keywords) = schema else { return value };
+        if self.depth > judge::MAX_DEPTH || !self.schemas.spend(1) {
+            return value;
+        }
+        self.depth += 1;
+        let mut value = self.convert(value, keywords);
+        value = self.match_options(value, keywords);
+        value = self.parts(value, keywords);
+        if let Some(target) = self.schemas.target(keywords) {
+            value = self.fit(value, target);
+        }
+        for part in keywords.get("allOf").and_then(Value::as_array).into_iter().flatten() {
+            value = self.fit(value, part);
+        }
+        for keyword in ["anyOf", "oneOf"] {
+            if let Some(branches) = keywords.get(keyword).and_then(Value::as_array) {
+                value = self.branch(value, branches);
+            }
+        }
+        self.depth -= 1;
+        value
+    }
+
+    /// Brings `value` to the declared type.
+    fn convert(&mut self, value: Value, keywords: &Map<String, Value>) -> Value {
+        let types = judge::types(keywords);
+        if types.is_empty() {
+            return value;
+        }
+        let fits = types.iter().any(|name| is_type(&value, name));
+        if fits && self.whole_numbers && !types.contains(&"number") {
+            return match convert::whole(&value) {
+                Some(whole) => self.change(RepairKind::Type, value, whole),
+                None => value,
+            };
+        }
+        if fits {
+            return value;
+        }
+        match convert::to_types(&value, &types) {
+            Some((kind, converted)) => self.change(kind, value, converted),
+            None => value,
+        }
+    }
+
+    /// Brings `value` to the only option of `enum` or `const` that it can mean.
+    fn match_options(&mut self, value: Value, keywords: &Map<String, Value>) -> Value {
+        let options = judge::options(keywords);
+        if options.is_empty() || options.iter().any(|option| judge::equal(option, &value)) {
+            return value;
+        }
+        match convert::to_option(&value, &options) {
+            Some((kind, option)) => self.change(kind, value, option),
+            None => value,
+        }
+    }
+
+    /// Brings the members or items of `value` to their schemas.
+    fn parts(&mut self, mut value: Value, keywords: &'s Map<String, Value>) -> Value {
+        match &mut value {
+            Value::Object(members) => {
+                for (key, member) in members.iter_mut() {
+                    if let Some(schema) = judge::member_schema(keywords, key) {
+                        self.part(member, key, schema);
+                    }
+                }
+            }
+            Value::Array(items) => {
+                for (index, item) in items.iter_mut().enumerate() {
+                    if let Some(schema) = judge::item_schema(keywords, index) {
+                        self.part(item, &index.to_string(), schema);
+                    }
+                }
+            }
+            _ => {}
+        }
+        value
+    }
+
+    fn part(&mut self, part: &mut Value, step: &str, schema: &'s Value) {
+        let end = self.path.len();
+        self.path.push('/');
+        self.path.push_str(&step.replace('~', "~0").replace('/', "~1"));
+        *part = self.fit(part.take(), schema);
+        self.path.truncate(end);
+    }
+
+    /// Brings `value` to the only alternative that it can mean, or notes that there are more.
+    fn branch(&mut self, value: Value, branches: &'s [Value]) -> Value {
+        if branches.iter().any(|branch| self.schemas.may_fit(&value, branch)) {
+            return value;
+        }
+        let mut readings: Vec<(Value, Vec<Repair>)> = Vec::new();
+        for branch in branches {
+            if !self.schemas.spend(judge::size(&value)) {
+                return value;
+            }
+            let start = self.repairs.len();
+            let outer = std::mem::replace(&mut self.trying, true);
+            let reading = self.fit(value.clone(), branch);
+            self.trying = outer;
+            let changes = self.repairs.split_off(start);
+            let is_new = readings.iter().all(|(known, _)| *known != reading);
+            if is_new && !changes.is_empty() && self.schemas.may_fit(&reading, branch) {
+                readings.push((reading, changes));
+            }
+        }
+        if readings.len() > 1 {
+            if !self.trying {
+                self.choices.push(Choice { path: self.path.clone(), readings });
+            }
+            return value;
+        }
+        match readings.pop() {
+            Some((reading, changes)) => {
+                self.repairs.extend(changes);
+                reading
+            }
+            None => value,
+        }
+    }
+
+    fn change(&mut self, kind: RepairKind, before: Value, after: Value) -> Value {
+        self.schemas.spend(self.path.len() / PATH_BYTES);
+        self.repairs.push(Repair { path: self.path.clone(), kind, before, after: after.clone() });
+        after
+    }
 }

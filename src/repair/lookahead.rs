@@ -11,6 +11,8 @@ use super::{
 /// What a quote that may end a string stands in.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Site {
+    /// What opened the string.
+    pub(super) quote: char,
     /// The string is a key.
     pub(super) is_key: bool,
     /// The bracket around it.
@@ -31,7 +33,7 @@ pub(super) fn may_end(text: &str, at: usize, site: Site) -> bool {
         Some(b')') if site.shape != Shape::Tuple => false,
         Some(b'}' | b']' | b')') => match site.outer {
             Some(outer) => may_follow_value(text, next + 1, outer),
-            None => may_follow_document(text, next + 1),
+            None => may_follow_document(text, next + 1, site.quote),
         },
         _ => may_follow_value_unseparated(text, at, next, site.shape),
     }
@@ -73,12 +75,12 @@ fn may_follow_value_unseparated(text: &str, at: usize, next: usize, shape: Shape
 }
 
 /// Whether what comes after the last bracket can be taken for text around the document.
-fn may_follow_document(text: &str, at: usize) -> bool {
+fn may_follow_document(text: &str, at: usize, quote: char) -> bool {
     let next = blank(text, at);
     match byte(text, next) {
         None | Some(b'}' | b']') => true,
-        Some(b',' | b';') => blank(text, next + 1) == text.len(),
-        _ => text[at..next].contains('\n') || text[next..].starts_with("```"),
+        // A string that went on would have to end.
+        _ => text[at..next].contains('\n') || !text[next..].contains(|ch| closes(quote, ch)),
     }
 }
 
@@ -94,12 +96,16 @@ fn starts_key(text: &str, at: usize) -> bool {
     end > at && matches!(byte(text, blank(text, end)), Some(b':'))
 }
 
-/// Whether a literal or a number begins at `at`, and ends where one can.
+/// Whether a literal or a number begins at `at`, with something after it that fits.
 fn word_is_value(text: &str, at: usize) -> bool {
-    let word = word(text, at);
-    let next = byte(text, blank(text, at + word.len()));
-    scalar::value(word) != Word::Unknown
-        && matches!(next, None | Some(b',' | b'}' | b']' | b')' | b'#' | b'/'))
+    let is_value = |word: &str| scalar::value(word) != Word::Unknown;
+    let word_at = word(text, at);
+    let next = blank(text, at + word_at.len());
+    is_value(word_at)
+        && match byte(text, next) {
+            None => true,
+            Some(byte) => b",}])[{\"#/".contains(&byte) || is_value(word(text, next)),
+        }
 }
 
 /// Just past the quote that closes a string, escapes considered.

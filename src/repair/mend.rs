@@ -21,6 +21,8 @@ pub(super) enum Mismatch {
     Replace,
     /// The right bracket, before which others are missing.
     Insert,
+    /// One too many.
+    Drop,
 }
 
 /// Reads broken JSON and writes JSON.
@@ -70,8 +72,7 @@ impl<'t> Mender<'t> {
                     self.take(1);
                     self.expect(Expect::Value);
                 }
-                (Expect::Colon, _) => return None,
-                (Expect::Value, b'}' | b']' | b')') => return None,
+                (Expect::Colon, _) | (Expect::Value, b'}' | b']' | b')') => return None,
                 (_, b'}' | b']' | b')') => self.close(byte)?,
                 (Expect::Comma, b',') => {
                     let comma = self.out.len();
@@ -83,7 +84,7 @@ impl<'t> Mender<'t> {
                     }
                 }
                 (Expect::Comma, _) => self.insert_comma()?,
-                (Expect::First | Expect::Next, b',') if shape == Shape::Object => {
+                (Expect::Next, b',') if shape == Shape::Object => {
                     self.drop_text(RepairKind::TrailingComma, 1)?;
                 }
                 (Expect::First | Expect::Next, _) if shape == Shape::Object => self.key()?,
@@ -124,8 +125,8 @@ impl<'t> Mender<'t> {
                 Some(b'}' | b']') => self.drop_text(RepairKind::WrongCloser, 1)?,
                 Some(_) => {
                     let rest = self.text[self.at..].trim_end().len();
-                    // A second document is no debris.
-                    if self.text[self.at..].contains('{') {
+                    // A second document is no debris, nor is the rest of this one.
+                    if self.text[self.at..].contains(['{', '}']) {
                         return None;
                     }
                     self.drop_text(RepairKind::Debris, rest)?;
@@ -212,8 +213,8 @@ impl<'t> Mender<'t> {
     fn string(&mut self, quote: char, is_key: bool) -> Option<Vec<RepairKind>> {
         let [.., last] = self.frames.as_slice() else { return None };
         let outer = self.frames.len().checked_sub(2).map(|outer| self.frames[outer].shape);
-        let site = Site { is_key, shape: last.shape, outer };
-        let read = string::read(self.text, self.at, quote, site, &mut self.out)?;
+        let site = Site { quote, is_key, shape: last.shape, outer };
+        let read = string::read(self.text, self.at, site, &mut self.out)?;
         self.at = read.end;
         Some(read.changes)
     }
@@ -258,7 +259,7 @@ impl<'t> Mender<'t> {
             self.record(self.frames.len() - 1, RepairKind::WrongCloser, &spelled, &right)?;
             self.at += 1;
             self.pop()
-        } else if outer() {
+        } else if self.mismatch == Mismatch::Insert && outer() {
             self.close_missing()
         } else {
             self.drop_text(RepairKind::WrongCloser, 1)
@@ -278,6 +279,10 @@ impl<'t> Mender<'t> {
     }
 
     fn close_all(&mut self) -> Option<()> {
+        // Where the text is cut off, a quote inside may as well have been the end of a string.
+        if self.repairs.iter().any(|repair| repair.kind == RepairKind::InnerQuote) {
+            return None;
+        }
         while !self.frames.is_empty() {
             self.close_missing()?;
         }

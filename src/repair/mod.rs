@@ -14,8 +14,10 @@
 //! assert_eq!(mended.repairs[0].path, "/city");
 //! ```
 
+mod convert;
 mod fit;
 mod frames;
+mod judge;
 mod lookahead;
 mod mend;
 mod scalar;
@@ -24,8 +26,6 @@ mod string;
 mod tests;
 
 pub use self::fit::{Fitted, fit};
-
-use std::cmp::Ordering;
 
 use crate::message::{Repair, RepairKind};
 
@@ -56,21 +56,15 @@ pub fn mend_json(text: &str) -> Option<Mended> {
     if is_json(text) {
         return Some(Mended { text: text.to_owned(), repairs: Vec::new() });
     }
-    // A bracket that does not match is either the wrong one or comes after a missing one. The
-    // rest of the text shows which: the wrong reading takes more repairs.
-    let (replaced, mismatched) = Mender::new(text, Mismatch::Replace).run();
+    let (first, mismatched) = Mender::new(text, Mismatch::Replace).run();
     let found = if mismatched {
-        let (inserted, _) = Mender::new(text, Mismatch::Insert).run();
-        match (replaced, inserted) {
-            (Some(one), Some(two)) => match one.repairs.len().cmp(&two.repairs.len()) {
-                Ordering::Less => Some(one),
-                Ordering::Equal => (one.text == two.text).then_some(one),
-                Ordering::Greater => Some(two),
-            },
-            (one, two) => one.or(two),
-        }
+        // A bracket that does not match may be the wrong one, come after a missing one, or be
+        // one too many. The rest of the text shows which: a wrong reading takes more repairs.
+        let others = [Mismatch::Insert, Mismatch::Drop];
+        let others = others.map(|reading| Mender::new(text, reading).run().0);
+        fewest_repairs(first.into_iter().chain(others.into_iter().flatten()))
     } else {
-        replaced
+        first
     };
     found.filter(|mended| is_json(&mended.text))
 }
@@ -81,6 +75,17 @@ pub fn replace_lone_surrogates(text: &str) -> Option<Mended> {
     let mended = mend_json(text)?;
     let only = mended.repairs.iter().all(|repair| repair.kind == RepairKind::LoneSurrogate);
     (only && !mended.repairs.is_empty()).then_some(mended)
+}
+
+/// The reading with the fewest repairs; `None` if there are two.
+fn fewest_repairs(readings: impl Iterator<Item = Mended>) -> Option<Mended> {
+    let mut readings: Vec<_> = readings.collect();
+    readings.sort_by_key(|mended| mended.repairs.len());
+    let mut readings = readings.into_iter();
+    let first = readings.next()?;
+    let rival = readings.find(|other| other.text != first.text);
+    let is_tie = rival.is_some_and(|other| other.repairs.len() == first.repairs.len());
+    (!is_tie).then_some(first)
 }
 
 fn is_json(text: &str) -> bool {

@@ -1,5 +1,7 @@
 //! One string: from its opening quote, of whatever kind, to a string of JSON.
 
+use std::fmt::Write;
+
 use crate::message::RepairKind;
 
 use super::{
@@ -16,15 +18,10 @@ pub(super) struct Read {
     pub(super) changes: Vec<RepairKind>,
 }
 
-/// Reads the string that begins at `start` with `open` and appends it to `out`, quotes included.
+/// Reads the string that begins at `start` and appends it to `out`, quotes included.
 /// `None` where it takes a guess to tell what it says or where it ends.
-pub(super) fn read(
-    text: &str,
-    start: usize,
-    open: char,
-    site: Site,
-    out: &mut String,
-) -> Option<Read> {
+pub(super) fn read(text: &str, start: usize, site: Site, out: &mut String) -> Option<Read> {
+    let open = site.quote;
     let mut reader = Reader { text, at: start + open.len_utf8(), out, changes: Vec::new() };
     reader.out.push('"');
     if open != '"' {
@@ -57,6 +54,10 @@ pub(super) fn read(
                 }
                 reader.at = after;
                 break;
+            }
+            // A key holds no quotes: what looks so is a string in the place of one.
+            if site.is_key {
+                return None;
             }
             passed_an_end |= ends;
             inner_quotes += 1;
@@ -199,7 +200,10 @@ fn push_escaped(out: &mut String, ch: char) {
         '\n' => out.push_str("\\n"),
         '\r' => out.push_str("\\r"),
         '\t' => out.push_str("\\t"),
-        _ if ch < ' ' => out.push_str(&format!("\\u{:04x}", u32::from(ch))),
+        _ if ch < ' ' => {
+            // Writing to a string cannot fail.
+            let _ = write!(out, "\\u{:04x}", u32::from(ch));
+        }
         _ => out.push(ch),
     }
 }

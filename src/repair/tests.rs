@@ -1,73 +1,371 @@
+//! The laws of mending, over documents that are broken in a known way.
+
+use proptest::{prelude::*, sample::Index};
+use serde_json::{Map, Value, json};
+
 use super::*;
-#[test]
-fn dump() {
-    for t in [
-        "{city: 'Paris', days: [1, 2,],}",
-        r#"{"a": 1, // c
- "b": 2 # d
- /* x */ }"#,
-        "```json\n{\"a\": 1}\n```",
-        "Here: {\"a\": True, \"b\": None} ok",
-        r#"{"a": .5, "b": +1, "c": 1., "d": 1_000, "e": 0x1F, "f": -.5e3}"#,
-        "{\"a\": \"x\ny\tz\"}",
-        r#"{"a": "it\'s \x41 \d C:\users \u12zz"}"#,
-        r#"{"a": "\ud83d x \ud83d\ude00 \udc00"}"#,
-        r#"{"a": ["x", {"b": "unterminated"#,
-        r#"{"a": [1, 2}, "b": 3}"#,
-        r#"{"a": [1, 2}"#,
-        r#"{"a": 1]}"#,
-        r#"{"a": 1}}"#,
-        r#"{"a": "say "hi" now"}"#,
-        r#"{"a": "say "hi", ok", "b": 1}"#,
-        r#"{"a": "say "hi""}"#,
-        r#"["say "hi", "ho" now"]"#,
-        r#"{"a": 1 "b": 2}"#,
-        r#"["a" "b" 1 {"c":2}]"#,
-        r#"{"a": "x" "b": 2}"#,
-        r#"{"a": (1, 2), "b": (1,), "c": ()}"#,
-        r#"{"a": (1)}"#,
-        r#"{"a"}"#,
-        r#"{"a":}"#,
-        r#"{"a": tru"#,
-        r#"{"a": 12"#,
-        r#"{"a": 12 "#,
-        r#"{"a": true"#,
-        r#"{"a": "x\"#,
-        r#"{"a": "x", "b"#,
-        r#"{"a": 1,"#,
-        r#"{“a”: “don’t”, ‘b’: ‘don’t’, `c`: `x"y`}"#,
-        r#"{'a': 'it's', 'b': "x"}"#,
-        r#"{"a": hello}"#,
-        r#"{"a": NaN}"#,
-        r#"{"a": 1}{"b": 2}"#,
-        r#"{"a": 007}"#,
-        r#"{"q": "use {"a"} here"}"#,
-        "{\"a\": 1 // end",
-        "[1,,2]",
-        "{\"a\":1,,\"b\":2}",
-        "{\"code\": \"if (x) { print(\"hi\"); }\", \"b\": 1}",
-        "{\"a\u{a0}\":\u{a0}1}",
-        "{\"a\": undefined, }",
-        "[1, 2",
-        "[1, 2 ",
-        "{\"a\": \"line1\n\"quoted\"\nline3\"}",
-        "{}}",
-        "",
-        "x",
-        "{",
-        "[{'a':1}",
-        "```\n[1,]\n```",
-    ] {
-        match mend_json(t) {
-            None => println!("{t}\n   NONE"),
-            Some(m) => println!(
-                "{t}\n   {}\n      {:?}",
-                m.text,
-                m.repairs
-                    .iter()
-                    .map(|r| format!("{} {} {} -> {}", r.path, r.kind.as_str(), r.before, r.after))
-                    .collect::<Vec<_>>()
+
+/// Text that a model may write, quotes and odd characters included.
+fn text() -> impl Strategy<Value = String> {
+    prop_oneof![
+        "[a-z ]{0,8}",
+        r#"[a-c"'\\/,:{}\[\]()#`\n\t é“”’]{0,10}"#,
+        Just("it's".to_owned()),
+        Just("a, b".to_owned()),
+        Just("http://x/?a=1#b".to_owned()),
+        any::<String>().prop_map(|text| text.chars().take(6).collect()),
+    ]
+}
+
+fn value() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::Bool),
+        any::<i64>().prop_map(Value::from),
+        prop_oneof![Just("1.0"), Just("-0.0"), Just("1e5"), Just("12345678901234567890123")]
+            .prop_map(|number| Value::Number(number.parse().unwrap())),
+        text().prop_map(Value::String),
+    ];
+    leaf.prop_recursive(4, 24, 4, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..4).prop_map(Value::Array),
+            members(inner),
+        ]
+    })
+}
+
+fn members(inner: impl Strategy<Value = Value>) -> impl Strategy<Value = Value> {
+    prop::collection::vec((key(), inner), 0..4)
+        .prop_map(|members| Value::Object(members.into_iter().collect::<Map<_, _>>()))
+}
+
+fn key() -> impl Strategy<Value = String> {
+    prop_oneof![3 => "[a-z_][a-z0-9_]{0,6}", 1 => text()]
+}
+
+fn document() -> impl Strategy<Value = Value> {
+    prop::collection::vec((key(), value()), 1..4)
+        .prop_map(|members| Value::Object(members.into_iter().collect::<Map<_, _>>()))
+}
+
+/// One way to break a document.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Damage {
+    TrailingComma,
+    MissingComma,
+    LineComment,
+    HashComment,
+    BlockComment,
+    SingleQuotes,
+    CurlyQuotes,
+    BareKey,
+    PythonLiteral,
+    PlusSign,
+    RawControl,
+    PythonEscape,
+    WrongCloser,
+    ExtraCloser,
+    Tuple,
+}
+
+const DAMAGES: [Damage; 15] = [
+    Damage::TrailingComma,
+    Damage::MissingComma,
+    Damage::LineComment,
+    Damage::HashComment,
+    Damage::BlockComment,
+    Damage::SingleQuotes,
+    Damage::CurlyQuotes,
+    Damage::BareKey,
+    Damage::PythonLiteral,
+    Damage::PlusSign,
+    Damage::RawControl,
+    Damage::PythonEscape,
+    Damage::WrongCloser,
+    Damage::ExtraCloser,
+    Damage::Tuple,
+];
+
+/// Writes JSON with one flaw, at the `target`th place that can have it.
+struct Breaker {
+    damage: Damage,
+    target: usize,
+    seen: usize,
+    out: String,
+}
+
+impl Breaker {
+    fn write(value: &Value, damage: Damage, target: usize) -> (String, usize) {
+        let mut breaker = Self { damage, target, seen: 0, out: String::new() };
+        breaker.value(value);
+        breaker.out.push('\n');
+        (breaker.out, breaker.seen)
+    }
+
+    fn hits(&mut self, damage: Damage) -> bool {
+        if damage != self.damage {
+            return false;
+        }
+        self.seen += 1;
+        self.seen == self.target + 1
+    }
+
+    fn value(&mut self, value: &Value) {
+        match value {
+            Value::Array(items) => self.array(items),
+            Value::Object(members) => self.object(members),
+            Value::String(text) => self.string(text),
+            Value::Null if self.hits(Damage::PythonLiteral) => self.out.push_str("None"),
+            Value::Bool(true) if self.hits(Damage::PythonLiteral) => self.out.push_str("True"),
+            Value::Number(number) => {
+                if !number.as_str().starts_with('-') && self.hits(Damage::PlusSign) {
+                    self.out.push('+');
+                }
+                self.out.push_str(number.as_str());
+            }
+            _ => self.out.push_str(&value.to_string()),
+        }
+    }
+
+    fn comma(&mut self) {
+        let comma = if self.hits(Damage::MissingComma) { " " } else { ", " };
+        self.out.push_str(comma);
+        if self.hits(Damage::LineComment) {
+            self.out.push_str("// a \"comment\", {\n");
+        }
+        if self.hits(Damage::HashComment) {
+            self.out.push_str("# it's a comment: }\n");
+        }
+        if self.hits(Damage::BlockComment) {
+            self.out.push_str("/* a\n\"comment\" */");
+        }
+    }
+
+    fn array(&mut self, items: &[Value]) {
+        let tuple = items.len() != 1 && self.hits(Damage::Tuple);
+        self.out.push(if tuple { '(' } else { '[' });
+        for (index, item) in items.iter().enumerate() {
+            if index > 0 {
+                self.comma();
+            }
+            self.value(item);
+        }
+        if !items.is_empty() && self.hits(Damage::TrailingComma) {
+            self.out.push(',');
+        }
+        if tuple { self.out.push(')') } else { self.closer(']', '}') }
+    }
+
+    fn object(&mut self, members: &Map<String, Value>) {
+        self.out.push('{');
+        for (index, (key, member)) in members.iter().enumerate() {
+            if index > 0 {
+                self.comma();
+            }
+            let is_word = key.starts_with(|ch: char| ch.is_ascii_lowercase())
+                && key.chars().all(|ch| ch.is_ascii_alphanumeric());
+            if is_word && self.hits(Damage::BareKey) {
+                self.out.push_str(key);
+            } else {
+                self.string(key);
+            }
+            self.out.push_str(": ");
+            self.value(member);
+        }
+        if !members.is_empty() && self.hits(Damage::TrailingComma) {
+            self.out.push(',');
+        }
+        self.closer('}', ']');
+    }
+
+    fn closer(&mut self, right: char, wrong: char) {
+        if self.hits(Damage::ExtraCloser) {
+            self.out.push(wrong);
+        }
+        let wrong_one = self.hits(Damage::WrongCloser);
+        self.out.push(if wrong_one { wrong } else { right });
+    }
+
+    fn string(&mut self, text: &str) {
+        let json = Value::from(text).to_string();
+        let inside = &json[1..json.len() - 1];
+        if self.hits(Damage::SingleQuotes) {
+            self.out.push_str(&format!("'{}'", inside.replace("\\\"", "\"").replace('\'', "\\'")));
+        } else if !text.contains(['“', '”', '"']) && self.hits(Damage::CurlyQuotes) {
+            self.out.push_str(&format!("“{inside}”"));
+        } else if text.contains(['\n', '\t']) && self.hits(Damage::RawControl) {
+            // Only where the backslash is not itself escaped.
+            let raw = text.replace('\\', "\\\\").replace('"', "\\\"");
+            let raw: String =
+                raw.chars().filter(|ch| *ch >= ' ' || matches!(ch, '\n' | '\t')).collect();
+            self.out.push_str(&format!("\"{raw}\""));
+        } else if text.contains('\'') && self.hits(Damage::PythonEscape) {
+            self.out.push_str(&json.replace('\'', "\\'"));
+        } else {
+            self.out.push_str(&json);
+        }
+    }
+}
+
+fn parse(text: &str) -> Value {
+    serde_json::from_str(text).unwrap()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(512))]
+
+    #[test]
+    fn whatever_comes_out_is_json_and_stays_as_it_is(text in r#"[\{\}\[\]\(\),:"'`a1.+\\\-# /*tu\n“”‘’]{0,40}"#) {
+        for text in [format!("{{{text}"), format!("{{\"a\": {text}}}"), text] {
+            if let Some(mended) = mend_json(&text) {
+                prop_assert!(is_json(&mended.text));
+                let again = mend_json(&mended.text).unwrap();
+                prop_assert_eq!(&again.text, &mended.text);
+                prop_assert!(again.repairs.is_empty());
+            }
+        }
+    }
+
+    #[test]
+    fn json_comes_back_unchanged(value in value(), pretty in any::<bool>()) {
+        let text = if pretty {
+            serde_json::to_string_pretty(&value).unwrap()
+        } else {
+            value.to_string()
+        };
+        let mended = mend_json(&text).unwrap();
+        prop_assert_eq!(mended.text, text);
+        prop_assert!(mended.repairs.is_empty());
+    }
+
+    #[test]
+    fn one_flaw_mends_back_to_the_same_value(
+        value in document(),
+        damage in prop::sample::select(&DAMAGES),
+        place in any::<Index>(),
+    ) {
+        let (_, places) = Breaker::write(&value, damage, usize::MAX - 1);
+        if places == 0 {
+            return Ok(());
+        }
+        let (broken, _) = Breaker::write(&value, damage, place.index(places));
+        match mend_json(&broken) {
+            Some(mended) => prop_assert_eq!(parse(&mended.text), value, "{}", broken),
+            // Where a bracket is wrong or missing there may be two readings.
+            None => prop_assert!(
+                matches!(damage, Damage::WrongCloser | Damage::ExtraCloser),
+                "{}", broken
             ),
+        }
+    }
+
+    #[test]
+    fn closers_that_the_end_lacks_are_added(value in document(), place in any::<Index>()) {
+        let text = value.to_string();
+        let closers = text.len() - text.trim_end_matches(['}', ']']).len();
+        let kept = text.len() - 1 - place.index(closers);
+        let mended = mend_json(&format!("{}\n", &text[..kept])).unwrap();
+        prop_assert_eq!(parse(&mended.text), value);
+        prop_assert_eq!(mended.repairs.len(), text.len() - kept);
+    }
+
+    #[test]
+    fn text_around_the_document_is_dropped(
+        value in document(),
+        around in prop::sample::select(&[
+            ("```json\n", "\n```"), ("```\n", "\n```\n"), ("Here it is: ", ""), ("", "\nThat's it."),
+            ("arguments = ", ";"), ("\u{FEFF}", ""), ("'", "'"),
+        ]),
+    ) {
+        let mended = mend_json(&format!("{}{value}{}", around.0, around.1)).unwrap();
+        prop_assert_eq!(parse(&mended.text), value);
+        prop_assert!(mended.repairs.iter().all(|repair| repair.kind == RepairKind::Debris));
+    }
+
+    #[test]
+    fn a_document_cut_off_loses_nothing_that_was_finished(value in document(), cut in any::<Index>()) {
+        let text = value.to_string();
+        let cut = (0..=cut.index(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap();
+        let Some(mended) = mend_json(&text[..cut]) else { return Ok(()) };
+        prop_assert!(is_prefix(&parse(&mended.text), &value), "{} of {}", mended.text, text);
+    }
+}
+
+/// Whether `part` is what was there of `whole` before it was cut off.
+fn is_prefix(part: &Value, whole: &Value) -> bool {
+    match (part, whole) {
+        (Value::String(part), Value::String(whole)) => whole.starts_with(part.as_str()),
+        (Value::Array(part), Value::Array(whole)) => {
+            part.len() <= whole.len()
+                && part.iter().zip(whole).all(|(one, two)| is_prefix(one, two))
+        }
+        (Value::Object(part), Value::Object(whole)) => {
+            part.iter().all(|(key, value)| whole.get(key).is_some_and(|two| is_prefix(value, two)))
+        }
+        _ => part == whole,
+    }
+}
+
+fn schema() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        prop::sample::subsequence(
+            vec!["string", "integer", "number", "boolean", "null", "array", "object"],
+            1..3
+        )
+        .prop_map(|types| json!({"type": types})),
+        Just(json!({"enum": ["Low", "high", 3]})),
+        Just(json!({"const": "Fixed"})),
+    ];
+    leaf.prop_recursive(3, 12, 3, |inner| {
+        prop_oneof![
+            inner.clone().prop_map(|items| json!({"type": "array", "items": items})),
+            (inner.clone(), inner.clone())
+                .prop_map(|(a, b)| json!({"type": "object", "properties": {"a": a, "b": b}})),
+            prop::collection::vec(inner.clone(), 1..3).prop_map(|any| json!({"anyOf": any})),
+            prop::collection::vec(inner, 1..3).prop_map(|all| json!({"allOf": all})),
+        ]
+    })
+}
+
+fn loose_value() -> impl Strategy<Value = Value> {
+    let leaf = prop::sample::select(&[
+        "\"4\"",
+        "4",
+        "4.0",
+        "\"true\"",
+        "true",
+        "\"LOW\"",
+        "\"fixed\"",
+        "\"null\"",
+        "null",
+        "\"x\"",
+        "\"[1, \\\"2\\\"]\"",
+        "\"{\\\"a\\\": \\\"4\\\"}\"",
+    ])
+    .prop_map(parse);
+    leaf.prop_recursive(2, 8, 2, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..3).prop_map(Value::Array),
+            (inner.clone(), inner).prop_map(|(a, b)| json!({"a": a, "b": b})),
+        ]
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(256))]
+
+    #[test]
+    fn what_is_fitted_was_accepted_and_stays_as_it_is(schema in schema(), value in loose_value()) {
+        let validator = crate::validator::Validator::new(&schema).unwrap();
+        let accepts = |value: &Value| validator.is_valid(value);
+        let fitted = fit(&value, &schema, &accepts);
+        if accepts(&value) {
+            prop_assert_eq!(fitted, Some(Fitted { value, repairs: Vec::new() }));
+        } else if let Some(fitted) = fitted {
+            prop_assert!(accepts(&fitted.value));
+            prop_assert!(!fitted.repairs.is_empty());
+            let again = fit(&fitted.value, &schema, &accepts).unwrap();
+            prop_assert_eq!(again.value, fitted.value);
         }
     }
 }

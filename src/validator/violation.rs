@@ -25,6 +25,7 @@ pub struct Violation {
 
 impl Violation {
     /// The JSON of `value`, cut short where it is long.
+    #[cfg(feature = "python")]
     pub(crate) fn quote(value: &Value) -> String {
         quote(value)
     }

@@ -1,0 +1,34 @@
+//! Python functions for [`crate::repair`].
+
+use pyo3::{prelude::*, types::PyTuple};
+
+use super::{error::InvalidJSONError, message::PyRepair};
+use crate::repair;
+
+/// JSON for text that should be one JSON object, and what was changed.
+#[pyfunction]
+pub(crate) fn repair_json<'py>(
+    py: Python<'py>,
+    text: &str,
+) -> PyResult<(String, Bound<'py, PyTuple>)> {
+    let Some(mended) = repair::mend_json(text) else {
+        return Err(not_mendable(text));
+    };
+    let repairs: Vec<_> = mended
+        .repairs
+        .iter()
+        .map(|repair| PyRepair::from_core(py, repair))
+        .collect::<PyResult<_>>()?;
+    Ok((mended.text, PyTuple::new(py, repairs)?))
+}
+
+/// Says where `text` stops being JSON; what is wrong there is the best hint there is.
+fn not_mendable(text: &str) -> PyErr {
+    match serde_json::from_str::<serde_json::Value>(text) {
+        Err(err) => {
+            let message = format!("cannot be mended without guessing; not JSON: {err}");
+            InvalidJSONError::new_err((message, err.line(), err.column()))
+        }
+        Ok(_) => InvalidJSONError::new_err(("cannot be mended", 1, 1)),
+    }
+}

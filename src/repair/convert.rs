@@ -1,0 +1,156 @@
+//! One value as another type, where there is no doubt what it means.
+
+use serde_json::{Number, Value};
+
+use super::judge::equal;
+use crate::message::RepairKind;
+
+/// Whether `value` is of the type that JSON Schema calls `name`.
+pub(super) fn is_type(value: &Value, name: &str) -> bool {
+    match name {
+        "null" => value.is_null(),
+        "boolean" => value.is_boolean(),
+        "object" => value.is_object(),
+        "array" => value.is_array(),
+        "string" => value.is_string(),
+        "number" => value.is_number(),
+        "integer" => value.as_number().is_some_and(is_whole),
+        _ => false,
+    }
+}
+
+fn is_whole(number: &Number) -> bool {
+    let spelled = number.as_str();
+    whole_digits(spelled).is_some()
+        || (spelled.contains(['e', 'E'])
+            && number.as_f64().is_some_and(|value| value.fract() == 0.0))
+}
+
+/// `value` as one of `types`, none of which it is.
+pub(super) fn to_types(value: &Value, types: &[&str]) -> Option<(RepairKind, Value)> {
+    let mut found: Vec<(RepairKind, Value)> = Vec::new();
+    for name in types {
+        let converted = match value {
+            Value::String(text) => text_to_type(text, name),
+            Value::Number(_) | Value::Bool(_) if *name == "string" => {
+                let only = types.iter().all(|name| matches!(*name, "string" | "null"));
+                only.then(|| (RepairKind::Type, Value::String(value.to_string())))
+            }
+            _ => None,
+        };
+        if let Some(converted) = converted
+            && !found.iter().any(|(_, known)| *known == converted.1)
+        {
+            found.push(converted);
+        }
+    }
+    match found.len() {
+        0 if types.contains(&"array") && is_scalar(value) => {
+            Some((RepairKind::WrapInArray, Value::Array(vec![value.clone()])))
+        }
+        1 => found.pop(),
+        _ => None,
+    }
+}
+
+/// The only one of `options` that `value` can mean.
+pub(super) fn to_option(value: &Value, options: &[&Value]) -> Option<(RepairKind, Value)> {
+    if !is_scalar(value) {
+        return None;
+    }
+    let spelled = spelling(value);
+    let (kind, mut matching) = match value {
+        Value::String(text) => {
+            let text = text.trim().to_lowercase();
+            let same_text = |option: &&Value| {
+                option.as_str().is_some_and(|option| option.trim().to_lowercase() == text)
+            };
+            let matching: Vec<_> = options.iter().copied().filter(same_text).collect();
+            (RepairKind::EnumCase, matching)
+        }
+        _ => (RepairKind::Type, Vec::new()),
+    };
+    if matching.is_empty() {
+        let same_spelling = |option: &&Value| is_scalar(option) && spelling(option) == spelled;
+        matching = options.iter().copied().filter(same_spelling).collect();
+        return match matching.as_slice() {
+            [only] => Some((RepairKind::Type, (*only).clone())),
+            _ => None,
+        };
+    }
+    match matching.as_slice() {
+        [first, rest @ ..] if rest.iter().all(|other| equal(first, other)) => {
+            Some((kind, (*first).clone()))
+        }
+        _ => None,
+    }
+}
+
+/// 4 for 4.0.
+pub(super) fn whole(value: &Value) -> Option<Value> {
+    let spelled = value.as_number()?.as_str();
+    let digits = whole_digits(spelled)?;
+    if digits == spelled {
+        return None;
+    }
+    digits.parse().map(Value::Number).ok()
+}
+
+fn text_to_type(text: &str, name: &str) -> Option<(RepairKind, Value)> {
+    let text = text.trim();
+    let (kind, value) = match name {
+        "number" => (RepairKind::Type, Value::Number(number(text)?)),
+        "integer" => {
+            let number = number(text)?;
+            let digits = whole_digits(number.as_str())?;
+            (RepairKind::Type, Value::Number(digits.parse().ok()?))
+        }
+        "boolean" => match text {
+            "true" | "True" | "TRUE" => (RepairKind::Type, Value::Bool(true)),
+            "false" | "False" | "FALSE" => (RepairKind::Type, Value::Bool(false)),
+            _ => return None,
+        },
+        "null" => match text {
+            "null" | "None" => (RepairKind::Type, Value::Null),
+            _ => return None,
+        },
+        "object" | "array" => {
+            if !text.starts_with(['{', '[']) {
+                return None;
+            }
+            let value: Value = serde_json::from_str(text).ok()?;
+            if !is_type(&value, name) {
+                return None;
+            }
+            (RepairKind::JsonText, value)
+        }
+        _ => return None,
+    };
+    Some((kind, value))
+}
+
+/// The number that `text` spells, digit by digit.
+fn number(text: &str) -> Option<Number> {
+    // Parsing a whole value would do as well, but that takes `{` first.
+    text.starts_with(|ch: char| ch == '-' || ch.is_ascii_digit()).then(|| text.parse().ok())?
+}
+
+/// The digits of a number without a fraction: `4` for `4.0`. Exponents are left alone.
+fn whole_digits(spelled: &str) -> Option<&str> {
+    let (digits, fraction) = spelled.split_once('.').unwrap_or((spelled, ""));
+    let plain =
+        digits.strip_prefix('-').unwrap_or(digits).bytes().all(|byte| byte.is_ascii_digit());
+    (plain && fraction.bytes().all(|byte| byte == b'0')).then_some(digits)
+}
+
+fn is_scalar(value: &Value) -> bool {
+    value.is_string() || value.is_number() || value.is_boolean()
+}
+
+/// How a scalar reads without quotes.
+fn spelling(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        _ => value.to_string(),
+    }
+}

@@ -1,0 +1,175 @@
+//! What a schema says at a glance: types, options, parts and references.
+//!
+//! This is no validator. It tells alternatives apart that cannot be meant; the
+//! last word is the caller's.
+
+use serde_json::{Map, Value};
+
+use super::convert::is_type;
+
+/// How deep schemas and values are followed.
+pub(super) const MAX_DEPTH: usize = 128;
+/// How many looks at schemas and values one value may take.
+const WORK: usize = 500_000;
+
+/// A schema, with what may still be spent on it.
+#[derive(Debug)]
+pub(super) struct Schemas<'s> {
+    root: &'s Value,
+    work: usize,
+}
+
+impl<'s> Schemas<'s> {
+    pub(super) fn new(root: &'s Value) -> Self {
+        Self { root, work: WORK }
+    }
+
+    /// Spends some of the work that is allowed; `false` when it is used up.
+    pub(super) fn spend(&mut self, work: usize) -> bool {
+        self.work = self.work.saturating_sub(work);
+        self.work > 0
+    }
+
+    pub(super) fn is_exhausted(&self) -> bool {
+        self.work == 0
+    }
+
+    /// What the `$ref` of a schema leads to, within the document.
+    pub(super) fn target(&self, keywords: &Map<String, Value>) -> Option<&'s Value> {
+        let pointer = keywords.get("$ref")?.as_str()?.strip_prefix('#')?;
+        self.root.pointer(pointer)
+    }
+
+    /// Whether nothing that shows at a glance keeps `value` from fitting `schema`.
+    pub(super) fn may_fit(&mut self, value: &Value, schema: &'s Value) -> bool {
+        self.may_fit_at(value, schema, 0)
+    }
+
+    fn may_fit_at(&mut self, value: &Value, schema: &'s Value, depth: usize) -> bool {
+        let keywords = match schema {
+            Value::Bool(accepts) => return *accepts,
+            Value::Object(keywords) => keywords,
+            _ => return true,
+        };
+        if depth > MAX_DEPTH || !self.spend(1) {
+            return true;
+        }
+        let types = types(keywords);
+        if !types.is_empty() && !types.iter().any(|name| is_type(value, name)) {
+            return false;
+        }
+        let options = options(keywords);
+        if !options.is_empty() && !options.iter().any(|option| equal(option, value)) {
+            return false;
+        }
+        if let Some(target) = self.target(keywords)
+            && !self.may_fit_at(value, target, depth + 1)
+        {
+            return false;
+        }
+        let list = |name| keywords.get(name).and_then(Value::as_array);
+        if let Some(all) = list("allOf")
+            && !all.iter().all(|part| self.may_fit_at(value, part, depth + 1))
+        {
+            return false;
+        }
+        for any in [list("anyOf"), list("oneOf")].into_iter().flatten() {
+            if !any.iter().any(|part| self.may_fit_at(value, part, depth + 1)) {
+                return false;
+            }
+        }
+        self.parts_may_fit(value, keywords, depth)
+    }
+
+    fn parts_may_fit(
+        &mut self,
+        value: &Value,
+        keywords: &'s Map<String, Value>,
+        depth: usize,
+    ) -> bool {
+        match value {
+            Value::Object(members) => {
+                let required = keywords.get("required").and_then(Value::as_array);
+                let mut names = required.into_iter().flatten().filter_map(Value::as_str);
+                let closed = keywords.get("additionalProperties") == Some(&Value::Bool(false))
+                    && !keywords.contains_key("patternProperties");
+                let properties = keywords.get("properties").and_then(Value::as_object);
+                let known = |key: &str| properties.is_some_and(|all| all.contains_key(key));
+                names.all(|name| members.contains_key(name))
+                    && !(closed && members.keys().any(|key| !known(key)))
+                    && members.iter().all(|(key, member)| {
+                        member_schema(keywords, key)
+                            .is_none_or(|schema| self.may_fit_at(member, schema, depth + 1))
+                    })
+            }
+            Value::Array(items) => items.iter().enumerate().all(|(index, item)| {
+                item_schema(keywords, index)
+                    .is_none_or(|schema| self.may_fit_at(item, schema, depth + 1))
+            }),
+            _ => true,
+        }
+    }
+}
+
+/// The types that a schema declares.
+pub(super) fn types(keywords: &Map<String, Value>) -> Vec<&str> {
+    match keywords.get("type") {
+        Some(Value::String(name)) => vec![name],
+        Some(Value::Array(names)) => names.iter().filter_map(Value::as_str).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// The values that `const` or `enum` allows.
+pub(super) fn options(keywords: &Map<String, Value>) -> Vec<&Value> {
+    match (keywords.get("const"), keywords.get("enum")) {
+        (Some(only), _) => vec![only],
+        (None, Some(Value::Array(options))) => options.iter().collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// What a schema says of the member `key`.
+pub(super) fn member_schema<'s>(keywords: &'s Map<String, Value>, key: &str) -> Option<&'s Value> {
+    if let Some(schema) = keywords.get("properties").and_then(|properties| properties.get(key)) {
+        return Some(schema);
+    }
+    // Which patterns match is the validator's business.
+    let other = !keywords.contains_key("patternProperties");
+    keywords.get("additionalProperties").filter(|_| other)
+}
+
+/// What a schema says of the item at `index`.
+pub(super) fn item_schema(keywords: &Map<String, Value>, index: usize) -> Option<&Value> {
+    let list = |name| keywords.get(name).and_then(Value::as_array);
+    let (first, rest) = match list("items") {
+        Some(first) => (Some(first), "additionalItems"),
+        None => (list("prefixItems"), "items"),
+    };
+    first.and_then(|first| first.get(index)).or_else(|| keywords.get(rest))
+}
+
+/// Whether two values are the same in JSON Schema, where 1 is 1.0.
+pub(super) fn equal(one: &Value, other: &Value) -> bool {
+    match (one, other) {
+        (Value::Number(one), Value::Number(other)) => {
+            one == other || (one.as_f64() == other.as_f64() && one.as_str().len() < 16)
+        }
+        _ => one == other,
+    }
+}
+
+/// How many values there are in `value`, itself included.
+pub(super) fn size(value: &Value) -> usize {
+    let mut pending = vec![value];
+    let mut count = 0;
+    while let Some(value) = pending.pop() {
+        count += 1;
+        match value {
+            Value::Array(items) => pending.extend(items),
+            Value::Object(members) => pending.extend(members.values()),
+            _ => {}
+        }
+    }
+    count
+}
