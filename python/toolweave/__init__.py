@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging as _logging
 
 from ._core import (
+    Consolidator,
     Discarded,
     EventStream,
     FabricatedResult,
@@ -36,16 +37,21 @@ from ._core import (
     Validator,
     Violation,
     __version__,
+    consolidate,
     from_anthropic,
     from_openai,
     message_from_dict,
     message_from_json,
     parse,
+    parse_history,
+    render_contracts,
     repair_json,
+    system_prompt,
     to_anthropic,
     to_openai,
 )
 from .exceptions import (
+    ConsolidationError,
     ContractError,
     InvalidJSONError,
     MessageError,
@@ -122,8 +128,11 @@ __all__ = [
     "message_from_dict",
     "message_from_json",
     "parse",
+    "parse_history",
     "parse_stream",
+    "render_contracts",
     "repair_json",
+    "system_prompt",
     "to_anthropic",
     "to_openai",
 ]

@@ -705,9 +705,7 @@ class _Dumpable(Protocol):
     def model_dump(self) -> dict[str, Any]: ...
 
 _Dangling: TypeAlias = Literal["answer", "omit", "raise"]
-_Messages: TypeAlias = (
-    str | Message | Iterable[str | Message | Mapping[str, Any] | _Dumpable]
-)
+_Messages: TypeAlias = str | Message | Iterable[str | Message | Mapping[str, Any] | _Dumpable]
 
 def message_from_json(text: str | bytes) -> Message:
     """Reads a message of any kind from JSON text, nested at most 128 levels deep.
@@ -1142,6 +1140,7 @@ def parse(
 
     Returns:
         The events, neighbouring deltas joined.
+    """
 
 def repair_json(text: str) -> tuple[str, tuple[Repair, ...]]:
     """JSON for text that should be one JSON object (or array), and what was changed.

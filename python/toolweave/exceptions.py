@@ -1,6 +1,7 @@
 """Everything this package raises.
 
 ToolweaveError
+├── ConsolidationError        (also a ValueError)
 ├── ContractError             (also a ValueError)
 ├── InvalidJSONError          (also a ValueError)
 ├── MessageError              (also a ValueError)
@@ -23,6 +24,15 @@ class ToolweaveError(Exception):
     # pickling; the message is the first of it.
     def __str__(self) -> str:
         return str(self.args[0]) if self.args else ""
+
+
+class ConsolidationError(ToolweaveError, ValueError):
+    """A history cannot be written as text."""
+
+    def __init__(self, message: str, index: int) -> None:
+        super().__init__(message, index)
+        self.index = index
+        """The position of the message that is at fault, from 0."""
 
 
 class ContractError(ToolweaveError, ValueError):

@@ -97,9 +97,10 @@ impl Consolidator {
 
     /// The text so far as a message with the metadata of all that went into it; None if there
     /// is no text.
-    pub fn into_message(self) -> Option<Message> {
+    pub fn message(&self) -> Option<Message> {
         let role = self.speakers.role();
-        (!self.text.is_empty()).then(|| self.gathered.into_message(role, self.text))
+        let text = (!self.text.is_empty()).then(|| self.text.clone())?;
+        Some(self.gathered.clone().into_message(role, text))
     }
 
     fn write(&mut self, entries: impl IntoIterator<Item = Entry>) -> String {

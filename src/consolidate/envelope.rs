@@ -16,7 +16,7 @@ const GENERATION_IDS: &str = "generation_ids";
 /// Envelopes in the order of their messages, brought together.
 ///
 /// Of the fixed fields the first that is given counts; of the metadata the last.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Gathered {
     merged: Option<Envelope>,
     count: usize,

@@ -183,7 +183,7 @@ pub fn consolidate(
                 consolidator.push(message)?;
             }
             consolidator.finish();
-            Ok(consolidator.into_message().into_iter().collect())
+            Ok(consolidator.message().into_iter().collect())
         }
     }
 }

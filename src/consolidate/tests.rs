@@ -522,7 +522,7 @@ proptest! {
         }
         joined.push_str(&consolidator.finish());
         prop_assert_eq!(consolidator.finish(), "");
-        let last = consolidator.into_message();
+        let last = consolidator.message();
         prop_assert_eq!(last.as_ref().map_or("", text_of), &joined);
         prop_assert_eq!(last.into_iter().collect::<Vec<_>>(), whole);
     }

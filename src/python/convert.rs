@@ -4,7 +4,6 @@
 //! [`MAX_DEPTH`]: a Python object may be deeper than the stack, or hold itself.
 
 use pyo3::{
-    Borrowed,
     exceptions::{PyTypeError, PyValueError},
     prelude::*,
     types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyMapping, PyString, PyTuple},
@@ -13,28 +12,6 @@ use serde_json::{Map, Number, Value};
 
 /// How deep a value may be nested to cross the boundary.
 pub(crate) const MAX_DEPTH: usize = 128;
-
-/// A JSON value that crosses the boundary as plain Python objects.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct PyJson(pub(crate) Value);
-
-impl<'py> IntoPyObject<'py> for PyJson {
-    type Target = PyAny;
-    type Output = Bound<'py, PyAny>;
-    type Error = PyErr;
-
-    fn into_pyobject(self, py: Python<'py>) -> PyResult<Self::Output> {
-        to_python(py, &self.0)
-    }
-}
-
-impl<'py> FromPyObject<'_, 'py> for PyJson {
-    type Error = PyErr;
-
-    fn extract(value: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
-        to_json(&value).map(Self)
-    }
-}
 
 /// A JSON value as plain Python objects.
 pub(crate) fn to_python<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {

@@ -5,8 +5,9 @@
 
 use pyo3::{exceptions::PyValueError, import_exception, prelude::*};
 
-use crate::{contract, message, parser::GrammarError, validator};
+use crate::{consolidate::ConsolidateError, contract, message, parser::GrammarError, validator};
 
+import_exception!(toolweave.exceptions, ConsolidationError);
 import_exception!(toolweave.exceptions, ContractError);
 import_exception!(toolweave.exceptions, InvalidJSONError);
 import_exception!(toolweave.exceptions, MessageError);
@@ -25,6 +26,20 @@ impl From<contract::ContractError> for PyErr {
             }
         };
         ContractError::new_err((message, tool, place))
+    }
+}
+
+impl From<ConsolidateError> for PyErr {
+    fn from(err: ConsolidateError) -> Self {
+        let message = err.to_string();
+        match err {
+            ConsolidateError::Arguments { index, .. }
+            | ConsolidateError::TooDeep { index, .. }
+            | ConsolidateError::DuplicateCall { index, .. }
+            | ConsolidateError::DuplicateResult { index, .. }
+            | ConsolidateError::UnknownCall { index, .. }
+            | ConsolidateError::Finished { index } => ConsolidationError::new_err((message, index)),
+        }
     }
 }
 

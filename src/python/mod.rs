@@ -4,12 +4,14 @@
 //! is the only place in the crate that names `pyo3`.
 
 mod class;
+mod consolidate;
 mod contract;
 mod convert;
 mod error;
 mod log;
 mod message;
 mod parser;
+mod prompt;
 mod repair;
 mod validator;
 
@@ -19,6 +21,8 @@ use pyo3::prelude::*;
 mod core {
     #[pymodule_export]
     use super::class::rebuild;
+    #[pymodule_export]
+    use super::consolidate::{PyConsolidator, consolidated, parse_history};
     #[pymodule_export]
     use super::contract::PyFunctionContract;
     #[pymodule_export]
@@ -34,6 +38,8 @@ mod core {
         PyDiscarded, PyEventStream, PyFabricatedResult, PyInvalidToolCall, PyLimits, PyParser,
         PyToolCallDelta, PyToolCallStart, parse,
     };
+    #[pymodule_export]
+    use super::prompt::{render_contracts, system_prompt};
     #[pymodule_export]
     use super::repair::repair_json;
     #[pymodule_export]
