@@ -6,7 +6,7 @@ use super::{Backend, InvalidKind, RepairMode};
 use crate::{
     message::{Repair, RepairKind},
     parser::{Excess, Found, Limits, Outcome},
-    repair::{fit, mend_json, replace_lone_surrogates},
+    repair::{Mended, fit, mend_json, replace_lone_surrogates},
     validator::Violation,
 };
 
@@ -171,7 +171,7 @@ impl<S> Judge<S> {
             return Err(broken(&format!(" and larger than the {limit} bytes that are mended")));
         }
         let text = if found.fenced { without_fence(found.payload, repairs) } else { found.payload };
-        let mended = if strict { replace_lone_surrogates(text) } else { mend_json(text) };
+        let mended = if strict { replace_lone_surrogates(text) } else { mend(text) };
         let mended = mended.ok_or_else(|| broken(" and cannot be mended"))?;
         repairs.extend(mended.repairs);
         Ok(mended.text.into())
@@ -202,6 +202,15 @@ fn fitted<B: Backend>(
         |value: &Value| read(value).is_some_and(|value| backend.accepts(compiled, &value));
     let fitted = fit(&value, schema, &accepts)?;
     Some((read(&fitted.value)?, fitted.repairs))
+}
+
+/// Mends a payload that a tag has ended.
+fn mend(payload: &str) -> Option<Mended> {
+    // A number or word at the very end of a text may have been cut off, so it is not mended. Here
+    // the tag has ended it, which white space says as well.
+    let cut_off = |text: &&str| text.ends_with(|ch: char| ch.is_ascii_alphanumeric());
+    let ended = || Some(payload).filter(cut_off).and_then(|text| mend_json(&format!("{text}\n")));
+    mend_json(payload).or_else(ended)
 }
 
 /// A payload that broke off inside its fence, without the line that closes the fence.
