@@ -8,9 +8,9 @@ use memchr::{memchr, memchr2};
 use super::{
     escape::{Escape, Escaped, Faults},
     frame::{Discard, Excess, Found, Frame, Outcome, Sink},
-    grammar::{Closer, Marker},
+    grammar::{Closer, Grammar, Marker},
     json::{Json, Scan, Skim},
-    machine::{Ending, Flow, Pass, State},
+    machine::{Ending, Flow, Pass, Plain, State},
     tag::{Match, TagMatch, Wanted, attribute},
     work,
 };
@@ -92,6 +92,22 @@ enum FenceSeen {
 }
 
 impl Call {
+    /// What `chunk`, which stands at `pos`, is if it just goes on with a string.
+    #[inline]
+    pub(super) fn plain(&mut self, grammar: &Grammar, pos: usize, chunk: &str) -> Option<Plain> {
+        let end = pos + chunk.len();
+        if !matches!(self.phase, Phase::Payload)
+            || self.reported != pos
+            || end - self.payload >= grammar.limits().max_argument_bytes
+            || !self.json.is_plain(chunk.as_bytes())
+        {
+            return None;
+        }
+        self.reported = end;
+        let plain = Plain::Fragment { index: self.index };
+        Some(if grammar.options.deltas { plain } else { Plain::Unreported })
+    }
+
     pub(super) fn new(
         tool: Option<usize>,
         written: Option<(usize, usize)>,

@@ -138,6 +138,13 @@ impl Json {
         self.depth
     }
 
+    /// Whether `bytes` just go on with a string that is open.
+    pub(super) fn is_plain(&self, bytes: &[u8]) -> bool {
+        matches!(self.state, State::Text { .. })
+            && self.passed_close.is_none()
+            && bytes.iter().all(|&byte| PLAIN[usize::from(byte)])
+    }
+
     /// The escape that is open, which a fragment must not cut.
     pub(super) fn escape(&self) -> Option<Escape> {
         match self.state {

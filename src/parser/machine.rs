@@ -4,10 +4,10 @@ use super::{
     aside::Response,
     call::Call,
     frame::{Discard, Frame, Sink},
-    grammar::{Closer, Grammar},
+    grammar::{Closer, Grammar, InCode},
     markdown::Markdown,
     tag::TagMatch,
-    text::{FenceLine, HeldFence},
+    text::{FenceLine, HeldFence, find_special},
     window::Window,
 };
 
@@ -58,7 +58,48 @@ pub(super) enum Flow {
     NeedMore,
 }
 
+/// What a plain chunk is: one that holds nothing to look for, where nothing is held back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Plain {
+    /// Text.
+    Text,
+    /// Part of a string in the payload of the call that is open.
+    Fragment {
+        /// The call.
+        index: usize,
+    },
+    /// The same, where payloads are not reported while they arrive.
+    Unreported,
+}
+
 impl Machine {
+    /// Moves past `chunk` if it is plain.
+    #[inline]
+    pub(super) fn plain(&mut self, grammar: &Grammar, chunk: &str) -> Option<Plain> {
+        if self.tag.is_some() || chunk.is_empty() {
+            return None;
+        }
+        match &mut self.state {
+            State::Text => {
+                if self.pos != self.from
+                    || grammar.options.in_code == InCode::Text && !self.markdown.is_midline()
+                    || find_special(chunk.as_bytes()).is_some()
+                {
+                    return None;
+                }
+                self.pos += chunk.len();
+                self.from = self.pos;
+                Some(Plain::Text)
+            }
+            State::Call(call) => {
+                let plain = call.plain(grammar, self.pos, chunk)?;
+                self.pos += chunk.len();
+                Some(plain)
+            }
+            _ => None,
+        }
+    }
+
     pub(super) fn new() -> Self {
         Self {
             pos: 0,

@@ -40,6 +40,11 @@ impl Markdown {
     /// The most that a fence may be indented.
     pub(super) const MAX_INDENT: u8 = 3;
 
+    /// Whether neither a line nor a run of backticks has just begun.
+    pub(super) fn is_midline(&self) -> bool {
+        self.indent.is_none() && self.run == 0
+    }
+
     pub(super) fn in_block(&self) -> bool {
         self.block.is_some_and(|block| !block.transparent)
     }

@@ -45,7 +45,7 @@ pub use self::{
     frame::{Discard, Excess, Found, Frame, Outcome, Sink},
     grammar::{GrammarError, InCode, Options},
     limits::{LimitError, Limits},
-    machine::Ending,
+    machine::{Ending, Plain},
 };
 
 use std::sync::Arc;
@@ -88,7 +88,30 @@ impl Parser {
 
     /// Takes the next chunk and reports what it makes certain.
     pub fn push(&mut self, chunk: &str, sink: &mut impl Sink) {
-        self.advance(chunk, None, sink);
+        match self.push_plain(chunk) {
+            None => self.advance(chunk, None, sink),
+            Some(Plain::Text) => sink.take(Frame::Text(chunk)),
+            Some(Plain::Fragment { index }) => {
+                sink.take(Frame::CallDelta { index, fragment: chunk });
+            }
+            Some(Plain::Unreported) => {}
+        }
+    }
+
+    /// Takes the next chunk if it is plain, which most chunks are, and says what it is.
+    ///
+    /// [`push`](Self::push) begins with this. A caller that can do more with a whole chunk than
+    /// with a span of it may call it first; `None` means that nothing has been taken.
+    #[inline]
+    pub fn push_plain(&mut self, chunk: &str) -> Option<Plain> {
+        let plain = self.machine.plain(&self.grammar, chunk)?;
+        if plain == Plain::Text {
+            self.base = self.machine.from;
+        } else {
+            work::done(chunk.len());
+            self.held.push_str(chunk);
+        }
+        Some(plain)
     }
 
     /// Ends the reply, reports the rest and gets ready for the next one.

@@ -351,7 +351,7 @@ impl<S: Sink> Pass<'_, S> {
 
 /// The next `<`, backtick or newline.
 #[inline]
-fn find_special(bytes: &[u8]) -> Option<usize> {
+pub(super) fn find_special(bytes: &[u8]) -> Option<usize> {
     // Most chunks are shorter than what it takes to set up a vector search.
     const SHORT: usize = 16;
     if bytes.len() <= SHORT {

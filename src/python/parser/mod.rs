@@ -21,12 +21,14 @@ use pyo3::{
 
 use self::{
     options::Settings,
-    sink::{Collector, Tools},
+    sink::{Collector, Events, Tools},
 };
 use crate::{
     calls::{Judge, Tool},
-    parser::{Ending, Parser},
-    python::{contract::extract_contracts, error::in_tool, validator::Compiled},
+    parser::{Ending, Parser, Plain},
+    python::{
+        contract::extract_contracts, error::in_tool, message::PyTextDelta, validator::Compiled,
+    },
 };
 
 /// Splits a streamed reply into text and tool calls.
@@ -89,8 +91,33 @@ impl PyParser {
         if let Some(ending) = ending {
             self.parser.finish(ending, &mut sink);
         }
+        sink.finish()?.into_tuple(py)
+    }
+
+    /// Reads a chunk that is not plain.
+    fn read<'py>(&mut self, chunk: &Bound<'py, PyString>, text: &str) -> PyResult<Events<'py>> {
+        let mut sink = Collector::new(chunk.py(), &self.tools, &mut self.open);
+        sink.reading(chunk, text);
+        self.parser.push(text, &mut sink);
         sink.finish()
     }
+
+    /// Ends the reply.
+    fn end<'py>(&mut self, py: Python<'py>, ending: Ending) -> PyResult<Events<'py>> {
+        let mut sink = Collector::new(py, &self.tools, &mut self.open);
+        self.parser.finish(ending, &mut sink);
+        let events = sink.finish();
+        self.open = None;
+        events
+    }
+}
+
+/// A tuple of one event.
+fn alone<'py, T>(py: Python<'py>, event: T) -> PyResult<Bound<'py, PyTuple>>
+where
+    T: pyo3::PyClass + Into<pyo3::PyClassInitializer<T>>,
+{
+    PyTuple::new(py, [Bound::new(py, event)?])
 }
 
 /// The chunks of an iterable, all of them checked before any is read.
@@ -128,10 +155,14 @@ impl PyParser {
     /// Takes the next chunk and returns what it makes certain.
     fn push<'py>(&mut self, chunk: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyTuple>> {
         let text = chunk.to_str()?;
-        let mut sink = Collector::new(chunk.py(), &self.tools, &mut self.open);
-        sink.reading(chunk, text);
-        self.parser.push(text, &mut sink);
-        sink.finish()
+        match self.parser.push_plain(text) {
+            None => self.read(chunk, text)?.into_tuple(chunk.py()),
+            Some(Plain::Unreported) => Ok(PyTuple::empty(chunk.py())),
+            Some(Plain::Text) => alone(chunk.py(), PyTextDelta { text: chunk.clone().unbind() }),
+            Some(Plain::Fragment { index }) => {
+                alone(chunk.py(), PyToolCallDelta { index, fragment: chunk.clone().unbind() })
+            }
+        }
     }
 
     /// Takes many chunks at once; neighbouring deltas come out joined.
@@ -143,11 +174,7 @@ impl PyParser {
     #[pyo3(signature = (*, truncated=false))]
     fn finish<'py>(&mut self, py: Python<'py>, truncated: bool) -> PyResult<Bound<'py, PyTuple>> {
         let ending = if truncated { Ending::Truncated } else { Ending::Complete };
-        let mut sink = Collector::new(py, &self.tools, &mut self.open);
-        self.parser.finish(ending, &mut sink);
-        let events = sink.finish();
-        self.open = None;
-        events
+        self.end(py, ending)?.into_tuple(py)
     }
 
     /// Forgets the reply.

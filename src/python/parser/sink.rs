@@ -69,12 +69,31 @@ pub(super) struct Collector<'a, 'py> {
     /// The chunk that is being read.
     chunk: Option<&'a Bound<'py, PyString>>,
     text: &'a str,
-    /// The first event; most chunks make no second one.
-    first: Option<Bound<'py, PyAny>>,
-    rest: Vec<Bound<'py, PyAny>>,
+    events: Events<'py>,
     /// Text deltas that wait for their neighbours, if they are to be joined.
-    join: Option<Joining<'py>>,
-    error: Option<PyErr>,
+    join: Option<Box<Joining<'py>>>,
+    error: Option<Box<PyErr>>,
+}
+
+/// The events of one or more chunks.
+#[derive(Default)]
+pub(super) struct Events<'py> {
+    /// Most chunks make no second one.
+    pub(super) first: Option<Bound<'py, PyAny>>,
+    pub(super) rest: Vec<Bound<'py, PyAny>>,
+}
+
+impl<'py> Events<'py> {
+    pub(super) fn into_tuple(mut self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        match self.first {
+            None => Ok(PyTuple::empty(py)),
+            Some(only) if self.rest.is_empty() => PyTuple::new(py, [only]),
+            Some(first) => {
+                self.rest.insert(0, first);
+                PyTuple::new(py, self.rest)
+            }
+        }
+    }
 }
 
 /// Neighbouring deltas on their way to becoming one.
@@ -105,8 +124,7 @@ impl<'a, 'py> Collector<'a, 'py> {
             open,
             chunk: None,
             text: "",
-            first: None,
-            rest: Vec::new(),
+            events: Events::default(),
             join: None,
             error: None,
         }
@@ -114,7 +132,7 @@ impl<'a, 'py> Collector<'a, 'py> {
 
     /// Joins neighbouring deltas.
     pub(super) fn joining(mut self) -> Self {
-        self.join = Some(Joining::default());
+        self.join = Some(Box::default());
         self
     }
 
@@ -124,18 +142,11 @@ impl<'a, 'py> Collector<'a, 'py> {
         self.text = text;
     }
 
-    pub(super) fn finish(mut self) -> PyResult<Bound<'py, PyTuple>> {
+    pub(super) fn finish(mut self) -> PyResult<Events<'py>> {
         self.flush();
         match self.error {
-            Some(error) => Err(error),
-            None => match self.first {
-                None => Ok(PyTuple::empty(self.py)),
-                Some(only) if self.rest.is_empty() => PyTuple::new(self.py, [only]),
-                Some(first) => {
-                    self.rest.insert(0, first);
-                    PyTuple::new(self.py, self.rest)
-                }
-            },
+            Some(error) => Err(*error),
+            None => Ok(self.events),
         }
     }
 
@@ -158,7 +169,9 @@ impl<'a, 'py> Collector<'a, 'py> {
         if self.join.as_ref().is_some_and(|join| join.kind != Some(kind)) {
             self.flush();
             let first = Some(string(self));
-            self.join = Some(Joining { kind: Some(kind), first, text: String::new() });
+            if let Some(join) = &mut self.join {
+                **join = Joining { kind: Some(kind), first, text: String::new() };
+            }
             return;
         }
         if let Some(join) = &mut self.join {
@@ -172,7 +185,7 @@ impl<'a, 'py> Collector<'a, 'py> {
 
     fn flush(&mut self) {
         let Some(join) = &mut self.join else { return };
-        let Joining { kind, first, text } = std::mem::take(join);
+        let Joining { kind, first, text } = std::mem::take(&mut **join);
         if let Some(kind) = kind {
             let string = first.unwrap_or_else(|| PyString::new(self.py, &text));
             self.push_delta(kind, string);
@@ -193,15 +206,17 @@ impl<'a, 'py> Collector<'a, 'py> {
         T: pyo3::PyClass + Into<pyo3::PyClassInitializer<T>>,
     {
         match Bound::new(self.py, event) {
-            Ok(event) if self.first.is_none() => self.first = Some(event.into_any()),
-            Ok(event) => self.rest.push(event.into_any()),
+            Ok(event) if self.events.first.is_none() => {
+                self.events.first = Some(event.into_any());
+            }
+            Ok(event) => self.events.rest.push(event.into_any()),
             Err(error) => self.fail(error),
         }
     }
 
     /// Keeps the first error; the reply is read on all the same, so that nothing is lost track of.
     fn fail(&mut self, error: PyErr) {
-        self.error.get_or_insert(error);
+        self.error.get_or_insert_with(|| Box::new(error));
     }
 
     fn start(&mut self, index: usize, name: &str) {

@@ -58,7 +58,7 @@ impl PyEventStream {
             }
             let Some(chunks) = &self.chunks else { return Ok(None) };
             let mut chunks = chunks.bind(py).clone();
-            let events = if self.whole {
+            if self.whole {
                 let batch: Vec<_> = chunks
                     .by_ref()
                     .take(BATCH)
@@ -68,14 +68,21 @@ impl PyEventStream {
                 if ending.is_some() {
                     self.chunks = None;
                 }
-                self.parser.read_all(py, &batch, ending)?
-            } else if let Some(chunk) = chunks.next() {
-                self.parser.push(&string(chunk?)?)?
+                let events = self.parser.read_all(py, &batch, ending)?;
+                self.ready.extend(events.iter().map(Bound::unbind));
+                continue;
+            }
+            let events = if let Some(chunk) = chunks.next() {
+                let chunk = string(chunk?)?;
+                self.parser.read(&chunk, chunk.to_str()?)?
             } else {
                 self.chunks = None;
-                self.parser.finish(py, false)?
+                self.parser.end(py, Ending::Complete)?
             };
-            self.ready.extend(events.iter().map(Bound::unbind));
+            self.ready.extend(events.rest.into_iter().map(Bound::unbind));
+            if let Some(first) = events.first {
+                return Ok(Some(first.unbind()));
+            }
         }
     }
 }
