@@ -186,19 +186,26 @@ impl Breaker {
         self.out.push(if wrong_one { wrong } else { right });
     }
 
+    fn quoted(&mut self, open: char, inside: &str, close: char) {
+        self.out.push(open);
+        self.out.push_str(inside);
+        self.out.push(close);
+    }
+
     fn string(&mut self, text: &str) {
         let json = Value::from(text).to_string();
         let inside = &json[1..json.len() - 1];
         if self.hits(Damage::SingleQuotes) {
-            self.out.push_str(&format!("'{}'", inside.replace("\\\"", "\"").replace('\'', "\\'")));
+            let inside = inside.replace("\\\"", "\"").replace('\'', "\\'");
+            self.quoted('\'', &inside, '\'');
         } else if !text.contains(['“', '”', '"']) && self.hits(Damage::CurlyQuotes) {
-            self.out.push_str(&format!("“{inside}”"));
+            self.quoted('“', inside, '”');
         } else if text.contains(['\n', '\t']) && self.hits(Damage::RawControl) {
             // Only where the backslash is not itself escaped.
             let raw = text.replace('\\', "\\\\").replace('"', "\\\"");
             let raw: String =
                 raw.chars().filter(|ch| *ch >= ' ' || matches!(ch, '\n' | '\t')).collect();
-            self.out.push_str(&format!("\"{raw}\""));
+            self.quoted('"', &raw, '"');
         } else if text.contains('\'') && self.hits(Damage::PythonEscape) {
             self.out.push_str(&json.replace('\'', "\\'"));
         } else {

@@ -12,7 +12,7 @@ use thiserror::Error;
 use super::{
     Resources, cost,
     excess::{self, Excess, MAX_DEPTH},
-    explain,
+    explain::{self, Judged},
     sentence::{push_step, quote},
 };
 
@@ -218,7 +218,10 @@ impl<'a> Documents<'a> {
                     MAX_PATTERN_BYTES >> 10,
                 ),
             },
-            _ => SchemaError::Invalid { path, reason: explain::said(err, &Value::Null) },
+            _ => SchemaError::Invalid {
+                path,
+                reason: explain::said(err, Judged { value: self.schema, schema: &Value::Null }),
+            },
         }
     }
 

@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 use super::compile::{Documents, SchemaError, resolve};
 
 /// How often a value may be judged at one place.
-const MAX_JUDGEMENTS: usize = 30_000;
+const MAX_JUDGEMENTS: usize = 10_000;
 /// How deep references and combinations that judge the same value may be nested: each level of
 /// a value takes as many frames of the stack.
 const MAX_IN_PLACE: usize = 64;

@@ -6,7 +6,7 @@ use jsonschema::{
     ValidationError,
     error::{TypeKind, ValidationErrorKind as Kind},
 };
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::{
     sentence::{counted, cut, either, list, push_step, quote, with_article},
@@ -18,23 +18,30 @@ const ALTERNATIVES: usize = 5;
 /// How far into nested alternatives an explanation goes.
 const NESTING: usize = 3;
 
-/// The violation that `error` reports of a value judged by `schema`.
-pub(super) fn violation(error: &ValidationError<'_>, schema: &Value) -> Violation {
+/// What an explanation may quote.
+#[derive(Clone, Copy)]
+pub(super) struct Judged<'a> {
+    pub(super) value: &'a Value,
+    pub(super) schema: &'a Value,
+}
+
+/// The violation that `error` reports.
+pub(super) fn violation(error: &ValidationError<'_>, judged: Judged<'_>) -> Violation {
     let path = error.instance_path().to_string();
-    let Told { place, said } = tell(error, schema, 0);
+    let Told { place, said } = tell(error, judged, 0);
     let place = if place.is_empty() { "the value" } else { &place };
     Violation {
         message: format!("{place}: {said}"),
         keyword: keyword(error),
-        expected: expected(error, schema),
-        actual: cut(error.instance()),
+        expected: expected(error, judged.schema),
+        actual: cut(judged.value.pointer(&path).unwrap_or(error.instance())),
         path,
     }
 }
 
 /// What is wrong, without the place.
-pub(super) fn said(error: &ValidationError<'_>, schema: &Value) -> String {
-    tell(error, schema, 0).said
+pub(super) fn said(error: &ValidationError<'_>, judged: Judged<'_>) -> String {
+    tell(error, judged, 0).said
 }
 
 /// A sentence about one place.
@@ -44,7 +51,7 @@ struct Told {
     said: String,
 }
 
-fn tell(error: &ValidationError<'_>, schema: &Value, nesting: usize) -> Told {
+fn tell(error: &ValidationError<'_>, judged: Judged<'_>, nesting: usize) -> Told {
     let mut place = error.instance_path().to_string();
     let actual = || quote(error.instance());
     let said = match error.kind() {
@@ -60,15 +67,14 @@ fn tell(error: &ValidationError<'_>, schema: &Value, nesting: usize) -> Told {
         Kind::Required { property } => {
             let name = property.as_str().unwrap_or_default();
             push_step(&mut place, name);
-            match wanted(error, schema, name) {
+            match wanted(error, judged.schema, name) {
                 Some(wanted) => format!("missing; {wanted} is required"),
                 None => "missing; it is required".to_owned(),
             }
         }
-        Kind::AdditionalProperties { unexpected } | Kind::UnevaluatedProperties { unexpected } => {
-            let found = unexpected.iter().map(|name| Value::from(name.as_str()));
-            let found = list(found.collect::<Vec<_>>().iter());
-            match known(error, schema) {
+        Kind::AdditionalProperties { unexpected } => {
+            let found = names(unexpected);
+            match known(error, judged.schema) {
                 Some(known) if !known.is_empty() => {
                     format!("unexpected {found}; only {} accepted", are(&known))
                 }
@@ -76,41 +82,22 @@ fn tell(error: &ValidationError<'_>, schema: &Value, nesting: usize) -> Told {
                 None => format!("unexpected {found}; nothing else is accepted"),
             }
         }
-        Kind::Minimum { limit } => format!("{} is not at least {limit}", actual()),
-        Kind::Maximum { limit } => format!("{} is not at most {limit}", actual()),
-        Kind::ExclusiveMinimum { limit } => format!("{} is not more than {limit}", actual()),
-        Kind::ExclusiveMaximum { limit } => format!("{} is not less than {limit}", actual()),
-        Kind::MultipleOf { multiple_of } => {
-            format!("{} is not a multiple of {multiple_of}", actual())
+        // What is known may stand in any of the schemas that apply.
+        Kind::UnevaluatedProperties { unexpected } => {
+            format!("unexpected {}; nothing else is accepted", names(unexpected))
         }
-        Kind::MinLength { limit } => {
-            format!("{} does not have at least {}", actual(), counted(*limit, "character"))
-        }
-        Kind::MaxLength { limit } => {
-            format!("{} does not have at most {}", actual(), counted(*limit, "character"))
-        }
-        Kind::MinItems { limit } => {
-            format!("{} does not have at least {}", actual(), counted(*limit, "item"))
-        }
-        Kind::MaxItems { limit } => {
-            format!("{} does not have at most {}", actual(), counted(*limit, "item"))
-        }
-        Kind::AdditionalItems { limit } => {
-            format!("{} does not have at most {}", actual(), counted(*limit as u64, "item"))
+        Kind::FalseSchema if is_about_properties(error) => {
+            let members = judged.value.pointer(&place).and_then(Value::as_object);
+            let found: Vec<_> = members.into_iter().flat_map(Map::keys).cloned().collect();
+            format!("unexpected {}; no properties are accepted", names(&found))
         }
         Kind::UnevaluatedItems { unexpected } => {
             let more = counted(unexpected.len() as u64, "item");
             format!("{} has {more} more than is accepted", actual())
         }
-        Kind::MinProperties { limit } => {
-            format!("{} does not have at least {}", actual(), counted(*limit, "property"))
-        }
-        Kind::MaxProperties { limit } => {
-            format!("{} does not have at most {}", actual(), counted(*limit, "property"))
-        }
         Kind::UniqueItems => format!("{} has an item twice; all must differ", actual()),
         Kind::Contains => {
-            let asked = keyword_value(error, schema, "contains").map(quote);
+            let asked = keyword_value(error, judged.schema, "contains").map(quote);
             let asked = asked.map_or_else(String::new, |asked| format!(" {asked}"));
             format!("{} does not have the right number of items that fit{asked}", actual())
         }
@@ -127,7 +114,7 @@ fn tell(error: &ValidationError<'_>, schema: &Value, nesting: usize) -> Told {
         }
         Kind::FromUtf8 { .. } => format!("{} does not encode UTF-8 text", actual()),
         Kind::AnyOf { context } | Kind::OneOfNotValid { context } => {
-            format!("{} {}", actual(), alternatives(context, error, schema, nesting))
+            format!("{} {}", actual(), alternatives(context, error, judged, nesting))
         }
         Kind::OneOfMultipleValid { context } => {
             let many = context.len();
@@ -136,20 +123,56 @@ fn tell(error: &ValidationError<'_>, schema: &Value, nesting: usize) -> Told {
         Kind::Not { schema } => format!("{} fits what is ruled out: {}", actual(), quote(schema)),
         Kind::FalseSchema => format!("{} stands where nothing is accepted", actual()),
         Kind::PropertyNames { error } => {
-            let inner = tell(error, schema, nesting + 1);
+            let inner = tell(error, judged, nesting + 1);
             format!("the name {}", inner.said)
         }
         Kind::Custom { message, .. } => message.clone(),
         Kind::Referencing(reason) => reason.to_string(),
+        kind => format!("{} {}", actual(), beyond(kind)),
     };
     Told { place, said }
+}
+
+/// Which limit a value is beyond.
+fn beyond(kind: &Kind) -> String {
+    match kind {
+        Kind::Minimum { limit } => format!("is not at least {limit}"),
+        Kind::Maximum { limit } => format!("is not at most {limit}"),
+        Kind::ExclusiveMinimum { limit } => format!("is not more than {limit}"),
+        Kind::ExclusiveMaximum { limit } => format!("is not less than {limit}"),
+        Kind::MultipleOf { multiple_of } => {
+            format!("is not a multiple of {multiple_of}")
+        }
+        Kind::MinLength { limit } => {
+            format!("does not have at least {}", counted(*limit, "character"))
+        }
+        Kind::MaxLength { limit } => {
+            format!("does not have at most {}", counted(*limit, "character"))
+        }
+        Kind::MinItems { limit } => {
+            format!("does not have at least {}", counted(*limit, "item"))
+        }
+        Kind::MaxItems { limit } => {
+            format!("does not have at most {}", counted(*limit, "item"))
+        }
+        Kind::AdditionalItems { limit } => {
+            format!("does not have at most {}", counted(*limit as u64, "item"))
+        }
+        Kind::MinProperties { limit } => {
+            format!("does not have at least {}", counted(*limit, "property"))
+        }
+        Kind::MaxProperties { limit } => {
+            format!("does not have at most {}", counted(*limit, "property"))
+        }
+        _ => format!("does not satisfy {}", kind.keyword()),
+    }
 }
 
 /// Why none of the alternatives fits.
 fn alternatives(
     context: &[Vec<ValidationError<'static>>],
     error: &ValidationError<'_>,
-    schema: &Value,
+    judged: Judged<'_>,
     nesting: usize,
 ) -> String {
     let at = error.instance_path();
@@ -182,13 +205,24 @@ fn alternatives(
         else {
             continue;
         };
-        let Told { place, said } = tell(first, schema, nesting + 1);
+        let Told { place, said } = tell(first, judged, nesting + 1);
         let place = place.strip_prefix(at.as_str()).unwrap_or(&place);
         let separator = if place.is_empty() { "" } else { ": " };
         // Writing to a string cannot fail.
         let _ = write!(text, "; ({}) {place}{separator}{said}", index + 1);
     }
     text
+}
+
+fn names(names: &[String]) -> String {
+    let names: Vec<_> = names.iter().map(|name| Value::from(name.as_str())).collect();
+    list(names.iter())
+}
+
+/// Whether a `false` refuses the properties of an object without declaring any. The crate then
+/// reports the first of them as if it stood in the place of the object.
+fn is_about_properties(error: &ValidationError<'_>) -> bool {
+    error.schema_path().as_str().ends_with("/additionalProperties")
 }
 
 fn types(kind: &TypeKind) -> Vec<String> {
@@ -255,6 +289,7 @@ fn are(names: &[Value]) -> String {
 /// The keyword, as the schema spells it.
 fn keyword(error: &ValidationError<'_>) -> String {
     match error.kind() {
+        Kind::FalseSchema if is_about_properties(error) => "additionalProperties".to_owned(),
         Kind::FalseSchema => "false".to_owned(),
         kind => kind.keyword().to_owned(),
     }
@@ -269,7 +304,7 @@ fn expected(error: &ValidationError<'_>, schema: &Value) -> Value {
         Kind::Enum { options } => cut(options),
         Kind::Constant { expected_value } => cut(expected_value),
         Kind::Required { property } => property.clone(),
-        Kind::AdditionalProperties { .. } | Kind::UnevaluatedProperties { .. } => {
+        Kind::AdditionalProperties { .. } => {
             known(error, schema).map_or(Value::Null, |names| cut(&names.into()))
         }
         Kind::Minimum { limit }

@@ -41,6 +41,20 @@ impl Meter {
     fn look(&self) {
         self.0.set(self.0.get().saturating_sub(1));
     }
+
+    /// Takes as many looks as there are values in `value`.
+    fn copy(&self, value: &Value) {
+        let mut pending = vec![value];
+        while let Some(value) = pending.pop() {
+            self.look();
+            match value {
+                _ if self.is_spent() => return,
+                Value::Array(items) => pending.extend(items),
+                Value::Object(members) => pending.extend(members.values()),
+                _ => {}
+            }
+        }
+    }
 }
 
 /// Whether an error with this value was found after its meter had run out.
@@ -176,7 +190,10 @@ impl<'a> Node<'a, MeteredJson> for Metered<'a> {
         if self.pretends() {
             Cow::Owned(Value::String(SPENT.to_owned()))
         } else {
-            self.look();
+            // Within alternatives the crate keeps copies.
+            if let Some(meter) = self.meter {
+                meter.copy(self.value);
+            }
             Cow::Borrowed(self.value)
         }
     }

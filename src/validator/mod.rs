@@ -39,6 +39,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use serde_json::Value;
 
+use self::explain::Judged;
 use self::metered::{Meter, Metered, MeteredJson};
 
 /// Schemas that a `$ref` may lead to, by URI.
@@ -89,7 +90,7 @@ impl Validator {
             .iter_errors(Metered::new(value, &meter))
             .filter(|error| metered::is_true(error, &meter))
             .take(MAX_VIOLATIONS)
-            .map(|error| explain::violation(&error, &self.schema))
+            .map(|error| explain::violation(&error, Judged { value, schema: &self.schema }))
             .collect();
         if found.is_empty() { vec![Violation::unexplained(value)] } else { found }
     }

@@ -5,4 +5,5 @@
 mod calls;
 mod layering;
 mod message;
+mod repair;
 mod validator;

@@ -1,201 +1,160 @@
 //! What a validator says of values and schemas, hostile ones included.
+
 use std::time::{Duration, Instant};
 
-use serde_json::{Value, json};
-use toolweave::validator::{SchemaError, Validator};
+use serde_json::{Map, Value, json};
+use toolweave::validator::{MAX_DEPTH, MAX_VIOLATIONS, Resources, Validator};
+
+use crate::golden::cases;
 
 #[test]
-fn dump() {
-    let cases = [
-        (json!({"properties":{"guests":{"type":"integer"}},"required":["guests"]}), json!({})),
-        (
-            json!({"properties":{"a":{"properties":{"b~/c":{"type":["string","null"]}}, "required":["b~/c"]}}}),
-            json!({"a":{}}),
-        ),
-        (json!({"type":"object"}), json!(3)),
-        (
-            json!({"properties":{"a":{"type":"integer"}},"additionalProperties":false}),
-            json!({"b":1,"c":2}),
-        ),
-        (json!({"additionalProperties":false}), json!({"b":1,"c":2})),
-        (
-            json!({"properties":{"a":{"anyOf":[{"type":"integer"},{"type":"null"}]}}}),
-            json!({"a":"x"}),
-        ),
-        (
-            json!({"properties":{"a":{"anyOf":[{"type":"integer"},{"type":"object","required":["z"]}]}}}),
-            json!({"a":{}}),
-        ),
-        (json!({"oneOf":[{"type":"integer"},{"minimum":3}]}), json!(4)),
-        (
-            json!({"items":{"type":"string","minLength":2,"maxLength":1,"pattern":"^x","format":"date"}}),
-            json!(["a", 3]),
-        ),
-        (json!({"$schema":"http://json-schema.org/draft-07/schema#","format":"date"}), json!("x")),
-        (json!({"minimum":3,"exclusiveMaximum":2,"multipleOf":0.5}), json!(2.25)),
-        (
-            json!({"uniqueItems":true,"minItems":3,"maxItems":1,"contains":{"type":"null"}}),
-            json!([1, 1.0]),
-        ),
-        (json!({"prefixItems":[true],"items":false}), json!([1, 2])),
-        (json!({"prefixItems":[true],"unevaluatedItems":false}), json!([1, 2])),
-        (json!({"properties":{"a":true},"unevaluatedProperties":false}), json!({"b":2})),
-        (json!({"propertyNames":{"maxLength":2}}), json!({"abc":2})),
-        (json!({"not":{"type":"null"}}), json!(null)),
-        (json!({"properties":{"x":false}}), json!({"x":1})),
-        (json!({"minProperties":2,"maxProperties":0}), json!({"x":1})),
-        (json!({"dependentRequired":{"x":["y"]}}), json!({"x":1})),
-        (json!({"const":{"a":1}}), json!({"x":"y".repeat(300)})),
-        (json!({"$ref":"#/$defs/a","$defs":{"a":{"enum":["x"]}}}), json!("X")),
-        (json!({"if":{"type":"string"},"then":{"minLength":3}}), json!("X")),
-        (json!({"pattern":"^(a+)+\\1$"}), json!("a".repeat(60) + "b")),
-    ];
-    for (s, v) in cases {
-        for x in Validator::new(&s).unwrap().violations(&v) {
-            println!("{:?} | {} | {} | {}", x.message, x.path, x.keyword, x.expected);
-        }
-    }
-    for s in [
-        json!({"$ref":"http://example.com/x"}),
-        json!({"properties":{"a":{"$ref":"file:///etc/passwd"}}}),
-        json!({"properties":{"a":{"$ref":"#/nope"}}}),
-        json!({"type":"strin"}),
-        json!({"properties":{"a":{"minimum":"3"}}}),
-        json!({"$schema":"http://x/y"}),
-        json!({"$id":"http://x/y", "properties":{"a":{"$ref":"z"}}}),
-        json!({"properties":{"a":{"pattern":"(a"}}}),
-        json!(3),
-        json!({"format":"zzz"}),
-        json!({"properties":{"a":{"$ref":"#foo"}}}),
-        json!({"properties":{"a":{"$dynamicRef":"http://e.com/z"}}}),
-        json!({"$schema":"http://json-schema.org/draft-07/schema#", "properties":{"a":{"required":true}}}),
-        json!({"properties":{"a":{"$ref":"::/ \\foo"}}}),
-        json!({"properties":{"a":{"$id":":: / x"}}}),
-        json!({"pattern":"a".repeat(1001)}),
-        json!({"patternProperties":{"a{1,100000}":true}}),
-        json!({"properties":{"a":{"required":"a"}}}),
-        json!({"properties":{"a":{"type":["string","strin"]}}}),
-        json!({"properties":{"a":"string"}}),
-        json!({"properties":[]}),
-        json!({"enum":"a"}),
-        json!({"minLength":-1}),
-        json!({"$ref":"a.json"}),
-        json!({"$ref": 3}),
-    ] {
-        println!(
-            "{}",
-            match Validator::new(&s) {
-                Ok(_) => format!("OK {s}"),
-                Err(e) => e.to_string(),
-            }
-        );
+fn golden_violations_agree() {
+    for case in cases("validator/violations.json") {
+        let found: Value = Validator::new(&case["schema"])
+            .unwrap()
+            .violations(&case["value"])
+            .iter()
+            .map(|violation| {
+                json!({
+                    "path": violation.path,
+                    "keyword": violation.keyword,
+                    "message": violation.message,
+                    "expected": violation.expected,
+                    "actual": violation.actual,
+                })
+            })
+            .collect();
+        assert_eq!(found, case["violations"], "{}", case["name"]);
     }
 }
 
-fn within(limit: Duration, what: &str, work: impl FnOnce()) {
-    let start = Instant::now();
-    work();
-    println!("{what}: {:?}", start.elapsed());
-    assert!(start.elapsed() < limit, "{what}: {:?}", start.elapsed());
+#[test]
+fn golden_schema_errors_agree() {
+    for case in cases("validator/schemas.json") {
+        let resources: Resources = case
+            .get("resources")
+            .map(|resources| serde_json::from_value(resources.clone()).unwrap())
+            .unwrap_or_default();
+        let err = Validator::with_resources(&case["schema"], &resources).unwrap_err();
+        let found = json!({"path": err.path(), "message": err.to_string()});
+        assert_eq!(found, case["error"], "{}", case["name"]);
+    }
 }
 
-fn doubling(levels: usize, step: impl Fn(&Value) -> Value) -> Value {
-    let mut defs = serde_json::Map::new();
-    for level in 0..levels {
-        let next = json!({"$ref": format!("#/$defs/a{}", level + 1)});
-        defs.insert(format!("a{level}"), json!({"anyOf": [step(&next), step(&next)]}));
+#[test]
+fn references_lead_to_resources_only() {
+    let schema = json!({"$ref": "http://example.com/number"});
+    let resources = [("http://example.com/number".to_owned(), json!({"type": "number"}))].into();
+    let validator = Validator::with_resources(&schema, &resources).unwrap();
+    assert!(validator.is_valid(&json!(1)));
+    assert!(!validator.is_valid(&json!("1")));
+}
+
+#[test]
+fn text_is_parsed_and_judged() {
+    let validator = Validator::new(&json!({"type": "object"})).unwrap();
+    assert_eq!(validator.validate_json("{\"a\": 1.0}").unwrap().to_string(), "{\"a\":1.0}");
+    let refused = validator.validate_json("{\"a\": }").unwrap_err();
+    assert_eq!(refused[0].keyword, "json");
+    assert_eq!(validator.validate_json("[]").unwrap_err()[0].keyword, "type");
+}
+
+fn nested(depth: usize, innermost: Value) -> Value {
+    (0..depth).fold(innermost, |value, _| json!({ "a": value }))
+}
+
+#[test]
+fn depth_is_limited_in_values_and_schemas() {
+    let anything = Validator::new(&json!(true)).unwrap();
+    assert!(anything.is_valid(&nested(MAX_DEPTH, json!(1))));
+    let deep = nested(MAX_DEPTH + 1, json!(1));
+    assert!(!anything.is_valid(&deep));
+    assert!(anything.violations(&deep)[0].message.contains("nested too deep"));
+    let deep = (0..MAX_DEPTH).fold(json!({}), |schema, _| json!({ "not": schema }));
+    assert!(Validator::new(&json!({ "not": deep })).unwrap_err().to_string().contains("too deep"));
+}
+
+#[test]
+fn numbers_that_would_be_spelled_out_are_refused() {
+    let validator = Validator::new(&json!({"items": {"multipleOf": 3}})).unwrap();
+    for number in ["1e999999999", "1e400", "1e-999999", &"9".repeat(5_000)] {
+        let value: Value = serde_json::from_str(&format!("[3, {number}]")).unwrap();
+        assert!(!validator.is_valid(&value));
+        let violation = &validator.violations(&value)[0];
+        assert_eq!((violation.path.as_str(), violation.keyword.as_str()), ("/1", "json"));
     }
+    let schema: Value = serde_json::from_str("{\"multipleOf\": 1e999999999}").unwrap();
+    assert_eq!(Validator::new(&schema).unwrap_err().path(), "/multipleOf");
+}
+
+/// A definition that names the next one twice, `levels` times.
+fn doubling(levels: usize, step: impl Fn(Value) -> Value) -> Value {
+    let next = |level| json!({"$ref": format!("#/$defs/a{level}")});
+    let mut defs: Map<String, Value> = (0..levels)
+        .map(|level| {
+            let next = step(next(level + 1));
+            (format!("a{level}"), json!({"anyOf": [next.clone(), next]}))
+        })
+        .collect();
     defs.insert(format!("a{levels}"), json!({"type": "null"}));
     json!({"$ref": "#/$defs/a0", "$defs": defs})
 }
 
+/// Every definition names every one.
+fn entangled(size: usize) -> Value {
+    let all: Value = (0..size).map(|at| json!({"$ref": format!("#/$defs/a{at}")})).collect();
+    let definition = json!({"anyOf": all, "type": "null"});
+    let defs: Map<_, _> = (0..size).map(|at| (format!("a{at}"), definition.clone())).collect();
+    json!({"$ref": "#/$defs/a0", "$defs": defs})
+}
+
+/// A chain of definitions that judges one level of the value and starts over.
+fn chain(length: usize) -> Value {
+    let mut defs: Map<_, _> = (0..length)
+        .map(|at| (format!("a{at}"), json!({"$ref": format!("#/$defs/a{}", at + 1)})))
+        .collect();
+    defs.insert(format!("a{length}"), json!({"properties": {"a": {"$ref": "#/$defs/a0"}}}));
+    json!({"$ref": "#/$defs/a0", "$defs": defs})
+}
+
+/// Alternatives that agree all the way down, so that every level doubles the errors.
+fn tree() -> Value {
+    json!({"$ref": "#/$defs/node", "$defs": {"node": {"anyOf": [
+        {"type": "object", "properties": {"a": {"$ref": "#/$defs/node"}}, "required": ["a"]},
+        {"type": "object", "properties": {"a": {"$ref": "#/$defs/node"}, "b": {}}, "required": ["a"]},
+        {"type": "integer"},
+    ]}}})
+}
+
 #[test]
-fn hostile() {
-    let s = Duration::from_secs(5);
-    let rec = json!({"$ref":"#/$defs/n","$defs":{"n":{"anyOf":[
-        {"type":"object","properties":{"a":{"$ref":"#/$defs/n"}},"required":["a"]},
-        {"type":"object","properties":{"a":{"$ref":"#/$defs/n"},"b":{"type":"integer"}},"required":["a"]},
-        {"type":"integer"}]}}});
-    let mut deep = json!("bad");
-    for _ in 0..120 {
-        deep = json!({"a": deep});
-    }
-    within(s, "tree", || {
-        let v = Validator::new(&rec).unwrap();
-        println!("{:?}", v.violations(&deep).iter().map(|v| &v.message).collect::<Vec<_>>());
-    });
-    let mut d9 = json!("bad");
-    for _ in 0..9 {
-        d9 = json!({"a": d9});
-    }
-    within(s, "tree9", || {
-        let v = Validator::new(&rec).unwrap();
-        println!("{:?}", v.violations(&d9).iter().map(|v| &v.message).collect::<Vec<_>>());
-    });
-    for n in [8, 10, 13, 14, 30] {
-        within(s, &format!("in place {n}"), || match Validator::new(&doubling(n, |r| r.clone())) {
-            Ok(v) => println!("{:?}", v.violations(&json!({})).len()),
-            Err(e) => println!("{e}"),
-        });
-        within(s, &format!("props {n}"), || {
-            match Validator::new(&doubling(n, |r| json!({"properties":{"a":r}}))) {
-                Ok(v) => println!("{:?}", v.violations(&deep).len()),
-                Err(e) => println!("{e}"),
+fn hostile_schemas_and_values_end_soon() {
+    // Each of these took forever, or the stack, before there were limits.
+    let mut schemas =
+        vec![tree(), json!({"pattern": "^(a+)+\\1$"}), json!({"pattern": "(?=(a*)*b)a"})];
+    schemas.extend([8, 11, 40].map(|levels| doubling(levels, |next| next)));
+    schemas
+        .extend([8, 40].map(|levels| doubling(levels, |next| json!({"properties": {"a": next}}))));
+    schemas.extend([8, 10, 40].map(entangled));
+    schemas.extend([30, 60, 200, 5_000].map(chain));
+    let values =
+        [nested(120, json!("bad")), json!("a".repeat(500)), (0..5_000).map(Value::from).collect()];
+    for schema in schemas {
+        let start = Instant::now();
+        if let Ok(validator) = Validator::new(&schema) {
+            for value in &values {
+                let violations = validator.violations(value);
+                assert_eq!(violations.is_empty(), validator.is_valid(value));
+                assert!(violations.len() <= MAX_VIOLATIONS);
             }
-        });
-    }
-    for k in [5, 8, 9, 10, 11, 12] {
-        let all: Vec<Value> = (0..k).map(|j| json!({"$ref": format!("#/$defs/a{j}")})).collect();
-        let defs: serde_json::Map<_, _> =
-            (0..k).map(|i| (format!("a{i}"), json!({"anyOf": all, "type": "null"}))).collect();
-        let sch = json!({"$ref":"#/$defs/a0","$defs":defs});
-        within(s, &format!("complete {k}"), || match Validator::new(&sch) {
-            Ok(v) => println!("{:?}", v.violations(&json!("x")).len()),
-            Err(e) => println!("{e}"),
-        });
-    }
-    for n in [50usize, 60, 600, 3000] {
-        let mut defs = serde_json::Map::new();
-        for i in 0..n {
-            defs.insert(format!("a{i}"), json!({"allOf":[{"$ref": format!("#/$defs/a{}", i+1)}]}));
         }
-        defs.insert(format!("a{n}"), json!({"properties":{"a":{"$ref":"#/$defs/a0"}}}));
-        let sch = json!({"$ref":"#/$defs/a0","$defs":defs});
-        within(s, &format!("chain {n}"), || match Validator::new(&sch) {
-            Ok(v) => println!("{:?}", v.violations(&deep).len()),
-            Err(e) => println!("{e}"),
-        });
+        assert!(start.elapsed() < Duration::from_secs(10), "{schema}");
     }
-    let big: Value = (0..300_000).map(|i| json!(format!("x{i}"))).collect();
-    within(s, "many", || {
-        let v = Validator::new(&json!({"items":{"type":"integer"}})).unwrap();
-        println!("{:?}", v.violations(&big).len());
-    });
-    let nums: Value =
-        serde_json::from_str(&format!("[{}]", vec!["1e999999"; 200].join(","))).unwrap();
-    within(s, "exp", || {
-        let v =
-            Validator::new(&json!({"items":{"multipleOf":3, "maximum": 1e300, "type":"integer"}}))
-                .unwrap();
-        println!("{:?}", v.violations(&nums).len());
-    });
-    let nums: Value =
-        serde_json::from_str(&format!("[{}]", vec!["9".repeat(1000); 1000].join(","))).unwrap();
-    within(s, "digits", || {
-        let v = Validator::new(&json!({"items":{"multipleOf":7}, "uniqueItems":true})).unwrap();
-        println!("{:?}", v.violations(&nums).len());
-    });
-    let pats: serde_json::Map<_, _> = (0..1000)
-        .map(|i| (format!("p{i}"), json!({"pattern": format!("x{i}\\p{{L}}{{1,50}}")})))
-        .collect();
-    within(Duration::from_secs(60), "pats", || {
-        println!("{:?}", Validator::new(&json!({"properties": pats})).err());
-    });
-    let pats: serde_json::Map<_, _> = (0..100)
-        .map(|i| (format!("p{i}"), json!({"pattern": format!("x{i}\\p{{L}}{{1,{i}}}")})))
-        .collect();
-    within(s, "pats", || {
-        println!("{:?}", Validator::new(&json!({"properties": pats})).err());
-    });
-    let _: Option<SchemaError> = None;
+}
+
+#[test]
+fn what_takes_too_long_to_explain_is_still_refused() {
+    let validator = Validator::new(&tree()).unwrap();
+    let violations = validator.violations(&nested(100, json!("bad")));
+    assert_eq!(violations.len(), 1);
+    assert!(violations[0].message.len() < 5_000, "{}", violations[0].message);
 }

@@ -1,0 +1,60 @@
+"""Mending JSON, as Python sees it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolweave import InvalidJSONError, Repair, repair_json
+
+CASES = Path(__file__).parents[1] / "cases" / "repair" / "mend.json"
+
+
+@pytest.mark.parametrize(
+    "case",
+    [pytest.param(case, id=case["name"]) for case in json.loads(CASES.read_text(encoding="utf-8"))],
+)
+def test_golden_texts_are_mended(case: dict[str, Any]) -> None:
+    if case["mended"] is None:
+        with pytest.raises(InvalidJSONError, match=r"mended|guess"):
+            repair_json(case["text"])
+    else:
+        text, repairs = repair_json(case["text"])
+        assert text == case["mended"]
+        assert repairs == tuple(Repair(**repair) for repair in case["repairs"])
+
+
+@given(st.text(alphabet="{}[](),:\"'`a1.+\\-# /*\n", max_size=40))
+def test_what_comes_out_is_json_and_stays_as_it_is(text: str) -> None:
+    try:
+        mended, _ = repair_json("{" + text)
+    except InvalidJSONError:
+        return
+    json.loads(mended)
+    assert repair_json(mended) == (mended, ())
+
+
+@given(st.dictionaries(st.text(), st.text() | st.integers() | st.none()), st.booleans())
+def test_python_literals_mend_to_the_same_value(value: dict[str, Any], ascii_only: bool) -> None:
+    # Python doubles no quote and JSON has no single ones: what `repr` writes is what models do.
+    if any(not text.isprintable() for text in [*value, *map(str, value.values())]):
+        return
+    text, _ = repair_json(ascii(value) if ascii_only else repr(value))
+    assert json.loads(text) == value
+
+
+@pytest.mark.parametrize("text", [None, 1, b"{}", ["{}"]])
+def test_only_text_is_mended(text: Any) -> None:
+    with pytest.raises(TypeError):
+        repair_json(text)
+
+
+def test_the_error_says_where() -> None:
+    with pytest.raises(InvalidJSONError) as refused:
+        repair_json('{"a": 1,\n "b": hello}')
+    assert (refused.value.line, refused.value.column) == (2, 7)
