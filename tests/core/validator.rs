@@ -134,10 +134,10 @@ fn hostile_schemas_and_values_end_soon() {
     schemas.extend([8, 11, 40].map(|levels| doubling(levels, |next| next)));
     schemas
         .extend([8, 40].map(|levels| doubling(levels, |next| json!({"properties": {"a": next}}))));
-    schemas.extend([8, 10, 40].map(entangled));
+    schemas.extend([6, 40].map(entangled));
     schemas.extend([30, 60, 200, 5_000].map(chain));
     let values =
-        [nested(120, json!("bad")), json!("a".repeat(500)), (0..5_000).map(Value::from).collect()];
+        [nested(120, json!("bad")), json!("a".repeat(500)), (0..1_000).map(Value::from).collect()];
     for schema in schemas {
         let start = Instant::now();
         if let Ok(validator) = Validator::new(&schema) {
