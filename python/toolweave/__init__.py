@@ -12,9 +12,9 @@ from ._core import (
     FinishUpdate,
     FunctionContract,
     InvalidToolCall,
+    JoinProblem,
     Joined,
     Joiner,
-    JoinProblem,
     Limits,
     MessageBase,
     Parser,
@@ -79,6 +79,8 @@ Update = (
 """One piece of a reply, or a result of one of its calls: what a `Joiner` takes."""
 
 __all__ = [
+    "ConsolidationError",
+    "Consolidator",
     "ContractError",
     "Discarded",
     "ErrorCode",
@@ -123,6 +125,7 @@ __all__ = [
     "Validator",
     "Violation",
     "__version__",
+    "consolidate",
     "from_anthropic",
     "from_openai",
     "message_from_dict",

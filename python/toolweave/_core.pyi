@@ -7,6 +7,7 @@ from . import Event, Message, Update
 from .kinds import ErrorCode, FinishReason, MessageKind, Role
 
 __all__ = [
+    "Consolidator",
     "Discarded",
     "EventStream",
     "FabricatedResult",
@@ -39,12 +40,16 @@ __all__ = [
     "Violation",
     "__version__",
     "_rebuild",
+    "consolidate",
     "from_anthropic",
     "from_openai",
     "message_from_dict",
     "message_from_json",
     "parse",
+    "parse_history",
+    "render_contracts",
     "repair_json",
+    "system_prompt",
     "to_anthropic",
     "to_openai",
 ]
@@ -1044,6 +1049,84 @@ class FabricatedResult:
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
 
+@final
+class FunctionContract:
+    """What the model is told about one tool, and what its calls are held to.
+
+    Args:
+        name: What the model calls it by: at most 256 bytes, without white space and without any of
+            ``< > " ' = ` & \\``.
+        description: What it does, for the model to read.
+        parameters: The JSON Schema of its arguments, an object schema nested at most 100 levels
+            deep; without one nothing is validated.
+        returns: What it returns: a JSON Schema, or prose.
+
+    Raises:
+        ContractError: The name cannot stand in a tag, or a schema is none; says where.
+
+    Attributes:
+        name: What the model calls it by.
+        description: What it does.
+        parameters: The JSON Schema of its arguments: a new dict each time.
+        returns: What it returns.
+    """
+
+    __match_args__ = ("name", "description", "parameters", "returns")
+
+    def __new__(
+        cls,
+        name: str,
+        description: str | None = None,
+        parameters: Mapping[str, Any] | None = None,
+        returns: Mapping[str, Any] | str | None = None,
+    ) -> FunctionContract: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def description(self) -> str | None: ...
+    @property
+    def parameters(self) -> dict[str, Any] | None: ...
+    @property
+    def returns(self) -> dict[str, Any] | str | bool | None: ...
+    def to_dict(self) -> dict[str, Any]:
+        """Returns the fields as a dict, without those that are None."""
+    @staticmethod
+    def from_dict(definition: Mapping[str, Any]) -> FunctionContract:
+        """Makes a contract from what `to_dict` returns.
+
+        Raises:
+            ContractError: A key is not known, or what the constructor raises.
+        """
+    def to_openai(self) -> dict[str, Any]:
+        """Returns the definition for OpenAI's client: ``{"type": "function", "function": {...}}``.
+
+        There is no place in it for what the tool returns.
+        """
+    @staticmethod
+    def from_openai(definition: Mapping[str, Any]) -> FunctionContract:
+        """Makes a contract from a tool definition as clients of providers write it.
+
+        Taken are OpenAI's form, the same without the wrapper (``name``, ``description``,
+        ``parameters``), Anthropic's with ``input_schema`` and MCP's with ``inputSchema``. Other
+        keys are ignored.
+
+        Raises:
+            ContractError: It is no definition of a function; says what is wrong.
+        """
+    def __eq__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+
+class _HasContract(Protocol):
+    """A tool: anything with a contract."""
+
+    @property
+    def contract(self) -> FunctionContract: ...
+
+_Tool: TypeAlias = FunctionContract | _HasContract | Mapping[str, Any] | str
+Tools: TypeAlias = Iterable[_Tool] | Mapping[str, _Tool | None]
+"""Tools in any form: contracts, things that have one, definitions as clients of providers write
+them, or bare names; or a mapping from names to these, to schemas of the arguments, or to None."""
+
 class ParserOptions(TypedDict, total=False):
     """The options of a parser; see `Parser`."""
 
@@ -1159,3 +1242,148 @@ def repair_json(text: str) -> tuple[str, tuple[Repair, ...]]:
     Raises:
         InvalidJSONError: It would take a guess.
     """
+
+def render_contracts(
+    contracts: Tools, *, tag: Literal["name", "tool_call"] = "name", fenced: bool = True
+) -> str:
+    """Describes tools in Markdown: what each does, takes and returns, and an example call.
+
+    The example fits the schema of the arguments. Where no value was found that does, there is
+    none, and the text says so. Descriptions are flattened to one line.
+
+    Args:
+        contracts: The tools.
+        tag: How the example is written: ``name`` (``<Name>``) or ``tool_call``
+            (``<tool_call name="Name">``).
+        fenced: Whether its arguments stand in a Markdown fence.
+
+    Raises:
+        ContractError: A tool cannot be called by its name, or two share one.
+    """
+
+def system_prompt(
+    contracts: Tools,
+    existing: str | None = None,
+    *,
+    tag: Literal["name", "tool_call"] = "name",
+    fenced: bool = True,
+) -> str:
+    """Adds a section on tools, and on how to call them, to a system prompt.
+
+    A section that is there already is replaced where it stands, so that this can be done on every
+    request; without contracts it is taken out.
+
+    Args:
+        contracts: The tools.
+        existing: The system prompt.
+        tag: As for `render_contracts`.
+        fenced: As for `render_contracts`.
+
+    Raises:
+        ContractError: A tool cannot be called by its name, or two share one.
+
+    Example:
+        >>> prompt = system_prompt(["GetWeather"], "You are a guide.")
+        >>> system_prompt(["GetWeather"], prompt) == prompt
+        True
+        >>> system_prompt([], prompt)
+        'You are a guide.'
+    """
+
+def consolidate(
+    messages: _Messages,
+    *,
+    tools: Tools = (),
+    form: Literal["single", "split"] = "single",
+    tag: Literal["name", "tool_call"] = "tool_call",
+    fenced: bool = False,
+) -> list[TextMessage]:
+    """Writes a history as natural text: calls and results become tags in it.
+
+    Whatever is in a text or result, it is not read as a call: the ``<`` of what could be a tag of
+    ours, or of a tool in `tools` or of a call so far, becomes ``&lt;``. `parse_history` undoes it.
+
+    Reasoning and usage are left out. The first ``generation_id`` and ``from_agent`` count, in
+    metadata the last value of a key; ``metadata["generation_ids"]`` has all generation ids and
+    ``metadata["tool_calls"]`` the ids, durations and error codes of the calls.
+
+    Args:
+        messages: A conversation.
+        tools: The tools that the model knows.
+        form: ``single`` (one message) or ``split`` (calls stay with the assistant, results follow
+            as the user's; neighbours with the same role become one message, and system messages
+            stay as they are).
+        tag: How calls are written.
+        fenced: Whether their arguments stand in a Markdown fence.
+
+    Returns:
+        The messages; none where there is nothing to say.
+
+    Raises:
+        ConsolidationError: Calls and results do not belong together; names the message.
+        MessageError: Something in `messages` is no message.
+
+    Example:
+        >>> call = ToolCall("call_0", "GetWeather", {"city": "Oslo"})
+        >>> result = ToolResult("call_0", "GetWeather", "8 degrees")
+        >>> [message] = consolidate([ToolAggregateMessage([call], [result])])
+        >>> print(message.text)
+        <tool_call name="GetWeather">
+        {
+          "city": "Oslo"
+        }
+        </tool_call>
+        <tool_response name="GetWeather">
+        8 degrees
+        </tool_response>
+        >>> parse_history(message)[0].tool_calls == (call,)
+        True
+    """
+
+def parse_history(text: _Messages, tools: Tools = ()) -> list[Message]:
+    """Reads back what `consolidate` wrote: texts, calls with results, calls, results.
+
+    Names, arguments and results are in the text; a message with its metadata also gives ids,
+    durations, error codes and the spelling of results that are JSON. From text alone the ids are
+    ``call_0``, ``call_1``, ..., and JSON on several lines comes back on one, as ``json.dumps``
+    writes it.
+
+    Args:
+        text: Text, taken to be the assistant's, or consolidated messages.
+        tools: The tools given to `consolidate`. Calls in the form ``<Name>`` that no result
+            follows are found for these only.
+    """
+
+@final
+class Consolidator:
+    """Writes a history down while it grows.
+
+    What `push` and `finish` return, joined, is the text of ``consolidate(..., form="single")``.
+
+    Args:
+        tools: As for `consolidate`.
+        tag: As for `consolidate`.
+        fenced: As for `consolidate`.
+    """
+
+    def __new__(
+        cls,
+        *,
+        tools: Tools = (),
+        tag: Literal["name", "tool_call"] = "tool_call",
+        fenced: bool = False,
+    ) -> Consolidator: ...
+    def push(self, message: str | Message | Mapping[str, Any]) -> str:
+        """Takes the next message and returns the text that is now certain.
+
+        Calls are written when their results are known, or when something else follows.
+
+        Raises:
+            ConsolidationError: The message does not fit, or came after the end. It leaves
+                everything as it was.
+        """
+    def finish(self) -> str:
+        """Ends the history and returns the rest of it: calls that are still pending."""
+    @property
+    def message(self) -> TextMessage | None:
+        """The text so far as a message, with the metadata of all that went into it."""

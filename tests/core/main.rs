@@ -3,7 +3,10 @@
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "a test may panic")]
 
 mod calls;
+mod consolidate;
+mod contract;
 mod layering;
 mod message;
+mod prompt;
 mod repair;
 mod validator;

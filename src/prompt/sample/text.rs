@@ -65,10 +65,11 @@ fn word(shortest: usize, longest: usize, variant: usize) -> String {
     if variant > 0 {
         word.push_str(&(variant + 1).to_string());
     }
-    if word.len() > longest {
+    if variant > 0 && word.len() > longest {
         // What tells the variants apart is at the end.
         word.drain(..word.len() - longest);
     }
+    word.truncate(longest);
     while word.len() < shortest {
         word.push(char::from(b"value"[word.len() % 5]));
     }

@@ -1,0 +1,89 @@
+//! The golden cases of `tests/cases/prompt`, and the contracts of real questions.
+
+use std::{
+    collections::BTreeSet,
+    env, fs,
+    path::{Path, PathBuf},
+};
+
+use serde_json::Value;
+use toolweave::{
+    contract::{FunctionContract, Tag},
+    prompt::{Style, render_contracts, sample_arguments, system_prompt},
+    validator::Validator,
+};
+
+fn cases(name: &str) -> Vec<Value> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/prompt").join(name);
+    serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap()
+}
+
+fn style(case: &Value) -> Style {
+    let mut style = Style::default();
+    if let Some(tag) = case["tag"].as_str() {
+        style.tag = Tag::from_wire(tag).unwrap();
+    }
+    if let Some(fenced) = case["fenced"].as_bool() {
+        style.fenced = fenced;
+    }
+    style
+}
+
+fn contracts(case: &Value) -> Vec<FunctionContract> {
+    let tools = case["tools"].as_array().unwrap();
+    tools.iter().map(|tool| FunctionContract::from_json(tool).unwrap()).collect()
+}
+
+#[test]
+fn contracts_are_rendered_as_the_cases_say() {
+    for case in cases("render.json") {
+        let wanted = case["markdown"].as_str().unwrap();
+        let tools = contracts(&case);
+        assert_eq!(render_contracts(&tools, style(&case)), wanted, "{}", case["name"]);
+    }
+}
+
+#[test]
+fn system_prompts_are_written_as_the_cases_say() {
+    for case in cases("system.json") {
+        let (tools, style) = (contracts(&case), style(&case));
+        let wanted = case["prompt"].as_str().unwrap();
+        let prompt = system_prompt(&tools, case["existing"].as_str(), style);
+        assert_eq!(prompt, wanted, "{}", case["name"]);
+        assert_eq!(system_prompt(&tools, Some(&prompt), style), wanted, "{}", case["name"]);
+    }
+}
+
+/// The folder of data that is not part of the repository.
+fn shared() -> PathBuf {
+    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared");
+    env::var_os("TOOLWEAVE_SHARED").map_or(beside, PathBuf::from)
+}
+
+#[test]
+fn every_contract_of_real_questions_has_an_example_that_fits() {
+    let path = shared().join("data/bfcl/calls.jsonl");
+    let Ok(questions) = fs::read_to_string(&path) else {
+        println!("skipped: {} is not there", path.display());
+        return;
+    };
+    let mut seen = BTreeSet::new();
+    for question in questions.lines() {
+        let question: Value = serde_json::from_str(question).unwrap();
+        for function in question["functions"].as_array().unwrap() {
+            if !seen.insert(function.to_string()) {
+                continue;
+            }
+            let contract = FunctionContract::from_openai(function).unwrap();
+            let arguments = sample_arguments(&contract).unwrap_or_else(|reason| {
+                panic!("no example for {}: {reason}", contract.name);
+            });
+            let schema = contract.parameters.as_ref().unwrap();
+            let violations = Validator::new(schema).unwrap().violations(&arguments);
+            assert_eq!(violations, [], "{}", contract.name);
+            let text = render_contracts(&[contract], Style::default());
+            assert!(text.contains(&format!("```json\n{arguments:#}\n```")));
+        }
+    }
+    assert!(seen.len() > 400);
+}
