@@ -1051,11 +1051,11 @@ class FabricatedResult:
 
 @final
 class FunctionContract:
-    """What the model is told about one tool, and what its calls are held to.
+    r"""What the model is told about one tool, and what its calls are held to.
 
     Args:
         name: What the model calls it by: at most 256 bytes, without white space and without any of
-            ``< > " ' = ` & \\``.
+            ``< > " ' = ` & \``.
         description: What it does, for the model to read.
         parameters: The JSON Schema of its arguments, an object schema nested at most 100 levels
             deep; without one nothing is validated.

@@ -19,6 +19,7 @@ use crate::{
     message::Message,
 };
 
+/// Writes a history as natural text: calls and results become tags in it.
 #[pyfunction(name = "consolidate")]
 #[pyo3(signature = (messages, *, tools=None, form="single", tag="tool_call", fenced=false))]
 #[pyo3(text_signature = "(messages, *, tools=(), form='single', tag='tool_call', fenced=False)")]
@@ -38,6 +39,7 @@ pub(crate) fn consolidated<'py>(
     listed(py, &consolidate::consolidate(&messages, &contracts(tools)?, options)?)
 }
 
+/// Reads back what `consolidate` wrote.
 #[pyfunction]
 #[pyo3(signature = (text, tools=None))]
 #[pyo3(text_signature = "(text, tools=())")]

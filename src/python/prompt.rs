@@ -15,6 +15,7 @@ pub(crate) fn tag(name: &str) -> PyResult<Tag> {
     })
 }
 
+/// Describes tools in Markdown.
 #[pyfunction]
 #[pyo3(signature = (contracts, *, tag="name", fenced=true))]
 pub(crate) fn render_contracts(
@@ -26,6 +27,7 @@ pub(crate) fn render_contracts(
     Ok(prompt::render_contracts(&extract_contracts(contracts)?, style))
 }
 
+/// Adds a section on tools, and on how to call them, to a system prompt.
 #[pyfunction]
 #[pyo3(signature = (contracts, existing=None, *, tag="name", fenced=true))]
 pub(crate) fn system_prompt(

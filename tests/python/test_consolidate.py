@@ -181,7 +181,7 @@ def test_a_finished_consolidator_takes_no_more() -> None:
     assert consolidator.message is None
     assert consolidator.push("Hello.") == "Hello."
     assert consolidator.finish() == ""
-    with pytest.raises(tw.ConsolidationError, match="message 1: .* finished") as caught:
+    with pytest.raises(tw.ConsolidationError, match=r"message 1: .* finished") as caught:
         consolidator.push("More.")
     assert caught.value.index == 1
     assert consolidator.message == tw.TextMessage("Hello.", role="user")
