@@ -61,6 +61,7 @@ fn shared() -> PathBuf {
 }
 
 #[test]
+#[expect(clippy::print_stdout, reason = "a test that checks nothing says so")]
 fn every_contract_of_real_questions_has_an_example_that_fits() {
     let path = shared().join("data/bfcl/calls.jsonl");
     let Ok(questions) = fs::read_to_string(&path) else {
