@@ -12,9 +12,9 @@ from ._core import (
     FinishUpdate,
     FunctionContract,
     InvalidToolCall,
-    JoinProblem,
     Joined,
     Joiner,
+    JoinProblem,
     Limits,
     MessageBase,
     Parser,
@@ -60,6 +60,7 @@ from .exceptions import (
     ValidationError,
 )
 from .kinds import ErrorCode, FinishReason, MessageKind, Role
+from .options import ParserOptions, Tools
 from .streams import Event, parse_stream
 
 Message = (
@@ -101,6 +102,7 @@ __all__ = [
     "MessageError",
     "MessageKind",
     "Parser",
+    "ParserOptions",
     "ReasoningDelta",
     "ReasoningMessage",
     "Repair",
@@ -116,6 +118,7 @@ __all__ = [
     "ToolCallUpdate",
     "ToolResult",
     "ToolResultMessage",
+    "Tools",
     "ToolweaveError",
     "UnknownMessage",
     "Update",

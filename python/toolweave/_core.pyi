@@ -1,10 +1,11 @@
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final, Literal, Protocol, TypeAlias, TypedDict, TypeVar, final
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, Literal, Protocol, TypeAlias, TypeVar, final
 
 from typing_extensions import Self, Unpack, disjoint_base
 
 from . import Event, Message, Update
 from .kinds import ErrorCode, FinishReason, MessageKind, Role
+from .options import ParserOptions, Tools
 
 __all__ = [
     "Consolidator",
@@ -113,8 +114,10 @@ class ToolCall:
         """A JSON object; integers of any size are exact."""
     @property
     def raw(self) -> str:
-        """What made the call: the span of the reply with its tags, or the text of a native call's
-        arguments. Empty for a call that nobody wrote."""
+        """What made the call; empty for a call that nobody wrote.
+
+        The span of the reply with its tags, or the text of a native call's arguments.
+        """
     @property
     def index(self) -> int:
         """The position among the calls of the reply."""
@@ -183,7 +186,11 @@ class ToolResult:
 
 @final
 class TextDelta:
-    """More text."""
+    """More text.
+
+    Attributes:
+        text: The text; for a chunk that is all text, the very same string.
+    """
 
     __match_args__ = ("text",)
 
@@ -195,7 +202,11 @@ class TextDelta:
 
 @final
 class ReasoningDelta:
-    """More of what the model thinks."""
+    """More of what the model thinks.
+
+    Attributes:
+        text: The text.
+    """
 
     __match_args__ = ("text",)
 
@@ -211,6 +222,12 @@ class ToolCallUpdate:
 
     The fragments of a call are held together by its id or, where only the first one has it, by
     the index.
+
+    Attributes:
+        tool_call_id: The id, where the fragment has it.
+        index: The position among the calls of the reply, where the fragment has it.
+        function_name: The tool, or a part of its name.
+        function_args: A part of the JSON text of the arguments.
     """
 
     __match_args__ = ("tool_call_id", "index", "function_name", "function_args")
@@ -258,7 +275,11 @@ class UsageUpdate:
 
 @final
 class FinishUpdate:
-    """The reply is over. Comes once, after everything but results."""
+    """The reply is over. Comes once, after everything but results.
+
+    Attributes:
+        reason: Why: ``missing`` if the provider did not say.
+    """
 
     __match_args__ = ("reason",)
 
@@ -323,7 +344,12 @@ class MessageBase:
 
 @final
 class TextMessage(MessageBase):
-    """Text."""
+    """Text.
+
+    Attributes:
+        kind: ``text``.
+        text: The text.
+    """
 
     __match_args__ = (
         "text",
@@ -360,7 +386,12 @@ class TextMessage(MessageBase):
 
 @final
 class ReasoningMessage(MessageBase):
-    """What the model thought before it answered."""
+    """What the model thought before it answered.
+
+    Attributes:
+        kind: ``reasoning``.
+        text: The text.
+    """
 
     __match_args__ = (
         "text",
@@ -397,7 +428,12 @@ class ReasoningMessage(MessageBase):
 
 @final
 class ToolCallMessage(MessageBase):
-    """Calls that the model made."""
+    """Calls that the model made.
+
+    Attributes:
+        kind: ``tools_call``.
+        tool_calls: The calls, in the order written.
+    """
 
     __match_args__ = (
         "tool_calls",
@@ -434,7 +470,12 @@ class ToolCallMessage(MessageBase):
 
 @final
 class ToolResultMessage(MessageBase):
-    """Results of calls."""
+    """Results of calls.
+
+    Attributes:
+        kind: ``tool_result``.
+        tool_results: The results.
+    """
 
     __match_args__ = (
         "tool_results",
@@ -472,6 +513,11 @@ class ToolResultMessage(MessageBase):
 @final
 class ToolAggregateMessage(MessageBase):
     """Calls with their results. A call without a result is pending.
+
+    Attributes:
+        kind: ``tools_aggregate``.
+        tool_calls: The calls, in the order written.
+        tool_results: Their results, in the same order.
 
     Raises:
         MessageError: A result answers none of the calls, or an id repeats.
@@ -517,7 +563,11 @@ class ToolAggregateMessage(MessageBase):
 
 @final
 class UsageMessage(MessageBase):
-    """What a model request used."""
+    """What a model request used.
+
+    Attributes:
+        kind: ``usage``.
+    """
 
     __match_args__ = (
         "input_tokens",
@@ -673,9 +723,13 @@ class Joined:
 class JoinProblem:
     """Something in a stream that could not be taken as it came.
 
-    Kinds: ``invalid_arguments``, ``unclosed`` and ``unnamed`` (a native call that is in no message),
+    Kinds: ``invalid_arguments``, ``unclosed`` and ``unnamed`` (a native call in no message),
     ``renamed``, ``late_fragment``, ``duplicate_call``, ``duplicate_result``, ``no_call`` (a result
     without one), ``after_finish`` and ``second_finish``.
+
+    Attributes:
+        kind: What could not be taken.
+        tool_call_id: The call that it is about, if there is one.
     """
 
     __match_args__ = ("kind", "message", "tool_call_id", "name", "text")
@@ -801,9 +855,7 @@ class Violation:
 
     __match_args__ = ("path", "keyword", "message", "expected", "actual")
 
-    def __new__(
-        cls, path: str, keyword: str, message: str, expected: Any, actual: Any
-    ) -> Violation: ...
+    def __new__(cls, path: str, keyword: str, message: str, expected: Any, actual: Any) -> Self: ...
     @property
     def path(self) -> str: ...
     @property
@@ -1115,28 +1167,6 @@ class FunctionContract:
         """
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
-
-class _HasContract(Protocol):
-    """A tool: anything with a contract."""
-
-    @property
-    def contract(self) -> FunctionContract: ...
-
-_Tool: TypeAlias = FunctionContract | _HasContract | Mapping[str, Any] | str
-Tools: TypeAlias = Iterable[_Tool] | Mapping[str, _Tool | None]
-"""Tools in any form: contracts, things that have one, definitions as clients of providers write
-them, or bare names; or a mapping from names to these, to schemas of the arguments, or to None."""
-
-class ParserOptions(TypedDict, total=False):
-    """The options of a parser; see `Parser`."""
-
-    dialects: Iterable[str]
-    repair: Literal["none", "syntax", "schema"]
-    deltas: bool
-    reasoning_tags: Iterable[str]
-    in_code: Literal["text", "call"]
-    limits: Limits | None
-    id_factory: Callable[[int], str] | None
 
 @final
 class Parser:

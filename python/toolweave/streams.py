@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator
-from typing import TYPE_CHECKING, Union, overload
+from typing import TYPE_CHECKING, overload
 
 from ._core import (
     Discarded,
@@ -21,18 +21,18 @@ from ._core import (
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from ._core import ParserOptions, Tools
+    from .options import ParserOptions, Tools
 
-Event = Union[
-    TextDelta,
-    ReasoningDelta,
-    ToolCallStart,
-    ToolCallDelta,
-    ToolCall,
-    InvalidToolCall,
-    Discarded,
-    FabricatedResult,
-]
+Event = (
+    TextDelta
+    | ReasoningDelta
+    | ToolCallStart
+    | ToolCallDelta
+    | ToolCall
+    | InvalidToolCall
+    | Discarded
+    | FabricatedResult
+)
 """One thing found in a reply, in the order in which the model wrote it."""
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+import toolweave
 from toolweave import exceptions
 from toolweave.exceptions import ToolweaveError
 
@@ -72,7 +73,7 @@ def test_an_exception_survives_pickling(cls: type[ToolweaveError]) -> None:
     if cls.__init__ is Exception.__init__:
         original = cls("text")
     else:
-        hints = typing.get_type_hints(cls.__init__)
+        hints = typing.get_type_hints(cls.__init__, localns=vars(toolweave))
         parameters = list(inspect.signature(cls.__init__).parameters)[1:]
         original = cls(*(sample(hints[name]) for name in parameters))
     for protocol in range(pickle.HIGHEST_PROTOCOL + 1):

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import toolweave as tw
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+import toolweave as tw
 
 CASES = Path(__file__).parent.parent / "cases" / "message"
 
@@ -34,26 +35,21 @@ json_values = st.recursive(
     | st.integers()
     | st.floats(allow_nan=False, allow_infinity=False)
     | texts,
-    lambda inner: (
-        st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3)
-    ),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3),
     max_leaves=6,
 )
 json_objects = st.dictionaries(texts, json_values, max_size=3)
 envelopes = st.fixed_dictionaries(
     {},
     optional={
-        "role": st.sampled_from(list(tw.Role))
-        | st.sampled_from([str(role) for role in tw.Role]),
+        "role": st.sampled_from(list(tw.Role)) | st.sampled_from([str(role) for role in tw.Role]),
         "id": texts,
         "from_agent": texts,
         "generation_id": texts,
         "run_id": texts,
         "chat_id": st.none() | texts,
         "metadata": json_objects,
-        "extra": st.dictionaries(
-            st.sampled_from(["x1", "x2"]), json_values, max_size=2
-        ),
+        "extra": st.dictionaries(st.sampled_from(["x1", "x2"]), json_values, max_size=2),
     },
 )
 repairs = st.builds(
@@ -116,9 +112,7 @@ def messages(draw: st.DrawFn) -> tw.Message:
         return tw.ToolAggregateMessage(made, draw(st.permutations(answers)), **envelope)
     if kind == 5:
         cost = draw(st.none() | st.floats(0, 1e6))
-        return tw.UsageMessage(
-            draw(counts), draw(counts), draw(counts), cost, **envelope
-        )
+        return tw.UsageMessage(draw(counts), draw(counts), draw(counts), cost, **envelope)
     envelope.pop("extra", None)
     return tw.UnknownMessage("hologram", {"beams": draw(json_values)}, **envelope)
 
@@ -156,9 +150,7 @@ def test_cuts_and_the_order_of_results_do_not_show(
     for number, (start, end) in enumerate(bounds):
         first = number == 0
         stream.append(
-            tw.ToolCallUpdate(
-                "a" if first else None, 0, "f" if first else None, raw[start:end]
-            )
+            tw.ToolCallUpdate("a" if first else None, 0, "f" if first else None, raw[start:end])
         )
     result = tw.ToolResult("a", "f", "1", value=object())
     stream.insert(data.draw(st.integers(0, len(stream))), result)
@@ -187,9 +179,7 @@ def test_cuts_and_the_order_of_results_do_not_show(
         lambda x: (
             st.lists(x)
             | st.dictionaries(
-                st.sampled_from(
-                    ["kind", "role", "text", "toolCalls", "name", "content"]
-                ),
+                st.sampled_from(["kind", "role", "text", "toolCalls", "name", "content"]),
                 x,
             )
         ),
@@ -303,9 +293,7 @@ def test_big_integers_stay_exact() -> None:
     big = 10**40 + 7
     call = tw.ToolCall("a", "f", {"x": big, "y": -big})
     assert call.arguments == {"x": big, "y": -big}
-    (back,) = tw.ToolCallMessage.from_json(
-        tw.ToolCallMessage([call]).to_json()
-    ).tool_calls
+    (back,) = tw.ToolCallMessage.from_json(tw.ToolCallMessage([call]).to_json()).tool_calls
     assert back == call
 
 
@@ -323,10 +311,7 @@ def test_objects_are_frozen_and_keep_no_reference_to_what_made_them() -> None:
 def test_the_value_of_a_result_does_not_count() -> None:
     assert tw.ToolResult("a", "f", "1", value=object()) == RESULT
     assert tw.ToolResult("a", "f", "1", value=[1]).value == [1]
-    assert (
-        "value"
-        not in tw.ToolResultMessage([tw.ToolResult("a", "f", "1", value=3)]).to_json()
-    )
+    assert "value" not in tw.ToolResultMessage([tw.ToolResult("a", "f", "1", value=3)]).to_json()
 
 
 def test_repr_shows_what_is_there() -> None:
@@ -336,9 +321,7 @@ def test_repr_shows_what_is_there() -> None:
 
 def test_copies_can_differ() -> None:
     message = tw.TextMessage("x", metadata={"a": 1})
-    assert message.__replace__(chat_id="c") == tw.TextMessage(
-        "x", metadata={"a": 1}, chat_id="c"
-    )
+    assert message.__replace__(chat_id="c") == tw.TextMessage("x", metadata={"a": 1}, chat_id="c")
 
 
 def test_results_of_an_aggregate_stand_in_the_order_of_the_calls() -> None:
@@ -359,9 +342,7 @@ def test_joining_goes_on_after_a_first_look() -> None:
     assert joiner.finish().missing == ("a",)
     joiner.push(RESULT)
     joined = joiner.finish()
-    assert joined.messages == (
-        tw.ToolAggregateMessage([CALL], [RESULT], generation_id="g"),
-    )
+    assert joined.messages == (tw.ToolAggregateMessage([CALL], [RESULT], generation_id="g"),)
     assert joined.missing == ()
 
 
@@ -459,17 +440,13 @@ def deep(depth: int) -> Any:
         ),
         (lambda: tw.message_from_dict(cyclic()), ValueError, "contains itself"),
         (
-            lambda: tw.UsageMessage.from_json(
-                '{"kind":"text","role":"user","text":""}'
-            ),
+            lambda: tw.UsageMessage.from_json('{"kind":"text","role":"user","text":""}'),
             tw.MessageError,
             "the kind of a UsageMessage",
         ),
     ],
 )
-def test_bad_input_raises_what_would_be_right(
-    make: Any, error: type[Exception], says: str
-) -> None:
+def test_bad_input_raises_what_would_be_right(make: Any, error: type[Exception], says: str) -> None:
     with pytest.raises(error) as caught:
         make()
     notes = getattr(caught.value, "__notes__", [])

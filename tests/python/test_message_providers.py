@@ -1,4 +1,4 @@
-"""Messages to and from the dicts of the OpenAI and Anthropic clients, checked by their own types."""
+"""Messages to and from what the OpenAI and Anthropic clients take, judged by their own types."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from types import MappingProxyType
 from typing import Any
 
 import pytest
-import toolweave as tw
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+import toolweave as tw
 
 CASES = Path(__file__).parent.parent / "cases" / "message"
 
@@ -74,9 +75,7 @@ def options(case: dict[str, Any], *names: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("case", cases("openai.json", "to"), ids=by_name)
-def test_openai_cases_hold_towards_the_client(
-    case: dict[str, Any], openai_type: Any
-) -> None:
+def test_openai_cases_hold_towards_the_client(case: dict[str, Any], openai_type: Any) -> None:
     chosen = options(case, "dangling", "reasoning")
     dicts = run_case(case, lambda: tw.to_openai(case["messages"], **chosen))
     if dicts is not None:
@@ -93,9 +92,7 @@ def test_openai_cases_hold_from_the_client(case: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("case", cases("anthropic.json", "to"), ids=by_name)
-def test_anthropic_cases_hold_towards_the_client(
-    case: dict[str, Any], anthropic_type: Any
-) -> None:
+def test_anthropic_cases_hold_towards_the_client(case: dict[str, Any], anthropic_type: Any) -> None:
     request = run_case(
         case,
         lambda: tw.to_anthropic(case["messages"], **options(case, "dangling")),
@@ -148,9 +145,7 @@ def conversations(draw: st.DrawFn) -> list[tw.Message]:
 
 def without_raw(messages: list[tw.Message]) -> list[tw.Message]:
     return [
-        message.__replace__(
-            tool_calls=[call.__replace__(raw="") for call in message.tool_calls]
-        )
+        message.__replace__(tool_calls=[call.__replace__(raw="") for call in message.tool_calls])
         if isinstance(message, tw.ToolAggregateMessage)
         else message
         for message in messages
@@ -159,9 +154,7 @@ def without_raw(messages: list[tw.Message]) -> list[tw.Message]:
 
 @given(conversations())
 @settings(max_examples=60, deadline=None)
-def test_conversations_come_back_from_openai(
-    openai_type: Any, messages: list[tw.Message]
-) -> None:
+def test_conversations_come_back_from_openai(openai_type: Any, messages: list[tw.Message]) -> None:
     dicts = tw.to_openai(messages)
     check_types(openai_type, dicts)
     assert without_raw(tw.from_openai(dicts)) == messages
@@ -295,11 +288,7 @@ def test_conversations_are_taken_in_any_form() -> None:
         "assistant",
         "tool",
     ]
-    assert (
-        tw.to_openai("Hi")
-        == tw.to_openai(tw.TextMessage("Hi"))
-        == tw.to_openai(iter(["Hi"]))
-    )
+    assert tw.to_openai("Hi") == tw.to_openai(tw.TextMessage("Hi")) == tw.to_openai(iter(["Hi"]))
 
 
 @pytest.mark.parametrize(
@@ -347,9 +336,7 @@ def test_an_unknown_way_with_dangling_calls_is_refused() -> None:
 def test_only_the_clients_messages_are_read_as_such() -> None:
     for read in (tw.from_openai, tw.from_anthropic):
         for item in ("x", tw.TextMessage("x"), 3):
-            with pytest.raises(
-                TypeError, match="message 0 must be a dict or a message of the"
-            ):
+            with pytest.raises(TypeError, match="message 0 must be a dict or a message of the"):
                 read([item])  # type: ignore[list-item]
 
 
