@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging as _logging
+from typing import TypeAlias as _TypeAlias
 
 from ._core import (
     Consolidator,
@@ -63,7 +64,7 @@ from .kinds import ErrorCode, FinishReason, MessageKind, Role
 from .options import ParserOptions, Tools
 from .streams import Event, parse_stream
 
-Message = (
+Message: _TypeAlias = (
     TextMessage
     | ReasoningMessage
     | ToolCallMessage
@@ -74,7 +75,7 @@ Message = (
 )
 """One entry of a conversation."""
 
-Update = (
+Update: _TypeAlias = (
     TextDelta | ReasoningDelta | ToolCallUpdate | ToolCall | ToolResult | UsageUpdate | FinishUpdate
 )
 """One piece of a reply, or a result of one of its calls: what a `Joiner` takes."""

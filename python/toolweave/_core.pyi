@@ -840,6 +840,7 @@ def from_anthropic(
 
 def _rebuild(class_: type[_T], fields: dict[str, Any], /) -> _T: ...
 
+@final
 class Violation:
     """One way in which a value does not fit its schema.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Literal, Protocol, TypedDict
+from typing import Any, Literal, Protocol, TypeAlias, TypedDict
 
 from ._core import FunctionContract, Limits
 
@@ -14,11 +14,12 @@ class HasContract(Protocol):
     @property
     def contract(self) -> FunctionContract:
         """What the model is told about it."""
+        ...
 
 
-_Tool = FunctionContract | HasContract | Mapping[str, Any] | str
+_Tool: TypeAlias = FunctionContract | HasContract | Mapping[str, Any] | str
 
-Tools = Iterable[_Tool] | Mapping[str, _Tool | None]
+Tools: TypeAlias = Iterable[_Tool] | Mapping[str, _Tool | None]
 """Tools in any form: contracts, things that have one, definitions as clients of providers write
 them, or bare names; or a mapping from names to these, to schemas of the arguments, or to None."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, TypeAlias, overload
 
 from ._core import (
     Discarded,
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from .options import ParserOptions, Tools
 
-Event = (
+Event: TypeAlias = (
     TextDelta
     | ReasoningDelta
     | ToolCallStart
