@@ -13,13 +13,14 @@ import partial_json_parser
 import toolweave_floor
 
 from replies import SCHEMAS, Reply
-from toolweave import FunctionContract, Parser, parse_stream
+from toolweave import FunctionContract, Parser, Validator, parse_stream
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from measure import Start
 
+ANYTHING = Validator({})
 CONTRACTS = [FunctionContract(name, parameters=schema) for name, schema in SCHEMAS.items()]
 
 
@@ -86,9 +87,10 @@ class Many:
 
 
 class Pulled:
-    """`parse_stream`, which pulls its tokens from an iterator. Runs at the end, all at once."""
+    """`parse_stream`, which pulls its tokens. Runs at the end, all at once."""
 
-    def __init__(self) -> None:
+    def __init__(self, chunks: Callable[[list[str]], Iterable[str]] = list) -> None:
+        self.chunks = chunks
         self.tokens: list[str] = []
 
     def feed(self, tokens: Sequence[str]) -> None:
@@ -97,8 +99,22 @@ class Pulled:
 
     def finish(self) -> None:
         """Take every event."""
-        for _ in parse_stream(iter(self.tokens), CONTRACTS):
+        for _ in parse_stream(self.chunks(self.tokens), CONTRACTS):
             pass
+
+
+@dataclass
+class Built:
+    """What any parser pays in the end: arguments from JSON text to Python objects, checked."""
+
+    arguments: str
+
+    def feed(self, tokens: Sequence[str]) -> None:
+        """Wait for all of it."""
+
+    def finish(self) -> None:
+        """Build the value."""
+        ANYTHING.validate_json(self.arguments)
 
 
 @dataclass
@@ -127,7 +143,8 @@ def ours(*, deltas: bool = True, repair: str = "schema") -> Push:
 OURS = "toolweave push"
 OURS_SILENT = "toolweave push, deltas=False"
 OURS_MANY = "toolweave push_many"
-OURS_STREAM = "toolweave parse_stream"
+OURS_STREAM = "toolweave parse_stream, list"
+OURS_PULLED = "toolweave parse_stream, iterator"
 FLOOR_NOTHING = "floor (a): empty tuple"
 FLOOR_EVENT = "floor (b): tuple of one event"
 
@@ -136,6 +153,7 @@ PEERS = [
     Peer(OURS_SILENT, "toolweave", lambda: ours(deltas=False)),
     Peer(OURS_MANY, "toolweave", lambda: Many(Parser(CONTRACTS))),
     Peer(OURS_STREAM, "toolweave", Pulled),
+    Peer(OURS_PULLED, "toolweave", lambda: Pulled(iter)),
     Peer(FLOOR_NOTHING, "toolweave-floor", lambda: Push(toolweave_floor.Nothing().push)),
     Peer(FLOOR_EVENT, "toolweave-floor", lambda: Push(toolweave_floor.Echo().push)),
     Peer(

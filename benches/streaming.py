@@ -84,7 +84,8 @@ def replies(effort: Effort) -> Section:
         "Microseconds a token, tokens of 4 characters. `>`: stopped at its budget, so this is a "
         "lower bound; `n/r`: not run, because a shorter reply exceeded the budget; `-`: reads "
         "JSON only, and is given the arguments alone. Growth is the largest slope of time "
-        "against length on a log-log plot; 1 is linear.",
+        "against length on a log-log plot; 1 is linear. Targets leave out the time it takes to "
+        "build the value of the call, which every parser pays.",
         ["", *(f"{case} {size}" for case, size in columns), "growth"],
         rows,
         targets(effort, results, cases),
@@ -121,9 +122,13 @@ def growth_of(results: Results, name: str, case: str, sizes: Sequence[Reply]) ->
 def targets(effort: Effort, results: Results, cases: dict[str, list[Reply]]) -> list[Target]:
     """What this package promises, against the floors of the same run."""
 
+    built = {case: building(effort, sizes[-1]) for case, sizes in cases.items()}
+
     def ratio(name: str, floor: str, case: str) -> float:
-        size = cases[case][-1].size
-        return results[name, case, size].seconds / results[floor, case, size].seconds
+        """Of the longest reply, building the value of its call apart."""
+        reply = cases[case][-1]
+        took = results[name, case, reply.size].seconds - built[case]
+        return took / results[floor, case, reply.size].seconds
 
     found = [
         Target(
@@ -159,6 +164,15 @@ def targets(effort: Effort, results: Results, cases: dict[str, list[Reply]]) -> 
         if growth is not None:
             found.append(Target(f"growth of `push` ({case})", 1.1, growth, at_least=0.9))
     return found
+
+
+def building(effort: Effort, reply: Reply) -> float:
+    """Seconds that it takes to build the value of the reply's only call, if it has one."""
+    arguments = reply.arguments
+    if arguments is None:
+        return 0.0
+    contestants: dict[str, Start] = {"built": lambda: peers.Built(arguments)}
+    return effort.race(contestants, cut(reply.text))["built"].seconds
 
 
 def held_back(effort: Effort) -> float:
