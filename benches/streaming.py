@@ -160,7 +160,13 @@ def targets(effort: Effort, results: Results, cases: dict[str, list[Reply]]) -> 
         for case in cases
     ]
     for case, sizes in cases.items():
-        growth = growth_of(results, peers.OURS, case, sizes)
+        apart = {
+            (peers.OURS, case, reply.size): replace(timing, seconds=timing.seconds - cost)
+            for reply in sizes
+            if (timing := results[peers.OURS, case, reply.size])
+            and (cost := building(effort, reply)) >= 0
+        }
+        growth = growth_of(apart, peers.OURS, case, sizes)
         if growth is not None:
             found.append(Target(f"growth of `push` ({case})", 1.1, growth, at_least=0.9))
     return found

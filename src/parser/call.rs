@@ -105,7 +105,7 @@ impl Call {
         }
         self.reported = end;
         let plain = Plain::Fragment { index: self.index };
-        Some(if grammar.options.deltas { plain } else { Plain::Unreported })
+        Some(if grammar.options.deltas { plain } else { Plain::Nothing })
     }
 
     pub(super) fn new(

@@ -6,7 +6,7 @@ use super::{
     frame::{Discard, Frame, Sink},
     grammar::{Closer, Grammar, InCode},
     markdown::Markdown,
-    tag::TagMatch,
+    tag::{Match, TagMatch, Wanted},
     text::{FenceLine, HeldFence, find_special},
     window::Window,
 };
@@ -58,7 +58,7 @@ pub(super) enum Flow {
     NeedMore,
 }
 
-/// What a plain chunk is: one that holds nothing to look for, where nothing is held back.
+/// What a plain chunk is: one that just goes on with what came before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Plain {
     /// Text.
@@ -68,16 +68,20 @@ pub enum Plain {
         /// The call.
         index: usize,
     },
-    /// The same, where payloads are not reported while they arrive.
-    Unreported,
+    /// Nothing to report: more of what may become a tag, or of a payload that is not reported
+    /// while it arrives.
+    Nothing,
 }
 
 impl Machine {
     /// Moves past `chunk` if it is plain.
     #[inline]
     pub(super) fn plain(&mut self, grammar: &Grammar, chunk: &str) -> Option<Plain> {
-        if self.tag.is_some() || chunk.is_empty() {
+        if chunk.is_empty() {
             return None;
+        }
+        if let Some(tag) = self.tag {
+            return self.goes_on(tag, grammar, chunk);
         }
         match &mut self.state {
             State::Text => {
@@ -97,6 +101,30 @@ impl Machine {
                 Some(plain)
             }
             _ => None,
+        }
+    }
+
+    /// Moves past `chunk` if it goes on with what may become a tag in text.
+    fn goes_on(&mut self, mut tag: TagMatch, grammar: &Grammar, chunk: &str) -> Option<Plain> {
+        if !matches!(self.state, State::Text) {
+            return None;
+        }
+        let mut pos = self.pos;
+        let wanted = self.wanted_in_text(grammar);
+        if tag.scan(Window::new(chunk, pos), &mut pos, wanted) != Match::More {
+            return None;
+        }
+        self.pos = pos;
+        self.tag = Some(tag);
+        Some(Plain::Nothing)
+    }
+
+    /// The tags that count in text.
+    pub(super) fn wanted_in_text<'g>(&self, grammar: &'g Grammar) -> Wanted<'g> {
+        Wanted {
+            open: Some(&grammar.markers),
+            close: self.orphan.map(|closer| grammar.closer(closer)),
+            limit: grammar.limits().max_tag_bytes,
         }
     }
 

@@ -94,7 +94,7 @@ impl Parser {
             Some(Plain::Fragment { index }) => {
                 sink.take(Frame::CallDelta { index, fragment: chunk });
             }
-            Some(Plain::Unreported) => {}
+            Some(Plain::Nothing) => {}
         }
     }
 

@@ -9,7 +9,7 @@ use super::{
     grammar::{Closer, InCode, Marker},
     machine::{Flow, Pass, State},
     markdown::{Block, Fence, Markdown},
-    tag::{Match, TagMatch, Wanted, attribute},
+    tag::{Match, TagMatch, attribute},
     work,
 };
 
@@ -124,11 +124,7 @@ impl<S: Sink> Pass<'_, S> {
     }
 
     fn text_tag(&mut self, mut tag: TagMatch) -> Flow {
-        let wanted = Wanted {
-            open: Some(&self.grammar.markers),
-            close: self.machine.orphan.map(|closer| self.grammar.closer(closer)),
-            limit: self.grammar.limits().max_tag_bytes,
-        };
+        let wanted = self.machine.wanted_in_text(self.grammar);
         match tag.scan(self.window, &mut self.machine.pos, wanted) {
             Match::More if self.ending.is_none() => {
                 self.hold_text(tag.start);

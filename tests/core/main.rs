@@ -5,6 +5,7 @@
 mod calls;
 mod consolidate;
 mod contract;
+mod golden;
 mod layering;
 mod message;
 mod prompt;

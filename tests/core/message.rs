@@ -4,8 +4,8 @@ use std::{fs, path::Path};
 
 use serde_json::{Value, json};
 use toolweave::message::{
-    Content, Dangling, ErrorCode, FinishReason, Joiner, Message, MessageError, MessageKind, Role,
-    ToolCallUpdate, Update, UsageUpdate,
+    Content, Dangling, ErrorCode, FinishReason, Joiner, Message, MessageError, MessageKind,
+    Problem, Role, ToolCallUpdate, Update, UsageUpdate,
     anthropic::{from_anthropic, to_anthropic},
     openai::{Options, from_openai, to_openai},
 };
@@ -106,12 +106,12 @@ fn joiner_cases_hold() {
         for value in case["updates"].as_array().unwrap() {
             joiner.push(update(value));
         }
-        let joined = joiner.finish();
-        let kinds: Vec<_> = joined.problems.iter().map(|problem| problem.kind()).collect();
+        let found = joiner.finish();
+        let kinds: Vec<_> = found.problems.iter().map(Problem::kind).collect();
         let none = json!([]);
-        assert_eq!(joined.messages, messages(&case["messages"]), "{name}");
-        assert_eq!(joined.finish_reason.as_str(), case["finish"], "{name}");
-        assert_eq!(&json!(joined.missing), case.get("missing").unwrap_or(&none), "{name}");
+        assert_eq!(found.messages, messages(&case["messages"]), "{name}");
+        assert_eq!(found.finish_reason.as_str(), case["finish"], "{name}");
+        assert_eq!(&json!(found.missing), case.get("missing").unwrap_or(&none), "{name}");
         assert_eq!(&json!(kinds), case.get("problems").unwrap_or(&none), "{name}");
     }
 }

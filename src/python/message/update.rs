@@ -76,6 +76,7 @@ impl PyToolCallUpdate {
 /// Tokens that the request has used so far.
 #[pyclass(name = "UsageUpdate", module = "toolweave", frozen, get_all)]
 #[derive(Debug)]
+#[expect(clippy::struct_field_names, reason = "the names that users write")]
 pub(crate) struct PyUsageUpdate {
     input_tokens: u64,
     output_tokens: u64,

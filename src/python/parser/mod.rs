@@ -81,7 +81,7 @@ impl PyParser {
         py: Python<'py>,
         chunks: &[Bound<'py, PyString>],
         ending: Option<Ending>,
-    ) -> PyResult<Bound<'py, PyTuple>> {
+    ) -> PyResult<Events<'py>> {
         let mut sink = Collector::new(py, &self.tools, &mut self.open).joining();
         for chunk in chunks {
             let text = chunk.to_str()?;
@@ -91,7 +91,7 @@ impl PyParser {
         if let Some(ending) = ending {
             self.parser.finish(ending, &mut sink);
         }
-        sink.finish()?.into_tuple(py)
+        sink.finish()
     }
 
     /// Reads a chunk that is not plain.
@@ -113,7 +113,7 @@ impl PyParser {
 }
 
 /// A tuple of one event.
-fn alone<'py, T>(py: Python<'py>, event: T) -> PyResult<Bound<'py, PyTuple>>
+fn alone<T>(py: Python<'_>, event: T) -> PyResult<Bound<'_, PyTuple>>
 where
     T: pyo3::PyClass + Into<pyo3::PyClassInitializer<T>>,
 {
@@ -157,7 +157,7 @@ impl PyParser {
         let text = chunk.to_str()?;
         match self.parser.push_plain(text) {
             None => self.read(chunk, text)?.into_tuple(chunk.py()),
-            Some(Plain::Unreported) => Ok(PyTuple::empty(chunk.py())),
+            Some(Plain::Nothing) => Ok(PyTuple::empty(chunk.py())),
             Some(Plain::Text) => alone(chunk.py(), PyTextDelta { text: chunk.clone().unbind() }),
             Some(Plain::Fragment { index }) => {
                 alone(chunk.py(), PyToolCallDelta { index, fragment: chunk.clone().unbind() })
@@ -167,7 +167,7 @@ impl PyParser {
 
     /// Takes many chunks at once; neighbouring deltas come out joined.
     fn push_many<'py>(&mut self, chunks: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyTuple>> {
-        self.read_all(chunks.py(), &strings(chunks)?, None)
+        self.read_all(chunks.py(), &strings(chunks)?, None)?.into_tuple(chunks.py())
     }
 
     /// Ends the reply, returns the rest and gets ready for the next one.
@@ -203,5 +203,6 @@ pub(crate) fn parse<'py>(
 ) -> PyResult<Bound<'py, PyTuple>> {
     let ending = if truncated { Ending::Truncated } else { Ending::Complete };
     let mut parser = PyParser::build(tools, options)?;
-    parser.read_all(text.py(), std::slice::from_ref(text), Some(ending))
+    text.to_str()?;
+    parser.read_all(text.py(), std::slice::from_ref(text), Some(ending))?.into_tuple(text.py())
 }

@@ -91,7 +91,7 @@ impl Settings {
                         let known = Dialect::ALL.iter().map(|dialect| dialect.name);
                         Dialect::named(dialect).ok_or_else(|| unknown(name, dialect, known))
                     })
-                    .collect::<PyResult<_>>()?
+                    .collect::<PyResult<_>>()?;
             }
             "repair" => {
                 let mode = text(name, value)?;
@@ -108,14 +108,13 @@ impl Settings {
                     other => return Err(unknown(name, other, ["text", "call"].into_iter())),
                 }
             }
-            "limits" if value.is_none() => {}
+            "limits" | "id_factory" if value.is_none() => {}
             "limits" => {
                 let Ok(limits) = value.cast::<PyLimits>() else {
                     return Err(wrong_type(name, "Limits or None", value));
                 };
                 self.parser.limits = limits.get().to_core();
             }
-            "id_factory" if value.is_none() => {}
             "id_factory" if value.is_callable() => self.id_factory = Some(value.clone().unbind()),
             "id_factory" => {
                 return Err(wrong_type(name, "a function of the index, or None", value));

@@ -7,7 +7,7 @@ use pyo3::{
     types::{PyDict, PyIterator, PyList, PyString, PyTuple},
 };
 
-use super::{PyParser, string};
+use super::{PyParser, sink::Events, string};
 use crate::parser::Ending;
 
 /// The events of a reply that comes from an iterable of chunks.
@@ -19,10 +19,36 @@ pub(crate) struct PyEventStream {
     /// Whether the chunks are all there, so that nobody waits for the first of many.
     whole: bool,
     ready: VecDeque<Py<PyAny>>,
+    /// What is wrong with the chunk after those that have been read.
+    failed: Option<PyErr>,
 }
 
 /// How many chunks are read at once when all are there.
 const BATCH: usize = 256;
+
+impl PyEventStream {
+    /// Reads many chunks, or as many as there are before one that is none.
+    fn read_batch<'py>(&mut self, chunks: &mut Bound<'py, PyIterator>) -> PyResult<Events<'py>> {
+        let py = chunks.py();
+        let mut batch = Vec::with_capacity(BATCH);
+        let mut ending = None;
+        while batch.len() < BATCH {
+            match chunks.next().map(|chunk| string(chunk?)) {
+                Some(Ok(chunk)) => batch.push(chunk),
+                Some(Err(error)) => {
+                    self.failed = Some(error);
+                    break;
+                }
+                None => {
+                    self.chunks = None;
+                    ending = Some(Ending::Complete);
+                    break;
+                }
+            }
+        }
+        self.parser.read_all(py, &batch, ending)
+    }
+}
 
 #[pymethods]
 impl PyEventStream {
@@ -44,7 +70,7 @@ impl PyEventStream {
             ));
         }
         let chunks = Some(chunks.try_iter()?.unbind());
-        Ok(Self { parser, chunks, whole, ready: VecDeque::new() })
+        Ok(Self { parser, chunks, whole, ready: VecDeque::new(), failed: None })
     }
 
     fn __iter__(slf: Py<Self>) -> Py<Self> {
@@ -56,23 +82,14 @@ impl PyEventStream {
             if let Some(event) = self.ready.pop_front() {
                 return Ok(Some(event));
             }
+            if let Some(error) = self.failed.take() {
+                return Err(error);
+            }
             let Some(chunks) = &self.chunks else { return Ok(None) };
             let mut chunks = chunks.bind(py).clone();
-            if self.whole {
-                let batch: Vec<_> = chunks
-                    .by_ref()
-                    .take(BATCH)
-                    .map(|chunk| string(chunk?))
-                    .collect::<PyResult<_>>()?;
-                let ending = (batch.len() < BATCH).then_some(Ending::Complete);
-                if ending.is_some() {
-                    self.chunks = None;
-                }
-                let events = self.parser.read_all(py, &batch, ending)?;
-                self.ready.extend(events.iter().map(Bound::unbind));
-                continue;
-            }
-            let events = if let Some(chunk) = chunks.next() {
+            let events = if self.whole {
+                self.read_batch(&mut chunks)?
+            } else if let Some(chunk) = chunks.next() {
                 let chunk = string(chunk?)?;
                 self.parser.read(&chunk, chunk.to_str()?)?
             } else {
