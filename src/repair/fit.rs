@@ -3,8 +3,9 @@
 use serde_json::{Map, Value};
 
 use super::{
-    convert::{self, is_type},
+    convert,
     judge::{self, Schemas},
+    types::is_type,
 };
 use crate::message::{Repair, RepairKind};
 

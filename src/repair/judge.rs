@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value};
 
-use super::convert::is_type;
+use super::types::is_type;
 
 /// How deep schemas and values are followed.
 pub(super) const MAX_DEPTH: usize = 128;

@@ -24,6 +24,7 @@ mod scalar;
 mod string;
 #[cfg(test)]
 mod tests;
+mod types;
 
 pub use self::fit::{Fitted, fit};
 

@@ -7,13 +7,14 @@ use jsonschema::{
     json::Json, uri,
 };
 use serde_json::Value;
-use thiserror::Error;
 
 use super::{
     Resources, cost,
+    documents::{Documents, resolve},
+    error::{SchemaError, too_large},
     excess::{self, Excess, MAX_DEPTH},
     explain::{self, Judged},
-    sentence::{push_step, quote},
+    sentence::quote,
 };
 
 /// A schema may hold this many values, resources included.
@@ -27,56 +28,6 @@ const MAX_PATTERN_BYTES: usize = 1 << 22;
 /// Steps back that matching one pattern may take; past it the value does not match. Only patterns
 /// with look-around or back-references take any, and each may read the whole string once more.
 const MAX_BACKTRACKS: usize = 10_000;
-
-/// A schema that cannot be used.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[non_exhaustive]
-pub enum SchemaError {
-    /// The schema is no valid schema.
-    #[error("schema at {}: {reason}", place(path))]
-    Invalid {
-        /// Where in the schema, as a JSON Pointer.
-        path: String,
-        /// What is wrong, and what would be right.
-        reason: String,
-    },
-    /// A `$ref` leads nowhere, or out of what was given.
-    #[error("schema at {}: {reference:?} {reason}", place(path))]
-    Reference {
-        /// Where in the schema, as a JSON Pointer.
-        path: String,
-        /// The reference, as it is spelled.
-        reference: String,
-        /// Why it leads nowhere.
-        reason: &'static str,
-    },
-    /// The schema is too large, too deep or takes too long to check.
-    #[error("schema at {}: {what}; at most {limit} accepted", place(path))]
-    TooLarge {
-        /// Where in the schema, as a JSON Pointer.
-        path: String,
-        /// What there is too much of.
-        what: String,
-        /// How much is accepted.
-        limit: usize,
-    },
-}
-
-impl SchemaError {
-    /// Where in the schema, as a JSON Pointer; empty for the whole schema. A place within a
-    /// resource begins with the resource's URI and `#`.
-    pub fn path(&self) -> &str {
-        match self {
-            Self::Invalid { path, .. }
-            | Self::Reference { path, .. }
-            | Self::TooLarge { path, .. } => path,
-        }
-    }
-}
-
-fn place(path: &str) -> &str {
-    if path.is_empty() { "the top" } else { path }
-}
 
 /// Compiles `schema` for values of representation `F`.
 pub(crate) fn compile<F: Json>(
@@ -117,49 +68,7 @@ impl jsonschema::Retrieve for Nothing {
     }
 }
 
-/// A schema and what its references may lead to.
-#[derive(Clone, Copy)]
-pub(super) struct Documents<'a> {
-    schema: &'a Value,
-    resources: &'a Resources,
-}
-
-/// One member of an object somewhere in a schema.
-pub(super) struct Member<'a, 'w> {
-    /// Its place, as a JSON Pointer; a place in a resource begins with the URI and `#`.
-    pub(super) path: &'w str,
-    /// The URI against which references are resolved there.
-    pub(super) base: &'w str,
-    /// The object that holds it.
-    pub(super) parent: &'a Value,
-    pub(super) key: &'a str,
-    pub(super) value: &'a Value,
-}
-
-impl<'a> Documents<'a> {
-    /// The documents, each with its URI.
-    pub(super) fn iter(self) -> impl Iterator<Item = (&'a str, &'a Value)> {
-        let resources = self.resources.iter().map(|(uri, resource)| (&**uri, resource));
-        std::iter::once((ROOT, self.schema)).chain(resources)
-    }
-
-    /// The path of the top of the document with this URI.
-    pub(super) fn path_of(uri: &str) -> String {
-        if uri == ROOT { String::new() } else { format!("{uri}#") }
-    }
-
-    /// Shows `visit` every member of every object, until it breaks.
-    pub(super) fn walk<B>(
-        self,
-        mut visit: impl FnMut(Member<'a, '_>) -> ControlFlow<B>,
-    ) -> ControlFlow<B> {
-        for (uri, document) in self.iter() {
-            let mut path = Self::path_of(uri);
-            walk(&mut path, uri, document, &mut visit)?;
-        }
-        ControlFlow::Continue(())
-    }
-
+impl Documents<'_> {
     fn check_size(self) -> Result<(), SchemaError> {
         let mut values = 0;
         for (uri, document) in self.iter() {
@@ -260,9 +169,6 @@ impl<'a> Documents<'a> {
     }
 }
 
-/// The URI of a schema that has none.
-const ROOT: &str = "json-schema:///";
-
 const REFERENCES: [&str; 4] = ["$ref", "$dynamicRef", "$recursiveRef", "$schema"];
 
 /// Whether following `target`, which stands at `key`, from `base` is what went wrong.
@@ -292,38 +198,6 @@ fn is_culprit(reason: &ReferencingError, key: &str, target: &str, base: &str) ->
     }
 }
 
-// Recursive, but `check_size` has seen to the depth.
-fn walk<'a, B>(
-    path: &mut String,
-    base: &str,
-    value: &'a Value,
-    visit: &mut impl FnMut(Member<'a, '_>) -> ControlFlow<B>,
-) -> ControlFlow<B> {
-    let end = path.len();
-    match value {
-        Value::Array(items) => {
-            for (index, item) in items.iter().enumerate() {
-                push_step(path, &index.to_string());
-                walk(path, base, item, visit)?;
-                path.truncate(end);
-            }
-        }
-        Value::Object(members) => {
-            let own = ["$id", "id"].iter().find_map(|key| members.get(*key)?.as_str());
-            let own = own.map(|id| resolve(base, id));
-            let base = own.as_deref().unwrap_or(base);
-            for (key, member) in members {
-                push_step(path, key);
-                visit(Member { path, base, parent: value, key, value: member })?;
-                walk(path, base, member, visit)?;
-                path.truncate(end);
-            }
-        }
-        _ => {}
-    }
-    ControlFlow::Continue(())
-}
-
 /// How many values there are in `value`, itself included. The depth is known to be sane.
 fn count(value: &Value) -> usize {
     1 + match value {
@@ -331,15 +205,4 @@ fn count(value: &Value) -> usize {
         Value::Object(members) => members.values().map(count).sum(),
         _ => 0,
     }
-}
-
-fn too_large(path: &str, what: &str, limit: usize) -> SchemaError {
-    SchemaError::TooLarge { path: path.to_owned(), what: what.to_owned(), limit }
-}
-
-/// `reference` seen from `base`; as it stands where it is no URI reference.
-pub(super) fn resolve(base: &str, reference: &str) -> String {
-    uri::from_str(base)
-        .and_then(|base| uri::resolve_against(&base.borrow(), reference))
-        .map_or_else(|_| reference.to_owned(), |uri| uri.to_string())
 }

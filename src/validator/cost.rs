@@ -10,7 +10,10 @@ use std::{collections::HashMap, ops::ControlFlow};
 
 use serde_json::{Map, Value};
 
-use super::compile::{Documents, SchemaError, resolve};
+use super::{
+    documents::{Documents, resolve},
+    error::SchemaError,
+};
 
 /// How often a value may be judged at one place.
 const MAX_JUDGEMENTS: usize = 10_000;

@@ -25,13 +25,15 @@
 
 mod compile;
 mod cost;
+mod documents;
+mod error;
 mod excess;
 mod explain;
 mod metered;
 mod sentence;
 mod violation;
 
-pub use self::{compile::SchemaError, excess::MAX_DEPTH, violation::Violation};
+pub use self::{error::SchemaError, excess::MAX_DEPTH, violation::Violation};
 
 pub(crate) use self::compile::compile;
 

@@ -1,0 +1,32 @@
+//! The types that JSON Schema knows.
+
+use serde_json::{Number, Value};
+
+/// Whether `value` is of the type that JSON Schema calls `name`.
+pub(super) fn is_type(value: &Value, name: &str) -> bool {
+    match name {
+        "null" => value.is_null(),
+        "boolean" => value.is_boolean(),
+        "object" => value.is_object(),
+        "array" => value.is_array(),
+        "string" => value.is_string(),
+        "number" => value.is_number(),
+        "integer" => value.as_number().is_some_and(is_whole),
+        _ => false,
+    }
+}
+
+fn is_whole(number: &Number) -> bool {
+    let spelled = number.as_str();
+    whole_digits(spelled).is_some()
+        || (spelled.contains(['e', 'E'])
+            && number.as_f64().is_some_and(|value| value.fract() == 0.0))
+}
+
+/// The digits of a number without a fraction: `4` for `4.0`. Exponents are left alone.
+pub(super) fn whole_digits(spelled: &str) -> Option<&str> {
+    let (digits, fraction) = spelled.split_once('.').unwrap_or((spelled, ""));
+    let plain =
+        digits.strip_prefix('-').unwrap_or(digits).bytes().all(|byte| byte.is_ascii_digit());
+    (plain && fraction.bytes().all(|byte| byte == b'0')).then_some(digits)
+}
