@@ -1,0 +1,497 @@
+"""What becomes of particular replies, in both tag forms, whole and by 1 and 4 characters."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+import toolweave as tw
+from replies import FORMS, FRAMES, NAMES, TOOLS, feed, joined, pieces, read, settled, spelled
+
+FORM = pytest.mark.parametrize("form", sorted(FORMS))
+
+
+def wrap(form: str, name: str, payload: str, frame: str = "bare") -> str:
+    """A whole call."""
+    begin, end = FORMS[form]
+    before, after = FRAMES[frame]
+    return begin.format(name) + before + payload + after + end.format(name)
+
+
+def only(reply: str, **options: Any) -> tw.ToolCall | tw.InvalidToolCall:
+    """The one call that the reply is."""
+    (event,) = read(reply, **options)
+    assert isinstance(event, tw.ToolCall | tw.InvalidToolCall)
+    return event
+
+
+def arguments(reply: str, **options: Any) -> dict[str, Any]:
+    """The arguments of the one call that the reply is."""
+    call = only(reply, **options)
+    assert isinstance(call, tw.ToolCall), call
+    return call.arguments
+
+
+def repairs(call: tw.Event) -> list[str]:
+    """What had to be mended in a call that can be run."""
+    assert isinstance(call, tw.ToolCall), call
+    return [repair.kind for repair in call.repairs]
+
+
+def kinds(events: list[tw.Event]) -> list[str]:
+    """Events in short: text as it is, calls by name, the rest by class or kind."""
+    short = []
+    for event in events:
+        match event:
+            case tw.TextDelta(text):
+                short.append(repr(text))
+            case tw.ToolCall():
+                short.append(event.name)
+            case tw.InvalidToolCall():
+                short.append(event.kind)
+            case tw.Discarded(_, reason):
+                short.append(reason)
+            case _:
+                short.append(type(event).__name__)
+    return short
+
+
+# Payloads.
+
+
+@FORM
+def test_a_closing_tag_inside_a_string_is_just_characters(form: str) -> None:
+    _, end = FORMS[form]
+    end = end.format("Any")
+    for text in (end, f"{end}{end}", f"a {end} b", f"\n{end}\n", f"</tool_call>{end}<Ping/>"):
+        for body in ({"a": text, "b": 1}, {text: [text]}):
+            call = only(wrap(form, "Any", json.dumps(body)))
+            assert (call.arguments, call.repairs) == (body, ())
+
+
+@FORM
+@pytest.mark.parametrize("fence", ["```", "```\n", "\n```\n", "```json\n{}\n```\n", "~~~"])
+def test_a_code_fence_inside_a_string_is_just_characters(form: str, fence: str) -> None:
+    body = {"path": "a.md", "content": fence}
+    for frame in FRAMES:
+        call = only(wrap(form, "WriteFile", json.dumps(body), frame))
+        assert (call.arguments, call.repairs) == (body, ())
+
+
+@FORM
+@pytest.mark.parametrize("frame", sorted(FRAMES))
+def test_every_framing_gives_the_same_call(form: str, frame: str) -> None:
+    reply = wrap(form, "Add", '{"a": 1, "b": 2}', frame)
+    call = only(reply)
+    assert (call.arguments, call.repairs, call.raw) == ({"a": 1, "b": 2}, (), reply)
+    assert kinds(read(f"x{reply}y")) == ["'x'", "Add", "'y'"]
+    assert kinds(read(f"x\n{reply}\r\ny")) == ["'x\\n'", "Add", "'\\r\\ny'"]
+
+
+@FORM
+@pytest.mark.parametrize(
+    "fence",
+    ["```", "```JSON", "```json5", "``` json ", "```tool_code", "```a b=c", "```\t", "````json"],
+)
+def test_the_label_of_a_fence_does_not_matter(form: str, fence: str) -> None:
+    marks = "`" * fence.count("`")
+    begin, end = (part.format("Add") for part in FORMS[form])
+    reply = "\n".join([begin, fence, '{"a": 1, "b": 2}', marks, end])
+    assert arguments(reply) == {"a": 1, "b": 2}
+
+
+@FORM
+def test_crlf_inside_json_is_white_space(form: str) -> None:
+    payload = '{\r\n  "a": 1,\r\n  "b": 2\r\n}'
+    assert only(wrap(form, "Add", payload, "crlf")).repairs == ()
+
+
+@FORM
+@pytest.mark.parametrize(
+    "number",
+    [
+        *("9007199254740993", "12345678901234567890123", "1.0", "-0.0", "1e5", "0", "-1", "1E-2"),
+        *("1.7976931348623157e308", "5e-324", "0.1", "9" * 4000),
+    ],
+)
+def test_numbers_are_kept(form: str, number: str) -> None:
+    reply = wrap(form, "Any", f'{{"n": {number}}}')
+    call = only(reply)
+    assert spelled(call.arguments) == spelled({"n": json.loads(number)})
+    assert type(call.arguments["n"]) is type(json.loads(number))
+    (delta,) = [e for e in tw.parse(reply, TOOLS) if isinstance(e, tw.ToolCallDelta)]
+    assert delta.fragment == f'{{"n": {number}}}'
+
+
+@FORM
+@pytest.mark.parametrize("number", ["1e400", "-1e400", "9" * 5000, "01", "+1", ".5", "1.", "0x1F"])
+def test_numbers_that_cannot_be_held_are_never_changed_in_silence(form: str, number: str) -> None:
+    event = only(wrap(form, "Any", f'{{"n": {number}}}'))
+    assert isinstance(event, tw.InvalidToolCall) or event.repairs, event
+    assert isinstance(
+        only(wrap(form, "Any", f'{{"n": {number}}}'), repair="none"), tw.InvalidToolCall
+    )
+
+
+@FORM
+def test_surrogate_pairs_are_one_character(form: str) -> None:
+    call = only(wrap(form, "Any", r'{"a\ud83d\ude00b": "\ud83d\ude00\uD83D\uDE00", "é": "😀"}'))
+    assert call.arguments == {"a😀b": "😀😀", "é": "😀"}
+    assert call.repairs == ()
+
+
+@FORM
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        (r"\ud83d", "\ufffd"),
+        (r"\ude00", "\ufffd"),
+        (r"x\ud83dy", "x\ufffdy"),
+        (r"\ud83d\ud83d\ude00", "\ufffd😀"),
+        (r"\ud83d\n", "\ufffd\n"),
+        (r"\ud83d\u0041", "\ufffdA"),
+        (r"\ude00\ud83d", "\ufffd\ufffd"),
+    ],
+)
+def test_lone_surrogates_become_the_replacement_character(form: str, text: str, meant: str) -> None:
+    reply = wrap(form, "Any", f'{{"a": "{text}"}}')
+    call = only(reply)
+    assert call.arguments == {"a": meant}
+    assert set(repairs(call)) == {"lone_surrogate"}
+    assert kinds([only(reply, repair="none")]) == ["invalid_json"]
+
+
+@FORM
+def test_raw_newlines_and_tabs_in_a_string_are_mended_unless_strict(form: str) -> None:
+    reply = wrap(form, "WriteFile", '{"path": "a", "content": "one\n\ttwo\r\n"}')
+    call = only(reply)
+    assert call.arguments["content"] == "one\n\ttwo\r\n"
+    assert set(repairs(call)) == {"control_character"}
+    assert kinds([only(reply, repair="none")]) == ["invalid_json"]
+
+
+@FORM
+def test_of_repeated_keys_the_last_wins(form: str) -> None:
+    call = only(wrap(form, "Any", '{"a": 1, "b": 2, "a": 3}'))
+    assert (call.arguments, call.repairs) == ({"a": 3, "b": 2}, ())
+
+
+@FORM
+@pytest.mark.parametrize("depth", [1, 127, 128, 129, 200, 100_000])
+@pytest.mark.parametrize("brackets", ["[]", '{"a":}'])
+def test_depth_is_counted_and_past_the_limit_too_large(
+    form: str, depth: int, brackets: str
+) -> None:
+    open_, close = brackets[:-1], brackets[-1]
+    inner = depth - 1
+    payload = '{"a": ' + open_ * inner + "1" + close * inner + "}"
+    reply = wrap(form, "Any", payload) + " ok <Ping/>"
+    events = joined(tw.parse(reply, TOOLS))
+    assert events == joined(feed(pieces(reply, 1 if depth < 1000 else 997)))
+    shown = kinds(settled(events))
+    wanted = ["Any"] if depth <= 128 else ["too_large", "too_large"]
+    assert shown == [*wanted, "' ok '", "Ping"]
+
+
+@FORM
+def test_deep_brackets_that_never_close_end_with_the_reply(form: str) -> None:
+    reply = FORMS[form][0].format("Any") + '{"a": ' + "[" * 10_000
+    assert kinds(read(reply)) == ["too_large", "too_large"]
+
+
+# Tags.
+
+
+@FORM
+def test_prose_that_mentions_a_tag_is_prose(form: str) -> None:
+    begin, end = FORMS[form]
+    for reply in (
+        f"Use {begin} to ask.",
+        f"The tag is {begin}, closed by {end}.",
+        f"{begin}",
+        f"{begin}\n\n",
+        f"({begin}) and so on.",
+    ):
+        said = reply.format("Any", "Any")
+        if form == "attribute" and end in reply:
+            # With a name in an attribute and its own closing tag it was meant as a call.
+            assert "invalid_json" in kinds(read(said))
+        else:
+            assert read(said) == [tw.TextDelta(said)]
+    said = f"Use {begin.format('Any')} like so: " + wrap(form, "Any", '{"a": 1}')
+    assert kinds(read(said)) == [repr(f"Use {begin.format('Any')} like so: "), "Any"]
+
+
+@FORM
+def test_a_false_start_does_not_hide_the_real_one(form: str) -> None:
+    call = wrap(form, "Any", '{"a": 1}')
+    for start in (call[:3], call[: call.index(">")], call[: call.index(">") + 1] + " ", "<", "<<"):
+        assert kinds(read(f"{start}{call}!")) == [repr(start), "Any", "'!'"]
+
+
+@FORM
+def test_a_tag_cut_anywhere_is_still_a_tag(form: str) -> None:
+    reply = "a" + wrap(form, "Any", '{"a": "é"}', "fenced") + "b"
+    whole = list(tw.parse(reply, TOOLS))
+    for one in range(len(reply)):
+        for two in range(one, len(reply)):
+            chunks = [reply[:one], reply[one:two], reply[two:]]
+            assert joined(feed(chunks)) == whole, chunks
+
+
+@FORM
+def test_two_calls_and_three_texts_in_one_chunk_come_in_order(form: str) -> None:
+    one, two = wrap(form, "Any", '{"a": 1}'), wrap(form, "Ping", "{}")
+    events = read(f"A {one} B {two} C")
+    assert kinds(events) == ["'A '", "Any", "' B '", "Ping", "' C'"]
+    assert [(e.index, e.id) for e in events if isinstance(e, tw.ToolCall)] == [
+        (0, "call_0"),
+        (1, "call_1"),
+    ]
+
+
+@FORM
+@pytest.mark.parametrize(
+    ("bad", "kind"),
+    [
+        ('{"a": }', "invalid_json"),
+        ('{"a": oops}', "invalid_json"),
+        ('{{"a": 1}}', "invalid_json"),
+        ('{"a": "x", "b": 1}', "schema_violation"),
+        ('{"a": 1}', "schema_violation"),
+        ("", "schema_violation"),
+        ("\n", "schema_violation"),
+    ],
+)
+def test_a_bad_call_does_not_spoil_the_good_one_after_it(form: str, bad: str, kind: str) -> None:
+    good = wrap(form, "Add", '{"a": 1, "b": 2}')
+    assert kinds(read(wrap(form, "Add", bad) + good + ".")) == [kind, "Add", "'.'"]
+    assert kinds(read(wrap(form, "Add", bad, "fenced") + " " + good)) == [kind, "' '", "Add"]
+
+
+def test_a_string_that_is_never_closed_does_not_take_the_next_call_along() -> None:
+    for quote, other in (("'", "attribute"), ("", "tag")):
+        good = (
+            '<Ping>{"x": 1}</Ping>' if other == "tag" else f"<tool_call name={quote}Ping{quote}/>"
+        )
+        for form in FORMS:
+            bad = wrap(form, "Any", '{"a": "b')
+            assert kinds(read(f"{bad} then {good} end")) == ["Any", "' then '", "Ping", "' end'"]
+
+
+@FORM
+def test_an_empty_body_means_no_arguments(form: str) -> None:
+    for name in ("Ping", "Any", "math.factorial"):
+        for body in ("", " ", "\n", "\r\n\r\n", "```json\n```", "\n```\n\n```\n", "{}"):
+            call = only(wrap(form, name, body))
+            assert (call.name, call.arguments, call.repairs) == (name, {}, ())
+        begin = FORMS[form][0].format(name)
+        assert arguments(begin[:-1] + "/>") == {}
+    violations = only(wrap(form, "Add", "")).violations
+    assert [violation.keyword for violation in violations] == ["required", "required"]
+
+
+@FORM
+def test_a_whole_payload_without_its_closing_tag_is_a_call_all_the_same(form: str) -> None:
+    begin, end = (part.format("Any") for part in FORMS[form])
+    for tail, rest in {
+        "": [],
+        "\n": ["'\\n'"],
+        " and so on": ["' and so on'"],
+        "\n\n<Ping/>": ["'\\n\\n'", "Ping"],
+        "</Other>": ["'</Other>'"],
+        f" more {end} x": ["' more '", "orphan_close", "' x'"],
+        f"}}{end}": ["'}'", "orphan_close"],
+    }.items():
+        events = read(f'{begin}{{"a": 1}}{tail}')
+        assert kinds(events) == ["Any", *rest]
+        assert repairs(events[0]) == ["implicit_close"]
+    fenced = read(f'{begin}\n```json\n{{"a": 1}}\n```\nDone.')
+    assert kinds(fenced) == ["Any", "'\\nDone.'"]
+    assert fenced[0].raw.endswith("\n```")
+
+
+@FORM
+def test_a_reply_that_was_cut_off_completes_no_call(form: str) -> None:
+    reply = wrap(form, "Any", '{"a": "b\\n", "c": [1, 2]}', "fenced")
+    begin = FORMS[form][0].format("Any")
+    for end in range(len(reply)):
+        events = tw.parse(reply[:end], TOOLS, truncated=True)
+        assert not [e for e in events if isinstance(e, tw.ToolCall)]
+        if end <= len(begin):
+            assert list(events) == ([tw.TextDelta(reply[:end])] if end else [])
+    assert kinds(read(reply, truncated=True)) == ["Any"]
+
+
+@FORM
+@pytest.mark.parametrize("payload", ['{"a": "bc', '{"a": "b\\', '{"a": "\\ud83d', '{"a": 1', "{"])
+def test_a_payload_that_the_end_cuts_off_is_unclosed_and_kept(form: str, payload: str) -> None:
+    reply = FORMS[form][0].format("Any") + payload
+    for truncated in (False, True):
+        (event,) = read(reply, truncated=truncated)
+        assert isinstance(event, tw.InvalidToolCall)
+        assert (event.kind, event.raw) == ("unclosed", reply)
+        deltas = [e for e in tw.parse(reply, TOOLS) if isinstance(e, tw.ToolCallDelta)]
+        assert "".join(e.fragment for e in deltas) == payload
+
+
+def test_an_unknown_tool_is_text_as_a_tag_and_an_event_as_an_attribute() -> None:
+    assert kinds(read('<GetFlights>{"to": "Oslo"}</GetFlights>')) == [
+        repr('<GetFlights>{"to": "Oslo"}</GetFlights>')
+    ]
+    reply = '<tool_call name="GetFlights">{"to": "Oslo"}</tool_call>'
+    (event,) = read(reply)
+    assert isinstance(event, tw.InvalidToolCall)
+    assert (event.kind, event.name, event.raw) == ("unknown_tool", "GetFlights", reply)
+    for name in NAMES:
+        assert name in event.violations[0].message
+    assert kinds(read('<tool_call name="GetFlights"/> ok')) == ["unknown_tool", "' ok'"]
+    assert kinds(read("<tool_call name=x>{}", tools=[])) == ["unknown_tool"]
+
+
+def test_case_matters_in_a_tag_and_not_in_an_attribute() -> None:
+    for name in ("ANY", "any", "aNy"):
+        said = wrap("tag", name, "{}")
+        assert read(said) == [tw.TextDelta(said)]
+        call = only(wrap("attribute", name, "{}"))
+        assert (call.name, repairs(call)) == ("Any", ["name_case"])
+    assert only(wrap("attribute", "Any", "{}")).repairs == ()
+    two = ["Get", "GET"]
+    assert only(wrap("attribute", "GET", "{}"), tools=two).name == "GET"
+    assert kinds([only(wrap("attribute", "get", "{}"), tools=two)]) == ["unknown_tool"]
+
+
+@pytest.mark.parametrize(
+    "tag",
+    [
+        "<tool_call name='Any'>",
+        "<tool_call name=Any>",
+        '<tool_call   name = "Any"  >',
+        '<tool_call\n\tname="Any"\r\n>',
+        '<tool_call id="7" name="Any">',
+        '<tool_call name="Any" id=7 x>',
+        "<tool_call name='Any' note=\"a > b\">",
+        '<tool_call data-name="Ping" name="Any">',
+        '<tool_call name=" Any ">',
+        '<tool_call name="Any" name="Ping">',
+    ],
+)
+def test_attributes_are_read_leniently(tag: str) -> None:
+    call = only(tag + '{"a": 1}</tool_call>')
+    assert (call.name, call.arguments, call.repairs) == ("Any", {"a": 1}, ())
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        *('<Any x="1">{}</Any>', "< Any>{}</Any>", "<tool_call>{}</tool_call>", "</tool_call>"),
+        *("<tool_call name=''>{}", "<tool_call nom='Any'>{}", "<TOOL_CALL name='Any'>{}"),
+        *("</Any>", "<AnyX/>", "<any/>", "<Any / >", "<Any/ >", "\\<Any\\>{}", "&lt;Any/>"),
+        *("<Any>[1]</Any>", "<Any>null</Any>", '<Any>"x"</Any>', "<Any>x</Any>", "<Any>>{}</Any>"),
+    ],
+)
+def test_what_is_no_tag_of_ours_is_text(reply: str) -> None:
+    assert read(reply) == [tw.TextDelta(reply)]
+
+
+def test_the_longest_name_wins() -> None:
+    tools = ["a", "ab", "a.b", "a/b", "a-b"]
+    for name in tools:
+        assert only(f"<{name}/>", tools=tools).name == name
+        assert only(f"<{name}>{{}}</{name}>", tools=tools).name == name
+
+
+# Around calls.
+
+
+@FORM
+def test_a_call_in_code_is_text_unless_asked_for(form: str) -> None:
+    call = wrap(form, "Ping", "{}")
+    for reply in (f"`{call}`", f"`` ` {call} ``", f"```\nsay {call}\n```", f"~~~\n#\n{call}\n~~~"):
+        assert read(reply) == [tw.TextDelta(reply)]
+        assert "Ping" in kinds(read(reply, in_code="call"))
+
+
+@FORM
+def test_a_fence_around_a_call_is_transparent(form: str) -> None:
+    call = wrap(form, "Ping", "{}")
+    for mark in ("```", "````", "~~~", "```xml", "  ```"):
+        close = mark.removesuffix("xml").strip()
+        assert kinds(read(f"Hm\n{mark}\n{call}\n{close}\nok")) == [
+            repr("Hm\n" + mark[: mark.index(close)]),
+            "fence",
+            "Ping",
+            "'\\n'",
+            "fence",
+            "'ok'",
+        ]
+
+
+@FORM
+def test_nothing_in_reasoning_is_a_call(form: str) -> None:
+    call = wrap(form, "Ping", "{}")
+    for tag in ("think", "thinking"):
+        assert read(f"<{tag}>Try {call}?</{tag}>{call}")[:3] == [
+            tw.Discarded(f"<{tag}>", "reasoning_tag"),
+            tw.ReasoningDelta(f"Try {call}?"),
+            tw.Discarded(f"</{tag}>", "reasoning_tag"),
+        ]
+    assert kinds(read(f"<think>{call}", reasoning_tags=())) == ["'<think>'", "Ping"]
+    assert kinds(read(f"<why>{call}", reasoning_tags=("why",))) == [
+        "reasoning_tag",
+        "ReasoningDelta",
+    ]
+
+
+@FORM
+def test_a_result_that_the_model_makes_up_is_fabricated(form: str) -> None:
+    call = wrap(form, "Ping", "{}")
+    for tag, name in {
+        '<tool_response name="Ping">': "Ping",
+        "<tool_response name='nope' status=error>": "nope",
+        "<tool_response>": None,
+    }.items():
+        made_up = f"{tag}\n{call}\n</tool_response>"
+        assert read(f"{call}\n{made_up} end")[1:] == [
+            tw.TextDelta("\n"),
+            tw.FabricatedResult(name, made_up),
+            tw.TextDelta(" end"),
+        ]
+        assert read(made_up[:-3]) == [tw.FabricatedResult(name, made_up[:-3])]
+
+
+# Limits.
+
+
+def test_past_each_limit_a_call_is_invalid_and_the_next_is_fine() -> None:
+    good = "<Ping/>"
+    for reply, limits, kind in [
+        ('<Any>{"a": "xxxxxxxxxx"}</Any>', tw.Limits(max_argument_bytes=8), "too_large"),
+        ('<Any>{"a": [[1]]}</Any>', tw.Limits(max_depth=2), "too_large"),
+        ('<Any>{"a": 1,}</Any>', tw.Limits(max_repair_bytes=4), "invalid_json"),
+    ]:
+        events = kinds(read(reply + good, limits=limits))
+        assert events[0] == kind
+        assert events[-1] == "Ping"
+    assert kinds(read(good * 3, limits=tw.Limits(max_calls=2))) == ["Ping", "Ping", "too_many"]
+
+
+def test_a_call_of_just_the_limit_fits() -> None:
+    payload = '{"a": "xx"}'
+    reply = f"<Any>{payload}</Any>"
+    assert kinds(read(reply, limits=tw.Limits(max_argument_bytes=len(payload)))) == ["Any"]
+    assert kinds(read(reply, limits=tw.Limits(max_argument_bytes=len(payload) - 1))) == [
+        "too_large",
+        "too_large",
+    ]
+
+
+@pytest.mark.parametrize("blank", [" ", "\n", "\r\n"])
+def test_more_white_space_than_a_tag_may_be_long_makes_a_tag_text(blank: str) -> None:
+    for count in (1, 16 // len(blank), 18, 1000):
+        reply = "<Ping>" + blank * count + "{}</Ping>"
+        events = read(reply, limits=tw.Limits(max_tag_bytes=16))
+        fits = len(blank) * count <= 16
+        assert kinds(events) == (["Ping"] if fits else [repr(reply)])
