@@ -1,0 +1,171 @@
+"""Real calls with their real schemas, and recorded replies of real models.
+
+The calls are data that this repository does not hold. They are looked for where
+``TOOLWEAVE_SHARED`` says, then beside the repository.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import random
+from collections import Counter
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import toolweave as tw
+from replies import FORMS, FRAMES, calls_in, feed, joined, source, spelled, split_at
+
+BESIDE = Path(__file__).parents[2].parent / "shared"
+CORPUS = Path(os.environ.get("TOOLWEAVE_SHARED") or BESIDE) / "data" / "bfcl" / "calls.jsonl"
+# Their answers do not fit the schemas of their own questions, and may not pass for clean.
+UNFIT = {"simple_java_58", "simple_java_72", "simple_java_82", "live_multiple_1038-265-0"}
+STREAMS = files("toolweave.demo") / "streams"
+
+
+@functools.cache
+def questions() -> list[dict[str, Any]]:
+    """Questions with the functions on offer and the calls that answer them."""
+    if not CORPUS.is_file():
+        pytest.skip("set TOOLWEAVE_SHARED to a folder that holds data/bfcl/calls.jsonl")
+    return [json.loads(line) for line in CORPUS.read_text(encoding="utf-8").splitlines()]
+
+
+def style(chance: random.Random, arguments: dict[str, Any]) -> str:
+    """The arguments as one model or another would write them."""
+    return json.dumps(
+        arguments,
+        indent=chance.choice([None, 2, 4]),
+        ensure_ascii=chance.choice([True, False]),
+        separators=chance.choice([None, (",", ":")]),
+    )
+
+
+def cut(chance: random.Random, reply: str) -> list[str]:
+    """The reply in pieces of one to a few dozen characters."""
+    return split_at(reply, [chance.randrange(len(reply)) for _ in range(len(reply) // 4)])
+
+
+@pytest.mark.parametrize("frame", sorted(FRAMES))
+@pytest.mark.parametrize("form", sorted(FORMS))
+def test_every_real_call_comes_back_equal_valid_and_unrepaired(form: str, frame: str) -> None:
+    chance = random.Random(f"{form} {frame}")
+    begin, end = FORMS[form]
+    before, after = FRAMES[frame]
+    count = 0
+    for question in questions():
+        parser = parsers()[question["id"]]
+        reply = "Let me see.\n"
+        for call in question["calls"] or ():
+            payload = style(chance, call["arguments"])
+            name = call["name"]
+            reply += begin.format(name) + before + payload + after + end.format(name) + "\n"
+        events = [event for chunk in cut(chance, reply) for event in parser.push(chunk)]
+        events += parser.finish()
+        assert source(events) == reply
+        found = list(calls_in(events))
+        if question["id"] in UNFIT:
+            assert all(call.repairs for call in found)
+            continue
+        assert [(call.name, spelled(call.arguments)) for call in found] == [
+            (call["name"], spelled(call["arguments"])) for call in question["calls"] or ()
+        ]
+        assert all(call.repairs == () for call in found)
+        count += len(found)
+    assert count > 300
+
+
+@functools.cache
+def parsers() -> dict[str, tw.Parser]:
+    """One parser for each question: most of them have tools of their own."""
+    return {question["id"]: tw.Parser(question["functions"]) for question in questions()}
+
+
+# Recorded replies.
+
+
+@functools.cache
+def contracts() -> list[dict[str, Any]]:
+    """The tools that the recorded models were told about."""
+    text = (files("toolweave.demo") / "contracts.json").read_text(encoding="utf-8")
+    loaded: list[dict[str, Any]] = json.loads(text)
+    return loaded
+
+
+def recorded() -> list[Any]:
+    """The replies that come with the package."""
+    found = sorted(file.name for file in STREAMS.iterdir() if file.name[0].isdigit())
+    assert found
+    return [pytest.param(name, id=name.removesuffix(".json")) for name in found]
+
+
+def load(name: str) -> tuple[list[str], bool]:
+    """The deltas of a recorded reply, and whether it was cut off."""
+    data = json.loads((STREAMS / name).read_text(encoding="utf-8"))
+    return data["deltas"], data["finish_reason"] == "length"
+
+
+@pytest.mark.parametrize("name", recorded())
+def test_a_recorded_reply_gives_the_same_events_however_it_is_cut(name: str) -> None:
+    deltas, truncated = load(name)
+    reply = "".join(deltas)
+    parser = tw.Parser(contracts())
+
+    def parse(chunks: list[str]) -> list[tw.Event]:
+        events = [event for chunk in chunks for event in parser.push(chunk)]
+        return [*events, *parser.finish(truncated=truncated)]
+
+    as_sent = parse(deltas)
+    assert source(as_sent) == reply
+    chance = random.Random(name)
+    for chunks in ([reply], list(reply), *(cut(chance, reply) for _ in range(5))):
+        assert joined(parse(chunks)) == joined(as_sent)
+
+
+# Without fitting to schemas: what of it there is to mend is another matter.
+EXPECTED = {
+    "01-add": {"calls": 1},
+    "02-two-calls": {"calls": 2},
+    "03-two-bookings": {"calls": 2},
+    "04-tag-in-prose": {"calls": 1},
+    "05-email-list": {"calls": 1},
+    "06-text-after": {"calls": 1},
+    "07-html": {},
+    "08-fenced-call": {"Discarded": 2, "calls": 1},
+    "09-no-closing-tag": {"mended": 1},
+    "10-next-tag-closes": {"mended": 2},
+    "11-answer-in-tag": {"mended": 1},
+    "12-three-objects": {"mended": 1, "Discarded": 1},
+    "13-kelvin": {"schema_violation": 1},
+    "14-wrong-tool": {"schema_violation": 1},
+    "15-missing-body": {"schema_violation": 1},
+    "16-unknown-tool": {"unknown_tool": 1},
+    "17-invented-turns": {"calls": 1},
+    "18-loop": {"mended": 7},
+    "19-cut-off": {"unclosed": 1},
+    "20-promise": {},
+    "21-repairs": {"schema_violation": 2, "mended": 1},
+}
+
+
+def test_what_the_recorded_replies_hold_is_known() -> None:
+    summary = {}
+    for param in recorded():
+        (name,) = param.values
+        deltas, truncated = load(name)
+        events = feed(deltas, tools=contracts(), truncated=truncated, repair="syntax")
+        counts: Counter[str] = Counter()
+        for event in events:
+            match event:
+                case tw.ToolCall():
+                    counts["mended" if event.repairs else "calls"] += 1
+                case tw.InvalidToolCall():
+                    counts[event.kind] += 1
+                case tw.FabricatedResult() | tw.Discarded():
+                    counts[type(event).__name__] += 1
+        summary[param.id] = dict(counts)
+    assert summary == EXPECTED
