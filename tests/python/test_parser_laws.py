@@ -214,6 +214,16 @@ def may_begin_markup(held: str) -> bool:
     return name is not None and any(marker.startswith(name[1]) for marker in MARKERS)
 
 
+def is_inside_call(event: tw.Event) -> bool:
+    """Whether what follows the event may be more of the same payload."""
+    match event:
+        case tw.ToolCallStart() | tw.ToolCallDelta() | tw.Discarded(_, "too_large"):
+            return True
+        case tw.InvalidToolCall():
+            return event.kind == "too_large"
+    return False
+
+
 @given(replies, st.booleans())
 def test_only_what_may_begin_markup_is_held_and_no_more_than_the_limits_allow(
     reply: str, in_code: bool
@@ -226,7 +236,7 @@ def test_only_what_may_begin_markup_is_held_and_no_more_than_the_limits_allow(
         events = parser.push(char)
         held += char
         for event in events:
-            in_call = isinstance(event, tw.ToolCallStart | tw.ToolCallDelta)
+            in_call = is_inside_call(event)
         told = source(events)
         assert held.startswith(told)
         held = held[len(told) :]
