@@ -1,0 +1,209 @@
+"""What a reply costs: work in proportion to its length, and memory within the limits.
+
+The work itself is counted by the core's own tests. Here it is seen through the bindings, by
+what is held and allocated, and by a clock with much patience.
+"""
+
+from __future__ import annotations
+
+import gc
+import re
+import subprocess
+import sys
+import textwrap
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+import toolweave as tw
+from replies import TOOLS, pieces, source
+
+
+def fill(piece: str, size: int) -> str:
+    """A piece, over and over."""
+    return piece * (size // len(piece) + 1)
+
+
+def after(head: str, piece: str, tail: str = "") -> Callable[[int], str]:
+    """Replies of any size: a piece over and over, with something before and after."""
+    return lambda size: head + fill(piece, size) + tail
+
+
+ATTACKS: dict[str, Callable[[int], str]] = {
+    "text": after("", "Some words, and a line.\n"),
+    "angles all over": after("", "abc<"),
+    "tags broken off": after("", "<tool_cal "),
+    "opening tags": after("", '<tool_call name="Any"> x y z <Any> '),
+    "a tag that never ends": after('<tool_call name="', "x"),
+    "white space after a tag": after("<Any>", " "),
+    "white space in a payload": after("<Any>{", " "),
+    "white space after a payload": after("<Any>{}", " "),
+    "a string without end": after('<Any>{"a": "', "lorem ipsum "),
+    "a string of angles": after('<Any>{"a": "', "<"),
+    "a string of closing tags": after('<Any>{"a": "', "</Any>"),
+    "a string of closing tags on lines": after('<Any>{"a": "', "\n </Any> x"),
+    "a string of escapes": after('<Any>{"a": "', '\\n\\"\\ud83d\\ude00', '"}</Any>'),
+    "strings without end": after("", '<Any>{"a": "b</Any> '),
+    "brackets": after('<Any>{"a": ', "["),
+    "many members": after("<Any>{", '"a":1,', '"b":2}</Any>'),
+    "many objects": after('<Any>{"a": [', '{"b":1},', "1]}</Any>"),
+    "digits": after('<Any>{"a": ', "9", "}</Any>"),
+    "an unknown tool": after('<tool_call name="nope">{"a": "', "x", '"}</tool_call>'),
+    "empty calls": after("", "<Ping/>"),
+    "little calls": after("", 'A <Any>{"a":1}</Any>'),
+    "invalid calls": after("", '<Add>{"a": "x"}</Add>'),
+    "mended quotes": after("<Any>{", "'a': 1, ", "}</Any>"),
+    "mended inner quotes": after('<Any>{"a": "', 'x "y" ', '"}</Any>'),
+    "mended newlines": after('<Any>{"a": "', "x\n", '"}</Any>'),
+    "mended surrogates": after('<Any>{"a": "', "\\ud83d", '"}</Any>'),
+    "brackets that do not match": after('<Any>{"a": ', "[}", "</Any>"),
+    "commas": after('<Any>{"a": [', "1,,", "]}</Any>"),
+    "comments": after('<Any>{"a": 1 ', "/* ", "}</Any>"),
+    "fences": after("", "```\n<Any>\n"),
+    "a label without end": after("```", "x"),
+    "backticks": after("", "` `` "),
+    "reasoning": after("", "<think></thin</think>"),
+    "a made-up result": after("<tool_response>", "</tool_respons"),
+    "closing tags that nobody waits for": after("<Any>{}x", "</Any"),
+}
+ATTACK = pytest.mark.parametrize("attack", sorted(ATTACKS))
+
+
+def seconds(parser: tw.Parser, chunks: list[str]) -> float:
+    """CPU time for a reply, the best of three."""
+
+    def once() -> float:
+        begin = time.process_time()
+        for chunk in chunks:
+            parser.push(chunk)
+        parser.finish()
+        return time.process_time() - begin
+
+    return min(once() for _ in range(3))
+
+
+@ATTACK
+@pytest.mark.parametrize(
+    ("size", "chunk"), [(2_000, 1), (12_500, 1 << 30)], ids=["1-char", "whole"]
+)
+def test_the_time_does_not_grow_faster_than_the_reply(attack: str, size: int, chunk: int) -> None:
+    parser = tw.Parser(TOOLS)
+    small, large = (
+        seconds(parser, pieces(ATTACKS[attack](length), chunk)) for length in (size, size * 8)
+    )
+    # Eight times is what it should be, and 64 times what the square would be.
+    assert large < 24 * max(small, 0.0005), (small, large)
+
+
+@ATTACK
+def test_a_longer_reply_gives_so_many_more_events(attack: str) -> None:
+    def count(size: int) -> int:
+        return len(tw.parse(ATTACKS[attack](size), TOOLS))
+
+    small, large = count(3_000), count(24_000)
+    assert large <= 8 * small + 8
+
+
+def held(parser: tw.Parser) -> int:
+    """How many bytes a parser holds back, as it says itself."""
+    match = re.search(r"(\d+) bytes held", repr(parser))
+    assert match is not None
+    return int(match[1])
+
+
+@ATTACK
+def test_no_more_is_held_than_has_come_and_not_been_told(attack: str) -> None:
+    limits = tw.Limits(max_argument_bytes=1_000, max_tag_bytes=64)
+    parser = tw.Parser(TOOLS, limits=limits)
+    said = told = 0
+    for chunk in pieces(ATTACKS[attack](10_000), 7):
+        said += len(chunk.encode())
+        told += len(source(parser.push(chunk)).encode())
+        assert held(parser) == said - told
+        assert held(parser) <= 1_000 + 8 * 64
+    parser.finish()
+    assert held(parser) == 0
+
+
+def test_a_parser_keeps_nothing_of_the_replies_that_it_has_read() -> None:
+    parser = tw.Parser(TOOLS)
+    reply = "".join(make(500) for make in ATTACKS.values())
+
+    def blocks() -> int:
+        for _ in range(20):
+            for chunk in pieces(reply, 5):
+                parser.push(chunk)
+            parser.finish()
+            parser.push('<Any>{"a": "b')
+            parser.reset()
+        gc.collect()
+        return sys.getallocatedblocks()
+
+    blocks()
+    before = blocks()
+    assert blocks() - before < 200
+
+
+def test_a_stream_reads_no_further_than_it_must() -> None:
+    read = 0
+
+    def chunks() -> Iterator[str]:
+        nonlocal read
+        for _ in range(1_000_000):
+            read += 1
+            yield "word "
+
+    stream = tw.parse_stream(chunks(), TOOLS)
+    assert next(stream) == tw.TextDelta("word ")
+    assert read == 1
+
+
+# An argument of 100 MB. What a process has used at most cannot be measured from inside one
+# that has done other things before.
+
+HUGE = """
+    import resource, sys
+    import toolweave as tw
+
+    def peak():
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+
+    parser = tw.Parser([{{"name": "W", "parameters": {{"type": "object"}}}}], deltas={deltas})
+    parser.push('<W>{{"a": "')
+    chunk = "x" * {chunk}
+    before = peak()
+    kinds, raw = [], 0
+    for _ in range({count}):
+        for event in parser.push(chunk):
+            if not isinstance(event, tw.ToolCallDelta):
+                kinds.append(getattr(event, "kind", None) or event.reason)
+                raw += len(event.raw)
+    *rest, text, start, call = parser.push('"}}</W> and <W/>')
+    raw += sum(len(event.raw) for event in rest)
+    assert kinds[0] == "too_large" and set(kinds) == {{"too_large"}}, set(kinds)
+    assert all(event.reason == "too_large" for event in rest), rest
+    assert (text.text, start.name, call.name) == (" and ", "W", "W")
+    assert raw == {chunk} * {count} + len('<W>{{"a": ""}}</W>'), raw
+    print(peak() - before)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="asks for the module resource")
+@pytest.mark.parametrize("deltas", [True, False])
+@pytest.mark.parametrize(
+    ("chunk", "count", "megabytes"),
+    # One chunk is put behind what is held, and what is beyond the limit comes back as one piece.
+    [(64 << 10, 1600, 80), (100 << 20, 1, 200 + 80)],
+    ids=["64 KB chunks", "one chunk"],
+)
+def test_an_argument_of_100_mb_takes_no_more_memory_than_the_limits_allow(
+    chunk: int, count: int, megabytes: int, deltas: bool
+) -> None:
+    code = textwrap.dedent(HUGE).format(chunk=chunk, count=count, deltas=deltas)
+    run: Any = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert run.returncode == 0, run.stderr
+    assert int(run.stdout) < megabytes
