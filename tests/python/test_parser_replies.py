@@ -271,14 +271,25 @@ def test_a_bad_call_does_not_spoil_the_good_one_after_it(form: str, bad: str, ki
     assert kinds(read(wrap(form, "Add", bad, "fenced") + " " + good)) == [kind, "' '", "Add"]
 
 
-def test_a_string_that_is_never_closed_does_not_take_the_next_call_along() -> None:
-    for quote, other in (("'", "attribute"), ("", "tag")):
-        good = (
-            '<Ping>{"x": 1}</Ping>' if other == "tag" else f"<tool_call name={quote}Ping{quote}/>"
-        )
-        for form in FORMS:
-            bad = wrap(form, "Any", '{"a": "b')
-            assert kinds(read(f"{bad} then {good} end")) == ["Any", "' then '", "Ping", "' end'"]
+@pytest.mark.parametrize(
+    "good",
+    [
+        '<Ping>{"x": 1}</Ping>',
+        "<Ping/>",
+        "<tool_call name='Ping'/>",
+        "<tool_call name=Ping>{}</tool_call>",
+        pytest.param(
+            '<tool_call name="Ping">{}</tool_call>',
+            marks=pytest.mark.xfail(reason="the quote of the name ends the string"),
+        ),
+    ],
+)
+@FORM
+def test_a_string_that_is_never_closed_does_not_take_the_next_call_along(
+    form: str, good: str
+) -> None:
+    bad = wrap(form, "Any", '{"a": "b')
+    assert kinds(read(f"{bad} then {good} end")) == ["Any", "' then '", "Ping", "' end'"]
 
 
 @FORM
