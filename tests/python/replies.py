@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+import pytest
 from hypothesis import strategies as st
 
 import toolweave as tw
@@ -152,6 +153,56 @@ def is_inside_escape(payload: str) -> set[int]:
     pair = r"\\u[dD][89abAB]..\\u[dD][c-fC-F].."
     spans = re.finditer(rf"{pair}|\\u....|\\.", payload, re.DOTALL)
     return {at for span in spans for at in range(span.start() + 1, span.end())}
+
+
+def wrap(form: str, name: str, payload: str, frame: str = "bare") -> str:
+    """A whole call."""
+    begin, end = FORMS[form]
+    before, after = FRAMES[frame]
+    return begin.format(name) + before + payload + after + end.format(name)
+
+
+def only(reply: str, **options: Any) -> tw.ToolCall | tw.InvalidToolCall:
+    """The one call that the reply is."""
+    (event,) = read(reply, **options)
+    assert isinstance(event, tw.ToolCall | tw.InvalidToolCall)
+    return event
+
+
+def arguments(reply: str, **options: Any) -> dict[str, Any]:
+    """The arguments of the one call that the reply is."""
+    call = only(reply, **options)
+    assert isinstance(call, tw.ToolCall), call
+    return call.arguments
+
+
+def repairs(call: tw.Event) -> list[str]:
+    """What had to be mended in a call that can be run."""
+    assert isinstance(call, tw.ToolCall), call
+    return [repair.kind for repair in call.repairs]
+
+
+def kinds(events: list[tw.Event]) -> list[str]:
+    """Events in short: text as it is, calls by name, the rest by class or kind."""
+    short = []
+    for event in events:
+        match event:
+            case tw.TextDelta(text):
+                short.append(repr(text))
+            case tw.ToolCall():
+                short.append(event.name)
+            case tw.InvalidToolCall():
+                short.append(event.kind)
+            case tw.Discarded(_, reason):
+                short.append(reason)
+            case _:
+                short.append(type(event).__name__)
+    return short
+
+
+def known_fault(reason: str) -> pytest.MarkDecorator:
+    """A fault that is known; the mark has to go when the fault does."""
+    return pytest.mark.xfail(reason=reason, raises=BaseException)
 
 
 # Replies that are anything but well-behaved.
