@@ -5,7 +5,7 @@ Prints:
     SetTimer {'minutes': 10, 'label': 'tea'}
       mended quotes, trailing_comma, type
     SetTimer is not called: schema_violation
-      minutes at /minutes
+      minimum at /minutes
 """
 
 from __future__ import annotations

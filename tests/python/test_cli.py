@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import io
 import json
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 import toolweave
 from toolweave.cli import main
 from toolweave.cli.parse import recut
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 ADD: dict[str, Any] = {
     "name": "Add",
@@ -203,13 +200,17 @@ def test_text_that_is_not_utf8_names_the_byte(
         ("", "is not JSON"),
         ("[{]", "line 1, column 3"),
         ("[" * 100_000, "is not JSON"),
-        ("7", "contract 1: a contract is an object with a name"),
-        ('[{"name": "Add"}, []]', "contract 2: a contract is an object with a name"),
-        ('{"description": "nameless"}', "contract 1: a contract is an object with a name"),
+        ("7", "contract 1: "),
+        ('[{"name": "Add"}, []]', "contract 2: "),
+        ('{"description": "nameless"}', 'contract 1: tool definition: "name" is missing'),
         ('{"name": 7}', "contract 1: "),
         ('{"name": "a b"}', "contract 1: "),
-        ('{"name": "a", "parametres": {}}', "unknown field 'parametres'"),
-        ('[{"name": "a"}, {"name": "a"}]', "two contracts named 'a'"),
+        ('{"name": "a", "parametres": {}}', 'unknown key "parametres"'),
+        ('{"name": "a", "parameters": {"type": "array"}}', "contract 1: parameters of tool"),
+        ('{"name": "a", "parameters": {"maximum": NaN}}', "contract 1: "),
+        ('{"name": "a", "parameters": {"minimum": "1"}}', "at /minimum"),
+        ('{"name": "a", "parameters": {"$ref": "http://localhost/x"}}', "nothing is fetched"),
+        ('[{"name": "a"}, {"name": "a"}]', '"a" is given more than once'),
     ],
 )
 def test_what_is_not_a_contract_is_named(
@@ -232,7 +233,14 @@ def test_a_file_that_cannot_be_read_is_named(path: str, capsys: pytest.CaptureFi
 
 @pytest.mark.parametrize(
     "wrapped",
-    [ADD, [ADD], {"tools": [ADD]}, [{"type": "function", "function": {**ADD, "strict": True}}]],
+    [
+        ADD,
+        [ADD],
+        {"model": "m", "tools": [ADD]},
+        [{"type": "function", "function": {**ADD, "strict": True}}],
+        [{"type": "function", "strict": True, **ADD}],
+        [{"input_schema": ADD["parameters"], **{key: ADD[key] for key in ("name", "description")}}],
+    ],
 )
 def test_contracts_are_read_in_every_usual_form(
     wrapped: object, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -243,6 +251,7 @@ def test_contracts_are_read_in_every_usual_form(
     printed = capsys.readouterr().out
     assert "## Add" in printed
     assert "Adds two numbers." in printed
+    assert "- b (required)" in printed
 
 
 def test_a_reader_that_leaves_is_no_error(tmp_path: Path, tools: str) -> None:
@@ -260,17 +269,62 @@ def test_a_reader_that_leaves_is_no_error(tmp_path: Path, tools: str) -> None:
     assert process.returncode == 0
 
 
-def test_numbers_beyond_a_float_are_still_json(
+def test_numbers_are_printed_exactly_or_not_at_all(
     tmp_path: Path, tools: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "large.txt"
-    file.write_text('<Add>{"a": 1e400, "b": 12345678901234567890123}</Add>', encoding="utf-8")
-    main(["parse", "--tools", tools, str(file)])
+    file.write_text(
+        '<Add>{"a": 0.1, "b": 12345678901234567890123}</Add><Add>{"a": 1e400, "b": 1}</Add>',
+        encoding="utf-8",
+    )
+    assert main(["parse", "--tools", tools, "--no-deltas", str(file)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert '"arguments": {"a": 0.1, "b": 12345678901234567890123}' in lines[1]
+    last = json.loads(lines[-1], parse_constant=pytest.fail)
+    assert (last["event"], last["kind"]) == ("invalid_tool_call", "invalid_json")
 
-    def refuse(name: str) -> None:
-        raise AssertionError(name)
 
-    lines = io.StringIO(capsys.readouterr().out)
-    *_, last = [json.loads(line, parse_constant=refuse) for line in lines]
-    if last["event"] == "tool_call":
-        assert last["arguments"]["b"] == 12345678901234567890123
+def test_what_was_read_is_printed_before_more_is_waited_for(tools: str) -> None:
+    command = [sys.executable, "-m", "toolweave", "parse", "--tools", tools, "--chunk", "2"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(b"ab")
+        process.stdin.flush()
+        assert json.loads(process.stdout.readline()) == {"event": "text_delta", "text": "ab"}
+        process.stdin.close()
+        assert process.wait(60) == 0
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a POSIX shell")
+@pytest.mark.parametrize(
+    ("redirected", "code", "message"),
+    [
+        (">&-", 0, b""),
+        ("<&-", 0, b""),
+        ("2>&-", 0, b""),
+        pytest.param(
+            ">/dev/full",
+            2,
+            b"toolweave parse: cannot write: No space left on device\n",
+            marks=pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full"),
+        ),
+    ],
+)
+def test_closed_and_full_streams_end_without_a_traceback(
+    redirected: str, code: int, message: bytes, tools: str
+) -> None:
+    done = subprocess.run(
+        [
+            "sh",
+            "-c",
+            f'exec "$0" -m toolweave parse --tools "$1" {redirected}',
+            sys.executable,
+            tools,
+        ],
+        input=REPLY.encode() * 1000,
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (code, message)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .. import __version__
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 EXIT_USAGE = 2
 EXIT_INTERRUPTED = 130
 
+COMMANDS = {"parse": parse, "contracts": contracts, "demo": demo}
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command.
@@ -31,22 +34,39 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns:
         The exit code.
     """
+    _open_what_is_closed()
     options = _parser().parse_args(arguments)
     try:
-        code: int = options.run(options)
+        code: int = COMMANDS[options.command].run(options)
         sys.stdout.flush()
+    except BrokenPipeError:
+        # Whoever read along has had enough (`| head`).
+        _drop_output()
+        return 0
     except InputError as err:
         sys.stderr.write(f"toolweave {options.command}: {err}\n")
+        return EXIT_USAGE
+    except OSError as err:
+        sys.stderr.write(f"toolweave {options.command}: cannot write: {err.strerror or err}\n")
+        _drop_output()
         return EXIT_USAGE
     except KeyboardInterrupt:
         sys.stderr.write("\n")
         return EXIT_INTERRUPTED
-    except BrokenPipeError:
-        # Whoever read along has had enough (`| head`). Python flushes once more when it
-        # exits, and would complain then.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
     return code
+
+
+def _open_what_is_closed() -> None:
+    """Give the streams that were closed before Python began an end that is there."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            # Python closes it when it exits.
+            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115
+
+
+def _drop_output() -> None:
+    """Keep Python from writing once more what cannot be written, when it exits."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -55,6 +75,8 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"toolweave {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for command in (parse, contracts, demo):
-        command.add_to(commands)
+    for name, command in COMMANDS.items():
+        command.declare(
+            commands.add_parser(name, help=command.SUMMARY, description=command.DESCRIPTION)
+        )
     return parser

@@ -11,23 +11,18 @@ from .source import read_contracts, write_utf8
 if TYPE_CHECKING:
     import argparse
 
-    from ._types import Commands
+SUMMARY = "print contracts as the Markdown that goes into the system prompt"
+DESCRIPTION = "Print contracts as the Markdown that goes into the system prompt."
 
 
-def add_to(commands: Commands) -> None:
-    """Declare the command."""
-    parser = commands.add_parser(
-        "contracts",
-        help="print contracts as the Markdown that goes into the system prompt",
-        description="Print contracts as the Markdown that goes into the system prompt.",
-    )
+def declare(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
     parser.add_argument("file", metavar="FILE", help="a JSON file of contracts, or - for stdin")
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
     contracts = read_contracts(options.file)
     write_utf8()
-    sys.stdout.write(render_contracts(contracts).rstrip("\n") + "\n")
+    sys.stdout.write(render_contracts(contracts))
     return 0

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import re
 import sys
+from functools import cache
 from typing import TYPE_CHECKING, cast
 
 from .. import FunctionContract, InvalidToolCall, Parser
@@ -16,18 +16,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from .. import Event
-    from ._types import Commands
 
 EXIT_INVALID = 1
 
+_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 
-def add_to(commands: Commands) -> None:
-    """Declare the command."""
-    parser = commands.add_parser(
-        "parse",
-        help="turn a reply into events, one JSON object a line",
-        description="Turn a model's reply into events, one JSON object a line, as it comes.",
-    )
+
+SUMMARY = "turn a reply into events, one JSON object a line"
+DESCRIPTION = "Turn a model's reply into events, one JSON object a line, as it comes."
+
+
+def declare(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
     parser.add_argument(
         "file", nargs="?", default=STDIN, metavar="FILE", help="the reply; stdin if - or left out"
     )
@@ -52,7 +52,6 @@ def add_to(commands: Commands) -> None:
     )
     parser.add_argument("--chunk", type=_positive, metavar="N", help="feed N characters at a time")
     parser.add_argument("--check", action="store_true", help="exit 1 if any call is invalid")
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -72,7 +71,7 @@ def run(options: argparse.Namespace) -> int:
         deltas=not options.no_deltas,
     )
     write_utf8()
-    chunks = stream_text(options.file)
+    chunks = _flushing(stream_text(options.file))
     if options.chunk is not None:
         chunks = recut(chunks, options.chunk)
     valid = True
@@ -88,18 +87,19 @@ def _print(events: Iterable[Event]) -> bool:
     for event in events:
         sys.stdout.write(as_line(event) + "\n")
         valid &= not isinstance(event, InvalidToolCall)
-    # Whoever reads along reads along with the model.
-    sys.stdout.flush()
     return valid
+
+
+def _flushing(blocks: Iterable[str]) -> Iterator[str]:
+    """The same, with all output out before the next block is waited for."""
+    for block in blocks:
+        yield block
+        sys.stdout.flush()
 
 
 def as_line(event: Event) -> str:
     """One event as JSON: `event` first, then its fields as the class names them."""
-    fields = {"event": _snake(type(event).__name__), **_fields(event)}
-    try:
-        return json.dumps(fields, ensure_ascii=False, allow_nan=False)
-    except ValueError:
-        return json.dumps(_finite(fields), ensure_ascii=False)
+    return _encode({"event": _snake(type(event).__name__), **_fields(event)})
 
 
 def recut(chunks: Iterable[str], width: int) -> Iterator[str]:
@@ -126,15 +126,7 @@ def _plain(value: object) -> object:
     return _fields(value) if hasattr(type(value), "__match_args__") else value
 
 
-def _finite(value: object) -> object:
-    """A number beyond what a float can hold, which JSON cannot say, as text."""
-    if isinstance(value, dict):
-        return {key: _finite(item) for key, item in cast("dict[str, object]", value).items()}
-    if isinstance(value, list):
-        return [_finite(item) for item in cast("list[object]", value)]
-    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
-
-
+@cache
 def _snake(name: str) -> str:
     return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import codecs
 import json
 import sys
+from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
-from .. import ContractError, FunctionContract
+from .. import ContractError, FunctionContract, Parser, SchemaError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
 
 BLOCK_BYTES = 1 << 16
 STDIN = "-"
+
+PROVIDER_KEYS = frozenset({"function", "type", "input_schema", "inputSchema"})
+"""Those that tell a provider's definition of a tool from a contract."""
 
 
 class InputError(Exception):
@@ -25,9 +29,14 @@ class InputError(Exception):
 def write_utf8() -> None:
     """Make standard output UTF-8, whatever the locale says: the output is data."""
     # A program that calls `main` may have put anything in its place.
-    reconfigure = getattr(sys.stdout, "reconfigure", None)
-    if reconfigure is not None:
-        reconfigure(encoding="utf-8")
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8")
+
+
+def write_escapes() -> None:
+    """Make standard output show an escape for what its encoding does not have."""
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
 
 
 def shown(path: str) -> str:
@@ -78,10 +87,8 @@ def _decoded(file: BinaryIO, path: str) -> Iterator[str]:
 def read_contracts(path: str) -> list[FunctionContract]:
     """The contracts in a JSON file.
 
-    One contract, or a list of them, each `{"name", "description", "parameters",
-    "returns"}`, where all but the name may be left out; also as the chat API of OpenAI
-    writes them (`{"type": "function", "function": {...}}`), and either as the member
-    `tools` of an object.
+    One contract or a list of them, as `FunctionContract.from_dict` takes them, or tools as
+    the APIs of providers do; also as the member `tools` of an object, such as a request.
 
     Args:
         path: The file, or `-`.
@@ -100,38 +107,17 @@ def read_contracts(path: str) -> list[FunctionContract]:
         raise InputError(f"{shown(path)} is not JSON that can be read: {err}") from None
     if isinstance(data, dict) and "tools" in data:
         data = cast("dict[str, object]", data)["tools"]
-    entries: list[object] = cast("list[object]", data) if isinstance(data, list) else [data]
+    entries: list[Any] = cast("list[Any]", data) if isinstance(data, list) else [data]
     contracts: list[FunctionContract] = []
-    for number, entry in enumerate(entries, 1):
-        where = f"{shown(path)}, contract {number}"
-        contract = _contract(entry, where)
-        if any(contract.name == other.name for other in contracts):
-            raise InputError(f"{where}: there are two contracts named {contract.name!r}")
-        contracts.append(contract)
-    return contracts
-
-
-FIELDS = ("name", "description", "parameters", "returns")
-
-
-def _contract(entry: object, where: str) -> FunctionContract:
-    fields = _object(entry, where)
-    if "function" in fields:
-        fields = _object(fields["function"], where)
-    if "name" not in fields:
-        raise InputError(f"{where}: a contract is an object with a name")
-    unknown = [name for name in fields if name not in (*FIELDS, "strict")]
-    if unknown:
-        raise InputError(
-            f"{where}: unknown field {unknown[0]!r}; a contract has {', '.join(FIELDS)}"
-        )
     try:
-        return FunctionContract(**{name: fields[name] for name in FIELDS if name in fields})
-    except (ContractError, TypeError, ValueError) as err:
-        raise InputError(f"{where}: {err}") from None
-
-
-def _object(value: object, where: str) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise InputError(f"{where}: a contract is an object with a name")
-    return cast("dict[str, Any]", value)
+        for entry in entries:
+            foreign = isinstance(entry, dict) and not PROVIDER_KEYS.isdisjoint(entry)
+            # What providers add to their definitions is skipped, a misspelled key of ours is not.
+            read = FunctionContract.from_openai if foreign else FunctionContract.from_dict
+            contracts.append(read(entry))
+        # Only a parser needs schemas that can be checked, and names that differ.
+        Parser(contracts)
+    except (ContractError, SchemaError) as err:
+        where = f", contract {len(contracts) + 1}" if len(contracts) < len(entries) else ""
+        raise InputError(f"{shown(path)}{where}: {err}") from None
+    return contracts

@@ -1,8 +1,9 @@
 """What `toolweave demo` plays, and how.
 
 `recordings` holds replies of real models, delta by delta; `endpoint` asks a live
-one. `player` takes either through parser, tools and consolidation, and tells
-`narrator`, line by line, what `screens` then show.
+one. `player` takes either through parser, `tools` and consolidation. `narrator`
+makes lines of what happens, with what is `held` back at each moment, and
+`screens` and `colours` show them.
 """
 
 from __future__ import annotations

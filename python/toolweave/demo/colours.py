@@ -10,7 +10,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from .screens import MARGIN, Kind, Line, visible
+from .screens import MARGIN, Kind, Line, harmless, visible
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -27,8 +27,8 @@ STYLES: dict[Kind, str] = {
     "held": "yellow",
     "call": "bold blue",
     "args": "blue",
-    "ready": "bold green",
     "mended": "magenta",
+    "ready": "bold green",
     "result": "green",
     "failed": "red",
     "invalid": "bold red",
@@ -45,6 +45,7 @@ class ColourScreen:
 
     def __init__(self, console: Console) -> None:
         self._console = console
+        self._shown: Kind | None = None
         # Lives only while a line grows: an empty one would leave a gap, and one that is
         # started again would erase as many lines as it had before.
         self._growing: Live | None = None
@@ -63,39 +64,40 @@ class ColourScreen:
     def show(self, line: Line) -> None:
         """Print it; what was growing there is part of it, or comes again."""
         self._stop()
-        text = Text(line.text, style=STYLES[line.kind])
+        text = Text(harmless(line.text), style=STYLES[line.kind])
         if line.kind == "title":
-            self._console.print(Padding(Text(f" {line.text} ", style=text.style), (1, 0, 0, 0)))
-        elif line.kind == "end":
-            self._console.print(Padding(text, (1, 0, 0, 0)))
+            text.pad(1)
+        if line.kind in ("title", "end"):
+            self._console.print(Padding(text, (1, 0, 0, 0), expand=False))
         else:
-            self._console.print(_row(line.kind, text))
+            self._console.print(self._row(line.kind, text))
+        self._shown = line.kind
 
     def grow(self, line: Line | None, held: str) -> None:
         """Redraw what grows, and next to it what is held back."""
-        if line is None and not held:
+        rows: list[Table] = []
+        if line is not None and line.text:
+            rows.append(self._row(line.kind, Text(harmless(line.text), style=STYLES[line.kind])))
+        if held:
+            kept = Text().append(visible(held), HELD).append("  kept back", "dim yellow")
+            rows.append(self._row("held", kept))
+        if not rows:
             self._stop()
             return
-        grown = Text(line.text if line else "", style=STYLES[line.kind] if line else "")
-        if held:
-            grown.append(visible(held), style=HELD)
-        rows = [_row(line.kind if line else "held", grown)]
-        if held:
-            rows.append(_row("", Text("held back: it may be a call", style="dim yellow")))
         if self._growing is None:
             self._growing = Live(console=self._console, auto_refresh=False, transient=True)
             self._growing.start()
         self._growing.update(Group(*rows), refresh=True)
 
+    def _row(self, kind: Kind, text: Text) -> Table:
+        """A line behind its kind, which only the first of its lines shows."""
+        row = Table.grid(padding=(0, 1, 0, 0))
+        row.add_column(width=MARGIN - 2, justify="right", no_wrap=True)
+        row.add_column(overflow="fold")
+        row.add_row(Text("" if kind == self._shown else kind, style="dim"), text)
+        return row
+
     def _stop(self) -> None:
         if self._growing is not None:
             self._growing.stop()
             self._growing = None
-
-
-def _row(label: str, text: Text) -> Table:
-    row = Table.grid(padding=(0, 1, 0, 0))
-    row.add_column(width=MARGIN - 2, justify="right", no_wrap=True)
-    row.add_column(overflow="fold")
-    row.add_row(Text(label, style="dim"), text)
-    return row

@@ -22,17 +22,30 @@ from .screens import Kind, Line, Screen, visible
 if TYPE_CHECKING:
     from .. import Event, Repair
 
-WHY: dict[str, str] = {
+LEGEND: dict[Kind, str] = {
+    "text": "what the model says to the user, as it streams",
+    "held": "came in, but may begin a call, or end one: kept back until that is certain",
+    "args": "the arguments of a call, as the model writes them",
+    "mended": "what was repaired in them: where, why, and from what to what",
+    "ready": "the arguments fit the tool's schema: it runs",
+    "result": "what the tool answered",
+    "failed": "why the tool could not do it",
+    "invalid": "a call that does not run, and why; the model is told the same",
+    "skipped": "markup that is neither text nor part of a call",
+    "history": "the reply and its results as text: what the model reads in the next request",
+}
+WHY_MENDED: dict[str, str] = {
     "implicit_close": "no closing tag; the call ends where its JSON or its fence ends",
     "name_case": "the name is spelled in another case",
-    "trailing_comma": "a comma before a closing bracket",
-    "missing_comma": "no comma between two members",
+    "trailing_comma": "no comma before a closing bracket",
+    "missing_comma": "a comma between two members",
     "comment": "JSON has no comments",
-    "quotes": "a string is written in double quotes",
+    "quotes": "keys and strings are written in double quotes",
+    "inner_quote": "a quote inside a string is escaped",
     "bare_key": "a key is written in double quotes",
     "literal": "JSON writes true, false and null",
     "number": "JSON spells the number differently",
-    "control_character": "a line break or tab inside a string is written as an escape",
+    "control_character": "line breaks and tabs inside a string are escaped",
     "escape": "JSON has no such escape",
     "lone_surrogate": "half of a character",
     "missing_closer": "a string or bracket was never closed",
@@ -43,6 +56,15 @@ WHY: dict[str, str] = {
     "wrap_in_array": "the schema declares a list",
     "json_text": "the schema declares a structure, not its text",
 }
+WHY_SKIPPED: dict[str, str] = {
+    "reasoning_tag": "the tag around reasoning",
+    "fence": "a code fence around nothing but calls",
+    "orphan_close": "a closing tag, but the call has ended",
+    "too_large": "the rest of something that is too large",
+}
+MENDED_VALUES = ("type", "enum_case", "wrap_in_array", "json_text")
+"""Repairs from one JSON value to another; all others are from one text to another."""
+
 MAX_SHOWN = 160
 """Characters of a value that is only mentioned."""
 
@@ -58,11 +80,13 @@ class Narrator:
         self._screen = screen
         self._kind: Kind | None = None
         self._line = ""
+        # Blank lines of text that count only if more text follows; None before the first line.
+        self._blank: int | None = None
         self._held = ""
         self._held_for = 0
         self._asides: list[Line] = []
-        self.counts: Counter[str] = Counter()
-        """What came up so far."""
+        self._seen: Counter[str] = Counter()
+        self._invalid: Counter[str] = Counter()
 
     def say(self, kind: Kind, text: str) -> None:
         """Show finished lines of one kind."""
@@ -71,44 +95,48 @@ class Narrator:
             self._screen.show(Line(kind, line))
 
     def held(self, text: str) -> None:
-        """Note what is held back after a chunk, and show it while it is."""
-        if text and text.startswith(self._held):
-            self._held_for += 1
-        else:
-            self._let_go()
-            self._held_for = 1 if text else 0
+        """Show what is held back after a chunk."""
+        self._held_for = self._held_for + 1 if text else 0
         self._held = text
         self._screen.grow(Line(self._kind, self._line) if self._kind else None, text)
 
     def event(self, event: Event) -> None:
         """Tell one event of the parser."""
-        self._let_go()
         match event:
             case TextDelta(text=text):
-                self.counts["characters of text"] += len(text)
+                self._let_go("it was text")
                 self._grow("text", text)
             case ReasoningDelta(text=text):
+                self._let_go("it was reasoning")
                 self._grow("thinks", text)
             case ToolCallStart(name=name, id=call_id):
+                self._let_go("it began a call")
                 self.say("call", f"{name} ({call_id})")
             case ToolCallDelta(fragment=fragment):
+                self._let_go("it was part of the arguments")
                 self._grow("args", fragment)
             case ToolCall():
-                self.counts["calls"] += 1
-                self.say("ready", f"{event.name} {shortened(event.arguments)}")
+                self._let_go("it ended the call")
+                self._seen["calls"] += 1
+                self._seen["repairs"] += len(event.repairs)
                 for repair in event.repairs:
-                    self.counts["repairs"] += 1
                     self.say("mended", told(repair))
+                self.say("ready", f"{event.name} {as_json(event.arguments)}")
             case InvalidToolCall():
-                self.counts[f"invalid: {event.kind}"] += 1
-                self.say("invalid", f"{event.name}: {event.kind}")
+                cut = event.kind == "unclosed"
+                self._let_go("the reply ended" if cut else "it ended the call")
+                self._invalid[event.kind] += 1
+                self.say("invalid", f"{event.name} does not run: {event.kind}")
                 for violation in event.violations:
                     self.say("invalid", violation.message)
             case Discarded(raw=raw, reason=reason):
-                self.say("skipped", f"{visible(raw)} ({reason})")
+                self._let_go("it was markup")
+                self.say("skipped", f"{visible(raw)}   {WHY_SKIPPED.get(reason, reason)}")
             case FabricatedResult(name=name, raw=raw):
-                self.counts["invented results"] += 1
-                self.say("invented", f"a result of {name} that no tool gave: {visible(raw)}")
+                self._let_go("it was an invented result")
+                self._seen["invented"] += 1
+                source = f"a result of {name}" if name else "a result"
+                self.say("invented", f"{source} that no tool gave: {visible(raw)}")
 
     def think(self, text: str) -> None:
         """Tell thinking that did not come through the parser."""
@@ -116,15 +144,27 @@ class Narrator:
 
     def result(self, result: ToolResult) -> None:
         """Tell what a tool answered."""
-        self.counts["failed tools" if result.is_error else "results"] += 1
+        self._seen["failures"] += result.is_error
         self.say("failed" if result.is_error else "result", result.result)
 
     def rest(self) -> None:
         """End the line that grows."""
-        self._let_go()
-        self._held = ""
         self._close()
         self._screen.grow(None, "")
+
+    def summary(self) -> str:
+        """What came up so far, in a sentence."""
+        ran, failed = self._seen["calls"], self._seen["failures"]
+        parts = [
+            f"{_count(ran, 'call')} ran after {_count(self._seen['repairs'], 'repair')}",
+            f"{ran - failed} with a result, {failed} with an error of the tool",
+        ]
+        if self._invalid:
+            kinds = ", ".join(f"{count} {kind}" for kind, count in self._invalid.items())
+            parts.append(f"{_count(self._invalid.total(), 'call')} did not run ({kinds})")
+        if self._seen["invented"]:
+            parts.append(_count(self._seen["invented"], "invented result"))
+        return "; ".join(parts)
 
     def _grow(self, kind: Kind, text: str) -> None:
         if self._kind != kind:
@@ -132,23 +172,34 @@ class Narrator:
             self._kind = kind
         *finished, self._line = (self._line + text).split("\n")
         for line in finished:
-            self._screen.show(Line(kind, line))
+            self._show(kind, line)
             self._tell_asides()
+
+    def _show(self, kind: Kind, line: str) -> None:
+        """Show a line that has grown to its end, but no blank ones around text."""
+        if kind != "args" and not line.strip():
+            if self._blank is not None:
+                self._blank += 1
+            return
+        for _ in range(self._blank or 0):
+            self._screen.show(Line(kind, ""))
+        self._blank = 0
+        self._screen.show(Line(kind, line))
 
     def _close(self) -> None:
         if self._kind is not None and self._line:
-            self._screen.show(Line(self._kind, self._line))
+            self._show(self._kind, self._line)
         self._kind = None
         self._line = ""
+        self._blank = None
         self._tell_asides()
 
-    def _let_go(self) -> None:
+    def _let_go(self, outcome: str) -> None:
         """What was held back has been decided; say so once the line it stands in is done."""
         if self._held_for:
-            pieces = "1 delta" if self._held_for == 1 else f"{self._held_for} deltas"
-            self._asides.append(Line("held", f"{visible(self._held)} (for {pieces})"))
+            wait = f"for {_count(self._held_for, 'delta')}, then {outcome}"
+            self._asides.append(Line("held", f"{visible(self._held)}   {wait}"))
             self._held_for = 0
-            self._held = ""
             if self._kind is None:
                 self._tell_asides()
 
@@ -160,15 +211,29 @@ class Narrator:
 
 def told(repair: Repair) -> str:
     """One repair as a sentence: where, why, and from what to what."""
-    where = repair.path or "the call"
-    change = f"{shortened(repair.before)} -> {shortened(repair.after)}"
-    if repair.before is None and repair.after is None:
-        change = ""
-    why = WHY.get(repair.kind, repair.kind.replace("_", " "))
-    return f"{where}: {why} {change}".rstrip()
+    why = WHY_MENDED.get(repair.kind, repair.kind.replace("_", " "))
+    sentence = f"{repair.path}: {why}" if repair.path else why
+    spelled = as_json if repair.kind in MENDED_VALUES else _as_text
+    before, after = spelled(repair.before), spelled(repair.after)
+    if before and after:
+        return f"{sentence}   {before} -> {after}"
+    if before:
+        return f"{sentence}   {before} removed"
+    return f"{sentence}   {after} added" if after else sentence
 
 
-def shortened(value: object) -> str:
+def as_json(value: object) -> str:
     """A JSON value as text, not too long for a line."""
-    text = json.dumps(value, ensure_ascii=False)
+    return _shortened(json.dumps(value, ensure_ascii=False))
+
+
+def _as_text(value: object) -> str:
+    return _shortened(visible(value)) if isinstance(value, str) else ""
+
+
+def _shortened(text: str) -> str:
     return text if len(text) <= MAX_SHOWN else f"{text[: MAX_SHOWN - 1]}…"
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import json
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from .. import (
     FunctionContract,
@@ -19,7 +19,7 @@ from .. import (
     consolidate,
     system_prompt,
 )
-from .ledger import Ledger
+from .held import HeldBack
 from .tools import ToolBox
 
 if TYPE_CHECKING:
@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 RECORDED_ON = datetime.date(2025, 5, 12)
 """What the recorded models were told that today is."""
 
+TAG: Literal["name"] = "name"
+"""How calls are written: `<Add>...</Add>`, in the prompt as in the history."""
+
 MAX_TURNS = 4
 """Requests to a live model for one prompt; a small model may call tools for ever."""
 
@@ -44,10 +47,17 @@ class Player:
         self._contracts = contracts
         self._narrator = narrator
 
-    def prompt(self, today: datetime.date) -> str:
-        """The system prompt that a model needs to make calls."""
-        existing = f"You are a helpful assistant. Today is {today}."
-        return system_prompt(self._contracts, existing)
+    def show_prompt(self) -> None:
+        """Show what the recorded models were told, to the end of the first contract."""
+        tell = self._narrator
+        lines = self._prompt(RECORDED_ON).rstrip("\n").split("\n")
+        headings = [number for number, line in enumerate(lines) if line.startswith("## ")]
+        shown = headings[1] if len(headings) > 1 else len(lines)
+        tell.say("title", "what the model is told")
+        tell.say("prompt", "\n".join(lines[:shown]).rstrip())
+        if shown < len(lines):
+            tell.say("note", f"and {len(lines) - shown} more lines: a section for each tool")
+        tell.say("note", "the models of the recordings were told the same in other words")
 
     def play(self, recording: Recording, speed: float | None) -> None:
         """Play one recording, from the question to the consolidated text."""
@@ -62,19 +72,19 @@ class Player:
         if truncated:
             tell.say("note", "the model was cut off here (finish_reason: length)")
         reply.finish(truncated=truncated)
-        self._history([TextMessage(recording.prompt, role="user"), *reply.messages])
+        self._show_history(reply.messages)
 
     def ask(self, endpoint: Endpoint, prompt: str) -> None:
         """Ask a live model, run what it calls and hand it the results, until it calls nothing."""
         tell = self._narrator
         today = datetime.date.today()  # noqa: DTZ011 - the day where the user is
-        system = {"role": "system", "content": self.prompt(today)}
+        system = {"role": "system", "content": self._prompt(today)}
         tools = ToolBox(today)
         messages: list[Message] = [TextMessage(prompt, role="user")]
         tell.say("title", f"live: {endpoint.model} at {endpoint.url}")
         tell.say("user", prompt)
         for _ in range(MAX_TURNS):
-            history = consolidate(messages, tools=self._contracts, form="split")
+            history = self._consolidated(messages, "split")
             answer = endpoint.ask([system, *map(_as_request, history)])
             reply = Reply(self._contracts, tools, tell)
             self._stream(answer, reply)
@@ -84,7 +94,7 @@ class Player:
             tell.say("note", "the results go back to the model")
         else:
             tell.say("note", f"stopped after {MAX_TURNS} requests")
-        self._history(messages)
+        self._show_history(messages[1:])
 
     def _stream(self, answer: LiveReply, reply: Reply) -> None:
         for piece in answer:
@@ -98,11 +108,21 @@ class Player:
             self._narrator.say("note", f"finish_reason: {answer.finish_reason}")
         reply.finish(truncated=answer.truncated)
 
-    def _history(self, messages: Sequence[Message]) -> None:
-        self._narrator.say("note", "the conversation, consolidated into text:")
-        for message in consolidate(messages, tools=self._contracts):
-            if isinstance(message, TextMessage):
-                self._narrator.say("history", message.text.rstrip("\n"))
+    def _show_history(self, messages: Sequence[Message]) -> None:
+        for message in self._consolidated(messages, "single"):
+            self._narrator.say("history", message.text.rstrip("\n"))
+
+    def _prompt(self, today: datetime.date) -> str:
+        return system_prompt(
+            self._contracts, f"You are a helpful assistant. Today is {today}.", tag=TAG
+        )
+
+    def _consolidated(
+        self, messages: Sequence[Message], form: Literal["single", "split"]
+    ) -> list[TextMessage]:
+        """The conversation as text; calls look as the prompt asks for them."""
+        history = consolidate(messages, tools=self._contracts, form=form, tag=TAG, fenced=True)
+        return [message for message in history if isinstance(message, TextMessage)]
 
 
 class Reply:
@@ -116,7 +136,7 @@ class Reply:
         self._parser = Parser(contracts)
         self._tools = tools
         self._narrator = narrator
-        self._ledger = Ledger()
+        self._held = HeldBack()
         self._known = [contract.name for contract in contracts]
         self._text: list[str] = []
         self._payload: list[str] = []
@@ -125,9 +145,9 @@ class Reply:
 
     def push(self, chunk: str) -> None:
         """Take some more of the reply."""
-        self._ledger.feed(chunk)
+        self._held.feed(chunk)
         self._take(self._parser.push(chunk))
-        self._narrator.held(self._ledger.held)
+        self._narrator.held(self._held.text)
 
     def think(self, text: str) -> None:
         """Take thinking that the server keeps apart from the reply."""
@@ -142,7 +162,7 @@ class Reply:
 
     def _take(self, events: Iterable[Event]) -> None:
         for event in events:
-            self._ledger.take(event)
+            self._held.take(event)
             self._narrator.event(event)
             match event:
                 case TextDelta(text=text):
@@ -150,15 +170,15 @@ class Reply:
                 case ToolCallDelta(fragment=fragment):
                     self._payload.append(fragment)
                 case ToolCall():
-                    self._answer(event, self._tools.run(event))
+                    result = self._tools.run(event)
+                    self._narrator.result(result)
+                    self._answer(event, result)
                 case InvalidToolCall():
-                    call, result = rejected(event, "".join(self._payload), self._known)
-                    self._answer(call, result)
+                    self._answer(*rejected(event, "".join(self._payload), self._known))
                 case _:
                     pass
 
     def _answer(self, call: ToolCall, result: ToolResult) -> None:
-        self._narrator.result(result)
         self._end_text()
         self._payload.clear()
         self._calls.append(call)
@@ -188,13 +208,11 @@ def rejected(
 ) -> tuple[ToolCall, ToolResult]:
     """What the model is to read about a call that did not run."""
     if event.kind == "unknown_tool":
-        code, reason = (
-            "unknown_tool",
-            f"Tool {event.name!r} not found. Available tools: {', '.join(known)}",
-        )
+        code = "unknown_tool"
+        reason = f"Tool {event.name!r} not found. Available tools: {', '.join(known)}"
     else:
-        details = "; ".join(violation.message for violation in event.violations)
-        code, reason = "invalid_arguments", f"Invalid call ({event.kind}). {details}".strip()
+        code = "invalid_arguments"
+        reason = f"Invalid call: {'; '.join(found.message for found in event.violations)}"
     try:
         arguments = json.loads(payload)
     except (ValueError, RecursionError):
@@ -205,14 +223,9 @@ def rejected(
         arguments=cast("dict[str, Any]", arguments) if isinstance(arguments, dict) else {},
         raw=event.raw,
         index=event.index,
-        repairs=(),
     )
-    result = ToolResult(
-        tool_call_id=event.id, name=event.name, result=reason, is_error=True, error_code=code
-    )
-    return call, result
+    return call, ToolResult(event.id, event.name, reason, error_code=code)
 
 
-def _as_request(message: Message) -> dict[str, str]:
-    text = message.text if isinstance(message, TextMessage) else ""
-    return {"role": str(message.role), "content": text}
+def _as_request(message: TextMessage) -> dict[str, str]:
+    return {"role": message.role.value, "content": message.text}

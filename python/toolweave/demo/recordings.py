@@ -14,8 +14,11 @@ from .. import FunctionContract
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-MAX_PAUSE = 2.0
+MAX_PAUSE = 0.5
 """Seconds; what a model thinks before its first word is not worth waiting for."""
+
+SELECTION = ("email-list", "no-closing-tag", "missing-body", "cut-off", "repairs")
+"""What to play where someone watches: under a minute at the recorded pace."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +53,7 @@ class Recording:
         )
 
     def chunks(self, speed: float | None) -> Iterator[str]:
-        """The deltas, `speed` times as fast as they came; at once if None."""
+        """The deltas, `speed` times as fast as they came but for long pauses; at once if None."""
         before = 0
         for delta, at in zip(self.deltas, self.delta_ms, strict=True):
             if speed is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol, TextIO
@@ -19,8 +20,8 @@ Kind = Literal[
     "held",
     "call",
     "args",
-    "ready",
     "mended",
+    "ready",
     "result",
     "failed",
     "invalid",
@@ -52,12 +53,23 @@ class Screen(AbstractContextManager["Screen"], Protocol):
         """Show the line that is still growing, and what the parser holds back."""
 
 
+# Not as escapes: next to JSON, which has some of its own, those would be misread.
+SIGNS = {"\n": "\N{DOWNWARDS ARROW WITH CORNER LEFTWARDS}", "\t": "\N{RIGHTWARDS ARROW TO BAR}"}
+
+
 def visible(text: str) -> str:
-    """Text on one line, its line breaks and control characters spelled out."""
-    return "".join(
-        ch if ch.isprintable() else {"\n": "\\n", "\t": "\\t", "\r": "\\r"}.get(ch, repr(ch)[1:-1])
-        for ch in text
-    )
+    """Text on one line: signs for line breaks and tabs, escapes for what cannot be seen."""
+    return "".join(ch if _is_visible(ch) else SIGNS.get(ch) or repr(ch)[1:-1] for ch in text)
+
+
+def harmless(text: str) -> str:
+    """One line of foreign text, without what a terminal would obey."""
+    return "".join(ch if _is_visible(ch) or ch == "\t" else repr(ch)[1:-1] for ch in text)
+
+
+def _is_visible(ch: str) -> bool:
+    # Of all spaces, only the plain one counts as printable.
+    return ch.isprintable() or unicodedata.category(ch) == "Zs"
 
 
 class PlainScreen:
@@ -70,20 +82,21 @@ class PlainScreen:
         return self
 
     def __exit__(self, *_raised: object) -> None:
-        self._stream.flush()
+        """Nothing is left to show."""
 
     def show(self, line: Line) -> None:
         """Write one line."""
-        if line.kind == "title":
-            text = f"\n== {line.text} =="
-        elif line.kind == "end":
-            text = f"\n{line.text}"
-        else:
-            text = f"{line.kind:>{MARGIN - 1}} {line.text}".rstrip()
-        # A tool name or an argument may hold what this stream cannot encode.
-        encoding = self._stream.encoding or "utf-8"
-        text = text.encode(encoding, "backslashreplace").decode(encoding)
+        text = harmless(line.text)
+        match line.kind:
+            case "title":
+                text = f"\n== {text} =="
+            case "end":
+                text = f"\n{text}"
+            case _:
+                text = f"{line.kind:>{MARGIN - 1}} {text}".rstrip()
+        # Whoever waits for the next line has this one before their eyes.
         self._stream.write(text + "\n")
+        self._stream.flush()
 
     def grow(self, line: Line | None, held: str) -> None:
         """Nothing: what is not finished cannot be taken back from a pipe."""

@@ -114,7 +114,8 @@ class ToolBox:
         if numberOfPeople > left:
             raise ToolBoxError(f"{name} has {left} seats left on {day}")
         self._booked[name, day] += numberOfPeople
-        code = f"{_folded(name)[:3].upper()}-{day:%m%d}-{self._booked[name, day]:02d}"
+        letters = "".join(ch for ch in _folded(name) if ch.isalnum())[:3].upper()
+        code = f"{letters}-{day:%m%d}-{self._booked[name, day]:02d}"
         return f"booked: {name}, {numberOfPeople} people, {day:%A %Y-%m-%d} {clock:%H:%M}, {code}"
 
     def send_email(

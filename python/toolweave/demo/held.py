@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from .. import (
-    Event,
-    ReasoningDelta,
-    TextDelta,
-    ToolCallDelta,
-    ToolCallStart,
-)
+from .. import Event, ReasoningDelta, TextDelta, ToolCallDelta, ToolCallStart
 
 
-class Ledger:
+class HeldBack:
     """Keeps account of a reply while it is parsed.
 
     It rests on two promises of the parser: text and the `raw` of all other events,
@@ -19,34 +13,29 @@ class Ledger:
     """
 
     def __init__(self) -> None:
-        self._unseen = ""
+        self.text = ""
+        """What came in and has not come out in any form."""
+        # Characters that are out in full, and those that at least a fragment has shown.
         self._released = 0
         self._seen = 0
-        self._payload_found = False
-
-    @property
-    def held(self) -> str:
-        """What came in and has not come out in any form."""
-        return self._unseen
+        self._in_payload = False
 
     def feed(self, chunk: str) -> None:
         """Note what the parser is about to get."""
-        self._unseen += chunk
+        self.text += chunk
 
     def take(self, event: Event) -> None:
         """Note what the parser answered."""
         match event:
             case ToolCallStart():
-                self._payload_found = False
+                self._in_payload = False
             case ToolCallDelta(fragment=fragment):
-                start = 0
-                if not self._payload_found:
-                    # The tag, and perhaps a fence, stand before the payload.
-                    start = max(self._unseen.find(fragment), 0)
-                    self._payload_found = True
+                # The tag, and perhaps a fence, stand before the payload.
+                start = 0 if self._in_payload else max(self.text.find(fragment), 0)
+                self._in_payload = True
                 self._see(self._seen + start + len(fragment))
-            case TextDelta(text=text) | ReasoningDelta(text=text):
-                self._release(text)
+            case TextDelta(text=span) | ReasoningDelta(text=span):
+                self._release(span)
             case _:
                 self._release(event.raw)
 
@@ -56,5 +45,5 @@ class Ledger:
 
     def _see(self, position: int) -> None:
         if position > self._seen:
-            self._unseen = self._unseen[position - self._seen :]
+            self.text = self.text[position - self._seen :]
             self._seen = position
