@@ -263,6 +263,25 @@ def test_results_go_back_to_the_model_until_it_calls_nothing(
     ]
 
 
+def test_a_request_ends_with_results_even_if_the_model_went_on_after_its_call() -> None:
+    reply = 'Hm. <Add>{"a": 1, "b": 1}</Add> It is 3. <tool_call name="Gone">{"x": 1}</tool_call>'
+    with serving(
+        Answer(delta(reply, finish="stop"), DONE), Answer(delta("2", finish="stop"), DONE)
+    ) as served:
+        arguments = ["demo", "--model", served.url, "--model-name", "m", "--prompt", "1 + 1?"]
+        assert main(arguments) == 0
+    _, second = (request["body"]["messages"] for request in served.requests)
+    assert [message["role"] for message in second] == ["system", "user", "assistant", "user"]
+    said, results = (message["content"] for message in second[2:])
+    assert said.index("It is 3.") < said.index("<Add>") < said.index("<Gone>")
+    assert results == (
+        '<tool_response name="Add">\n2\n</tool_response>\n'
+        '<tool_response name="Gone" status="error">\n'
+        "Tool 'Gone' not found. Available tools: "
+        "GetWeather, BookRestaurant, Add, Multiply, SendEmail\n</tool_response>"
+    )
+
+
 def test_a_model_that_only_calls_tools_is_stopped(capsys: pytest.CaptureFixture[str]) -> None:
     again = Answer(delta('<Add>{"a": 1, "b": 1}</Add>', finish="stop"), DONE)
     with serving(*[again] * 4) as served:

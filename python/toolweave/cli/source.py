@@ -107,7 +107,8 @@ def read_contracts(path: str) -> list[FunctionContract]:
         raise InputError(f"{shown(path)} is not JSON that can be read: {err}") from None
     if isinstance(data, dict) and "tools" in data:
         data = cast("dict[str, object]", data)["tools"]
-    entries: list[Any] = cast("list[Any]", data) if isinstance(data, list) else [data]
+    # What is no object is the contract's to refuse.
+    entries = cast("list[dict[str, Any]]", data if isinstance(data, list) else [data])
     contracts: list[FunctionContract] = []
     try:
         for entry in entries:

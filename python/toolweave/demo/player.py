@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 from .. import (
     FunctionContract,
     InvalidToolCall,
+    Joiner,
     Parser,
     TextDelta,
     TextMessage,
@@ -88,8 +89,9 @@ class Player:
             answer = endpoint.ask([system, *map(_as_request, history)])
             reply = Reply(self._contracts, tools, tell)
             self._stream(answer, reply)
-            messages += reply.messages
-            if not any(isinstance(message, ToolAggregateMessage) for message in reply.messages):
+            # Text first, even what stood after a call: a request ends with what is to be answered.
+            messages += sorted(reply.messages, key=_has_results)
+            if not _has_results(messages[-1]):
                 break
             tell.say("note", "the results go back to the model")
         else:
@@ -121,8 +123,7 @@ class Player:
         self, messages: Sequence[Message], form: Literal["single", "split"]
     ) -> list[TextMessage]:
         """The conversation as text; calls look as the prompt asks for them."""
-        history = consolidate(messages, tools=self._contracts, form=form, tag=TAG, fenced=True)
-        return [message for message in history if isinstance(message, TextMessage)]
+        return consolidate(messages, tools=self._contracts, form=form, tag=TAG, fenced=True)
 
 
 class Reply:
@@ -131,17 +132,18 @@ class Reply:
     def __init__(
         self, contracts: Sequence[FunctionContract], tools: ToolBox, narrator: Narrator
     ) -> None:
-        self.messages: list[Message] = []
-        """The reply as messages, complete after `finish`."""
         self._parser = Parser(contracts)
         self._tools = tools
         self._narrator = narrator
         self._held = HeldBack()
+        self._joiner = Joiner()
         self._known = [contract.name for contract in contracts]
-        self._text: list[str] = []
         self._payload: list[str] = []
-        self._calls: list[ToolCall] = []
-        self._results: list[ToolResult] = []
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """Text, and the calls with their results."""
+        return self._joiner.finish().messages
 
     def push(self, chunk: str) -> None:
         """Take some more of the reply."""
@@ -157,16 +159,14 @@ class Reply:
         """Take the end of the reply."""
         self._take(self._parser.finish(truncated=truncated))
         self._narrator.rest()
-        self._end_text()
-        self._end_calls()
 
     def _take(self, events: Iterable[Event]) -> None:
         for event in events:
             self._held.take(event)
             self._narrator.event(event)
             match event:
-                case TextDelta(text=text):
-                    self._text.append(text)
+                case TextDelta():
+                    self._joiner.push(event)
                 case ToolCallDelta(fragment=fragment):
                     self._payload.append(fragment)
                 case ToolCall():
@@ -179,28 +179,9 @@ class Reply:
                     pass
 
     def _answer(self, call: ToolCall, result: ToolResult) -> None:
-        self._end_text()
         self._payload.clear()
-        self._calls.append(call)
-        self._results.append(result)
-
-    def _end_text(self) -> None:
-        text = "".join(self._text)
-        self._text.clear()
-        # The line breaks between two calls are not worth a message of their own.
-        if text.strip():
-            self._end_calls()
-            self.messages.append(TextMessage(text, role="assistant"))
-
-    def _end_calls(self) -> None:
-        if self._calls:
-            self.messages.append(
-                ToolAggregateMessage(
-                    tool_calls=self._calls.copy(), tool_results=self._results.copy()
-                )
-            )
-            self._calls.clear()
-            self._results.clear()
+        self._joiner.push(call)
+        self._joiner.push(result)
 
 
 def rejected(
@@ -225,6 +206,10 @@ def rejected(
         index=event.index,
     )
     return call, ToolResult(event.id, event.name, reason, error_code=code)
+
+
+def _has_results(message: Message) -> bool:
+    return isinstance(message, ToolAggregateMessage)
 
 
 def _as_request(message: TextMessage) -> dict[str, str]:
