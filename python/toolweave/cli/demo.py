@@ -70,8 +70,9 @@ def run(options: argparse.Namespace) -> int:
 def _list() -> None:
     from ..demo.recordings import recordings
 
-    width = max(len(recording.name) for recording in recordings())
-    for recording in recordings():
+    known = recordings()
+    width = max(len(recording.name) for recording in known)
+    for recording in known:
         sys.stdout.write(f"{recording.name:<{width}}  {recording.shows}\n")
         sys.stdout.write(f"{'':<{width}}  {recording.facts}\n")
 
@@ -84,7 +85,8 @@ def _play(options: argparse.Namespace) -> None:
     speed: float | None = options.speed
     if options.fast or not sys.stdout.isatty():
         speed = None
-    chosen = _chosen(options, select=speed is not None)
+    known = recordings()
+    chosen = _chosen(known, options, select=speed is not None)
     with _screen() as screen:
         narrator = Narrator(screen)
         player = Player(contracts(), narrator)
@@ -94,9 +96,9 @@ def _play(options: argparse.Namespace) -> None:
             narrator.say(kind, meaning)
         for recording in chosen:
             player.play(recording, speed)
-        played = f"{len(chosen)} of {len(recordings())} recordings"
+        played = f"{len(chosen)} of {len(known)} recordings"
         narrator.say("end", f"{played}: {narrator.summary()}")
-        if len(chosen) < len(recordings()):
+        if len(chosen) < len(known):
             narrator.say("note", "--list shows what there is, --all plays it, --fast does not wait")
 
 
@@ -129,15 +131,17 @@ def _question() -> str:
         raise InputError("nothing was asked") from None
 
 
-def _chosen(options: argparse.Namespace, *, select: bool) -> Sequence[Recording]:
-    from ..demo.recordings import SELECTION, recordings
+def _chosen(
+    known: Sequence[Recording], options: argparse.Namespace, *, select: bool
+) -> Sequence[Recording]:
+    from ..demo.recordings import SELECTION
 
     names: Sequence[str] | None = options.only
     if names is None:
         if options.all or not select:
-            return recordings()
+            return known
         names = SELECTION
-    by_name = {recording.name: recording for recording in recordings()}
+    by_name = {recording.name: recording for recording in known}
     for name in names:
         if name not in by_name:
             raise InputError(f"no recording {name!r}; there are {', '.join(by_name)}")

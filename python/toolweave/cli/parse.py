@@ -6,19 +6,20 @@ import argparse
 import json
 import re
 import sys
-from functools import cache
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, cast, get_args
 
-from .. import FunctionContract, InvalidToolCall, Parser
+from .. import Event, FunctionContract, InvalidToolCall, Parser
 from .source import STDIN, read_contracts, stream_text, write_utf8
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from .. import Event
 
 EXIT_INVALID = 1
 
+EVENT_NAMES: dict[type[object], str] = {
+    kind: re.sub(r"(?<!^)(?=[A-Z])", "_", kind.__name__).lower() for kind in get_args(Event)
+}
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 
 
@@ -99,7 +100,7 @@ def _flushing(blocks: Iterable[str]) -> Iterator[str]:
 
 def as_line(event: Event) -> str:
     """One event as JSON: `event` first, then its fields as the class names them."""
-    return _encode({"event": _snake(type(event).__name__), **_fields(event)})
+    return _encode({"event": EVENT_NAMES[type(event)], **_fields(event)})
 
 
 def recut(chunks: Iterable[str], width: int) -> Iterator[str]:
@@ -124,11 +125,6 @@ def _plain(value: object) -> object:
     if isinstance(value, tuple):
         return [_plain(item) for item in cast("tuple[object, ...]", value)]
     return _fields(value) if hasattr(type(value), "__match_args__") else value
-
-
-@cache
-def _snake(name: str) -> str:
-    return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
 
 
 def _positive(text: str) -> int:

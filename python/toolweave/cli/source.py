@@ -5,7 +5,6 @@ from __future__ import annotations
 import codecs
 import json
 import sys
-from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
@@ -28,15 +27,19 @@ class InputError(Exception):
 
 def write_utf8() -> None:
     """Make standard output UTF-8, whatever the locale says: the output is data."""
-    # A program that calls `main` may have put anything in its place.
-    if isinstance(sys.stdout, TextIOWrapper):
-        sys.stdout.reconfigure(encoding="utf-8")
+    _reconfigure(encoding="utf-8")
 
 
 def write_escapes() -> None:
     """Make standard output show an escape for what its encoding does not have."""
-    if isinstance(sys.stdout, TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")
+    _reconfigure(errors="backslashreplace")
+
+
+def _reconfigure(**how: str) -> None:
+    # A program that calls `main` may have put anything in its place.
+    reconfigure = getattr(sys.stdout, "reconfigure", None)
+    if reconfigure is not None:
+        reconfigure(**how)
 
 
 def shown(path: str) -> str:
@@ -107,18 +110,28 @@ def read_contracts(path: str) -> list[FunctionContract]:
         raise InputError(f"{shown(path)} is not JSON that can be read: {err}") from None
     if isinstance(data, dict) and "tools" in data:
         data = cast("dict[str, object]", data)["tools"]
-    # What is no object is the contract's to refuse.
-    entries = cast("list[dict[str, Any]]", data if isinstance(data, list) else [data])
-    contracts: list[FunctionContract] = []
+    entries: list[object] = [data]
+    if isinstance(data, list):
+        entries = cast("list[object]", data)
+    contracts = [
+        _contract(entry, f"{shown(path)}, contract {number}")
+        for number, entry in enumerate(entries, 1)
+    ]
     try:
-        for entry in entries:
-            foreign = isinstance(entry, dict) and not PROVIDER_KEYS.isdisjoint(entry)
-            # What providers add to their definitions is skipped, a misspelled key of ours is not.
-            read = FunctionContract.from_openai if foreign else FunctionContract.from_dict
-            contracts.append(read(entry))
         # Only a parser needs schemas that can be checked, and names that differ.
         Parser(contracts)
     except (ContractError, SchemaError) as err:
-        where = f", contract {len(contracts) + 1}" if len(contracts) < len(entries) else ""
-        raise InputError(f"{shown(path)}{where}: {err}") from None
+        raise InputError(f"{shown(path)}: {err}") from None
     return contracts
+
+
+def _contract(entry: object, where: str) -> FunctionContract:
+    keys = cast("dict[str, object]", entry).keys() if isinstance(entry, dict) else ()
+    # What providers add to their definitions is skipped, a misspelled key of ours is not.
+    ours = PROVIDER_KEYS.isdisjoint(keys)
+    read = FunctionContract.from_dict if ours else FunctionContract.from_openai
+    try:
+        # Both refuse what is no object.
+        return read(cast("dict[str, Any]", entry))
+    except ContractError as err:
+        raise InputError(f"{where}: {err}") from None

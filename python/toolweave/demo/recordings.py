@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import time
 from dataclasses import dataclass
-from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
@@ -62,7 +61,6 @@ class Recording:
             yield delta
 
 
-@cache
 def recordings() -> tuple[Recording, ...]:
     """All recordings that come with the package, in their order."""
     folder = files("toolweave.demo") / "streams"
@@ -90,7 +88,6 @@ def recordings() -> tuple[Recording, ...]:
     return tuple(found)
 
 
-@cache
 def contracts() -> tuple[FunctionContract, ...]:
     """The tools that the models were offered."""
     return tuple(

@@ -5,12 +5,12 @@ from __future__ import annotations
 import unicodedata
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, Protocol, TextIO
+from typing import TYPE_CHECKING, Literal, Protocol, TextIO, TypeAlias
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-Kind = Literal[
+Kind: TypeAlias = Literal[
     "title",
     "note",
     "user",
