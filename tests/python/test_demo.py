@@ -14,7 +14,7 @@ from toolweave.demo.held import HeldBack
 from toolweave.demo.narrator import LEGEND, WHY_MENDED, Narrator, told
 from toolweave.demo.player import RECORDED_ON, Player
 from toolweave.demo.recordings import SELECTION, Recording, contracts, recordings
-from toolweave.demo.screens import PlainScreen, harmless, visible
+from toolweave.demo.screens import Kind, PlainScreen, harmless, visible
 
 if TYPE_CHECKING:
     pass
@@ -101,8 +101,8 @@ def test_without_a_terminal_the_demo_plays_everything_as_plain_text(
     for recording in recordings():
         assert f"== {recording.name}: " in printed.out
     for kind, meaning in LEGEND.items():
-        lines = [line for line in printed.out.splitlines() if line.startswith(f"{kind:>8} ")]
-        assert lines[0] == f"{kind:>8} {meaning}"
+        lines = [line for line in printed.out.splitlines() if line.startswith(f"{kind.value:>8} ")]
+        assert lines[0] == f"{kind.value:>8} {meaning}"
         assert len(lines) > 1, kind
     count = len(recordings())
     assert f"\n{count} of {count} recordings: 25 calls ran after 24 repairs; " in printed.out
@@ -204,7 +204,7 @@ def test_control_characters_are_spelled_out() -> None:
     assert visible("a\n\t\x1b[31mé\xa0") == "a↵⇥\\x1b[31mé\xa0"
     assert harmless("\t\x1b[31mé\u202e\r") == "\t\\x1b[31mé\\u202e\\r"
     out = io.StringIO()
-    Narrator(PlainScreen(out)).say("result", "\x1b]0;owned\x07\nsecond line")
+    Narrator(PlainScreen(out)).say(Kind.RESULT, "\x1b]0;owned\x07\nsecond line")
     assert out.getvalue() == "  result \\x1b]0;owned\\x07\n  result second line\n"
 
 

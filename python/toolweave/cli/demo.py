@@ -81,6 +81,7 @@ def _play(options: argparse.Namespace) -> None:
     from ..demo.narrator import LEGEND, Narrator
     from ..demo.player import Player
     from ..demo.recordings import contracts, recordings
+    from ..demo.screens import Kind
 
     speed: float | None = options.speed
     if options.fast or not sys.stdout.isatty():
@@ -91,15 +92,17 @@ def _play(options: argparse.Namespace) -> None:
         narrator = Narrator(screen)
         player = Player(contracts(), narrator)
         player.show_prompt()
-        narrator.say("title", "what the lines below are")
+        narrator.say(Kind.TITLE, "what the lines below are")
         for kind, meaning in LEGEND.items():
             narrator.say(kind, meaning)
         for recording in chosen:
             player.play(recording, speed)
         played = f"{len(chosen)} of {len(known)} recordings"
-        narrator.say("end", f"{played}: {narrator.summary()}")
+        narrator.say(Kind.END, f"{played}: {narrator.summary()}")
         if len(chosen) < len(known):
-            narrator.say("note", "--list shows what there is, --all plays it, --fast does not wait")
+            narrator.say(
+                Kind.NOTE, "--list shows all there are, --all plays them, --fast without waiting"
+            )
 
 
 def _ask(options: argparse.Namespace) -> None:

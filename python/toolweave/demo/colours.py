@@ -18,24 +18,24 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 STYLES: dict[Kind, str] = {
-    "title": "bold reverse",
-    "note": "dim",
-    "user": "bold",
-    "prompt": "dim cyan",
-    "text": "default",
-    "thinks": "italic dim",
-    "held": "yellow",
-    "call": "bold blue",
-    "args": "blue",
-    "mended": "magenta",
-    "ready": "bold green",
-    "result": "green",
-    "failed": "red",
-    "invalid": "bold red",
-    "skipped": "dim",
-    "invented": "bold red",
-    "history": "cyan",
-    "end": "bold",
+    Kind.TITLE: "bold reverse",
+    Kind.NOTE: "dim",
+    Kind.USER: "bold",
+    Kind.PROMPT: "dim cyan",
+    Kind.TEXT: "default",
+    Kind.THINKS: "italic dim",
+    Kind.HELD: "yellow",
+    Kind.CALL: "bold blue",
+    Kind.ARGS: "blue",
+    Kind.MENDED: "magenta",
+    Kind.READY: "bold green",
+    Kind.RESULT: "green",
+    Kind.FAILED: "red",
+    Kind.INVALID: "bold red",
+    Kind.SKIPPED: "dim",
+    Kind.INVENTED: "bold red",
+    Kind.HISTORY: "cyan",
+    Kind.END: "bold",
 }
 HELD = "black on yellow"
 
@@ -65,9 +65,9 @@ class ColourScreen:
         """Print it; what was growing there is part of it, or comes again."""
         self._stop()
         text = Text(harmless(line.text), style=STYLES[line.kind])
-        if line.kind == "title":
+        if line.kind == Kind.TITLE:
             text.pad(1)
-        if line.kind in ("title", "end"):
+        if line.kind in (Kind.TITLE, Kind.END):
             self._console.print(Padding(text, (1, 0, 0, 0), expand=False))
         else:
             self._console.print(self._row(line.kind, text))
@@ -80,7 +80,7 @@ class ColourScreen:
             rows.append(self._row(line.kind, Text(harmless(line.text), style=STYLES[line.kind])))
         if held:
             kept = Text().append(visible(held), HELD).append("  kept back", "dim yellow")
-            rows.append(self._row("held", kept))
+            rows.append(self._row(Kind.HELD, kept))
         if not rows:
             self._stop()
             return
@@ -94,7 +94,7 @@ class ColourScreen:
         row = Table.grid(padding=(0, 1, 0, 0))
         row.add_column(width=MARGIN - 2, justify="right", no_wrap=True)
         row.add_column(overflow="fold")
-        row.add_row(Text("" if kind == self._shown else kind, style="dim"), text)
+        row.add_row(Text("" if kind == self._shown else kind.value, style="dim"), text)
         return row
 
     def _stop(self) -> None:

@@ -23,16 +23,16 @@ if TYPE_CHECKING:
     from .. import Event, Repair
 
 LEGEND: dict[Kind, str] = {
-    "text": "what the model says to the user, as it streams",
-    "held": "came in, but may begin a call, or end one: kept back until that is certain",
-    "args": "the arguments of a call, as the model writes them",
-    "mended": "what was repaired in them: where, why, and from what to what",
-    "ready": "the arguments fit the tool's schema: it runs",
-    "result": "what the tool answered",
-    "failed": "why the tool could not do it",
-    "invalid": "a call that does not run, and why; the model is told the same",
-    "skipped": "markup that is neither text nor part of a call",
-    "history": "the reply and its results as text: what the model reads in the next request",
+    Kind.TEXT: "what the model says to the user, as it streams",
+    Kind.HELD: "came in, but may begin a call, or end one: kept back until that is certain",
+    Kind.ARGS: "the arguments of a call, as the model writes them",
+    Kind.MENDED: "what was repaired in them: where, why, and from what to what",
+    Kind.READY: "the arguments fit the tool's schema: it runs",
+    Kind.RESULT: "what the tool answered",
+    Kind.FAILED: "why the tool could not do it",
+    Kind.INVALID: "a call that does not run, and why; the model is told the same",
+    Kind.SKIPPED: "markup that is neither text nor part of a call",
+    Kind.HISTORY: "the reply and its results as text: what the model reads in the next request",
 }
 WHY_MENDED: dict[str, str] = {
     "implicit_close": "no closing tag; the call ends where its JSON or its fence ends",
@@ -105,47 +105,47 @@ class Narrator:
         match event:
             case TextDelta(text=text):
                 self._let_go("it was text")
-                self._grow("text", text)
+                self._grow(Kind.TEXT, text)
             case ReasoningDelta(text=text):
                 self._let_go("it was reasoning")
-                self._grow("thinks", text)
+                self._grow(Kind.THINKS, text)
             case ToolCallStart(name=name, id=call_id):
                 self._let_go("it began a call")
-                self.say("call", f"{name} ({call_id})")
+                self.say(Kind.CALL, f"{name} ({call_id})")
             case ToolCallDelta(fragment=fragment):
                 self._let_go("it was part of the arguments")
-                self._grow("args", fragment)
+                self._grow(Kind.ARGS, fragment)
             case ToolCall():
                 self._let_go("it ended the call")
                 self._seen["calls"] += 1
                 self._seen["repairs"] += len(event.repairs)
                 for repair in event.repairs:
-                    self.say("mended", told(repair))
-                self.say("ready", f"{event.name} {as_json(event.arguments)}")
+                    self.say(Kind.MENDED, told(repair))
+                self.say(Kind.READY, f"{event.name} {as_json(event.arguments)}")
             case InvalidToolCall():
                 cut = event.kind == "unclosed"
                 self._let_go("the reply ended" if cut else "it ended the call")
                 self._invalid[event.kind] += 1
-                self.say("invalid", f"{event.name} does not run: {event.kind}")
+                self.say(Kind.INVALID, f"{event.name} does not run: {event.kind}")
                 for violation in event.violations:
-                    self.say("invalid", violation.message)
+                    self.say(Kind.INVALID, violation.message)
             case Discarded(raw=raw, reason=reason):
                 self._let_go("it was markup")
-                self.say("skipped", f"{visible(raw)}   {WHY_SKIPPED.get(reason, reason)}")
+                self.say(Kind.SKIPPED, f"{visible(raw)}   {WHY_SKIPPED.get(reason, reason)}")
             case FabricatedResult(name=name, raw=raw):
                 self._let_go("it was an invented result")
                 self._seen["invented"] += 1
                 source = f"a result of {name}" if name else "a result"
-                self.say("invented", f"{source} that no tool gave: {visible(raw)}")
+                self.say(Kind.INVENTED, f"{source} that no tool gave: {visible(raw)}")
 
     def think(self, text: str) -> None:
         """Tell thinking that did not come through the parser."""
-        self._grow("thinks", text)
+        self._grow(Kind.THINKS, text)
 
     def result(self, result: ToolResult) -> None:
         """Tell what a tool answered."""
         self._seen["failures"] += result.is_error
-        self.say("failed" if result.is_error else "result", result.result)
+        self.say(Kind.FAILED if result.is_error else Kind.RESULT, result.result)
 
     def rest(self) -> None:
         """End the line that grows."""
@@ -177,7 +177,7 @@ class Narrator:
 
     def _show(self, kind: Kind, line: str) -> None:
         """Show a line that has grown to its end, but no blank ones around text."""
-        if kind != "args" and not line.strip():
+        if kind != Kind.ARGS and not line.strip():
             if self._blank is not None:
                 self._blank += 1
             return
@@ -198,7 +198,7 @@ class Narrator:
         """What was held back has been decided; say so once the line it stands in is done."""
         if self._held_for:
             wait = f"for {_count(self._held_for, 'delta')}, then {outcome}"
-            self._asides.append(Line("held", f"{visible(self._held)}   {wait}"))
+            self._asides.append(Line(Kind.HELD, f"{visible(self._held)}   {wait}"))
             self._held_for = 0
             if self._kind is None:
                 self._tell_asides()

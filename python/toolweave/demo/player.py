@@ -21,6 +21,7 @@ from .. import (
     system_prompt,
 )
 from .held import HeldBack
+from .screens import Kind
 from .tools import ToolBox
 
 if TYPE_CHECKING:
@@ -54,24 +55,24 @@ class Player:
         lines = self._prompt(RECORDED_ON).rstrip("\n").split("\n")
         headings = [number for number, line in enumerate(lines) if line.startswith("## ")]
         shown = headings[1] if len(headings) > 1 else len(lines)
-        tell.say("title", "what the model is told")
-        tell.say("prompt", "\n".join(lines[:shown]).rstrip())
+        tell.say(Kind.TITLE, "what the model is told")
+        tell.say(Kind.PROMPT, "\n".join(lines[:shown]).rstrip())
         if shown < len(lines):
-            tell.say("note", f"and {len(lines) - shown} more lines: a section for each tool")
-        tell.say("note", "the models of the recordings were told the same in other words")
+            tell.say(Kind.NOTE, f"and {len(lines) - shown} more lines: a section for each tool")
+        tell.say(Kind.NOTE, "the models of the recordings were told the same in other words")
 
     def play(self, recording: Recording, speed: float | None) -> None:
         """Play one recording, from the question to the consolidated text."""
         tell = self._narrator
-        tell.say("title", f"{recording.name}: {recording.shows}")
-        tell.say("note", recording.facts)
-        tell.say("user", recording.prompt)
+        tell.say(Kind.TITLE, f"{recording.name}: {recording.shows}")
+        tell.say(Kind.NOTE, recording.facts)
+        tell.say(Kind.USER, recording.prompt)
         reply = Reply(self._contracts, ToolBox(RECORDED_ON), tell)
         for chunk in recording.chunks(speed):
             reply.push(chunk)
         truncated = recording.finish_reason == "length"
         if truncated:
-            tell.say("note", "the model was cut off here (finish_reason: length)")
+            tell.say(Kind.NOTE, "the model was cut off here (finish_reason: length)")
         reply.finish(truncated=truncated)
         self._show_history(reply.messages)
 
@@ -82,8 +83,8 @@ class Player:
         system = {"role": "system", "content": self._prompt(today)}
         tools = ToolBox(today)
         messages: list[Message] = [TextMessage(prompt, role="user")]
-        tell.say("title", f"live: {endpoint.model} at {endpoint.url}")
-        tell.say("user", prompt)
+        tell.say(Kind.TITLE, f"live: {endpoint.model} at {endpoint.url}")
+        tell.say(Kind.USER, prompt)
         for _ in range(MAX_TURNS):
             history = self._consolidated(messages, "split")
             answer = endpoint.ask([system, *map(_as_request, history)])
@@ -93,9 +94,9 @@ class Player:
             messages += sorted(reply.messages, key=_has_results)
             if not _has_results(messages[-1]):
                 break
-            tell.say("note", "the results go back to the model")
+            tell.say(Kind.NOTE, "the results go back to the model")
         else:
-            tell.say("note", f"stopped after {MAX_TURNS} requests")
+            tell.say(Kind.NOTE, f"stopped after {MAX_TURNS} requests")
         self._show_history(messages[1:])
 
     def _stream(self, answer: LiveReply, reply: Reply) -> None:
@@ -105,14 +106,14 @@ class Player:
             else:
                 reply.push(piece.text)
         for remark in answer.remarks:
-            self._narrator.say("note", remark)
+            self._narrator.say(Kind.NOTE, remark)
         if answer.finish_reason not in (None, "stop"):
-            self._narrator.say("note", f"finish_reason: {answer.finish_reason}")
+            self._narrator.say(Kind.NOTE, f"finish_reason: {answer.finish_reason}")
         reply.finish(truncated=answer.truncated)
 
     def _show_history(self, messages: Sequence[Message]) -> None:
         for message in self._consolidated(messages, "single"):
-            self._narrator.say("history", message.text.rstrip("\n"))
+            self._narrator.say(Kind.HISTORY, message.text.rstrip("\n"))
 
     def _prompt(self, today: datetime.date) -> str:
         return system_prompt(

@@ -5,31 +5,35 @@ from __future__ import annotations
 import unicodedata
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, Protocol, TextIO, TypeAlias
+from enum import Enum
+from typing import TYPE_CHECKING, Protocol, TextIO
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-Kind: TypeAlias = Literal[
-    "title",
-    "note",
-    "user",
-    "prompt",
-    "text",
-    "thinks",
-    "held",
-    "call",
-    "args",
-    "mended",
-    "ready",
-    "result",
-    "failed",
-    "invalid",
-    "skipped",
-    "invented",
-    "history",
-    "end",
-]
+
+class Kind(Enum):
+    """What a line shows; the value is its label."""
+
+    TITLE = "title"
+    NOTE = "note"
+    USER = "user"
+    PROMPT = "prompt"
+    TEXT = "text"
+    THINKS = "thinks"
+    HELD = "held"
+    CALL = "call"
+    ARGS = "args"
+    MENDED = "mended"
+    READY = "ready"
+    RESULT = "result"
+    FAILED = "failed"
+    INVALID = "invalid"
+    SKIPPED = "skipped"
+    INVENTED = "invented"
+    HISTORY = "history"
+    END = "end"
+
 
 MARGIN = 9
 """Columns before a line's own text: its kind, right-aligned, and a space."""
@@ -88,12 +92,12 @@ class PlainScreen:
         """Write one line."""
         text = harmless(line.text)
         match line.kind:
-            case "title":
+            case Kind.TITLE:
                 text = f"\n== {text} =="
-            case "end":
+            case Kind.END:
                 text = f"\n{text}"
             case _:
-                text = f"{line.kind:>{MARGIN - 1}} {text}".rstrip()
+                text = f"{line.kind.value:>{MARGIN - 1}} {text}".rstrip()
         # Whoever waits for the next line has this one before their eyes.
         self._stream.write(text + "\n")
         self._stream.flush()
