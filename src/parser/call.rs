@@ -3,7 +3,7 @@
 //! The JSON of the payload says where it ends; tags are looked for only where JSON cannot
 //! tell: before the payload, after it, and once it is broken.
 
-use memchr::{memchr, memchr2};
+use memchr::{memchr, memchr2, memrchr};
 
 use super::{
     escape::{Escape, Escaped, Faults},
@@ -292,7 +292,7 @@ impl<'a, S: Sink> Pass<'a, S> {
     }
 
     fn prose(&mut self, mut call: Box<Call>) -> Flow {
-        let stop = call.tag_end + self.limit();
+        let stop = call.tag_end.saturating_add(self.limit());
         loop {
             if let Some(mut tag) = self.machine.tag.take() {
                 match self.call_tag(&mut tag, &call, true) {
@@ -446,14 +446,23 @@ impl<'a, S: Sink> Pass<'a, S> {
     /// The closing tag at which the payload really ended, if the string before the place where
     /// it broke was never closed and ran on into the next call.
     ///
-    /// Then the quote that ended the string is the first one of that call's payload, and a brace
-    /// stands before it.
+    /// Then the quote that ended the string is the first one of that call's payload, with a brace
+    /// before it, or of its opening tag.
     fn swallowed(&self, call: &Call) -> Option<(usize, usize)> {
         let (start, end) = call.json.passed_close?;
         let string = self.window.slice(end, self.machine.pos).trim_end().strip_suffix('"')?;
         let inner = string.trim_end();
         work::done(self.machine.pos - end - inner.len());
-        inner.ends_with('{').then_some((start, end))
+        let opens = inner.ends_with('{') || inner.ends_with('=') && self.ends_in_call_tag(inner);
+        opens.then_some((start, end))
+    }
+
+    /// Whether `text` ends inside the opening tag of a call.
+    fn ends_in_call_tag(&self, text: &str) -> bool {
+        let shortest = text.len().saturating_sub(self.limit());
+        let Some(at) = memrchr(b'<', &text.as_bytes()[shortest..]) else { return false };
+        let tag = &text[shortest + at + 1..];
+        !tag.contains('>') && self.grammar.begins_call_tag(tag)
     }
 
     /// Whether only white space stands between the last newline and `at`.

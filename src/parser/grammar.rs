@@ -219,6 +219,17 @@ impl Grammar {
         }
     }
 
+    /// Whether `text`, which stands after a `<`, begins a tag that names a tool in an attribute.
+    pub(super) fn begins_call_tag(&self, text: &str) -> bool {
+        let forms = self.options.dialects.iter().flat_map(|dialect| dialect.forms);
+        forms.into_iter().any(|form| match form.name {
+            NameRule::Tag => false,
+            NameRule::Attribute { tag, .. } => {
+                text.strip_prefix(tag).is_some_and(|rest| rest.starts_with(char::is_whitespace))
+            }
+        })
+    }
+
     pub(super) fn closer(&self, closer: Closer) -> &str {
         match closer {
             Closer::Tool(index) => &self.tools[index],

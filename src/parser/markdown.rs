@@ -11,6 +11,8 @@ pub(super) struct Markdown {
     inline: usize,
     /// The fenced block that is open.
     pub(super) block: Option<Block>,
+    /// The fence around calls in which that block was opened.
+    outer: Option<Fence>,
     /// Whether a call that was never closed may still be followed by its fence.
     pub(super) stray_fence: bool,
 }
@@ -35,7 +37,7 @@ pub(super) struct Block {
 
 impl Markdown {
     pub(super) const START: Self =
-        Self { indent: Some(0), run: 0, inline: 0, block: None, stray_fence: false };
+        Self { indent: Some(0), run: 0, inline: 0, block: None, outer: None, stray_fence: false };
 
     /// The most that a fence may be indented.
     pub(super) const MAX_INDENT: u8 = 3;
@@ -43,6 +45,19 @@ impl Markdown {
     /// Whether neither a line nor a run of backticks has just begun.
     pub(super) fn is_midline(&self) -> bool {
         self.indent.is_none() && self.run == 0
+    }
+
+    /// Opens a block; one of code may stand inside a fence around calls.
+    pub(super) fn open(&mut self, fence: Fence, transparent: bool) {
+        if let Some(Block { fence, transparent: true }) = self.block {
+            self.outer = Some(fence);
+        }
+        self.block = Some(Block { fence, transparent });
+    }
+
+    /// Closes the block that is open.
+    pub(super) fn close(&mut self) {
+        self.block = self.outer.take().map(|fence| Block { fence, transparent: true });
     }
 
     pub(super) fn in_block(&self) -> bool {
@@ -72,7 +87,9 @@ impl Markdown {
 
     /// The fence around a call has been closed.
     pub(super) fn close_transparent(&mut self) {
-        self.block = self.block.filter(|block| !block.transparent);
+        if self.block.is_some_and(|block| block.transparent) {
+            self.close();
+        }
     }
 
     /// The text goes on after a call.

@@ -162,7 +162,7 @@ impl<S: Sink> Pass<'_, S> {
     }
 
     fn open_block(&mut self, fence: Fence, body: usize) {
-        self.machine.markdown.block = Some(Block { fence, transparent: false });
+        self.machine.markdown.open(fence, false);
         self.machine.markdown.newline();
         self.machine.pos = body;
     }
@@ -215,7 +215,7 @@ impl<S: Sink> Pass<'_, S> {
         if let Some(held) = self.machine.held_fence.take() {
             self.emit_text(held.start);
             self.discard(held.body, Discard::Fence);
-            self.machine.markdown.block = Some(Block { fence: held.fence, transparent: true });
+            self.machine.markdown.open(held.fence, true);
         }
     }
 
@@ -306,7 +306,7 @@ impl<S: Sink> Pass<'_, S> {
         let markdown = &mut self.machine.markdown;
         match markdown.block {
             Some(block) if closes(block) => {
-                markdown.block = None;
+                markdown.close();
                 markdown.newline();
                 if block.transparent {
                     self.emit_text(start);

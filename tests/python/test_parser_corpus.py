@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 import toolweave as tw
-from replies import FORMS, FRAMES, calls_in, feed, joined, source, spelled, split_at
+from parsing import FORMS, FRAMES, calls_in, feed, joined, source, spelled, split_at
 
 BESIDE = Path(__file__).parents[2].parent / "shared"
 CORPUS = Path(os.environ.get("TOOLWEAVE_SHARED") or BESIDE) / "data" / "bfcl" / "calls.jsonl"

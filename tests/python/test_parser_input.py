@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import toolweave as tw
-from replies import TOOLS, joined, known_fault, source
+from parsing import TOOLS, joined, source
 
 PING = "<Ping/>"
 
@@ -221,7 +221,7 @@ def test_a_parser_cannot_be_used_from_inside_itself() -> None:
         for use in (lambda: parser.push("x"), parser.finish, parser.reset):
             try:
                 use()
-            except RuntimeError as error:  # noqa: PERF203 (each of them is to fail)
+            except RuntimeError as error:
                 caught.append(error)
         return "id"
 
@@ -343,7 +343,6 @@ CYCLES: dict[str, Callable[[Held], Any]] = {
 }
 
 
-@known_fault("the classes take no part in garbage collection")
 @pytest.mark.parametrize("cycle", sorted(CYCLES))
 def test_a_cycle_through_a_parser_is_collected(cycle: str) -> None:
     held = Held()
@@ -354,7 +353,6 @@ def test_a_cycle_through_a_parser_is_collected(cycle: str) -> None:
     assert watched() is None
 
 
-@known_fault("what was read of a list before the odd one is lost")
 def test_a_list_that_breaks_off_yields_what_came_before_the_break() -> None:
     stream = tw.parse_stream(["a ", PING, " b", 3, "c"], TOOLS)  # type: ignore[list-item]
     told, error = drained(stream)

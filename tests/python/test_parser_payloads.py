@@ -7,7 +7,7 @@ import json
 import pytest
 
 import toolweave as tw
-from replies import (
+from parsing import (
     FORMS,
     FRAMES,
     TOOLS,

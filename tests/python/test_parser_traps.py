@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import toolweave as tw
-from replies import FORMS, feed, joined, pieces, settled, source, spelled
+from parsing import FORMS, feed, joined, pieces, settled, source, spelled
 
 Call = tuple[str, dict[str, Any]]
 

@@ -14,6 +14,7 @@ pub(crate) use self::{
 };
 
 use pyo3::{
+    PyTraverseError, PyVisit,
     exceptions::PyTypeError,
     prelude::*,
     types::{PyDict, PyString, PyTuple},
@@ -181,6 +182,15 @@ impl PyParser {
     fn reset(&mut self) {
         self.parser.reset();
         self.open = None;
+    }
+
+    #[expect(clippy::needless_pass_by_value, reason = "as PyO3 calls it")]
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        self.tools.traverse(&visit)
+    }
+
+    fn __clear__(&mut self) {
+        self.tools.clear();
     }
 
     fn __repr__(&self) -> String {

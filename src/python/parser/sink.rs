@@ -1,6 +1,7 @@
 //! From frames to Python objects.
 
 use pyo3::{
+    PyTraverseError, PyVisit,
     prelude::*,
     types::{PyString, PyTuple},
 };
@@ -30,6 +31,14 @@ pub(super) struct Tools {
 }
 
 impl Tools {
+    pub(super) fn traverse(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.id_factory)
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.id_factory = None;
+    }
+
     fn id<'py>(&self, py: Python<'py>, index: usize) -> PyResult<Bound<'py, PyString>> {
         match &self.id_factory {
             None => Ok(PyString::new(py, &format!("call_{index}"))),

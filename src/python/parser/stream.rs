@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use pyo3::{
+    PyTraverseError, PyVisit,
     prelude::*,
     types::{PyDict, PyIterator, PyList, PyString, PyTuple},
 };
@@ -71,6 +72,21 @@ impl PyEventStream {
         }
         let chunks = Some(chunks.try_iter()?.unbind());
         Ok(Self { parser, chunks, whole, ready: VecDeque::new(), failed: None })
+    }
+
+    #[expect(clippy::needless_pass_by_value, reason = "as PyO3 calls it")]
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.chunks)?;
+        for event in &self.ready {
+            visit.call(event)?;
+        }
+        self.parser.tools.traverse(&visit)
+    }
+
+    fn __clear__(&mut self) {
+        self.chunks = None;
+        self.ready.clear();
+        self.parser.tools.clear();
     }
 
     fn __iter__(slf: Py<Self>) -> Py<Self> {

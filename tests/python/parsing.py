@@ -9,7 +9,6 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-import pytest
 from hypothesis import strategies as st
 
 import toolweave as tw
@@ -198,11 +197,6 @@ def kinds(events: list[tw.Event]) -> list[str]:
             case _:
                 short.append(type(event).__name__)
     return short
-
-
-def known_fault(reason: str) -> pytest.MarkDecorator:
-    """A fault that is known; the mark has to go when the fault does."""
-    return pytest.mark.xfail(reason=reason, raises=BaseException)
 
 
 # Replies that are anything but well-behaved.
