@@ -101,7 +101,7 @@ def _play(options: argparse.Namespace) -> None:
         narrator.say(Kind.END, f"{played}: {narrator.summary()}")
         if len(chosen) < len(known):
             narrator.say(
-                Kind.NOTE, "--list shows all there are, --all plays them, --fast without waiting"
+                Kind.NOTE, "--list names them all, --all plays them, --fast does not wait"
             )
 
 
