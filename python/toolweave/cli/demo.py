@@ -100,9 +100,7 @@ def _play(options: argparse.Namespace) -> None:
         played = f"{len(chosen)} of {len(known)} recordings"
         narrator.say(Kind.END, f"{played}: {narrator.summary()}")
         if len(chosen) < len(known):
-            narrator.say(
-                Kind.NOTE, "--list names them all, --all plays them, --fast does not wait"
-            )
+            narrator.say(Kind.NOTE, "--list names them all, --all plays them, --fast does not wait")
 
 
 def _ask(options: argparse.Namespace) -> None:
