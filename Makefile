@@ -3,9 +3,13 @@
 
 PYTHON ?= python3
 FUZZ_SECONDS ?= 600
+FUZZ_TARGETS ?= $(notdir $(wildcard tests/fuzz/corpus/*))
+FUZZ_FLAGS = -max_total_time=$(FUZZ_SECONDS) -max_len=4096 -len_control=20 -timeout=10 \
+	-dict=tests/fuzz/toolweave.dict
 
 VENV := .venv
 BIN := $(VENV)/bin
+CARGO_FUZZ := target/tools/bin/cargo-fuzz
 PIP := $(BIN)/python -m pip install --quiet
 
 CORE := Cargo.toml Cargo.lock $(shell find src -name '*.rs')
@@ -37,6 +41,7 @@ build: $(VENV)/built ## the package for development, in .venv
 # The bindings are checked as they are shipped: `abi3` brings `python` along.
 lint: $(VENV)/dev ## formatting and lints of both languages; warnings are errors
 	cargo fmt --check
+	cargo fmt --check --manifest-path tests/fuzz/Cargo.toml
 	cargo clippy --locked --all-targets -- -D warnings
 	cargo clippy --locked --all-targets --features abi3 -- -D warnings
 	$(BIN)/ruff format --check
@@ -65,11 +70,12 @@ docs: $(VENV)/pip ## the Rust documentation, bindings included, in target/doc
 	cargo doc --locked --no-deps
 	cargo doc --locked --no-deps --document-private-items --features abi3
 
-fuzz: ## each fuzz target for FUZZ_SECONDS; needs nightly Rust and cargo-fuzz
-	@cargo +nightly fuzz --version || { echo "run: cargo install cargo-fuzz"; exit 1; }
-	for target in $$(cargo +nightly fuzz list --fuzz-dir tests/fuzz); do \
-		cargo +nightly fuzz run --fuzz-dir tests/fuzz $$target -- \
-			-max_total_time=$(FUZZ_SECONDS) || exit 1; \
+# The crate forbids unsafe code, so no sanitizer, and without one stable Rust will do.
+fuzz: $(CARGO_FUZZ) ## each fuzz target for FUZZ_SECONDS; see tests/fuzz
+	for target in $(FUZZ_TARGETS); do \
+		mkdir -p target/fuzz/corpus/$$target && \
+		$(CARGO_FUZZ) run --fuzz-dir tests/fuzz --target-dir target/fuzz -s none $$target \
+			target/fuzz/corpus/$$target tests/fuzz/corpus/$$target -- $(FUZZ_FLAGS) || exit 1; \
 	done
 
 clean: ## remove all that was built
@@ -104,6 +110,9 @@ $(VENV)/wheel: $(CORE) $(PACKAGE) $(VENV)/maturin
 	rm -rf dist
 	$(BIN)/maturin build --release --locked --out dist
 	@touch $@
+
+$(CARGO_FUZZ):
+	cargo install --quiet --locked --root target/tools cargo-fuzz@0.13.2
 
 .venvs/bench/made: $(VENV)/wheel $(shell find benches/floor -name '*.rs' 2>/dev/null)
 	$(PYTHON) -m venv --clear .venvs/bench

@@ -32,8 +32,10 @@ pub(super) fn read(text: &str, start: usize, site: Site, out: &mut String) -> Op
     loop {
         reader.copy_plain(open);
         let Some(ch) = reader.text[reader.at..].chars().next() else {
-            // What was taken for a quote inside may have been the end.
-            if site.is_key || inner_quotes > 0 {
+            // What was taken for a quote inside may have been the end; and before a bracket at the
+            // very end the quote is as likely to be missing as after it.
+            let bracket = reader.text.trim_end().ends_with(['}', ']']);
+            if site.is_key || inner_quotes > 0 || bracket {
                 return None;
             }
             reader.change(RepairKind::MissingCloser);

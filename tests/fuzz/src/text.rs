@@ -1,0 +1,63 @@
+//! Bytes as a reply, with the knobs that are turned for it.
+
+use crate::pieces::PIECES;
+
+/// A text and its knobs: the first line of a fuzz input, and the rest.
+///
+/// The line is as many knobs as the target reads, one byte each, then the widths of the chunks.
+/// `0` turns a knob to its first position, so seeds are plain text files. Bytes of the text that
+/// are not UTF-8 stand for whole pieces of markup: one changed byte makes or breaks a tag.
+#[derive(Debug)]
+pub struct Input<'d> {
+    knobs: std::slice::Iter<'d, u8>,
+    /// The text.
+    pub text: String,
+}
+
+/// Pieces make texts longer than their bytes; past this they are cut.
+const MAX_TEXT: usize = 16 << 10;
+
+impl<'d> Input<'d> {
+    /// Reads any bytes.
+    pub fn read(data: &'d [u8]) -> Self {
+        let line = data.iter().position(|&byte| byte == b'\n').unwrap_or(data.len());
+        let knobs = data[..line].iter();
+        Self { knobs, text: expand(data.get(line + 1..).unwrap_or_default()) }
+    }
+
+    /// The position of the next knob.
+    pub fn knob<T: Copy>(&mut self, positions: &[T]) -> T {
+        positions[usize::from(*self.knobs.next().unwrap_or(&b'0')) % positions.len()]
+    }
+
+    /// Cuts `text` into chunks, empty ones among them. Call it when all knobs are read.
+    pub fn cut<'t>(&self, text: &'t str) -> Vec<&'t str> {
+        let widths: Vec<_> =
+            self.knobs.as_slice().iter().map(|&byte| usize::from(byte % 32)).collect();
+        if widths.iter().all(|&width| width == 0) {
+            return vec![text];
+        }
+        let (mut chunks, mut at) = (Vec::new(), 0);
+        for width in widths.iter().cycle() {
+            if at == text.len() {
+                break;
+            }
+            let end = text.ceil_char_boundary((at + width).min(text.len()));
+            chunks.push(&text[at..end]);
+            at = end;
+        }
+        chunks
+    }
+}
+
+fn expand(bytes: &[u8]) -> String {
+    let mut text = String::new();
+    for chunk in bytes.utf8_chunks() {
+        text.push_str(chunk.valid());
+        for &byte in chunk.invalid() {
+            text.push_str(PIECES[usize::from(byte & 0x7f) % PIECES.len()]);
+        }
+    }
+    text.truncate(text.floor_char_boundary(MAX_TEXT));
+    text
+}
