@@ -3,7 +3,7 @@
 use pyo3::{
     exceptions::{PyTypeError, PyValueError},
     prelude::*,
-    types::{PyDict, PyString},
+    types::{PyBool, PyDict, PyString},
 };
 
 use crate::{
@@ -99,7 +99,10 @@ impl Settings {
                 self.repair =
                     RepairMode::from_wire(&mode).ok_or_else(|| unknown(name, &mode, known))?;
             }
-            "deltas" => self.parser.deltas = value.extract()?,
+            "deltas" => match value.cast::<PyBool>() {
+                Ok(deltas) => self.parser.deltas = deltas.is_true(),
+                Err(_) => return Err(wrong_type(name, "a bool", value)),
+            },
             "reasoning_tags" => self.parser.reasoning_tags = names(name, value)?,
             "in_code" => {
                 self.parser.in_code = match text(name, value)?.as_str() {
@@ -139,7 +142,10 @@ fn names(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
     if value.is_instance_of::<PyString>() {
         return Err(wrong_type(name, "a tuple of str", value));
     }
-    value.try_iter()?.map(|item| text(name, &item?)).collect()
+    let Ok(items) = value.try_iter() else {
+        return Err(wrong_type(name, "a tuple of str", value));
+    };
+    items.map(|item| text(name, &item?)).collect()
 }
 
 fn wrong_type(name: &str, wanted: &str, value: &Bound<'_, PyAny>) -> PyErr {

@@ -2,6 +2,7 @@
 
 use pyo3::{
     PyTraverseError, PyVisit,
+    exceptions::PyTypeError,
     prelude::*,
     types::{PyString, PyTuple},
 };
@@ -42,7 +43,14 @@ impl Tools {
     fn id<'py>(&self, py: Python<'py>, index: usize) -> PyResult<Bound<'py, PyString>> {
         match &self.id_factory {
             None => Ok(PyString::new(py, &format!("call_{index}"))),
-            Some(factory) => Ok(factory.bind(py).call1((index,))?.cast_into::<PyString>()?),
+            Some(factory) => match factory.bind(py).call1((index,))?.cast_into::<PyString>() {
+                Ok(id) => Ok(id),
+                Err(err) => {
+                    let given = err.into_inner().get_type().name()?.to_string();
+                    let message = format!("id_factory must return a str, not {given}");
+                    Err(PyTypeError::new_err(message))
+                }
+            },
         }
     }
 }
