@@ -1,0 +1,158 @@
+//! Between the opening tag and the payload: white space, a fence, or prose.
+
+use memchr::memchr;
+
+use super::{Call, Phase};
+use crate::parser::{
+    frame::{Outcome, Sink},
+    grammar::Closer,
+    machine::{Flow, Pass},
+    tag::{Match, TagMatch},
+    work,
+};
+
+/// Where between the opening tag and the payload; each with the start of its run.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Before {
+    Blank { since: usize },
+    Marks { since: usize },
+    Label { since: usize },
+    FencedBlank { since: usize },
+    ClosingMarks { since: usize },
+    ClosedBlank { since: usize },
+}
+
+impl<S: Sink> Pass<'_, S> {
+    pub(super) fn before(&mut self, call: Box<Call>, mut before: Before) -> Flow {
+        if let Some(mut tag) = self.machine.tag.take() {
+            return match self.call_tag(&mut tag, &call, false) {
+                Match::More => {
+                    self.machine.tag = Some(tag);
+                    self.wait_before(call, before)
+                }
+                Match::Close => {
+                    let mut call = call;
+                    self.confirm(&mut call);
+                    self.end_call(&call, call.payload, self.machine.pos, Outcome::Empty)
+                }
+                Match::Fail | Match::Open { .. } => self.misfit(call),
+            };
+        }
+        while let Some(byte) = self.window.byte(self.machine.pos) {
+            let at = self.machine.pos;
+            let white = byte.is_ascii_whitespace();
+            let (Before::Blank { since }
+            | Before::Marks { since }
+            | Before::Label { since }
+            | Before::FencedBlank { since }
+            | Before::ClosingMarks { since }
+            | Before::ClosedBlank { since }) = before;
+            if at - since >= self.limit() && (white || !matches!(byte, b'{' | b'<')) {
+                return self.misfit(call);
+            }
+            before = match before {
+                Before::Blank { .. } | Before::FencedBlank { .. } | Before::Label { .. }
+                    if byte == b'{' =>
+                {
+                    let fenced = !matches!(before, Before::Blank { .. });
+                    return self.open_payload(call, at, fenced);
+                }
+                Before::Blank { .. } | Before::FencedBlank { .. } | Before::ClosedBlank { .. }
+                    if byte == b'<' =>
+                {
+                    self.machine.tag = Some(TagMatch::new(at));
+                    self.machine.pos += 1;
+                    return self.before(call, before);
+                }
+                Before::Blank { .. } | Before::FencedBlank { .. } | Before::ClosedBlank { .. }
+                    if white =>
+                {
+                    before
+                }
+                Before::Blank { .. } if byte == b'`' => Before::Marks { since: at },
+                Before::FencedBlank { .. } if byte == b'`' => Before::ClosingMarks { since: at },
+                Before::Marks { .. } | Before::ClosingMarks { .. } if byte == b'`' => before,
+                Before::Marks { since } if at - since >= 3 => {
+                    before = Before::Label { since };
+                    continue;
+                }
+                Before::ClosingMarks { since } if at - since >= 3 => {
+                    before = Before::ClosedBlank { since: at };
+                    continue;
+                }
+                Before::Label { .. } if byte == b'\n' => Before::FencedBlank { since: at + 1 },
+                Before::Label { .. } if byte != b'`' && byte != b'<' => before,
+                _ => return self.misfit(call),
+            };
+            self.machine.pos += 1;
+        }
+        if self.ending.is_some() {
+            return self.not_a_tag(call.start);
+        }
+        self.wait_before(call, before)
+    }
+
+    fn wait_before(&mut self, call: Box<Call>, before: Before) -> Flow {
+        self.hold_text(call.start);
+        self.wait(call, Phase::Before(before))
+    }
+
+    /// What follows the opening tag cannot be its payload.
+    fn misfit(&mut self, call: Box<Call>) -> Flow {
+        // A tag that names its tool in an attribute is no prose: what it holds may be mended
+        // by somebody who reads it.
+        let deliberate = call.tool.is_some() && matches!(call.closer, Closer::Tag(_));
+        if !deliberate {
+            return self.not_a_tag(call.start);
+        }
+        self.machine.pos = call.tag_end;
+        self.prose(call)
+    }
+
+    pub(super) fn prose(&mut self, mut call: Box<Call>) -> Flow {
+        let stop = call.tag_end.saturating_add(self.limit());
+        loop {
+            if let Some(mut tag) = self.machine.tag.take() {
+                match self.call_tag(&mut tag, &call, true) {
+                    Match::More => {
+                        self.machine.tag = Some(tag);
+                        break;
+                    }
+                    Match::Close => {
+                        self.confirm(&mut call);
+                        return self.end_call(&call, tag.start, self.machine.pos, Outcome::Prose);
+                    }
+                    Match::Open { .. } => return self.not_a_tag(call.start),
+                    Match::Fail => self.machine.pos = tag.start + 1,
+                }
+            }
+            let end = self.window.end().min(stop);
+            if self.machine.pos >= stop {
+                return self.not_a_tag(call.start);
+            }
+            let rest = &self.window.from(self.machine.pos)[..end - self.machine.pos];
+            let found = memchr(b'<', rest);
+            work::done(found.map_or(rest.len(), |found| found + 1));
+            if let Some(found) = found {
+                self.machine.tag = Some(TagMatch::new(self.machine.pos + found));
+                self.machine.pos += found + 1;
+            } else {
+                self.machine.pos = end;
+                if self.window.end() > stop || self.ending.is_some() {
+                    return self.not_a_tag(call.start);
+                }
+                break;
+            }
+        }
+        self.hold_text(call.start);
+        self.wait(call, Phase::Prose)
+    }
+
+    fn open_payload(&mut self, mut call: Box<Call>, at: usize, fenced: bool) -> Flow {
+        self.confirm(&mut call);
+        call.fenced = fenced;
+        call.payload = at;
+        call.reported = at;
+        self.payload(call)
+    }
+}

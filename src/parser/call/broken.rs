@@ -1,0 +1,151 @@
+//! In what stopped being a payload: it broke, or went past a limit.
+
+use memchr::memchr2;
+
+use super::{After, Call, Phase};
+use crate::parser::{
+    escape::{Escape, Escaped, Faults},
+    frame::{Excess, Outcome, Sink},
+    json::{Scan, Skim},
+    machine::{Flow, Pass},
+    tag::{Match, TagMatch},
+    work,
+};
+
+impl<S: Sink> Pass<'_, S> {
+    pub(super) fn broken(&mut self, mut call: Box<Call>, mut escape: Option<Escape>) -> Flow {
+        let limit = call.payload.saturating_add(self.grammar.limits().max_argument_bytes);
+        let end = self.window.end();
+        let stop = if limit < end && !call.overflow { self.window.boundary(limit) } else { end };
+        loop {
+            if let Some(mut tag) = self.machine.tag.take() {
+                match self.call_tag(&mut tag, &call, true) {
+                    Match::More => {
+                        self.machine.tag = Some(tag);
+                        break;
+                    }
+                    Match::Close => {
+                        return self.end_call(&call, tag.start, self.machine.pos, Outcome::Broken);
+                    }
+                    Match::Open { .. } => {
+                        return self.end_call(&call, tag.start, tag.start, Outcome::Broken);
+                    }
+                    Match::Fail => self.machine.pos = tag.start + 1,
+                }
+            }
+            if self.machine.pos >= stop && stop < end {
+                let cut = self.machine.pos;
+                return self.overflow(call, Phase::Broken { escape: None }, cut, Excess::Bytes);
+            }
+            let rest = &self.window.from(self.machine.pos)[..stop.saturating_sub(self.machine.pos)];
+            if let Some(open) = &mut escape {
+                match rest.first() {
+                    None => break,
+                    // Outside a string a backslash hides nothing.
+                    Some(b'<') => escape = None,
+                    Some(&byte) => {
+                        match open.take(byte, self.machine.pos, &mut Faults::default()) {
+                            Escaped::More => self.machine.pos += 1,
+                            Escaped::Done => {
+                                self.machine.pos += 1;
+                                escape = None;
+                            }
+                            Escaped::DoneBefore => escape = None,
+                        }
+                    }
+                }
+                continue;
+            }
+            let found = memchr2(b'<', b'\\', rest);
+            work::done(found.map_or(rest.len(), |found| found + 1));
+            match found {
+                None => {
+                    self.machine.pos += rest.len();
+                    if stop == end {
+                        break;
+                    }
+                }
+                Some(found) => {
+                    let at = self.machine.pos + found;
+                    self.machine.pos = at + 1;
+                    if rest[found] == b'\\' {
+                        escape = Some(Escape::new(at));
+                    } else if rest
+                        .get(found + 1)
+                        .is_none_or(|&next| next == b'/' || self.grammar.can_follow_angle(next))
+                    {
+                        self.machine.tag = Some(TagMatch::new(at));
+                    }
+                }
+            }
+        }
+        if self.ending.is_some() {
+            return self.unclosed(&call);
+        }
+        let mut certain = self.machine.pos;
+        if let Some(tag) = self.machine.tag {
+            certain = certain.min(tag.start);
+        }
+        if let Some(escape) = escape {
+            certain = certain.min(escape.start);
+        }
+        self.report(&mut call, certain);
+        self.wait(call, Phase::Broken { escape })
+    }
+
+    /// Ends the call at `cut`; what is left of its payload follows as discarded pieces.
+    pub(super) fn overflow(
+        &mut self,
+        mut call: Box<Call>,
+        rest: Phase,
+        cut: usize,
+        excess: Excess,
+    ) -> Flow {
+        self.report(&mut call, cut);
+        self.report_end(&call, cut, cut, Outcome::TooLarge(excess));
+        self.machine.from = cut;
+        self.machine.pos = cut;
+        call.overflow = true;
+        self.resume(call, rest)
+    }
+
+    pub(super) fn excess(&mut self, mut call: Box<Call>, mut skim: Skim) -> Flow {
+        loop {
+            if let Some(mut tag) = self.machine.tag.take() {
+                match self.call_tag(&mut tag, &call, true) {
+                    Match::More => {
+                        self.machine.tag = Some(tag);
+                        break;
+                    }
+                    Match::Close => {
+                        let end = self.machine.pos;
+                        return self.end_call(&call, tag.start, end, Outcome::Broken);
+                    }
+                    Match::Open { .. } => {
+                        return self.end_call(&call, tag.start, tag.start, Outcome::Broken);
+                    }
+                    Match::Fail => self.machine.pos = tag.start + 1,
+                }
+            }
+            let rest = self.window.from(self.machine.pos);
+            match skim.scan(rest, &mut self.machine.pos) {
+                Scan::Angle => {
+                    self.machine.tag = Some(TagMatch::new(self.machine.pos));
+                    self.machine.pos += 1;
+                }
+                Scan::End => {
+                    let at = self.machine.pos;
+                    self.report(&mut call, at);
+                    return self.after(call, After::new(at));
+                }
+                _ => break,
+            }
+        }
+        if self.ending.is_some() {
+            return self.unclosed(&call);
+        }
+        let certain = self.machine.tag.map_or(self.machine.pos, |tag| tag.start);
+        self.report(&mut call, certain);
+        self.wait(call, Phase::Excess(skim))
+    }
+}
