@@ -121,8 +121,12 @@ fn mending_takes_time_in_proportion_to_the_text() {
             };
             (0..3).map(|_| measure()).fold(f64::MAX, f64::min)
         };
-        let (small, large) = (time(2_000), time(16_000));
-        assert!(large < 30.0 * small + 0.01, "{start}{middle}: {small} s, then {large} s");
+        // A busy machine makes one try slow, or three; what grows with the square fails them all.
+        let fair = |_| {
+            let (small, large) = (time(2_000), time(16_000));
+            large < 30.0 * small + 0.01
+        };
+        assert!((0..10).any(fair), "{start}{middle}");
     }
 }
 

@@ -73,23 +73,21 @@ impl<S: Sink> Pass<'_, S> {
         {
             return self.end_call(&call, start, end, Outcome::Broken);
         }
-        match self.ending {
-            Some(_) => self.unclosed(&call),
-            None => {
-                let mut certain = self.machine.pos;
-                if let Some(tag) = self.machine.tag {
-                    certain = certain.min(tag.start);
-                }
-                if let Some(escape) = call.json.escape() {
-                    certain = certain.min(escape.start);
-                }
-                if let Some((start, _)) = call.json.passed_close {
-                    certain = certain.min(start);
-                }
-                self.report(&mut call, certain);
-                self.wait(call, Phase::Payload)
-            }
+        if self.ending.is_some() {
+            return self.unclosed(&call);
         }
+        let mut certain = self.machine.pos;
+        if let Some(tag) = self.machine.tag {
+            certain = certain.min(tag.start);
+        }
+        if let Some(escape) = call.json.escape() {
+            certain = certain.min(escape.start);
+        }
+        if let Some((start, _)) = call.json.passed_close {
+            certain = certain.min(start);
+        }
+        self.report(&mut call, certain);
+        self.wait(call, Phase::Payload)
     }
 
     /// The closing tag at which the payload really ended, if the string before the place where
