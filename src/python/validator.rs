@@ -90,6 +90,9 @@ impl Compiled {
     /// Whether `value` fits. Only for what [`Compiled::parse`] made: an object of another
     /// origin may be deeper than the stack.
     pub(crate) fn is_valid(&self, value: &Bound<'_, PyAny>) -> bool {
+        if self.core.steps_back() {
+            return to_json(value).is_ok_and(|value| self.core.is_valid(&value));
+        }
         self.in_place.is_valid(value.as_borrowed())
     }
 

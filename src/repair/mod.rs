@@ -1,7 +1,7 @@
 //! Mending arguments: broken JSON, and JSON of the wrong type.
 //!
 //! [`mend_json`] brings text that should be one JSON object to JSON, and
-//! [`fit`] brings a value to the types that its schema declares. Both only do
+//! [`fit()`] brings a value to the types that its schema declares. Both only do
 //! what is certain, invent no value and drop none, and record every change as
 //! a [`Repair`]; where that is not enough they answer `None`.
 //!

@@ -25,8 +25,8 @@ const MAX_PATTERNS: usize = 500;
 const MAX_PATTERN_CHARS: usize = 1_000;
 /// A compiled pattern may be this large, in bytes.
 const MAX_PATTERN_BYTES: usize = 1 << 22;
-/// Steps back that matching one pattern may take; past it the value does not match. Only patterns
-/// with look-around or back-references take any, and each may read the whole string once more.
+/// Steps back that one attempt at matching may take; past it the value does not match. Only
+/// patterns with look-around or back-references take any; see `patterns.rs`.
 const MAX_BACKTRACKS: usize = 10_000;
 
 /// Compiles `schema` for values of representation `F`.

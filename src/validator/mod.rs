@@ -30,6 +30,7 @@ mod error;
 mod excess;
 mod explain;
 mod metered;
+mod patterns;
 mod sentence;
 mod violation;
 
@@ -41,6 +42,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use serde_json::Value;
 
+use self::documents::Documents;
 use self::explain::Judged;
 use self::metered::{Meter, Metered, MeteredJson};
 
@@ -56,6 +58,8 @@ pub struct Validator {
     compiled: Arc<jsonschema::Validator<MeteredJson>>,
     /// Explanations quote it.
     schema: Arc<Value>,
+    /// Whether it has patterns that long texts are kept from.
+    steps_back: bool,
 }
 
 impl Validator {
@@ -69,19 +73,36 @@ impl Validator {
         Ok(Self {
             compiled: Arc::new(compile(schema, resources)?),
             schema: Arc::new(schema.clone()),
+            steps_back: patterns::step_back(Documents { schema, resources }),
         })
     }
 
+    /// Whether values have to be measured before their texts are matched with patterns.
+    #[cfg(feature = "python")]
+    pub(crate) fn steps_back(&self) -> bool {
+        self.steps_back
+    }
+
     /// Whether `value` fits. One nested deeper than [`MAX_DEPTH`] does not, nor one with a number
-    /// past the range of an `f64` or longer than 4,300 characters.
+    /// past the range of an `f64` or longer than 4,300 characters, nor, where a pattern has
+    /// look-around or back-references, one with a string of more than 10,000 bytes.
     pub fn is_valid(&self, value: &Value) -> bool {
-        excess::is_sane(value) && self.compiled.is_valid(Metered::free(value))
+        excess::is_sane(value)
+            && !self.has_too_much_text(value)
+            && self.compiled.is_valid(Metered::free(value))
+    }
+
+    fn has_too_much_text(&self, value: &Value) -> bool {
+        self.steps_back && patterns::too_much_text(value)
     }
 
     /// In which ways `value` does not fit, at most [`MAX_VIOLATIONS`] of them; none if it fits.
     pub fn violations(&self, value: &Value) -> Vec<Violation> {
         if let Some((path, excess)) = excess::find(value) {
             return vec![Violation::too_much(path, &excess)];
+        }
+        if self.has_too_much_text(value) {
+            return vec![Violation::too_much_text(value)];
         }
         if self.compiled.is_valid(Metered::free(value)) {
             return Vec::new();

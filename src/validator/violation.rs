@@ -45,6 +45,18 @@ impl Violation {
         Self { path, keyword: "json".to_owned(), message, expected: Value::Null, actual }
     }
 
+    pub(crate) fn too_much_text(value: &Value) -> Self {
+        let message = "the value: too much text for a pattern with look-around or back-references; \
+                       at most one string of 10000 bytes, or more of shorter ones";
+        Self {
+            path: String::new(),
+            keyword: "pattern".to_owned(),
+            message: message.to_owned(),
+            expected: Value::Null,
+            actual: cut(value),
+        }
+    }
+
     pub(crate) fn no_json(reason: &dyn std::fmt::Display) -> Self {
         Self {
             path: String::new(),

@@ -158,3 +158,14 @@ fn what_takes_too_long_to_explain_is_still_refused() {
     assert_eq!(violations.len(), 1);
     assert!(violations[0].message.len() < 5_000, "{}", violations[0].message);
 }
+
+#[test]
+fn a_pattern_that_steps_back_is_not_let_loose_on_a_long_text() {
+    let validator = Validator::new(&json!({"pattern": "(?=(a*)*b)a"})).unwrap();
+    assert!(validator.is_valid(&json!("aab")));
+    let long = json!({"text": "a".repeat(1 << 20)});
+    assert!(!validator.is_valid(&long));
+    assert_eq!(validator.violations(&long)[0].keyword, "pattern");
+    let plain = Validator::new(&json!({"additionalProperties": {"pattern": "^(a+)+$"}})).unwrap();
+    assert!(plain.is_valid(&long));
+}
