@@ -25,6 +25,9 @@ pub(super) enum Mismatch {
     Drop,
 }
 
+/// White space as JSON has it.
+const BLANK: [char; 4] = [' ', '\t', '\n', '\r'];
+
 /// Reads broken JSON and writes JSON.
 #[derive(Debug)]
 pub(super) struct Mender<'t> {
@@ -124,7 +127,7 @@ impl<'t> Mender<'t> {
                 None => return Some(()),
                 Some(b'}' | b']') => self.drop_text(RepairKind::WrongCloser, 1)?,
                 Some(_) => {
-                    let rest = self.text[self.at..].trim_end().len();
+                    let rest = self.text[self.at..].trim_end_matches(BLANK).len();
                     // A second document is no debris, nor is the rest of this one.
                     if self.text[self.at..].contains(['{', '}']) {
                         return None;
@@ -336,7 +339,7 @@ impl<'t> Mender<'t> {
 
     fn copy_blank(&mut self) {
         let rest = &self.text[self.at..];
-        let blank = rest.len() - rest.trim_start_matches([' ', '\t', '\n', '\r']).len();
+        let blank = rest.len() - rest.trim_start_matches(BLANK).len();
         self.take(blank);
     }
 
