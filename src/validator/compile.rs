@@ -121,7 +121,7 @@ impl Documents<'_> {
         match err.kind() {
             ValidationErrorKind::Referencing(reason) => self.reference_error(reason),
             ValidationErrorKind::Format { format } if format == "regex" => SchemaError::Invalid {
-                path,
+                path: self.pattern(err.instance().as_str().unwrap_or_default(), &path),
                 reason: format!(
                     "{} is not a regular expression, or compiles to more than {} KiB",
                     quote(err.instance()),
@@ -129,10 +129,35 @@ impl Documents<'_> {
                 ),
             },
             _ => SchemaError::Invalid {
-                path,
+                path: self.place(err.instance(), path),
                 reason: explain::said(err, Judged { value: self.schema, schema: &Value::Null }),
             },
         }
+    }
+
+    /// Where `instance` stands: at `path`, but the crate does not say in which document.
+    fn place(self, instance: &Value, path: String) -> String {
+        let mut documents = self.iter();
+        match documents.find(|(_, document)| document.pointer(&path) == Some(instance)) {
+            Some((uri, _)) => Self::path_of(uri) + &path,
+            None => path,
+        }
+    }
+
+    /// Where `pattern` stands. The crate says `path`, but not in which document, and counts
+    /// some references as steps.
+    fn pattern(self, pattern: &str, path: &str) -> String {
+        let mut places = Vec::new();
+        let _ = self.walk::<()>(|member| {
+            let is_value = member.key == "pattern" && member.value == pattern;
+            let holder = member.path.rsplit_once('/').map_or("", |(holder, _)| holder);
+            if is_value || member.key == pattern && holder.ends_with("/patternProperties") {
+                places.push(member.path.to_owned());
+            }
+            ControlFlow::Continue(())
+        });
+        let exact = places.iter().find(|place| place.ends_with(path)).or(places.first());
+        exact.map_or_else(|| path.to_owned(), Clone::clone)
     }
 
     fn reference_error(self, reason: &ReferencingError) -> SchemaError {
