@@ -28,12 +28,18 @@ def run() -> Section | None:
         figures[name][about["value_str"]] = estimates["mean"]["point_estimate"] / tokens / 1000
     if not figures:
         return None
+    values = _values(folder)
     rows: list[list[str]] = []
     targets: list[Target] = []
     for name, sizes in figures.items():
         ordered = sorted(sizes, key=_length)
         rows.append([name, ", ".join(f"{size}: {sizes[size]:.3f}" for size in ordered)])
         targets.append(Target(f"{name}, microseconds a token", MOST, max(sizes.values())))
+    for size, (ours, serde) in values.items():
+        rows.append([f"building a value, {size}", f"{ours:.2f} us; serde_json {serde:.2f} us"])
+        targets.append(
+            Target(f"building a value, {size}, in microseconds", 1.2 * serde + 0.5, ours)
+        )
     return Section(
         "In Rust",
         "`cargo bench`: framing and scanning alone, microseconds a token of 4 characters, mean of "
@@ -42,6 +48,21 @@ def run() -> Section | None:
         rows,
         targets,
     )
+
+
+def _values(folder: Path) -> dict[str, tuple[float, float]]:
+    """Microseconds to judge a call beyond framing it, and to read its payload with serde_json."""
+    means: dict[tuple[str, str], float] = {}
+    for file in sorted(folder.glob("value/*/*/new/benchmark.json")):
+        about = json.loads(file.read_text(encoding="utf-8"))
+        estimates = json.loads(file.with_name("estimates.json").read_text(encoding="utf-8"))
+        mean = estimates["mean"]["point_estimate"] / 1000
+        means[about["function_id"], about["value_str"]] = mean
+    return {
+        size: (mean - means["framed", size], means["serde_json", size])
+        for (name, size), mean in means.items()
+        if name == "judged"
+    }
 
 
 def _length(size: str) -> float:

@@ -2,6 +2,7 @@
 //!
 //! The replies and the attacks are those of the Python benchmarks, put together from the same
 //! two files. Throughput counts tokens of four characters, also where all comes in one chunk.
+//! What a call's value costs is measured apart, next to `serde_json` on the same payload.
 
 #![expect(clippy::unwrap_used, reason = "a benchmark that cannot start should stop")]
 
@@ -14,7 +15,12 @@ use criterion::{
     measurement::WallTime,
 };
 use replies::{Attack, Replies, cut};
-use toolweave::parser::{Ending, Frame, Options, Parser};
+use serde_json::Value;
+use toolweave::{
+    calls::{Options as ReaderOptions, Reader},
+    contract::FunctionContract,
+    parser::{Ending, Frame, Options, Parser},
+};
 
 /// Parses a reply that comes in these chunks; counts the frames, so that none is optimized away.
 fn parse(parser: &mut Parser, chunks: &[&str]) -> usize {
@@ -69,5 +75,30 @@ fn attacks(criterion: &mut Criterion) {
     }
 }
 
-criterion_group!(benches, framing, attacks);
+/// One whole call in one chunk, with and without its value: what the value costs is the difference.
+fn values(criterion: &mut Criterion) {
+    let replies = Replies::load();
+    let contracts: Vec<_> =
+        replies.names().map(|name| FunctionContract::new(name).unwrap()).collect();
+    let mut parser = Parser::new(replies.names(), Options::default()).unwrap();
+    let mut reader = Reader::new(&contracts, ReaderOptions::default()).unwrap();
+    let mut group = criterion.benchmark_group("value");
+    settle(&mut group);
+    for (size, text, payload) in replies.calls() {
+        group.bench_function(BenchmarkId::new("framed", size), |bencher| {
+            bencher.iter(|| parse(&mut parser, &[&text]));
+        });
+        group.bench_function(BenchmarkId::new("judged", size), |bencher| {
+            bencher.iter(|| {
+                let events = reader.push(&text);
+                (events, reader.finish(Ending::Complete))
+            });
+        });
+        group.bench_function(BenchmarkId::new("serde_json", size), |bencher| {
+            bencher.iter(|| serde_json::from_str::<Value>(black_box(&payload)).unwrap());
+        });
+    }
+}
+
+criterion_group!(benches, framing, attacks, values);
 criterion_main!(benches);

@@ -31,6 +31,20 @@ impl Replies {
         self.tools.keys().map(String::as_str)
     }
 
+    /// Single calls: size, the call as it is written, and its payload.
+    pub(crate) fn calls(&self) -> Vec<(&'static str, String, String)> {
+        let small = r#"{"location": "Oslo", "unit": "celsius"}"#.to_owned();
+        [
+            ("small", "GetWeather", small),
+            ("string 10 KB", "WriteFile", self.string(10_000)),
+            ("array 10 KB", "Report", self.array(10_000)),
+            ("array 100 KB", "Report", self.array(100_000)),
+        ]
+        .into_iter()
+        .map(|(size, name, payload)| (size, call(name, &payload), payload))
+        .collect()
+    }
+
     /// Every ordinary reply: case, size and text.
     pub(crate) fn all(&self) -> Vec<(&'static str, &'static str, String)> {
         let mut all = Vec::new();

@@ -6,6 +6,8 @@ import logging
 import subprocess
 import sys
 
+import pytest
+
 import toolweave
 
 
@@ -27,3 +29,40 @@ def test_a_warning_prints_nothing_where_logging_is_not_configured() -> None:
         [sys.executable, "-W", "error", "-c", program], check=True, capture_output=True, text=True
     )
     assert (done.stdout, done.stderr) == ("", "")
+
+
+def test_a_decision_about_a_call_is_one_record_without_its_arguments(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    reply = '<Add>{"a": 1,}</Add> <tool_call name="Ask">{}</tool_call> <tool_response>5'
+    with caplog.at_level(logging.INFO, "toolweave.parser"):
+        toolweave.parse(reply, ["Add"])
+    repaired, refused, fabricated = caplog.records
+    assert {record.name for record in caplog.records} == {"toolweave.parser"}
+    assert (vars(repaired)["tool"], vars(repaired)["repairs"]) == ("Add", ["trailing_comma"])
+    assert (vars(refused)["tool"], vars(refused)["kind"]) == ("Ask", "unknown_tool")
+    assert vars(fabricated)["tool"] is None
+    assert not any("1" in record.getMessage() for record in caplog.records)
+
+
+def test_a_listener_that_fails_changes_no_decision(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    heard: list[object] = []
+    monkeypatch.setattr(sys, "unraisablehook", heard.append)
+
+    class Deaf(logging.Filter):
+        def filter(self, record: logging.LogRecord) -> bool:
+            raise RuntimeError(record.getMessage())
+
+    logger = logging.getLogger("toolweave.parser")
+    deaf = Deaf()
+    logger.addFilter(deaf)
+    logger.setLevel(logging.INFO)
+    try:
+        events = toolweave.parse('<Add>{"a": 1,}</Add>', ["Add"])
+    finally:
+        logger.removeFilter(deaf)
+        logger.setLevel(logging.NOTSET)
+    assert isinstance(events[-1], toolweave.ToolCall)
+    assert len(heard) == 1
