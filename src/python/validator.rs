@@ -168,7 +168,8 @@ impl From<InvalidJson> for PyErr {
 }
 
 fn parse<'py>(py: Python<'py>, text: &[u8]) -> Result<Bound<'py, PyAny>, InvalidJson> {
-    if is_deep(text) {
+    let survey = Survey::of(text);
+    if survey.deep {
         let reason = format!("not JSON that is accepted: nested deeper than {MAX_DEPTH} levels");
         return Err(InvalidJson { reason, line: 1, column: 1 });
     }
@@ -185,7 +186,7 @@ fn parse<'py>(py: Python<'py>, text: &[u8]) -> Result<Bound<'py, PyAny>, Invalid
             column: at.column,
         }
     })?;
-    if may_overflow(text)
+    if survey.may_overflow
         && let Err(err) = to_json(&value)
     {
         return Err(InvalidJson { reason: err.value(py).to_string(), line: 1, column: 1 });
@@ -193,45 +194,66 @@ fn parse<'py>(py: Python<'py>, text: &[u8]) -> Result<Bound<'py, PyAny>, Invalid
     Ok(value)
 }
 
-/// Whether `text` may hold a number past the range of a float, which the parser makes infinite.
-/// Quick, and wrong only on the careful side.
-fn may_overflow(text: &[u8]) -> bool {
-    let large_exponent = memchr::memchr2_iter(b'e', b'E', text).any(|at| {
-        let before = at.checked_sub(1).and_then(|at| text.get(at));
-        let after = text[at + 1..].strip_prefix(b"+").unwrap_or(&text[at + 1..]);
-        before.is_some_and(u8::is_ascii_digit)
-            && after.len() >= 3
-            && after[..3].iter().all(u8::is_ascii_digit)
-    });
-    // The largest float has 309 digits, so a longer number covers two samples in a row.
-    let sampled = || text.iter().step_by(150).map(u8::is_ascii_digit);
-    large_exponent || sampled().zip(sampled().skip(1)).any(|(one, next)| one && next)
+/// What can be told of JSON text before it is parsed.
+struct Survey {
+    /// Whether it is nested deeper than [`MAX_DEPTH`].
+    deep: bool,
+    /// Whether it may hold a number past the range of a float, which the parser makes infinite.
+    /// Wrong only on the careful side.
+    may_overflow: bool,
 }
 
-/// Whether `text` is nested deeper than [`MAX_DEPTH`].
-fn is_deep(text: &[u8]) -> bool {
-    // Few brackets, the usual case, cannot nest deep.
-    if memchr::memchr2_iter(b'{', b'[', text).nth(MAX_DEPTH).is_none() {
-        return false;
+/// The bytes that [`Survey::of`] stops at.
+const NOTABLE: [bool; 256] = {
+    let mut notable = [false; 256];
+    let mut at = 0;
+    let bytes = b"\"\\{}[]eE";
+    while at < bytes.len() {
+        notable[bytes[at] as usize] = true;
+        at += 1;
     }
-    let (mut depth, mut in_string, mut escaped) = (0_usize, false, false);
-    for byte in text {
-        match byte {
-            _ if escaped => escaped = false,
-            b'\\' if in_string => escaped = true,
-            b'"' => in_string = !in_string,
-            _ if in_string => {}
-            b'{' | b'[' => {
-                depth += 1;
-                if depth > MAX_DEPTH {
-                    return true;
-                }
+    notable
+};
+
+impl Survey {
+    fn of(text: &[u8]) -> Self {
+        let mut survey = Self { deep: false, may_overflow: has_long_number(text) };
+        let (mut depth, mut in_string) = (0_usize, false);
+        let mut at = 0;
+        while at < text.len() {
+            let byte = text[at];
+            at += 1;
+            if !NOTABLE[usize::from(byte)] {
+                continue;
             }
-            b'}' | b']' => depth = depth.saturating_sub(1),
-            _ => {}
+            match byte {
+                b'"' => in_string = !in_string,
+                b'\\' if in_string => at += 1,
+                _ if in_string => {}
+                b'{' | b'[' => {
+                    depth += 1;
+                    survey.deep |= depth > MAX_DEPTH;
+                }
+                b'}' | b']' => depth = depth.saturating_sub(1),
+                b'e' | b'E' => survey.may_overflow |= has_large_exponent(&text[at..]),
+                _ => {}
+            }
         }
+        survey
     }
-    false
+}
+
+/// Whether an exponent that goes on with `rest` has three digits or more.
+fn has_large_exponent(rest: &[u8]) -> bool {
+    let digits = rest.strip_prefix(b"+").unwrap_or(rest);
+    digits.get(..3).is_some_and(|digits| digits.iter().all(u8::is_ascii_digit))
+}
+
+/// Whether there is a number of more digits than the largest float has, which is 309.
+fn has_long_number(text: &[u8]) -> bool {
+    // Any run of 309 covers one of these blocks.
+    const BLOCK: usize = 150;
+    text.chunks_exact(BLOCK).any(|block| block.iter().all(u8::is_ascii_digit))
 }
 
 /// A JSON Schema, compiled once.
