@@ -201,7 +201,7 @@ def test_two_results_for_one_call_are_an_error_that_names_the_message() -> None:
     [
         ({"form": "both"}, ValueError, '"single" or "split"'),
         ({"tag": "xml"}, ValueError, '"name" or "tool_call"'),
-        ({"fenced": 3}, TypeError, "fenced"),
+        ({"fenced": 3}, TypeError, "bool"),
         ({"tools": "f"}, TypeError, "in a list"),
         ({"tools": [3]}, TypeError, "a tool is"),
     ],
