@@ -281,7 +281,7 @@ proptest! {
         value in document(),
         around in prop::sample::select(&[
             ("```json\n", "\n```"), ("```\n", "\n```\n"), ("Here it is: ", ""), ("", "\nThat's it."),
-            ("arguments = ", ";"), ("\u{FEFF}", ""), ("'", "'"),
+            ("arguments = ", ";"), ("\u{FEFF}", ""), ("'", "'"), ("\u{A0}", "\u{A0}"), ("", "\n\u{B}\n"),
         ]),
     ) {
         let mended = mend_json(&format!("{}{value}{}", around.0, around.1)).unwrap();
