@@ -138,11 +138,30 @@ impl Json {
         self.depth
     }
 
-    /// Whether `bytes` just go on with a string that is open.
-    pub(super) fn is_plain(&self, bytes: &[u8]) -> bool {
-        matches!(self.state, State::Text { .. })
-            && self.passed_close.is_none()
+    /// Moves past `bytes`, which stand at `pos`, if nothing about them has to be decided: then
+    /// all of them can be reported. Otherwise nothing has happened.
+    #[inline]
+    pub(super) fn goes_on(&mut self, bytes: &[u8], pos: usize) -> bool {
+        // Longer chunks are rare, and looking at them twice would cost more than it saves.
+        const SHORT: usize = 64;
+        if self.passed_close.is_some() {
+            return false;
+        }
+        if matches!(self.state, State::Text { .. })
             && bytes.iter().all(|&byte| PLAIN[usize::from(byte)])
+        {
+            return true;
+        }
+        if bytes.len() > SHORT {
+            return false;
+        }
+        let before = self.clone();
+        let mut at = pos;
+        if self.scan(bytes, &mut at) == Scan::More && self.escape().is_none() {
+            return true;
+        }
+        *self = before;
+        false
     }
 
     /// The escape that is open, which a fragment must not cut.

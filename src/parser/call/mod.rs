@@ -66,7 +66,7 @@ enum Phase {
 }
 
 impl Call {
-    /// What `chunk`, which stands at `pos`, is if it just goes on with a string.
+    /// What `chunk`, which stands at `pos`, is if it just goes on with the payload.
     #[inline]
     pub(in crate::parser) fn plain(
         &mut self,
@@ -78,7 +78,7 @@ impl Call {
         if !matches!(self.phase, Phase::Payload)
             || self.reported != pos
             || end - self.payload >= grammar.limits().max_argument_bytes
-            || !self.json.is_plain(chunk.as_bytes())
+            || !self.json.goes_on(chunk.as_bytes(), pos)
         {
             return None;
         }
