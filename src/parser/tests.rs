@@ -229,6 +229,7 @@ const PIECES: &[&str] = &[
     "\\x",
     "```",
     "```json",
+    "``````````````````````````````````````````",
     "```json\n",
     "\n```\n",
     "``",
@@ -431,4 +432,18 @@ fn a_string_that_runs_on_into_the_next_call_does_not_take_it_along() {
         panic!("{ends:?}")
     };
     assert_eq!(*outcome, Outcome::Whole { strict: true, implicit_close: false });
+}
+
+#[test]
+fn marks_without_end_are_not_held_without_end() {
+    for mark in ["`", "~"] {
+        let reply = format!("{}\n<Get/>", mark.repeat(2000));
+        let mut parser = Parser::new(TOOLS, Options::default()).unwrap();
+        for piece in chars(&reply) {
+            parser.push(piece, &mut |_: Frame<'_>| {});
+            assert!(parser.held() <= 2 * Limits::default().max_tag_bytes, "{}", parser.held());
+        }
+        check_laws(&Options::default(), &reply, &[7, 600, 1, 1300], Ending::Complete);
+        assert!(parse(&reply).iter().any(|frame| matches!(frame, End { .. })), "{mark}");
+    }
 }

@@ -224,7 +224,13 @@ impl<S: Sink> Pass<'_, S> {
         while let Some(byte) = self.window.byte(self.machine.pos) {
             let at = self.machine.pos;
             match line.part {
-                FencePart::Marks if byte == line.mark => self.machine.pos += 1,
+                FencePart::Marks if byte == line.mark => {
+                    let length = at - line.start;
+                    if length > limit && !self.machine.markdown.in_block() {
+                        return self.too_many_marks(line.mark, length);
+                    }
+                    self.machine.pos += 1;
+                }
                 FencePart::Marks => {
                     let length = at - line.start;
                     if !self.may_be_fence(line.mark, length) {
@@ -285,6 +291,14 @@ impl<S: Sink> Pass<'_, S> {
             }
             _ => length >= 3,
         }
+    }
+
+    /// A run of marks is too long to be held; it goes on as text.
+    fn too_many_marks(&mut self, mark: u8, length: usize) -> Flow {
+        if mark == b'`' {
+            self.machine.markdown.run = length;
+        }
+        Flow::Again
     }
 
     fn not_a_fence(&mut self, mark: u8, start: usize, length: usize) -> Flow {
