@@ -5,7 +5,15 @@ ToolweaveError
 ├── ContractError             (also a ValueError)
 ├── InvalidJSONError          (also a ValueError)
 ├── MessageError              (also a ValueError)
+├── ModelError                a model could not be asked, or broke off
 ├── SchemaError               (also a ValueError)
+├── ToolError                 raised by tools, for the model to read
+│   ├── ModelRetry
+│   └── ToolFailed
+├── ToolDefinitionError       (also a TypeError)
+├── ToolUseError              a reply cannot be acted on, in strict mode
+│   ├── MaxIterationsError
+│   └── ToolUseParsingError
 └── ValidationError           (also a ValueError)
 """
 
@@ -14,7 +22,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ._core import Violation
+    from ._core import InvalidToolCall, Violation
 
 
 class ToolweaveError(Exception):
@@ -68,6 +76,23 @@ class MessageError(ToolweaveError, ValueError):
         """Where in the message, as a JSON Pointer; empty for the message as a whole."""
 
 
+class ModelError(ToolweaveError):
+    """A model could not be asked, or its reply broke off.
+
+    What had come of the reply has been handed on before this is raised. The client's own
+    exception is the `__cause__`.
+    """
+
+    def __init__(
+        self, message: str, provider: str | None = None, status: int | None = None
+    ) -> None:
+        super().__init__(message, provider, status)
+        self.provider = provider
+        """Whose model it is, such as ``openai``."""
+        self.status = status
+        """The HTTP status, where there was one."""
+
+
 class SchemaError(ToolweaveError, ValueError):
     """A JSON Schema cannot be used."""
 
@@ -75,6 +100,54 @@ class SchemaError(ToolweaveError, ValueError):
         super().__init__(message, path)
         self.path = path
         """Where in the schema, as a JSON Pointer; empty for the whole schema."""
+
+
+class ToolError(ToolweaveError):
+    """The base of what tools raise on purpose: the text is meant for the model to read."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
+        """What the model reads, whole and as it is."""
+
+
+class ModelRetry(ToolError):  # noqa: N818 - known by this name
+    """The call cannot be served as it is; the model should call again, with other arguments."""
+
+
+class ToolFailed(ToolError):  # noqa: N818 - known by this name
+    """The tool cannot do what it was asked, and trying again will not help."""
+
+
+class ToolDefinitionError(ToolweaveError, TypeError):
+    """A function cannot be made into a tool."""
+
+    def __init__(self, message: str, tool: str) -> None:
+        super().__init__(message, tool)
+        self.tool = tool
+        """The name of the tool."""
+
+
+class ToolUseError(ToolweaveError):
+    """The base of what strict mode raises where the model would otherwise be told."""
+
+
+class MaxIterationsError(ToolUseError):
+    """The model still called tools when the last permitted round was over."""
+
+    def __init__(self, message: str, max_iterations: int) -> None:
+        super().__init__(message, max_iterations)
+        self.max_iterations = max_iterations
+        """The limit."""
+
+
+class ToolUseParsingError(ToolUseError):
+    """A reply holds a call that cannot be run."""
+
+    def __init__(self, message: str, call: InvalidToolCall) -> None:
+        super().__init__(message, call)
+        self.call = call
+        """The call, with the text of it and what is wrong."""
 
 
 class ValidationError(ToolweaveError, ValueError):

@@ -1,0 +1,1 @@
+"""Models: adapters for the clients of providers, and recorded ones."""

@@ -1,0 +1,1 @@
+"""Natural tool use: inline calls with any model that writes text."""

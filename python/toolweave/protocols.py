@@ -1,0 +1,131 @@
+"""What toolweave asks of the models and callbacks that it is given."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterable, Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+if TYPE_CHECKING:
+    from . import (
+        FunctionContract,
+        InvalidToolCall,
+        Message,
+        ToolCall,
+        ToolResult,
+        Update,
+    )
+
+Messages: TypeAlias = "str | Message | Mapping[str, Any] | Iterable[Message | Mapping[str, Any]]"
+"""A conversation in any form: one user's text, a message, OpenAI's dicts, or many of these."""
+
+
+@dataclass(frozen=True)
+class ModelOptions:
+    """What one request asks of a model beyond the messages. What is None is left to the model."""
+
+    temperature: float | None = None
+    """How freely it chooses, from 0."""
+    top_p: float | None = None
+    """The share of likely tokens that it chooses from, from 0 to 1."""
+    max_tokens: int | None = None
+    """How long the reply may be, in tokens."""
+    stop: tuple[str, ...] = ()
+    """Texts that end the reply; they are not part of it."""
+    seed: int | None = None
+    """Makes replies repeatable where the provider can."""
+    response_schema: Mapping[str, Any] | None = None
+    """The JSON Schema that the reply should fit, where the provider can enforce one."""
+    tool_choice: str | None = None
+    """``auto``, ``none``, ``required``, or the name of the tool to call. Native calls only."""
+    extra: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """Further arguments for the client of the provider, as they are."""
+
+
+class ChatModel(Protocol):
+    """A model that answers a conversation.
+
+    Some optional attributes say more; where one is missing, the default holds:
+
+    - ``name: str``: the model, for traces and costs (the name of the class).
+    - ``provider: str``: whose it is, such as ``openai`` (``unknown``).
+    - ``native_tools: bool``: whether it takes `tools` and makes native calls (False).
+    """
+
+    def stream(
+        self,
+        messages: Sequence[Message],
+        *,
+        tools: Sequence[FunctionContract] = (),
+        options: ModelOptions | None = None,
+    ) -> AsyncIterable[Update]:
+        """Answers, piece by piece.
+
+        Args:
+            messages: The conversation.
+            tools: What it may call natively; empty for a model that writes calls in its text.
+            options: What the request asks for beyond that.
+
+        Returns:
+            `TextDelta`, `ReasoningDelta`, `ToolCallUpdate` and `UsageUpdate` in any order, and
+            exactly one `FinishUpdate`, last. Its reason is ``missing`` where the stream ended
+            without one; then no open call is complete.
+
+        Raises:
+            ModelError: The model could not be asked, or broke off; raised while iterating.
+        """
+        ...
+
+
+FunctionModel: TypeAlias = "Callable[[Sequence[Message]], Awaitable[str] | AsyncIterable[str]]"
+"""A model as a function: of the messages, to the reply or to the pieces of one."""
+
+Model: TypeAlias = "ChatModel | FunctionModel"
+"""What is accepted wherever a model is."""
+
+
+@dataclass(frozen=True)
+class Approval:
+    """An approver's answer. Make one with `allow` or `deny`."""
+
+    allowed: bool
+    """Whether the call may run."""
+    reason: str | None = None
+    """Why not, for the model to read."""
+
+    @classmethod
+    def allow(cls) -> Approval:
+        """The call may run."""
+        return cls(allowed=True)
+
+    @classmethod
+    def deny(cls, reason: str | None = None) -> Approval:
+        """The call must not run."""
+        return cls(allowed=False, reason=reason)
+
+
+Approver: TypeAlias = (
+    "Callable[[ToolCall, FunctionContract], Approval | bool | Awaitable[Approval | bool]]"
+)
+"""Decides on a call before it runs. Anything but a clear yes is a no."""
+
+
+class Observer(Protocol):
+    """Hears of every call. Each method may be sync or async, and missing.
+
+    An observer can be as slow as it likes and raise what it likes: no result changes for it.
+    """
+
+    def on_started(self, call: ToolCall) -> Awaitable[None] | None:
+        """The call is about to run."""
+        ...
+
+    def on_progress(self, call: ToolCall, value: Any) -> Awaitable[None] | None:
+        """The tool reported progress."""
+        ...
+
+    def on_result(
+        self, call: ToolCall | InvalidToolCall, result: ToolResult
+    ) -> Awaitable[None] | None:
+        """The call has its result, of whatever kind."""
+        ...
