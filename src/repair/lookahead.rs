@@ -78,7 +78,8 @@ fn may_follow_value_unseparated(text: &str, at: usize, next: usize, shape: Shape
 fn may_follow_document(text: &str, at: usize, quote: char) -> bool {
     let next = blank(text, at);
     match byte(text, next) {
-        None | Some(b'}' | b']') => true,
+        // Another document is no part of a string in this one.
+        None | Some(b'}' | b']' | b'{' | b'[') => true,
         // A string that went on would have to end.
         _ => text[at..next].contains('\n') || !text[next..].contains(|ch| closes(quote, ch)),
     }
