@@ -1226,6 +1226,27 @@ class Parser:
             truncated: Whether the model was cut off. Then no call that is still open is
                 completed, however whole it looks.
         """
+    def native_call(
+        self, id: str, name: str, arguments: str, *, index: int = 0, truncated: bool = False
+    ) -> ToolCall | InvalidToolCall:
+        """Judges a call that the provider's own protocol carries, as if it stood in the reply.
+
+        Its arguments are mended and validated by the same rules. The reply that is being read,
+        if any, has no part in it.
+
+        Args:
+            id: The provider's id for the call.
+            name: The tool.
+            arguments: All of the text of the arguments; without any, it is ``{}``.
+            index: The position among the calls of the reply.
+            truncated: Whether the reply was cut off in this call. Then it is ``unclosed``,
+                however whole the text looks.
+        """
+    def fresh(self) -> Parser:
+        """Returns a parser for the same tools and options that has read nothing.
+
+        Nothing is compiled again: a server makes one parser, and a fresh one for each reply.
+        """
     def reset(self) -> None:
         """Forgets the reply."""
 

@@ -88,7 +88,8 @@ impl<S> Judge<S> {
             });
         }
         let json = match self.json(found, &mut repairs) {
-            Ok(json) => json,
+            Ok(json) if json.trim_start().starts_with('{') => json,
+            Ok(_) => return not_an_object(),
             Err((kind, message)) => return Verdict::invalid(kind, message, Value::Null),
         };
         let arguments = match backend.parse(&json) {
@@ -171,6 +172,8 @@ impl<S> Judge<S> {
             return Err(broken(&format!(" and larger than the {limit} bytes that are mended")));
         }
         let text = if found.fenced { without_fence(found.payload, repairs) } else { found.payload };
+        let spelled = spelled_out(text, repairs);
+        let text = spelled.as_deref().unwrap_or(text);
         let mended = if strict { replace_lone_surrogates(text) } else { mend(text) };
         let mended = mended.ok_or_else(|| broken(" and cannot be mended"))?;
         repairs.extend(mended.repairs);
@@ -187,6 +190,11 @@ impl<S> Judge<S> {
             }
         }
     }
+}
+
+fn not_an_object<V>() -> Verdict<V> {
+    let message = "the arguments are not a JSON object".to_owned();
+    Verdict::invalid(InvalidKind::InvalidJson, message, Value::Null)
 }
 
 /// The arguments brought to the types that the schema declares, if that makes them fit.
@@ -211,6 +219,30 @@ fn mend(payload: &str) -> Option<Mended> {
     let cut_off = |text: &&str| text.ends_with(|ch: char| ch.is_ascii_alphanumeric());
     let ended = || Some(payload).filter(cut_off).and_then(|text| mend_json(&format!("{text}\n")));
     mend_json(payload).or_else(ended)
+}
+
+/// What a payload says that is a JSON string with an object in it, as some providers send them.
+fn spelled_out(payload: &str, repairs: &mut Vec<Repair>) -> Option<String> {
+    if !payload.starts_with('"') {
+        return None;
+    }
+    let inner: String = serde_json::from_str(payload).ok()?;
+    if !inner.trim_start().starts_with('{') {
+        return None;
+    }
+    repairs.push(Repair {
+        path: String::new(),
+        kind: RepairKind::JsonText,
+        before: head(payload).into(),
+        after: head(&inner).into(),
+    });
+    Some(inner)
+}
+
+/// The beginning of a text.
+fn head(text: &str) -> String {
+    const CHARACTERS: usize = 80;
+    text.chars().take(CHARACTERS).collect()
 }
 
 /// A payload that broke off inside its fence, without the line that closes the fence.

@@ -7,7 +7,7 @@ use super::{Backend, Event, InvalidToolCall, Judge, RepairMode, Tool, Verdict};
 use crate::{
     contract::FunctionContract,
     message::ToolCall,
-    parser::{self, Ending, Frame, GrammarError, Parser},
+    parser::{self, Ending, Found, Frame, GrammarError, Parser},
     validator::{SchemaError, Validator, Violation},
 };
 
@@ -89,6 +89,18 @@ impl Reader {
         events
     }
 
+    /// Judges a call that the provider's own protocol carries; see [`Parser::native`].
+    pub fn native(
+        &self,
+        index: usize,
+        id: String,
+        name: &str,
+        arguments: &str,
+        ending: Ending,
+    ) -> Event {
+        verdict(&self.judge, id, &self.parser.native(index, name, arguments, ending))
+    }
+
     /// Ends the reply, returns the rest and gets ready for the next one.
     pub fn finish(&mut self, ending: Ending) -> Vec<Event> {
         let mut events = Vec::new();
@@ -125,26 +137,23 @@ fn event(judge: &Judge<Validator>, frame: Frame<'_>) -> Event {
         Frame::CallDelta { index, fragment } => {
             Event::ToolCallDelta { index, fragment: fragment.to_owned() }
         }
-        Frame::CallEnd(found) => {
-            let (index, id) = (found.index, id(found.index));
-            let (name, raw) = (found.name.to_owned(), found.raw.to_owned());
-            match judge.judge(&Values, &found) {
-                Verdict::Call { arguments, repairs } => {
-                    Event::ToolCall(ToolCall { id, name, arguments, raw, index, repairs })
-                }
-                Verdict::Invalid { kind, violations } => Event::InvalidToolCall(InvalidToolCall {
-                    index,
-                    id,
-                    name,
-                    kind,
-                    raw,
-                    violations,
-                }),
-            }
-        }
+        Frame::CallEnd(found) => verdict(judge, id(found.index), &found),
         Frame::Discarded { raw, reason } => Event::Discarded { raw: raw.to_owned(), reason },
         Frame::Fabricated { name, raw } => {
             Event::FabricatedResult { name: name.map(str::to_owned), raw: raw.to_owned() }
+        }
+    }
+}
+
+fn verdict(judge: &Judge<Validator>, id: String, found: &Found<'_>) -> Event {
+    let index = found.index;
+    let (name, raw) = (found.name.to_owned(), found.raw.to_owned());
+    match judge.judge(&Values, found) {
+        Verdict::Call { arguments, repairs } => {
+            Event::ToolCall(ToolCall { id, name, arguments, raw, index, repairs })
+        }
+        Verdict::Invalid { kind, violations } => {
+            Event::InvalidToolCall(InvalidToolCall { index, id, name, kind, raw, violations })
         }
     }
 }

@@ -33,6 +33,7 @@ mod json;
 mod limits;
 mod machine;
 mod markdown;
+mod native;
 mod tag;
 #[cfg(test)]
 mod tests;
@@ -84,6 +85,17 @@ impl Parser {
             held: String::new(),
             base: 0,
         })
+    }
+
+    /// A parser for the same tools and options that has read nothing. It costs next to nothing.
+    #[must_use]
+    pub fn fresh(&self) -> Self {
+        Self {
+            grammar: Arc::clone(&self.grammar),
+            machine: Machine::new(),
+            held: String::new(),
+            base: 0,
+        }
     }
 
     /// Takes the next chunk and reports what it makes certain.

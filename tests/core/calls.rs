@@ -12,7 +12,7 @@ use toolweave::{
     validator::Validator,
 };
 
-fn contracts(tools: &Value) -> Vec<FunctionContract> {
+pub(crate) fn contracts(tools: &Value) -> Vec<FunctionContract> {
     let contract = |tool: &Value| {
         let mut contract = FunctionContract::new(tool["name"].as_str().unwrap()).unwrap();
         contract.description = tool["description"].as_str().map(str::to_owned);
@@ -23,7 +23,7 @@ fn contracts(tools: &Value) -> Vec<FunctionContract> {
 }
 
 /// The options of a case, by the names that Python gives them, and how its reply ends.
-fn options(given: &Value) -> (Options, Ending) {
+pub(crate) fn options(given: &Value) -> (Options, Ending) {
     let mut options = Options::default();
     let mut ending = Ending::Complete;
     for (name, value) in given.as_object().into_iter().flatten() {
@@ -70,7 +70,7 @@ fn read<'c>(
 }
 
 /// The events as the cases write them: neighbouring deltas joined, starts and fragments left out.
-fn written(events: Vec<Event>) -> Vec<Value> {
+pub(crate) fn written(events: Vec<Event>) -> Vec<Value> {
     let mut written: Vec<Value> = Vec::new();
     for event in events {
         let event = match event {
@@ -145,8 +145,9 @@ fn pieces(reply: &str, size: usize) -> Vec<&str> {
     pieces
 }
 
-fn cases() -> Vec<(String, Value)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/calls");
+/// The files of a folder below `tests/cases`, with their paths.
+pub(crate) fn cases(folder: &str) -> Vec<(String, Value)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases").join(folder);
     let mut files: Vec<_> =
         fs::read_dir(folder).unwrap().map(|file| file.unwrap().path()).collect();
     files.sort();
@@ -157,7 +158,7 @@ fn cases() -> Vec<(String, Value)> {
 #[test]
 fn golden_cases_come_out_as_written_however_they_are_cut() {
     let mut count = 0;
-    for (file, content) in cases() {
+    for (file, content) in cases("calls") {
         let contracts = contracts(&content["tools"]);
         for case in content["cases"].as_array().unwrap() {
             count += 1;

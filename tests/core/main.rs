@@ -8,6 +8,7 @@ mod contract;
 mod golden;
 mod layering;
 mod message;
+mod native;
 mod prompt;
 mod repair;
 mod validator;

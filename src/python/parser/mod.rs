@@ -13,9 +13,11 @@ pub(crate) use self::{
     stream::PyEventStream,
 };
 
+use std::sync::Arc;
+
 use pyo3::{
     PyTraverseError, PyVisit,
-    exceptions::PyTypeError,
+    exceptions::{PyRuntimeError, PyTypeError},
     prelude::*,
     types::{PyDict, PyString, PyTuple},
 };
@@ -71,7 +73,7 @@ impl PyParser {
                 Ok(Tool { name: contract.name, schema })
             })
             .collect::<PyResult<_>>()?;
-        let judge = Judge::new(judged, repair, limits);
+        let judge = Arc::new(Judge::new(judged, repair, limits));
         Ok(Self { parser, tools: Tools { judge, names, id_factory }, open: None })
     }
 
@@ -111,6 +113,10 @@ impl PyParser {
         self.open = None;
         events
     }
+}
+
+fn ending(truncated: bool) -> Ending {
+    if truncated { Ending::Truncated } else { Ending::Complete }
 }
 
 /// A tuple of one event.
@@ -174,8 +180,31 @@ impl PyParser {
     /// Ends the reply, returns the rest and gets ready for the next one.
     #[pyo3(signature = (*, truncated=false))]
     fn finish<'py>(&mut self, py: Python<'py>, truncated: bool) -> PyResult<Bound<'py, PyTuple>> {
-        let ending = if truncated { Ending::Truncated } else { Ending::Complete };
-        self.end(py, ending)?.into_tuple(py)
+        self.end(py, ending(truncated))?.into_tuple(py)
+    }
+
+    /// Judges a call that the provider's own protocol carries.
+    #[pyo3(signature = (id, name, arguments, *, index=0, truncated=false))]
+    fn native_call<'py>(
+        &self,
+        id: &Bound<'py, PyString>,
+        name: &str,
+        arguments: &Bound<'py, PyString>,
+        index: usize,
+        truncated: bool,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let text = arguments.to_str()?;
+        let mut open = Some(id.clone().unbind());
+        let mut sink = Collector::new(id.py(), &self.tools, &mut open);
+        sink.reading(arguments, text);
+        sink.end(&self.parser.native(index, name, text, ending(truncated)))?;
+        let judged = sink.finish()?.first;
+        judged.ok_or_else(|| PyRuntimeError::new_err("a call was judged without a verdict"))
+    }
+
+    /// A parser for the same tools and options that has read nothing.
+    fn fresh(&self, py: Python<'_>) -> Self {
+        Self { parser: self.parser.fresh(), tools: self.tools.share(py), open: None }
     }
 
     /// Forgets the reply.
@@ -211,8 +240,9 @@ pub(crate) fn parse<'py>(
     truncated: bool,
     options: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Bound<'py, PyTuple>> {
-    let ending = if truncated { Ending::Truncated } else { Ending::Complete };
     let mut parser = PyParser::build(tools, options)?;
     text.to_str()?;
-    parser.read_all(text.py(), std::slice::from_ref(text), Some(ending))?.into_tuple(text.py())
+    parser
+        .read_all(text.py(), std::slice::from_ref(text), Some(ending(truncated)))?
+        .into_tuple(text.py())
 }

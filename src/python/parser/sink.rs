@@ -1,5 +1,7 @@
 //! From frames to Python objects.
 
+use std::sync::Arc;
+
 use pyo3::{
     PyTraverseError, PyVisit,
     exceptions::PyTypeError,
@@ -24,14 +26,24 @@ use crate::{
 /// What stays the same from reply to reply.
 #[derive(Debug)]
 pub(super) struct Tools {
-    pub(super) judge: Judge<Compiled>,
+    pub(super) judge: Arc<Judge<Compiled>>,
     /// The names of the tools, made once.
-    pub(super) names: Vec<Py<PyString>>,
+    pub(super) names: Arc<[Py<PyString>]>,
     /// A function of the index that gives an id.
     pub(super) id_factory: Option<Py<PyAny>>,
 }
 
 impl Tools {
+    /// The same, for another parser.
+    pub(super) fn share(&self, py: Python<'_>) -> Self {
+        Self {
+            judge: Arc::clone(&self.judge),
+            names: Arc::clone(&self.names),
+            // Not shared: the garbage collector counts who refers to it.
+            id_factory: self.id_factory.as_ref().map(|factory| factory.clone_ref(py)),
+        }
+    }
+
     pub(super) fn traverse(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
         visit.call(&self.id_factory)
     }
@@ -247,7 +259,7 @@ impl<'a, 'py> Collector<'a, 'py> {
         }
     }
 
-    fn end(&mut self, found: &Found<'_>) -> PyResult<()> {
+    pub(super) fn end(&mut self, found: &Found<'_>) -> PyResult<()> {
         let py = self.py;
         let id = match self.open.take() {
             Some(id) => id,

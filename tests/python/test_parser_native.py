@@ -1,0 +1,89 @@
+"""Calls that a provider's own protocol carries, judged by the parser's rules."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import toolweave as tw
+from test_parser_cases import exact, written
+
+CASES = json.loads(
+    (Path(__file__).parent.parent / "cases" / "native" / "arguments.json").read_text("utf-8")
+)
+ANYTHING = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@pytest.mark.parametrize("case", CASES["cases"], ids=lambda case: case["name"])
+def test_cases_come_out_as_written(case: Any) -> None:
+    options = dict(case.get("options", {}))
+    truncated = options.pop("truncated", False)
+    if "limits" in options:
+        options["limits"] = tw.Limits(**options["limits"])
+    parser = tw.Parser(CASES["tools"], **options)
+    call = case["call"]
+    event = parser.native_call(
+        "id-7", call["name"], call["arguments"], index=2, truncated=truncated
+    )
+    assert exact(written(event)) == exact(case["event"])
+
+
+@given(st.dictionaries(st.text(), ANYTHING, max_size=4), st.booleans())
+def test_any_object_is_taken_as_it_is_as_if_it_stood_in_the_reply(
+    arguments: dict[str, Any], ascii_only: bool
+) -> None:
+    text = json.dumps(arguments, ensure_ascii=ascii_only)
+    call = tw.Parser(["Any"], repair="none").native_call("call_0", "Any", text)
+    assert isinstance(call, tw.ToolCall)
+    assert exact(call.arguments) == exact(arguments)
+    assert call.repairs == ()
+    [*_, inline] = tw.parse(f'<tool_call name="Any">{text}</tool_call>', ["Any"])
+    assert isinstance(inline, tw.ToolCall)
+    assert exact(call.arguments) == exact(inline.arguments)
+
+
+@given(st.text(alphabet='{}[]":,\\ \n<>/`a1.-"{}'), st.booleans())
+def test_whatever_the_text_it_is_a_call_with_an_object_or_a_reason(
+    text: str, truncated: bool
+) -> None:
+    event = tw.Parser(["Any"]).native_call("x", "Any", text, index=1, truncated=truncated)
+    assert (event.id, event.index, event.name, event.raw) == ("x", 1, "Any", text)
+    if isinstance(event, tw.ToolCall):
+        assert not truncated
+        assert isinstance(event.arguments, dict)
+    else:
+        assert event.violations
+
+
+def test_a_fresh_parser_knows_the_tools_and_nothing_of_the_reply() -> None:
+    parser = tw.Parser(CASES["tools"], id_factory=lambda index: f"mine-{index}")
+    parser.push('<Add>{"a": 1, ')
+    other = parser.fresh()
+    assert other.finish() == ()
+    [start, *_, call] = other.push('<Add>{"a": 3, "b": 4}</Add>')
+    assert isinstance(start, tw.ToolCallStart)
+    assert start.id == "mine-0"
+    assert isinstance(call, tw.ToolCall)
+    assert call.arguments == {"a": 3, "b": 4}
+    [*_, first] = parser.push('"b": 2}</Add>')
+    assert isinstance(first, tw.ToolCall)
+    assert first.arguments == {"a": 1, "b": 2}
+
+
+@pytest.mark.parametrize("wrong", [(1, "Add", "{}"), ("x", None, "{}"), ("x", "Add", b"{}")])
+def test_what_is_no_text_is_a_type_error(wrong: Any) -> None:
+    with pytest.raises(TypeError):
+        tw.Parser(["Add"]).native_call(*wrong)
