@@ -116,6 +116,10 @@ impl Markers {
         Self { sorted, first }
     }
 
+    pub(super) fn name(&self, at: usize) -> &str {
+        &self.sorted[at].0
+    }
+
     pub(super) fn marker(&self, at: usize) -> Marker {
         self.sorted[at].1
     }

@@ -74,8 +74,15 @@ impl TagMatch {
         wanted: Wanted<'_>,
     ) -> Match {
         while let Some(byte) = window.byte(*pos) {
-            if *pos - self.start >= wanted.limit {
+            let left = wanted.limit.saturating_sub(*pos - self.start);
+            if left == 0 {
                 return Match::Fail;
+            }
+            let ahead = window.from(*pos);
+            let sure = self.skip(&ahead[..left.min(ahead.len())], wanted);
+            if sure > 0 {
+                *pos += sure;
+                continue;
             }
             match self.step(byte, wanted) {
                 Match::More => *pos += 1,
@@ -87,6 +94,23 @@ impl TagMatch {
             }
         }
         Match::More
+    }
+
+    /// Takes the bytes that go on with the only name there can be; returns how many.
+    fn skip(&mut self, bytes: &[u8], wanted: Wanted<'_>) -> usize {
+        let (name, length) = match (&mut self.phase, wanted) {
+            (Phase::Name { low, high, length }, Wanted { open: Some(markers), .. })
+                if *high == *low + 1 =>
+            {
+                (markers.name(*low), length)
+            }
+            (Phase::Close { length }, Wanted { close: Some(name), .. }) => (name, length),
+            _ => return 0,
+        };
+        let rest = &name.as_bytes()[*length..];
+        let same = rest.iter().zip(bytes).take_while(|(expected, byte)| expected == byte).count();
+        *length += same;
+        same
     }
 
     fn step(&mut self, byte: u8, wanted: Wanted<'_>) -> Match {
