@@ -6,10 +6,13 @@ ToolweaveError
 ├── InvalidJSONError          (also a ValueError)
 ├── MessageError              (also a ValueError)
 ├── ModelError                a model could not be asked, or broke off
+├── PoolError                 (also a RuntimeError)
+├── ResultError               (also a TypeError)
 ├── SchemaError               (also a ValueError)
 ├── ToolError                 raised by tools, for the model to read
 │   ├── ModelRetry
-│   └── ToolFailed
+│   ├── ToolFailed
+│   └── TransientToolError    trying again may help
 ├── ToolDefinitionError       (also a TypeError)
 ├── ToolUseError              a reply cannot be acted on, in strict mode
 │   ├── MaxIterationsError
@@ -93,6 +96,19 @@ class ModelError(ToolweaveError):
         """The HTTP status, where there was one."""
 
 
+class PoolError(ToolweaveError, RuntimeError):
+    """A pool could not run a function, or could not carry it or its result."""
+
+
+class ResultError(ToolweaveError, TypeError):
+    """What a tool returned cannot be written as JSON."""
+
+    def __init__(self, message: str, path: str = "") -> None:
+        super().__init__(message, path)
+        self.path = path
+        """Where in the value, as a JSON Pointer; empty for the value as a whole."""
+
+
 class SchemaError(ToolweaveError, ValueError):
     """A JSON Schema cannot be used."""
 
@@ -117,6 +133,17 @@ class ModelRetry(ToolError):  # noqa: N818 - known by this name
 
 class ToolFailed(ToolError):  # noqa: N818 - known by this name
     """The tool cannot do what it was asked, and trying again will not help."""
+
+
+class TransientToolError(ToolError):
+    """The tool cannot answer just now; the executor may try again, if retries are allowed."""
+
+    def __init__(self, message: str, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        # Not by `ToolError`, which knows of the message only: pickling needs all of it.
+        self.args = (message, retry_after)
+        self.retry_after = retry_after
+        """How long to wait before that, in seconds, where the tool knows."""
 
 
 class ToolDefinitionError(ToolweaveError, TypeError):

@@ -87,3 +87,16 @@ class FinishReason(_Name):
     """The provider withheld the rest."""
     MISSING = "missing"
     """The stream ended without saying why."""
+
+
+class Outcome(_Name):
+    """What came of saying a result that comes later."""
+
+    RESOLVED = "resolved"
+    """The result is taken."""
+    DUPLICATE = "duplicate"
+    """The same result was there already."""
+    NOT_FOUND = "not_found"
+    """Nobody waits for that key."""
+    CONFLICT = "conflict"
+    """Another result was there already, and stays."""

@@ -1,0 +1,163 @@
+"""Asking whether a call may run, and taking nothing but a clear yes for one.
+
+Example:
+    >>> async def main() -> None:
+    ...     contract = FunctionContract("delete", parameters={"type": "object"})
+    ...     call = ToolCall("call_0", "delete", {"path": "notes.txt"})
+    ...     record = await decide(lambda call, contract: False, call, contract)
+    ...     assert record.outcome == "denied"
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import logging
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from .._core import ToolCall
+from ..protocols import Approval
+from . import threads
+from .cache import ResultCache
+from .events import ToolApproval
+from .pools import run_blocking
+
+if TYPE_CHECKING:
+    from .._core import FunctionContract
+    from ..protocols import Approver
+
+ApprovalOutcome: TypeAlias = Literal["allowed", "denied", "timeout", "error", "missing_approver"]
+"""How an approver was asked, and what came of it."""
+
+_log = logging.getLogger("toolweave.executor")
+
+
+@dataclass(frozen=True)
+class ApprovalRecord:
+    """What was decided, and on what."""
+
+    outcome: ApprovalOutcome
+    """What was decided, or why nothing was."""
+    reason: str | None
+    """Why the call must not run, for the model to read."""
+    call: ToolCall
+    """The call as it was when the approver was asked: this one is to be run, and no other."""
+
+    @property
+    def allowed(self) -> bool:
+        """Whether the call may run."""
+        return self.outcome == "allowed"
+
+    def event(self) -> ToolApproval:
+        """The record as an event."""
+        return ToolApproval(self.call.id, self.outcome, self.reason)
+
+
+async def decide(
+    approver: Approver | None,
+    call: ToolCall,
+    contract: FunctionContract,
+    timeout: float | None = None,
+) -> ApprovalRecord:
+    """Asks an approver about a call.
+
+    An approver that is no coroutine function is called in a thread: most of them ask a person,
+    and the event loop must not wait with them. What it returns may be an awaitable all the same.
+
+    The approver is given a copy of the call. One that changes the arguments may believe that it
+    has edited the call, so that counts as an error.
+
+    Args:
+        approver: Who decides; without one the call is not allowed.
+        call: The call.
+        contract: The tool's contract.
+        timeout: How long the approver may take, in seconds; None for as long as it likes.
+    """
+    kept, shown = _copy(call), _copy(call)
+    if approver is None:
+        record = ApprovalRecord("missing_approver", None, kept)
+    else:
+        record = await _ask(approver, kept, shown, contract, timeout)
+    _log.info(
+        "approval of a call: %s",
+        record.outcome,
+        extra={"tool": call.name, "tool_call_id": call.id, "outcome": record.outcome},
+    )
+    return record
+
+
+async def _ask(
+    approver: Approver,
+    kept: ToolCall,
+    shown: ToolCall,
+    contract: FunctionContract,
+    timeout: float | None,
+) -> ApprovalRecord:
+    asked = asyncio.ensure_future(_answer(approver, shown, contract))
+    try:
+        await asyncio.wait((asked,), timeout=timeout)
+    finally:
+        late = not asked.done()
+        if late:
+            asked.cancel()
+    if late:
+        # It may take a while to give up; nobody waits for that, and nothing it says counts.
+        asked.add_done_callback(_forget)
+        return ApprovalRecord("timeout", None, kept)
+    error = None if asked.cancelled() else asked.exception()
+    if asked.cancelled() or error is not None:
+        _log.warning(
+            "an approver raised",
+            exc_info=error,
+            extra={"tool": kept.name, "tool_call_id": kept.id},
+        )
+        return ApprovalRecord("error", None, kept)
+    answer = asked.result()
+    if _arguments(shown) != _arguments(kept):
+        _log.warning(
+            "an approver changed the arguments of a call",
+            extra={"tool": kept.name, "tool_call_id": kept.id},
+        )
+        return ApprovalRecord("error", None, kept)
+    if isinstance(answer, Approval):
+        reason = answer.reason
+        return ApprovalRecord("allowed" if answer.allowed is True else "denied", reason, kept)
+    if isinstance(answer, bool):
+        return ApprovalRecord("allowed" if answer else "denied", None, kept)
+    _log.warning(
+        "an approver answered neither with an Approval nor with a bool",
+        extra={"tool": kept.name, "tool_call_id": kept.id, "answer": type(answer).__name__},
+    )
+    return ApprovalRecord("error", None, kept)
+
+
+async def _answer(approver: Approver, call: ToolCall, contract: FunctionContract) -> object:
+    if _is_async(approver):
+        answer: object = approver(call, contract)
+    else:
+        answer = await run_blocking(threads.APPROVERS.get(), lambda: approver(call, contract))
+    return await answer if inspect.isawaitable(answer) else answer
+
+
+def _is_async(approver: Approver) -> bool:
+    return inspect.iscoroutinefunction(approver) or inspect.iscoroutinefunction(
+        getattr(approver, "__call__", None)  # noqa: B004 - its code is asked, not whether it is there
+    )
+
+
+def _copy(call: ToolCall) -> ToolCall:
+    # The constructor copies the arguments deeply.
+    return ToolCall(call.id, call.name, call.arguments, call.raw, call.index, call.repairs)
+
+
+def _arguments(call: ToolCall) -> str | None:
+    try:
+        return ResultCache.key("", call.arguments)
+    except (TypeError, ValueError):
+        return None
+
+
+def _forget(asked: asyncio.Future[object]) -> None:
+    if not asked.cancelled():
+        asked.exception()

@@ -1,0 +1,282 @@
+r"""What the model reads when a call fails.
+
+One line, in words that help it to go on, and nothing of the program's inside: no type, no
+traceback, no place in the file system.
+
+Example:
+    >>> tool_error(ValueError("no such city\n(see the log)")).text
+    'Error executing tool: no such city'
+    >>> unknown_tool("Wether", ["Weather", "Add"]).text
+    "Tool 'Wether' not found. Available tools: Weather, Add. Did you mean 'Weather'?"
+"""
+
+from __future__ import annotations
+
+import difflib
+import itertools
+import re
+import traceback
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from ..exceptions import ToolError
+from ..kinds import ErrorCode
+from .results import truncate
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from .._core import InvalidToolCall, Violation
+
+ErrorDetail: TypeAlias = Literal["none", "message", "full"]
+"""How much of an exception the model reads: nothing, its first line, or all with the traceback."""
+
+MAX_MESSAGE = 500
+"""How much of an exception's first line is kept, in characters."""
+
+MAX_NAMES = 50
+"""How many tools are named to a model that asked for one that does not exist."""
+
+# What stands in front of every text of a tool that failed on its own.
+_FAILED = "Error executing tool"
+
+
+@dataclass(frozen=True)
+class Failure:
+    """What a failed call's result says."""
+
+    text: str
+    """What the model reads."""
+    code: ErrorCode
+    """Why, for programs."""
+
+
+def tool_error(
+    error: BaseException,
+    *,
+    detail: ErrorDetail = "message",
+    max_chars: int | None = None,
+    arguments: Mapping[str, Any] | None = None,
+) -> Failure:
+    """The tool raised.
+
+    A `ToolError` was raised for the model, so its text is handed over whole. Of anything else the
+    model reads the first line: absolute paths in it are cut down to their last part, except for
+    those that the model itself wrote in the arguments.
+
+    Args:
+        error: What it raised.
+        detail: How much of it the model reads.
+        max_chars: How much of a `ToolError`'s text, or of the full detail, is kept.
+        arguments: The arguments of the call.
+    """
+    if isinstance(error, ToolError):
+        text = _utf8(_text_of(error)) or f"{_FAILED}."
+        return Failure(truncate(text, max_chars), ErrorCode.TOOL_ERROR)
+    if detail == "none":
+        return Failure(f"{_FAILED}.", ErrorCode.TOOL_ERROR)
+    if detail == "full":
+        return Failure(truncate(_full(error), max_chars), ErrorCode.TOOL_ERROR)
+    line = without_internals(_first_line(_text_of(error)), arguments)
+    if len(line) > MAX_MESSAGE:
+        line = line[: MAX_MESSAGE - 1] + "…"
+    return Failure(f"{_FAILED}: {line}" if line else f"{_FAILED}.", ErrorCode.TOOL_ERROR)
+
+
+def unknown_tool(name: str, available: Iterable[str]) -> Failure:
+    """There is no tool of that name.
+
+    Args:
+        name: What the model asked for.
+        available: The names of the tools that there are.
+    """
+    names = list(available)
+    text = f"Tool '{_short(name)}' not found."
+    if names:
+        listed = ", ".join(names[:MAX_NAMES])
+        more = f", and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""
+        text += f" Available tools: {listed}{more}"
+        meant = _closest(name, names)
+        if meant is not None:
+            text += f". Did you mean '{meant}'?"
+    else:
+        text += " There are no tools."
+    return Failure(text, ErrorCode.UNKNOWN_TOOL)
+
+
+def invalid_arguments(name: str, violations: Sequence[Violation]) -> Failure:
+    """The arguments are no JSON or do not fit the schema.
+
+    Args:
+        name: The tool.
+        violations: In which ways.
+    """
+    sentences = "; ".join(violation.message for violation in violations)
+    return Failure(
+        f"Invalid arguments for tool '{_short(name)}': {sentences}", ErrorCode.INVALID_ARGUMENTS
+    )
+
+
+def invalid_call(call: InvalidToolCall, available: Iterable[str] = ()) -> Failure:
+    """The call cannot be run, for one of the reasons that parsers give.
+
+    Args:
+        call: The call.
+        available: The names of the tools that there are.
+    """
+    if call.kind == "unknown_tool":
+        return unknown_tool(call.name, available)
+    failure = invalid_arguments(call.name, call.violations)
+    if call.kind in ("too_large", "too_many"):
+        return Failure(failure.text, ErrorCode.TOO_LARGE)
+    return failure
+
+
+def timeout(name: str, seconds: float, *, idle: bool = False) -> Failure:
+    """The tool took too long.
+
+    Args:
+        name: The tool.
+        seconds: The limit.
+        idle: Whether the limit was on the time without any progress.
+    """
+    what = "reported nothing for" if idle else "did not finish within"
+    return Failure(
+        f"Tool '{_short(name)}' {what} {_span(seconds)} and was stopped.", ErrorCode.TIMEOUT
+    )
+
+
+def cancelled(name: str) -> Failure:
+    """The tool cancelled itself."""
+    return Failure(f"Tool '{_short(name)}' was cancelled.", ErrorCode.CANCELLED)
+
+
+def interrupted(name: str, *, started: bool = True) -> Failure:
+    """The run ended before the tool did.
+
+    Args:
+        name: The tool.
+        started: Whether it had begun; it may have had effects then.
+    """
+    how = "before it finished; it may have had effects" if started else "before it started"
+    return Failure(f"Tool '{_short(name)}' was interrupted {how}.", ErrorCode.INTERRUPTED)
+
+
+def denied(name: str, reason: str | None = None) -> Failure:
+    """The call was not approved.
+
+    Args:
+        name: The tool.
+        reason: Why, in the approver's words.
+    """
+    why = f": {_utf8(reason)}" if reason and reason.strip() else "."
+    return Failure(
+        f"Tool '{_short(name)}' was not run, since the call was not approved{why}",
+        ErrorCode.DENIED,
+    )
+
+
+def rate_limited(name: str, seconds: float) -> Failure:
+    """The tool runs too often.
+
+    Args:
+        name: The tool.
+        seconds: When it may be called again.
+    """
+    return Failure(
+        f"Tool '{_short(name)}' is called too often. Try again in {_span(seconds)}.",
+        ErrorCode.RATE_LIMITED,
+    )
+
+
+def without_internals(text: str, arguments: Mapping[str, Any] | None = None) -> str:
+    """A line without absolute paths and addresses in memory.
+
+    Args:
+        text: The line.
+        arguments: What the model wrote: paths that stand in there are no secret to it.
+    """
+    known = list(itertools.islice(_strings(arguments), 1000))
+
+    def last_part(found: re.Match[str]) -> str:
+        path = found[0]
+        if any(path in each for each in known):
+            return path
+        return re.split(r"[/\\]", path.rstrip("/\\"))[-1]
+
+    return _ADDRESS.sub("", _PATH.sub(last_part, text))
+
+
+# A path begins where a word does, so that URLs, fractions and dates are none, and has two parts at
+# least, so that commands such as `/help` are none either.
+_PATH = re.compile(
+    r"""(?<![^\s"'`(\[{<=,:;])         # at the beginning of a word
+        (?:file:/{2,3}|~(?=/)|[A-Za-z]:(?=[/\\])|\\(?=\\))?
+        (?:[/\\][^\s"'`()\[\]{}<>:;,|*?/\\]+){2,}
+        [/\\]?""",
+    re.VERBOSE,
+)
+_ADDRESS = re.compile(r" at 0x[0-9A-Fa-f]+")
+
+
+def _strings(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from _strings(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _strings(item)
+
+
+def _text_of(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception:  # noqa: BLE001 - `__str__` is the tool's, too
+        return ""
+
+
+def _first_line(text: str) -> str:
+    # What is cut off here is far beyond what is kept, however much of it are paths.
+    for line in text[: 20 * MAX_MESSAGE].splitlines():
+        if line.strip():
+            return _utf8(line.strip())
+    return ""
+
+
+def _full(error: BaseException) -> str:
+    try:
+        lines = traceback.format_exception(type(error), error, error.__traceback__)
+    except Exception:  # noqa: BLE001 - it asks the exception for its text
+        lines = [type(error).__name__]
+    return f"{_FAILED}: {_utf8(''.join(lines)).rstrip()}"
+
+
+def _utf8(text: str) -> str:
+    """The text without halves of characters, which nothing could send."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def _short(name: str) -> str:
+    line = " ".join(_utf8(name).split())
+    return line if len(line) <= 100 else f"{line[:99]}…"
+
+
+def _span(seconds: float) -> str:
+    rounded = f"{max(seconds, 0.001):.3g}"
+    return f"{rounded} second" if rounded == "1" else f"{rounded} seconds"
+
+
+def _closest(name: str, names: list[str]) -> str | None:
+    folded = _fold(name)
+    for each in names:
+        if _fold(each) == folded:
+            return each
+    # Comparing spellings is slow, so only so many are compared.
+    found = difflib.get_close_matches(name[:100], names[:500], n=1, cutoff=0.7)
+    return found[0] if found else None
+
+
+def _fold(name: str) -> str:
+    return re.sub(r"[\W_]+", "", name).casefold()

@@ -1,0 +1,339 @@
+"""Which calls may start now.
+
+A `Gate` knows the bounds and who is at work; it never waits. Calls are submitted and finished, and
+`start` says which ones may begin, in the order in which they were submitted where nothing else
+decides.
+
+Example:
+    >>> gate = Gate(max_concurrency=1)
+    >>> reply = gate.reply()
+    >>> first, second = reply.submit("search"), reply.submit("search")
+    >>> gate.start() == [first]
+    True
+    >>> gate.finish(first)
+    >>> gate.start() == [second]
+    True
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import deque
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Iterable
+
+K = TypeVar("K", bound="Hashable")
+
+
+class Ticket:
+    """One call on its way through a gate."""
+
+    __slots__ = (
+        "admitted",
+        "after",
+        "finished",
+        "index",
+        "key",
+        "limits",
+        "name",
+        "parent",
+        "reply",
+        "sequential",
+        "taken",
+    )
+
+    def __init__(
+        self, name: str, *, key: Hashable | None = None, parent: Ticket | None = None
+    ) -> None:
+        self.name = name
+        """The tool."""
+        self.sequential = False
+        """Whether it runs alone among the calls of its reply."""
+        self.admitted = False
+        """Whether nothing in its reply stands before it any more, but for `after`."""
+        self.finished = False
+        """Whether it is over."""
+        self.key = key
+        """What it must have for itself."""
+        self.parent = parent
+        """The call whose tool makes this one."""
+        self.reply: Reply | None = None
+        """The reply that it belongs to."""
+        self.index = 0
+        """Its position in there."""
+        self.after: list[str] = []
+        """The tools whose earlier calls it still waits for."""
+        self.limits: list[_Limit] = []
+        """The limits that it needs, in the order of taking them."""
+        self.taken = 0
+        """How many of them it has."""
+
+    def __repr__(self) -> str:
+        return f"Ticket({self.name!r})"
+
+
+class _Limit:
+    """So many at once; the others stand in line."""
+
+    __slots__ = ("forget", "line", "maximum", "tickets", "used")
+
+    def __init__(self, maximum: int, forget: Callable[[], object]) -> None:
+        self.maximum = maximum
+        self.used = 0
+        # How many tickets need it; with the last of them it is forgotten.
+        self.tickets = 0
+        self.line: deque[Ticket] = deque()
+        self.forget = forget
+
+
+class Gate:
+    """The bounds of an executor: over all of its calls, by tool and by key.
+
+    A call takes the limits that it needs one after the other: the key's, the tool's, the one over
+    all. As all take them in that order, no two wait for each other. Each limit has a line of its
+    own, first come, first served.
+
+    What an operation costs does not depend on how many calls there are.
+
+    Args:
+        max_concurrency: How many calls may run at once; None for any number.
+
+    Raises:
+        ValueError: A limit lets nothing through.
+    """
+
+    def __init__(self, max_concurrency: int | None = None) -> None:
+        self._overall = None
+        if max_concurrency is not None:
+            self._overall = _Limit(_positive(max_concurrency), lambda: None)
+        self._tools: dict[str, _Limit] = {}
+        self._keys: dict[Hashable, _Limit] = {}
+        self._startable: list[Ticket] = []
+
+    def reply(self) -> Reply:
+        """Calls that were made together: `sequential` and `after` hold among them."""
+        return Reply(self)
+
+    def submit(
+        self,
+        name: str,
+        *,
+        max_concurrency: int | None = None,
+        key: Hashable | None = None,
+        parent: Ticket | None = None,
+    ) -> Ticket:
+        """A call that belongs to no reply, such as one that a tool makes.
+
+        Args:
+            name: The tool.
+            max_concurrency: How many calls of it may run at once.
+            key: Calls with the same key run one at a time, whichever tool they are of.
+            parent: The call whose tool makes this one. A key that it or one of its own parents
+                holds is not waited for; see also `suspend`.
+        """
+        ticket = self.ticket(name, max_concurrency, key, parent)
+        self.advance(ticket)
+        return ticket
+
+    def start(self) -> list[Ticket]:
+        """Those that may start now, or go on. Each is returned once, and runs from then on."""
+        startable, self._startable = self._startable, []
+        return [ticket for ticket in startable if not ticket.finished]
+
+    def finish(self, ticket: Ticket) -> None:
+        """A call is over, or was given up, started or not. Doing so again changes nothing."""
+        if ticket.finished:
+            return
+        ticket.finished = True
+        for position, limit in enumerate(ticket.limits):
+            if position < ticket.taken:
+                self._release(limit)
+            limit.tickets -= 1
+            if limit.tickets == 0:
+                limit.forget()
+        if ticket.reply is not None:
+            ticket.reply.left(ticket)
+
+    def suspend(self, ticket: Ticket) -> None:
+        """A running call waits for one that it makes; until `resume`, its place is free.
+
+        Otherwise the call that it makes could wait for the very place that it holds itself. Its
+        key it keeps: what the key protects is in its hands.
+        """
+        kept = 0 if ticket.key is None else 1
+        taken, ticket.taken = ticket.taken, min(kept, ticket.taken)
+        for limit in ticket.limits[ticket.taken : taken]:
+            self._release(limit)
+
+    def resume(self, ticket: Ticket) -> None:
+        """A call that was suspended wants to go on: before all others, once there is a place."""
+        if not ticket.finished:
+            self.advance(ticket, first=True)
+
+    def ticket(
+        self, name: str, maximum: int | None, key: Hashable | None, parent: Ticket | None
+    ) -> Ticket:
+        above = parent
+        while above is not None and key is not None:
+            if above.key == key:
+                key = None
+            above = above.parent
+        ticket = Ticket(name, key=key, parent=parent)
+        limits = ticket.limits
+        if key is not None:
+            limits.append(_limit(self._keys, key, 1))
+        if maximum is not None:
+            limit = _limit(self._tools, name, _positive(maximum))
+            limits.append(limit)
+            if limit.maximum != maximum:
+                # The tool was replaced by one of its name.
+                limit.maximum = maximum
+                self._serve(limit)
+        if self._overall is not None:
+            limits.append(self._overall)
+        for limit in limits:
+            limit.tickets += 1
+        return ticket
+
+    def advance(self, ticket: Ticket, *, first: bool = False) -> None:
+        limits = ticket.limits
+        while ticket.taken < len(limits):
+            limit = limits[ticket.taken]
+            if limit.used >= limit.maximum or (limit.line and not first):
+                if first:
+                    limit.line.appendleft(ticket)
+                else:
+                    limit.line.append(ticket)
+                return
+            limit.used += 1
+            ticket.taken += 1
+        self._startable.append(ticket)
+
+    def _release(self, limit: _Limit) -> None:
+        limit.used -= 1
+        self._serve(limit)
+
+    def _serve(self, limit: _Limit) -> None:
+        while limit.line and limit.used < limit.maximum:
+            ticket = limit.line.popleft()
+            # Whoever left while standing in line is passed over.
+            if not ticket.finished:
+                limit.used += 1
+                ticket.taken += 1
+                self.advance(ticket)
+
+
+class Reply:
+    """The calls of one reply, in the order in which the model made them."""
+
+    def __init__(self, gate: Gate) -> None:
+        self._gate = gate
+        self._count = 0
+        # Behind a barrier, or barriers themselves.
+        self._held: deque[Ticket] = deque()
+        self._barrier: Ticket | None = None
+        # Admitted and not over.
+        self._open = 0
+        self._named: dict[str, _Named] = {}
+
+    def submit(
+        self,
+        name: str,
+        *,
+        max_concurrency: int | None = None,
+        key: Hashable | None = None,
+        sequential: bool = False,
+        after: Iterable[str] = (),
+    ) -> Ticket:
+        """The next call of the reply.
+
+        Args:
+            name: The tool.
+            max_concurrency: How many calls of it may run at once.
+            key: Calls with the same key run one at a time, whichever tool they are of.
+            sequential: It starts when all calls before it are over, and none after it starts
+                until it is over itself.
+            after: It starts when the calls before it of the tools with these names are over. Only
+                calls that were made before it count, so no two can wait for each other.
+        """
+        ticket = self._gate.ticket(name, max_concurrency, key, None)
+        ticket.sequential = sequential
+        ticket.reply = self
+        ticket.index = self._count
+        ticket.after.extend(after)
+        self._count += 1
+        named = self._named.get(name)
+        if named is None:
+            named = self._named[name] = _Named()
+        named.unfinished.append(ticket)
+        self._held.append(ticket)
+        self._admit()
+        return ticket
+
+    def _admit(self) -> None:
+        while self._held and self._barrier is None:
+            ticket = self._held[0]
+            if not ticket.finished:
+                if ticket.sequential:
+                    if self._open:
+                        return
+                    self._barrier = ticket
+                ticket.admitted = True
+                self._open += 1
+                self._follow(ticket)
+            self._held.popleft()
+
+    def _follow(self, ticket: Ticket) -> None:
+        """Lets a call go on unless one that it comes after is not over yet."""
+        after = ticket.after
+        while after:
+            named = self._named.get(after[-1])
+            if named is not None and named.first() < ticket.index:
+                heapq.heappush(named.waiting, (ticket.index, ticket))
+                return
+            after.pop()
+        self._gate.advance(ticket)
+
+    def left(self, ticket: Ticket) -> None:
+        if ticket.admitted:
+            self._open -= 1
+        if self._barrier is ticket:
+            self._barrier = None
+        named = self._named[ticket.name]
+        first = named.first()
+        while named.waiting and named.waiting[0][0] <= first:
+            _, waiting = heapq.heappop(named.waiting)
+            if not waiting.finished:
+                self._follow(waiting)
+        self._admit()
+
+
+class _Named:
+    """The calls of one tool in a reply, and the calls that come after them."""
+
+    __slots__ = ("unfinished", "waiting")
+
+    def __init__(self) -> None:
+        self.unfinished: deque[Ticket] = deque()
+        self.waiting: list[tuple[int, Ticket]] = []
+
+    def first(self) -> float:
+        """The position of the first call that is not over."""
+        while self.unfinished and self.unfinished[0].finished:
+            self.unfinished.popleft()
+        return self.unfinished[0].index if self.unfinished else float("inf")
+
+
+def _limit(limits: dict[K, _Limit], name: K, maximum: int) -> _Limit:
+    limit = limits.get(name)
+    if limit is None:
+        limit = limits[name] = _Limit(maximum, lambda: limits.pop(name, None))
+    return limit
+
+
+def _positive(maximum: int) -> int:
+    if maximum < 1:
+        raise ValueError(f"max_concurrency must be at least 1, not {maximum}")
+    return maximum

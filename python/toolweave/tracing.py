@@ -1,0 +1,304 @@
+"""OpenTelemetry spans of models, agents and tools, where an application traces itself.
+
+Without a tracer provider, every function here costs next to nothing and imports nothing. What was
+said, asked and answered is in a span only if `OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT`
+or `capture_content` says so.
+
+Example:
+    >>> call = ToolCall("call_0", "add", {"a": 1, "b": 2})
+    >>> with execute_tool(call) as span:
+    ...     span.result(ToolResult("call_0", "add", "3"))
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import sys
+from typing import TYPE_CHECKING, Any, Protocol
+
+from ._core import __version__
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from opentelemetry.trace import Span as OtelSpan
+    from opentelemetry.trace import Tracer
+    from typing_extensions import Self
+
+    from ._core import ToolCall, ToolResult, UsageUpdate
+    from .protocols import ModelOptions
+
+# Of the conventions for generative AI (`open-telemetry/semantic-conventions-genai`), which are in
+# development: the constants of the Python package are deprecated, so these are our own.
+OPERATION_NAME = "gen_ai.operation.name"
+PROVIDER_NAME = "gen_ai.provider.name"
+CONVERSATION_ID = "gen_ai.conversation.id"
+AGENT_NAME = "gen_ai.agent.name"
+AGENT_ID = "gen_ai.agent.id"
+TOOL_NAME = "gen_ai.tool.name"
+TOOL_CALL_ID = "gen_ai.tool.call.id"
+TOOL_TYPE = "gen_ai.tool.type"
+TOOL_DESCRIPTION = "gen_ai.tool.description"
+TOOL_CALL_ARGUMENTS = "gen_ai.tool.call.arguments"
+TOOL_CALL_RESULT = "gen_ai.tool.call.result"
+REQUEST_MODEL = "gen_ai.request.model"
+REQUEST_TEMPERATURE = "gen_ai.request.temperature"
+REQUEST_TOP_P = "gen_ai.request.top_p"
+REQUEST_MAX_TOKENS = "gen_ai.request.max_tokens"
+REQUEST_SEED = "gen_ai.request.seed"
+REQUEST_STOP_SEQUENCES = "gen_ai.request.stop_sequences"
+RESPONSE_FINISH_REASONS = "gen_ai.response.finish_reasons"
+USAGE_INPUT_TOKENS = "gen_ai.usage.input_tokens"
+USAGE_OUTPUT_TOKENS = "gen_ai.usage.output_tokens"
+USAGE_CACHE_READ_INPUT_TOKENS = "gen_ai.usage.cache_read.input_tokens"
+INPUT_MESSAGES = "gen_ai.input.messages"
+OUTPUT_MESSAGES = "gen_ai.output.messages"
+ERROR_TYPE = "error.type"
+
+CAPTURE_CONTENT = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
+"""The environment variable that lets content into spans: ``true`` or ``span_only``, say."""
+
+
+class Span(Protocol):
+    """One piece of work, from entering to leaving it. An exception that passes is recorded."""
+
+    def set(self, name: str, value: Any) -> None:
+        """Sets an attribute, unless the value is None."""
+        ...
+
+    def content(self, name: str, value: Any) -> None:
+        """Sets an attribute that holds what was said, if that is wanted."""
+        ...
+
+    def result(self, result: ToolResult) -> None:
+        """Says what a tool answered."""
+        ...
+
+    def usage(self, usage: UsageUpdate) -> None:
+        """Says how many tokens were used."""
+        ...
+
+    def fail(self, kind: str, description: str | None = None) -> None:
+        """Says that the work failed.
+
+        Args:
+            kind: Why, in one word, such as an error code or the name of an exception.
+            description: A sentence; kept only where content is.
+        """
+        ...
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None: ...
+
+
+_content: bool | None = None
+
+
+def capture_content(capture: bool | None) -> None:
+    """Says whether spans hold what was said: None leaves it to the environment."""
+    global _content
+    _content = capture
+
+
+def execute_tool(call: ToolCall, *, description: str | None = None) -> Span:
+    """The span of a tool at work.
+
+    Args:
+        call: The call that it serves.
+        description: What the tool does.
+    """
+    tracer = _tracer()
+    if tracer is None:
+        return _NOTHING
+    span = _start(tracer, "execute_tool", call.name, client=False)
+    if span is not _NOTHING:
+        span.set(TOOL_NAME, call.name)
+        span.set(TOOL_CALL_ID, call.id)
+        span.set(TOOL_TYPE, "function")
+        span.set(TOOL_DESCRIPTION, description)
+        span.content(TOOL_CALL_ARGUMENTS, call.arguments)
+    return span
+
+
+def chat(model: str, *, provider: str = "unknown", options: ModelOptions | None = None) -> Span:
+    """The span of one request to a model.
+
+    Args:
+        model: The model.
+        provider: Whose it is, such as ``openai``.
+        options: What the request asks for.
+    """
+    tracer = _tracer()
+    if tracer is None:
+        return _NOTHING
+    span = _start(tracer, "chat", model, client=True)
+    if span is not _NOTHING:
+        span.set(REQUEST_MODEL, model)
+        span.set(PROVIDER_NAME, provider)
+        if options is not None:
+            span.set(REQUEST_TEMPERATURE, options.temperature)
+            span.set(REQUEST_TOP_P, options.top_p)
+            span.set(REQUEST_MAX_TOKENS, options.max_tokens)
+            span.set(REQUEST_SEED, options.seed)
+            span.set(REQUEST_STOP_SEQUENCES, options.stop or None)
+    return span
+
+
+def invoke_agent(
+    name: str | None = None, *, agent_id: str | None = None, conversation_id: str | None = None
+) -> Span:
+    """The span of one run of an agent.
+
+    Args:
+        name: The agent.
+        agent_id: Its id, where it has one.
+        conversation_id: The conversation.
+    """
+    tracer = _tracer()
+    if tracer is None:
+        return _NOTHING
+    span = _start(tracer, "invoke_agent", name, client=False)
+    span.set(AGENT_NAME, name)
+    span.set(AGENT_ID, agent_id)
+    span.set(CONVERSATION_ID, conversation_id)
+    return span
+
+
+class _Nothing:
+    """Not traced."""
+
+    __slots__ = ()
+
+    def set(self, name: str, value: Any) -> None: ...
+
+    def content(self, name: str, value: Any) -> None: ...
+
+    def result(self, result: ToolResult) -> None: ...
+
+    def usage(self, usage: UsageUpdate) -> None: ...
+
+    def fail(self, kind: str, description: str | None = None) -> None: ...
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *raised: object) -> None: ...
+
+
+_NOTHING = _Nothing()
+
+
+class _Recorded:
+    """A span of OpenTelemetry."""
+
+    __slots__ = ("_failed", "_span", "_token")
+
+    def __init__(self, span: OtelSpan) -> None:
+        self._span = span
+        self._token: Any = None
+        self._failed = False
+
+    def set(self, name: str, value: Any) -> None:
+        if value is not None:
+            self._span.set_attribute(name, value)
+
+    def content(self, name: str, value: Any) -> None:
+        if self._span.is_recording() and _captures():
+            text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+            self._span.set_attribute(name, text)
+
+    def result(self, result: ToolResult) -> None:
+        self.content(TOOL_CALL_RESULT, result.result)
+        if result.is_error:
+            self.fail(str(result.error_code or "tool_error"), result.result)
+
+    def usage(self, usage: UsageUpdate) -> None:
+        self.set(USAGE_INPUT_TOKENS, usage.input_tokens)
+        self.set(USAGE_OUTPUT_TOKENS, usage.output_tokens)
+        self.set(USAGE_CACHE_READ_INPUT_TOKENS, usage.cached_input_tokens or None)
+
+    def fail(self, kind: str, description: str | None = None) -> None:
+        from opentelemetry.trace import Status, StatusCode
+
+        self._failed = True
+        self._span.set_attribute(ERROR_TYPE, kind)
+        said = description if _captures() else None
+        self._span.set_status(Status(StatusCode.ERROR, said))
+
+    def __enter__(self) -> Self:
+        from opentelemetry import context, trace
+
+        self._token = context.attach(trace.set_span_in_context(self._span))
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        from opentelemetry import context
+
+        if error is not None and not self._failed and not isinstance(error, GeneratorExit):
+            self.fail(_name_of(type(error)), str(error))
+        context.detach(self._token)
+        self._span.end()
+
+
+def _start(tracer: Tracer, operation: str, name: str | None, *, client: bool) -> Span:
+    from opentelemetry.trace import SpanKind
+
+    span = tracer.start_span(
+        f"{operation} {name}" if name else operation,
+        kind=SpanKind.CLIENT if client else SpanKind.INTERNAL,
+        attributes={OPERATION_NAME: operation},
+    )
+    # Nobody set a provider. A span that was merely not sampled is kept: its children have to know.
+    return _Recorded(span) if span.get_span_context().is_valid else _NOTHING
+
+
+_known_tracer: Tracer | None = None
+
+
+def _tracer() -> Tracer | None:
+    global _known_tracer
+    if _known_tracer is None:
+        # Who has a provider has imported this module, or named the provider in the environment.
+        # All others are spared the import.
+        if "opentelemetry.trace" not in sys.modules and not os.environ.get(
+            "OTEL_PYTHON_TRACER_PROVIDER"
+        ):
+            return None
+        try:
+            trace = importlib.import_module("opentelemetry.trace")
+        except ImportError:
+            return None
+        _known_tracer = trace.get_tracer("toolweave", __version__)
+    return _known_tracer
+
+
+def _captures() -> bool:
+    if _content is not None:
+        return _content
+    return os.environ.get(CAPTURE_CONTENT, "").lower() in (
+        "true",
+        "1",
+        "span_only",
+        "span_and_event",
+    )
+
+
+def _name_of(kind: type[BaseException]) -> str:
+    return (
+        kind.__qualname__
+        if kind.__module__ == "builtins"
+        else f"{kind.__module__}.{kind.__qualname__}"
+    )
