@@ -16,7 +16,18 @@ if TYPE_CHECKING:
         Update,
     )
 
-Messages: TypeAlias = "str | Message | Mapping[str, Any] | Iterable[Message | Mapping[str, Any]]"
+
+class HasModelDump(Protocol):
+    """A response message of OpenAI's client, or what says the same."""
+
+    def model_dump(self) -> dict[str, Any]:
+        """Its fields as a dict."""
+        ...
+
+
+_Entry: TypeAlias = "str | Message | Mapping[str, Any] | HasModelDump"
+
+Messages: TypeAlias = "_Entry | Iterable[_Entry]"
 """A conversation in any form: one user's text, a message, OpenAI's dicts, or many of these."""
 
 

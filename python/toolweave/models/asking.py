@@ -1,0 +1,83 @@
+"""Asking any model, whatever it is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from .._core import Joiner
+from .conversation import as_messages
+from .function import FunctionModel
+from .reading import closing
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .. import FunctionContract, Joined
+    from ..protocols import ChatModel, Messages, Model, ModelOptions
+
+
+def as_model(model: Model) -> ChatModel:
+    """Anything that is accepted as a model, as a `ChatModel`.
+
+    Example:
+        >>> async def echo(messages):
+        ...     yield messages[-1].text
+        >>> as_model(echo)
+        FunctionModel(echo)
+
+    Args:
+        model: A `ChatModel`, which comes back as it is; or a function, which becomes a
+            `FunctionModel`.
+
+    Raises:
+        TypeError: It is neither; says what would be.
+    """
+    if isinstance(model, type):
+        raise TypeError(f"a model must be an object, not the class {model.__name__}; call it first")
+    if callable(getattr(model, "stream", None)):
+        return cast("ChatModel", model)
+    if callable(model):
+        return FunctionModel(model)
+    given = type(model).__name__
+    if hasattr(model, "__aiter__"):
+        raise TypeError(
+            f"a model must answer many times, and this {given} only once; "
+            "pass the function that makes it"
+        )
+    raise TypeError(
+        "a model must have a method `stream`, be an async function of the messages that returns "
+        f"a str, or an async generator function of strs; this is of the type {given}"
+    )
+
+
+async def complete(
+    model: Model,
+    messages: Messages,
+    *,
+    tools: Sequence[FunctionContract] = (),
+    options: ModelOptions | None = None,
+) -> Joined:
+    """Asks a model and waits for the whole reply.
+
+    Calls in the text stay text; see `NaturalToolUse` for those.
+
+    Args:
+        model: A model in any form.
+        messages: A conversation in any form.
+        tools: What the model may call natively.
+        options: What the request asks for beyond that.
+
+    Returns:
+        The reply as messages, why it ended, and what could not be taken as it came: a native call
+        that is not whole is in `problems`, never in `messages`.
+
+    Raises:
+        MessageError: The conversation cannot be read, or not be said to this model.
+        ModelError: The model could not be asked, or broke off.
+    """
+    joiner = Joiner()
+    asked = as_model(model).stream(as_messages(messages), tools=tools, options=options)
+    async with closing(asked) as updates:
+        async for update in updates:
+            joiner.push(update)
+    return joiner.finish()

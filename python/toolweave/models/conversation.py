@@ -1,0 +1,155 @@
+"""Conversations in any form, as messages."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, cast
+
+from .._core import (
+    MessageBase,
+    TextMessage,
+    ToolAggregateMessage,
+    ToolCallMessage,
+    ToolResultMessage,
+    from_openai,
+    message_from_dict,
+)
+from ..exceptions import MessageError
+
+if TYPE_CHECKING:
+    from .. import Message
+    from ..protocols import HasModelDump, Messages
+
+
+def as_messages(messages: Messages) -> list[Message]:
+    """A conversation as a list of messages.
+
+    Example:
+        >>> as_messages("Hello")[0].role
+        <Role.USER: 'user'>
+        >>> [m.kind.value for m in as_messages([{"role": "user", "content": "Hi"}, "and you?"])]
+        ['text', 'text']
+
+    Args:
+        messages: One user's text; a message; a dict as `Message.to_dict` writes it (it has a
+            ``kind``) or as OpenAI's client takes it; a response message of that client; or many of
+            these, mixed as they come.
+
+    Returns:
+        The messages, those that were messages as the very same objects. Calls and results that
+        follow each other in OpenAI's form become aggregates.
+
+    Raises:
+        MessageError: Something in a dict is missing or wrong; says which message and where.
+        TypeError: Something is no message.
+    """
+    if isinstance(messages, (str, MessageBase, Mapping)) or _has_dump(messages):
+        return _Reader().read([cast("object", messages)])
+    if isinstance(messages, (bytes, bytearray)) or not isinstance(messages, Iterable):
+        hint = "; collect it first" if isinstance(messages, AsyncIterable) else ""
+        raise TypeError(
+            "a conversation must be a str, a message, a dict, or an iterable of these, "
+            f"not {type(messages).__name__}{hint}"
+        )
+    return _Reader().read(messages)
+
+
+class _Reader:
+    """Reads the foreign entries that stand together at once, since results need their calls."""
+
+    def __init__(self) -> None:
+        self._read: list[Message] = []
+        self._foreign: list[Mapping[str, Any]] = []
+        self._start = 0
+        # The tools by call: of the messages so far, and of the entries that wait.
+        self._called: dict[str, str] = {}
+        self._waiting: set[object] = set()
+
+    def read(self, messages: Iterable[object]) -> list[Message]:
+        for index, message in enumerate(messages):
+            self._take(index, message)
+        self._flush()
+        return self._read
+
+    def _take(self, index: int, message: object) -> None:
+        if isinstance(message, MessageBase):
+            self._add(cast("Message", message))
+        elif isinstance(message, str):
+            self._add(TextMessage(message))
+        elif isinstance(message, Mapping):
+            fields = cast("Mapping[str, Any]", message)
+            if "kind" in fields:
+                self._add(_from_wire(index, fields))
+            else:
+                self._wait(index, fields)
+        elif _has_dump(message):
+            self._wait(index, cast("HasModelDump", message).model_dump())
+        else:
+            raise TypeError(
+                f"message {index} must be a message, a str or a dict, not {type(message).__name__}"
+            )
+
+    def _add(self, message: Message) -> None:
+        self._flush()
+        self._read.append(message)
+        if isinstance(message, (ToolCallMessage, ToolAggregateMessage)):
+            self._called.update((call.id, call.name) for call in message.tool_calls)
+
+    def _wait(self, index: int, fields: Mapping[str, Any]) -> None:
+        answered = fields.get("tool_call_id") if fields.get("role") == "tool" else None
+        if isinstance(answered, str) and answered not in self._waiting:
+            name = self._called.get(answered)
+            if name is not None:
+                self._add(_result(index, fields, answered, name))
+                return
+        if not self._foreign:
+            self._start = index
+        self._foreign.append(fields)
+        self._waiting.update(_ids(fields.get("tool_calls")))
+
+    def _flush(self) -> None:
+        if not self._foreign:
+            return
+        foreign, self._foreign = self._foreign, []
+        self._waiting.clear()
+        try:
+            read = from_openai(foreign)
+        except MessageError as err:
+            raise _moved(err, self._start + (err.index or 0)) from None
+        for message in read:
+            self._add(message)
+
+
+def _has_dump(message: object) -> bool:
+    return callable(getattr(message, "model_dump", None)) and not isinstance(message, type)
+
+
+def _ids(calls: object) -> Iterable[object]:
+    if isinstance(calls, (list, tuple)):
+        for call in cast("Iterable[object]", calls):
+            if isinstance(call, Mapping):
+                yield cast("Mapping[str, object]", call).get("id")
+
+
+def _from_wire(index: int, fields: Mapping[str, Any]) -> Message:
+    try:
+        return message_from_dict(fields)
+    except MessageError as err:
+        raise _moved(err, index) from None
+
+
+def _result(index: int, fields: Mapping[str, Any], call: str, name: str) -> ToolResultMessage:
+    """A result in OpenAI's form whose call is one of our messages."""
+    function = {"name": name, "arguments": "{}"}
+    asked = {"role": "assistant", "tool_calls": [{"id": call, "function": function}]}
+    try:
+        (both,) = from_openai([asked, fields])
+    except MessageError as err:
+        raise _moved(err, index) from None
+    return ToolResultMessage(cast("ToolAggregateMessage", both).tool_results)
+
+
+def _moved(err: MessageError, index: int) -> MessageError:
+    """The error, about the message at another position."""
+    named = "message" if err.index is None else f"message {err.index}"
+    return MessageError(f"message {index}{str(err).removeprefix(named)}", index, err.path)

@@ -1,0 +1,136 @@
+"""Plain functions as models."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import AsyncIterable, Awaitable
+from typing import TYPE_CHECKING, cast
+
+from .._core import FinishUpdate, TextDelta
+from ..exceptions import ModelError, ToolweaveError
+from .reading import closing, guarded
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Sequence
+
+    from .. import FunctionContract, Message, Update
+    from ..protocols import FunctionModel as Function
+    from ..protocols import ModelOptions
+
+_RIGHT = "an async function that returns a str, or an async generator function of strs"
+
+
+class FunctionModel:
+    """A model that is a function of the messages.
+
+    The function is given neither tools nor options: it writes text, in which calls may stand.
+
+    Args:
+        function: An async function that returns the reply, or an async generator function that
+            yields the pieces of it. A function that blocks has to be handed to
+            `asyncio.to_thread` by one that does not.
+        name: What traces and errors call it; the name of the function if not given.
+
+    Raises:
+        TypeError: It is no such function.
+
+    Example:
+        >>> import asyncio
+        >>> from toolweave.models import complete
+        >>> async def shout(messages):
+        ...     return messages[-1].text.upper()
+        >>> asyncio.run(complete(FunctionModel(shout), "hello")).messages[0].text
+        'HELLO'
+    """
+
+    native_tools = False
+
+    def __init__(self, function: Function, *, name: str | None = None) -> None:
+        self.name: str = _name(function) if name is None else name
+        """What traces and errors call it."""
+        _check(function, self.name)
+        self._function = cast("Callable[[Sequence[Message]], object]", function)
+
+    def __repr__(self) -> str:
+        return f"FunctionModel({self.name})"
+
+    async def stream(
+        self,
+        messages: Sequence[Message],
+        *,
+        tools: Sequence[FunctionContract] = (),
+        options: ModelOptions | None = None,  # noqa: ARG002 - a function has none
+    ) -> AsyncIterator[Update]:
+        """Answers with what the function returns or yields.
+
+        Raises:
+            ModelError: The function raised; that is the cause.
+            TypeError: It returned or yielded something else than text.
+            ValueError: Tools were given.
+        """
+        if tools:
+            raise ValueError(
+                f"the model function {self.name} makes no native calls, so it takes no tools; "
+                "describe them in its prompt, as NaturalToolUse does"
+            )
+        try:
+            answer = self._function(messages)
+        except Exception as err:
+            raise self._failed(err) from err
+        if isinstance(answer, AsyncIterable):
+            source = cast("AsyncIterable[object]", answer)
+        elif isinstance(answer, Awaitable):
+            source = _one(cast("Awaitable[object]", answer))
+        else:
+            raise TypeError(
+                f"the model function {self.name} returned {type(answer).__name__}, "
+                f"but is not async; a model is {_RIGHT}"
+            )
+        async with closing(guarded(source, self._failed)) as pieces:
+            async for piece in pieces:
+                if not isinstance(piece, str):
+                    raise TypeError(
+                        f"the model function {self.name} answered with {type(piece).__name__}; "
+                        f"a model is {_RIGHT}"
+                    )
+                if piece:
+                    yield TextDelta(piece)
+        yield FinishUpdate("stop")
+
+    def _failed(self, err: Exception) -> Exception:
+        if isinstance(err, ToolweaveError):
+            return err
+        return ModelError(f"the model function {self.name} raised {type(err).__name__}: {err}")
+
+
+async def _one(answer: Awaitable[object]) -> AsyncIterator[object]:
+    yield await answer
+
+
+def _name(function: object) -> str:
+    while isinstance(function, functools.partial):
+        function = cast("functools.partial[object]", function).func
+    name = getattr(function, "__name__", None)
+    return name if isinstance(name, str) else type(function).__name__
+
+
+def _check(function: object, name: str) -> None:
+    """Refuses what can be seen not to be a model before it is called."""
+    if inspect.isgeneratorfunction(function):
+        raise TypeError(
+            f"the model function {name} is a generator but not async; it must be {_RIGHT}"
+        )
+    if not callable(function) or isinstance(function, type):
+        what = f"the class {name}" if isinstance(function, type) else type(function).__name__
+        raise TypeError(f"a model function must be {_RIGHT}, not {what}")
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # functions of C may not tell
+        return
+    try:
+        signature.bind(())
+    except TypeError as err:
+        raise TypeError(
+            f"the model function {name}{signature} must take the messages as its one argument"
+        ) from err
