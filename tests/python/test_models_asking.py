@@ -1,0 +1,261 @@
+"""Whatever is a model can be asked: `as_model`, `complete`, functions as models."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+from collections.abc import AsyncIterator, Callable, Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolweave import (
+    FinishReason,
+    FinishUpdate,
+    FunctionContract,
+    Message,
+    TextDelta,
+    TextMessage,
+    ToolCallUpdate,
+    Update,
+    UsageMessage,
+    UsageUpdate,
+)
+from toolweave.exceptions import MessageError, ModelError
+from toolweave.models import FunctionModel, as_model, complete
+from toolweave.testing import ScriptedModel
+
+
+async def returns(messages: Sequence[Message]) -> str:
+    return f"You said {len(messages)} things."
+
+
+async def yields(messages: Sequence[Message]) -> AsyncIterator[str]:
+    for message in messages:
+        yield getattr(message, "text", "")
+
+
+class Bound:
+    async def answer(self, messages: Sequence[Message]) -> str:
+        return await returns(messages)
+
+    async def __call__(self, messages: Sequence[Message]) -> str:
+        return await returns(messages)
+
+
+async def with_more(prefix: str, messages: Sequence[Message]) -> str:
+    return prefix + await returns(messages)
+
+
+@pytest.mark.parametrize(
+    ("function", "name"),
+    [
+        (returns, "returns"),
+        (Bound().answer, "answer"),
+        (Bound(), "Bound"),
+        (functools.partial(with_more, ""), "with_more"),
+        (lambda messages: returns(messages), "<lambda>"),
+    ],
+)
+def test_every_kind_of_async_callable_is_a_model(function: Any, name: str) -> None:
+    model = as_model(function)
+    assert isinstance(model, FunctionModel)
+    assert (model.name, repr(model), model.native_tools) == (name, f"FunctionModel({name})", False)
+    reply = asyncio.run(complete(function, ["a", "b"]))
+    assert reply.messages == (TextMessage("You said 2 things.", role="assistant"),)
+    assert reply.finish_reason is FinishReason.STOP
+
+
+@given(st.lists(st.text(max_size=3), max_size=5))
+def test_what_a_generator_yields_is_the_reply(pieces: list[str]) -> None:
+    async def updates() -> list[Update]:
+        return [
+            update async for update in FunctionModel(yields).stream(list(map(TextMessage, pieces)))
+        ]
+
+    *deltas, last = asyncio.run(updates())
+    assert deltas == [TextDelta(piece) for piece in pieces if piece]
+    assert last == FinishUpdate("stop")
+
+
+def test_a_model_with_a_stream_method_comes_back_as_it_is() -> None:
+    model = ScriptedModel()
+    assert as_model(model) is model
+
+
+def sync(_: Sequence[Message]) -> str:
+    return "Hi"
+
+
+def sync_generator(_: Sequence[Message]) -> Any:
+    yield "Hi"
+
+
+async def no_parameter() -> str:
+    return "Hi"
+
+
+async def two_parameters(_messages: Any, _tools: Any) -> str:
+    return "Hi"
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        (7, "async generator function of strs; this is of the type int"),
+        ("gpt-5", "of the type str"),
+        (ScriptedModel, "must be an object, not the class ScriptedModel; call it first"),
+        (yields([]), "only once; pass the function that makes it"),
+        (sync_generator, "sync_generator is a generator but not async"),
+        (no_parameter, r"no_parameter\(\) -> '?str'? must take the messages as its one argument"),
+        (two_parameters, "must take the messages as its one argument"),
+    ],
+)
+def test_what_is_no_model_is_refused_at_once(wrong: Any, says: str) -> None:
+    with pytest.raises(TypeError, match=says):
+        as_model(wrong)
+
+
+@pytest.mark.parametrize(
+    ("function", "says"),
+    [
+        (sync, "sync returned str, but is not async; a model is an async function"),
+        (lambda _: None, "returned NoneType, but is not async"),
+        (Bound, "takes no arguments|positional argument|the class Bound"),
+    ],
+)
+def test_a_sync_function_is_refused_when_it_answers(function: Any, says: str) -> None:
+    with pytest.raises(TypeError, match=says):
+        asyncio.run(complete(function, "Hi"))
+
+
+async def returns_number(_: Sequence[Message]) -> Any:
+    return 7
+
+
+async def yields_number(_: Sequence[Message]) -> Any:
+    yield "Hi"
+    yield 7
+
+
+@pytest.mark.parametrize("function", [returns_number, yields_number])
+def test_a_model_function_answers_with_nothing_but_text(function: Any) -> None:
+    with pytest.raises(TypeError, match="answered with int; a model is an async function"):
+        asyncio.run(complete(function, "Hi"))
+
+
+async def breaks(_: Sequence[Message]) -> AsyncIterator[str]:
+    yield "The "
+    raise ConnectionError("gone")
+
+
+async def fails(_: Sequence[Message]) -> str:
+    raise ConnectionError("gone")
+
+
+def fails_at_once(_: Sequence[Message]) -> Any:
+    raise ConnectionError("gone")
+
+
+@pytest.mark.parametrize(
+    ("function", "before"),
+    [(breaks, [TextDelta("The ")]), (fails, []), (fails_at_once, [])],
+)
+def test_what_a_function_raises_is_the_cause_of_a_model_error(
+    function: Callable[[Any], Any], before: list[Update]
+) -> None:
+    came: list[Update] = []
+
+    async def ask() -> None:
+        stream = as_model(function).stream([TextMessage("Hi")])
+        while True:
+            came.append(await anext(aiter(stream)))
+
+    with pytest.raises(
+        ModelError, match=f"function {function.__name__} raised ConnectionError: gone"
+    ) as raised:
+        asyncio.run(ask())
+    assert isinstance(raised.value.__cause__, ConnectionError)
+    assert came == before
+
+
+def test_a_model_error_of_a_function_is_not_wrapped() -> None:
+    error = ModelError("busy", "acme", 503)
+
+    async def model(_: Sequence[Message]) -> str:
+        raise error
+
+    with pytest.raises(ModelError) as raised:
+        asyncio.run(complete(model, "Hi"))
+    assert raised.value is error
+    assert raised.value.__cause__ is None
+
+
+@pytest.mark.parametrize("cancel", [False, True])
+def test_a_generator_is_closed_when_nobody_reads_any_more(cancel: bool) -> None:
+    closed = asyncio.Event()
+
+    async def endless(_: Sequence[Message]) -> AsyncIterator[str]:
+        try:
+            while True:
+                yield "on and "
+                await asyncio.sleep(0)
+        finally:
+            closed.set()
+
+    async def close() -> None:
+        stream = FunctionModel(endless).stream([])
+        await anext(stream)
+        await stream.aclose()
+        assert closed.is_set()
+
+    async def cancelled() -> None:
+        task = asyncio.create_task(complete(endless, "Hi"))
+        for _ in range(5):
+            await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert closed.is_set()
+
+    asyncio.run(cancelled() if cancel else close())
+
+
+def test_a_function_takes_no_native_tools() -> None:
+    with pytest.raises(ValueError, match="returns makes no native calls, so it takes no tools"):
+        asyncio.run(complete(returns, "Hi", tools=[FunctionContract("Add")]))
+
+
+def test_complete_joins_text_calls_and_usage() -> None:
+    model = ScriptedModel(
+        [
+            "Let ",
+            "me.",
+            ToolCallUpdate("c1", 0, "Add", '{"a"'),
+            ToolCallUpdate(None, 0, None, ": 1}"),
+            UsageUpdate(3, 4),
+        ],
+        native_tools=True,
+    )
+    reply = asyncio.run(complete(model, "1?", tools=[FunctionContract("Add")]))
+    text, calls, usage = reply.messages
+    assert text == TextMessage("Let me.", role="assistant")
+    assert calls.tool_calls[0].arguments == {"a": 1}
+    assert isinstance(usage, UsageMessage)
+    assert (reply.finish_reason, reply.missing, reply.problems) == ("tool_calls", ("c1",), ())
+
+
+def test_a_call_that_was_cut_off_is_never_taken_for_a_whole_one() -> None:
+    model = ScriptedModel([ToolCallUpdate("c1", 0, "Add", '{"a": 1'), FinishUpdate("missing")])
+    reply = asyncio.run(complete(model, "1?"))
+    assert reply.messages == ()
+    assert [(problem.kind, problem.text) for problem in reply.problems] == [("unclosed", '{"a": 1')]
+
+
+def test_complete_reads_the_conversation_before_it_asks() -> None:
+    model = ScriptedModel("never")
+    with pytest.raises(MessageError, match="message 0"):
+        asyncio.run(complete(model, [{"role": "nobody"}]))
+    assert model.requests == []
