@@ -1,0 +1,232 @@
+"""What all clients of providers have in common: their connections, their keys, their failures."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import weakref
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, cast
+
+from ..exceptions import ModelError
+
+if TYPE_CHECKING:
+    from .. import FunctionContract
+    from ..protocols import ModelOptions
+
+MAX_DETAIL = 500
+"""Characters of what a server says about an error."""
+
+
+class Closable(Protocol):
+    """A client of a provider."""
+
+    def close(self) -> Awaitable[None]:
+        """Closes its connections."""
+        ...
+
+
+C = TypeVar("C", bound=Closable)
+
+
+class Clients(Generic[C]):
+    """One client for each event loop, because connections belong to the loop that made them.
+
+    A model object can so be used in one `asyncio.run` after another.
+
+    Args:
+        make: Makes a client.
+        given: A client to use everywhere instead; it stays with whoever made it.
+    """
+
+    def __init__(self, make: Callable[[], C], given: C | None) -> None:
+        self._make = make
+        self._given = given
+        # Made at once, to hear early of what is missing; for the first loop that asks.
+        self._first = make() if given is None else None
+        self._made: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, C] = (
+            weakref.WeakKeyDictionary()
+        )
+
+    def get(self) -> C:
+        """The client for the running loop."""
+        if self._given is not None:
+            return self._given
+        loop = asyncio.get_running_loop()
+        client = self._made.get(loop)
+        if client is None:
+            client, self._first = self._first or self._make(), None
+            self._made[loop] = client
+        return client
+
+    async def aclose(self) -> None:
+        """Closes the client that was made for the running loop, if there is one."""
+        client = self._made.pop(asyncio.get_running_loop(), None)
+        if client is not None:
+            await client.close()
+
+
+class Response(Protocol):
+    """The HTTP response behind a stream."""
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """Its headers, by name in any case."""
+        ...
+
+
+class Stream(Protocol):
+    """What a client of a provider gives for a reply: items, and the response they come from."""
+
+    @property
+    def response(self) -> Response:
+        """The response."""
+        ...
+
+    def __anext__(self) -> Awaitable[object]:
+        """The next chunk or event."""
+        ...
+
+    def close(self) -> Awaitable[None]:
+        """Lets go of the connection."""
+        ...
+
+
+async def items(ask: Callable[[], Awaitable[Stream]], provider: str) -> AsyncIterator[object]:
+    """What the stream of a client gives; its connection is let go in every case.
+
+    Args:
+        ask: Sends the request.
+        provider: Whose client it is.
+
+    Raises:
+        ModelError: The answer is no stream at all.
+    """
+    stream = await ask()
+    try:
+        empty = True
+        while True:
+            try:
+                item = await stream.__anext__()
+            except StopAsyncIteration:
+                break
+            empty = False
+            yield item
+        kind = stream.response.headers.get("content-type", "")
+        if empty and not kind.startswith("text/event-stream"):
+            raise ModelError(
+                f"{provider} answered with {kind or 'something'}, which is no stream; "
+                "is the base URL the right one?",
+                provider,
+            )
+    finally:
+        await stream.close()
+
+
+def checked_key(key: str | None) -> str | None:
+    """A key as it is.
+
+    Raises:
+        ValueError: No key looks like that; the text does not repeat it, as the HTTP client would.
+    """
+    if key is not None and not (key.isascii() and key.isprintable() and key and " " not in key):
+        raise ValueError("the API key is empty, or holds characters that no key can have")
+    return key
+
+
+def checked_tool_choice(options: ModelOptions, tools: Sequence[FunctionContract]) -> str | None:
+    """The choice, where there is something to choose from.
+
+    Raises:
+        ValueError: It names a tool that is not there.
+    """
+    choice = options.tool_choice
+    if choice is None or choice in ("auto", "none"):
+        return choice if tools else None
+    names = [contract.name for contract in tools]
+    if not tools or (choice != "required" and choice not in names):
+        have = f"the tools are {', '.join(names)}" if tools else "there are no tools"
+        raise ValueError(f"tool_choice is {choice!r}, but {have}")
+    return choice
+
+
+def checked_extra(extra: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What goes to the client as it is.
+
+    Raises:
+        ValueError: It would replace what the adapter decides.
+    """
+    for name in ("messages", "model", "stream", "tools"):
+        if name in extra:
+            raise ValueError(f"`extra` must not set {name!r}; it is given to the model directly")
+    return extra
+
+
+def failure(
+    error: Exception,
+    provider: str,
+    secret: object = None,
+    *,
+    statuses: Mapping[str, int] | None = None,
+) -> ModelError:
+    """What a client's exception comes to, without the key; one of ours stays as it is.
+
+    Args:
+        error: The exception.
+        provider: Whose client it is.
+        secret: The key.
+        statuses: HTTP statuses by the type of an error, for errors that come within a stream.
+    """
+    if isinstance(error, ModelError):
+        return error
+    body = _body(error)
+    status = getattr(error, "status_code", None)
+    if not isinstance(status, int) or status < 400:  # of the response that had begun
+        status = _status_in(body, statuses or {})
+    detail = _detail(error, body)
+    if isinstance(secret, str) and secret.strip():
+        # As it is, and as the HTTP client shows one that cannot be sent.
+        for form in (secret, repr(secret)[1:-1], secret.strip()):
+            detail = detail.replace(form, "[key]")
+    detail = " ".join(detail.split())
+    if len(detail) > MAX_DETAIL:
+        detail = detail[:MAX_DETAIL] + "..."
+    if status is not None:
+        text = f"{provider} answered with status {status}: {detail}"
+    elif isinstance(error, json.JSONDecodeError | UnicodeDecodeError):
+        text = f"{provider} sent a chunk that cannot be read: {detail}"
+    else:
+        text = f"{provider}: {detail}"
+    return ModelError(text, provider, status)
+
+
+def _body(error: Exception) -> object:
+    """What the server said, without the wrapping."""
+    body = getattr(error, "body", None)
+    if isinstance(body, Mapping):
+        inner = cast("Mapping[str, Any]", body).get("error")
+        return inner or cast("object", body)
+    return body
+
+
+def _status_in(body: object, statuses: Mapping[str, int]) -> int | None:
+    if not isinstance(body, Mapping):
+        return None
+    fields = cast("Mapping[str, Any]", body)
+    code: object = fields.get("code")
+    if isinstance(code, int) and 400 <= code < 600:
+        return code
+    return statuses.get(str(fields.get("type")))
+
+
+def _detail(error: Exception, body: object) -> str:
+    if isinstance(body, Mapping):
+        message = cast("Mapping[str, Any]", body).get("message")
+        if isinstance(message, str) and message:
+            return message
+    said = str(getattr(error, "message", None) or error) or type(error).__name__
+    # "Connection error." alone helps nobody.
+    cause = error.__cause__
+    if cause is None or str(cause) in said:
+        return said
+    return f"{said} ({type(cause).__name__}: {cause})"

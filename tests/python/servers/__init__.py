@@ -1,0 +1,1 @@
+"""Servers that models are asked of, on the loopback."""
