@@ -1,0 +1,327 @@
+"""Models behind Anthropic's API.
+
+    from toolweave.models import complete
+    from toolweave.models.anthropic import AnthropicModel
+
+    model = AnthropicModel("claude-sonnet-4-5")
+    reply = await complete(model, "Hello!")
+
+Needs the extra `anthropic`. Requests go through the client of that name, which also reads the
+environment (``ANTHROPIC_API_KEY``, ``ANTHROPIC_BASE_URL``) and tries again before the first byte.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+from .._core import (
+    ReasoningDelta,
+    TextDelta,
+    ToolCallUpdate,
+    UsageUpdate,
+    to_anthropic,
+)
+from ..extras import require
+from .clients import (
+    Clients,
+    Stream,
+    checked_extra,
+    checked_key,
+    checked_tool_choice,
+    failure,
+    items,
+)
+from .reading import closing, count, field, finish, guarded, read_reply, text
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+    from types import TracebackType
+
+    from anthropic import AsyncAnthropic
+    from typing_extensions import Self
+
+    from .. import FinishUpdate, FunctionContract, Message, Update
+    from ..protocols import ModelOptions
+
+_FINISH = {
+    "end_turn": "stop",
+    "stop_sequence": "stop",
+    "max_tokens": "length",
+    "model_context_window_exceeded": "length",
+    "tool_use": "tool_calls",
+    "refusal": "content_filter",
+}
+
+_STATUSES = {
+    "invalid_request_error": 400,
+    "authentication_error": 401,
+    "permission_error": 403,
+    "not_found_error": 404,
+    "request_too_large": 413,
+    "rate_limit_error": 429,
+    "api_error": 500,
+    "timeout_error": 504,
+    "overloaded_error": 529,
+}
+"""What the API would have answered with, had its stream not begun already."""
+
+
+class AnthropicModel:
+    """A model of Anthropic, or of a server that speaks as theirs does.
+
+    The signatures that the API puts on its thinking are not kept, so thoughts cannot be sent back.
+    Where thinking is switched on (by `extra`), the API may demand them in a history with native
+    calls; inline calls need none.
+
+    Args:
+        model: The name of the model.
+        client: A client to use, such as one for Bedrock or Vertex; it is not closed with this
+            object.
+        base_url: Where the API is, without ``/v1``.
+        api_key: The key. Without one the client looks in the environment; where `base_url` is
+            given, there need not be any.
+        max_tokens: How long a reply may be, in tokens, where the options do not say. The API
+            insists on a limit.
+        timeout: Seconds to wait for the next bytes.
+        max_retries: How often the client asks again where nothing has come yet.
+        name: What traces call the model; `model` if not given.
+        provider: Whose model it is.
+        native_tools: Whether it makes native calls.
+        strict: Whether the API is to enforce the schemas of tools; it takes only some schemas then.
+        extra: Further arguments for ``messages.create``, for every request.
+
+    Raises:
+        ImportError: The extra is not installed.
+        ValueError: Options contradict each other, or the key cannot be one.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        client: AsyncAnthropic | None = None,
+        base_url: str | None = None,
+        api_key: str | None = None,
+        max_tokens: int = 4096,
+        timeout: float | None = None,
+        max_retries: int | None = None,
+        name: str | None = None,
+        provider: str = "anthropic",
+        native_tools: bool = True,
+        strict: bool = False,
+        extra: Mapping[str, Any] | None = None,
+    ) -> None:
+        anthropic = require("anthropic", "anthropic")
+        settings: dict[str, Any] = {
+            "base_url": base_url,
+            "api_key": checked_key(api_key),
+            "timeout": timeout,
+            "max_retries": max_retries,
+        }
+        settings = {key: value for key, value in settings.items() if value is not None}
+        if client is not None and settings:
+            raise ValueError(f"a client brings its own settings; drop {', '.join(settings)}")
+
+        def make() -> AsyncAnthropic:
+            made = cast("AsyncAnthropic", anthropic.AsyncAnthropic(**settings))
+            # Servers of one's own want no key, but the client insists on one.
+            if base_url is not None and made.api_key is None and made.auth_token is None:
+                made.api_key = "none"
+            return made
+
+        self._model = model
+        self._clients = Clients(make, client)
+        self._max_tokens = max_tokens
+        self._strict = strict
+        self._extra = dict(checked_extra(extra or {}))
+        self.name: str = model if name is None else name
+        """What traces call the model."""
+        self.provider = provider
+        """Whose model it is."""
+        self.native_tools = native_tools
+        """Whether it makes native calls."""
+
+    def __repr__(self) -> str:
+        return f"AnthropicModel({self._model!r}, provider={self.provider!r})"
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Closes the connections of the running loop; a client that was given stays open."""
+        await self._clients.aclose()
+
+    async def stream(
+        self,
+        messages: Sequence[Message],
+        *,
+        tools: Sequence[FunctionContract] = (),
+        options: ModelOptions | None = None,
+    ) -> AsyncIterator[Update]:
+        """Answers, piece by piece. A `seed` is not known to this API and left out.
+
+        Raises:
+            MessageError: A message cannot be said to such a model.
+            ModelError: The model could not be asked, or broke off. `status` is None where the
+                connection failed; the client's exception is the cause.
+            ValueError: Tools were given to a model without native calls, or the options name a
+                tool that is not there.
+        """
+        if tools and not self.native_tools:
+            raise ValueError(f"{self!r} makes no native calls, so it takes no tools")
+        asked = self._request(messages, tools, options)
+        client = self._clients.get()
+
+        async def ask() -> Stream:
+            return cast("Stream", await cast("Any", client.messages.create)(**asked))
+
+        def failed(error: Exception) -> Exception:
+            secret = client.api_key or client.auth_token
+            return failure(error, self.provider, secret, statuses=_STATUSES)
+
+        events = guarded(items(ask, self.provider), failed)
+        async with closing(read_reply(events, EventReader(self.name), self.name)) as updates:
+            async for update in updates:
+                yield update
+
+    def _request(
+        self,
+        messages: Sequence[Message],
+        tools: Sequence[FunctionContract],
+        options: ModelOptions | None,
+    ) -> dict[str, Any]:
+        system, said = to_anthropic(messages)
+        asked: dict[str, Any] = {
+            "model": self._model,
+            "max_tokens": self._max_tokens,
+            **self._extra,
+        }
+        asked |= {"messages": said, "stream": True}
+        if system is not None:
+            asked["system"] = system
+        if tools:
+            asked["tools"] = [_definition(contract, strict=self._strict) for contract in tools]
+        if options is None:
+            return asked
+        if options.max_tokens is not None:
+            asked["max_tokens"] = options.max_tokens
+        if options.stop:
+            asked["stop_sequences"] = list(options.stop)
+        choice = checked_tool_choice(options, tools)
+        if choice is not None:
+            kinds = {"auto": "auto", "none": "none", "required": "any"}
+            kind = kinds.get(choice)
+            asked["tool_choice"] = {"type": kind} if kind else {"type": "tool", "name": choice}
+        asked.update(checked_extra(options.extra))
+        # In the body, because not every version of the client has arguments for these.
+        body: dict[str, Any] = {}
+        if options.temperature is not None:
+            body["temperature"] = options.temperature
+        if options.top_p is not None:
+            body["top_p"] = options.top_p
+        if options.response_schema is not None:
+            wanted = {"type": "json_schema", "schema": dict(options.response_schema)}
+            body["output_config"] = {"format": wanted}
+        if body:
+            asked["extra_body"] = {**body, **(asked.get("extra_body") or {})}
+        return asked
+
+
+def _definition(contract: FunctionContract, *, strict: bool) -> dict[str, Any]:
+    definition: dict[str, Any] = {
+        "name": contract.name,
+        "input_schema": contract.parameters or {"type": "object"},
+    }
+    if contract.description is not None:
+        definition["description"] = contract.description
+    if strict:
+        definition["strict"] = True
+    return definition
+
+
+class EventReader:
+    """Turns the events of one reply into updates.
+
+    Args:
+        model: Whose reply it is, for the log.
+    """
+
+    def __init__(self, model: str) -> None:
+        self._model = model
+        self._calls: dict[int, _Call] = {}
+        self._usage = UsageUpdate()
+        self._reason: str | None = None
+
+    @property
+    def finished(self) -> bool:
+        """Whether the server has said why the reply ended."""
+        return self._reason is not None
+
+    def push(self, item: object) -> Iterator[Update]:
+        """What one event says."""
+        kind, index = field(item, "type"), count(field(item, "index"))
+        if kind == "message_start":
+            yield from self._used(field(field(item, "message"), "usage"))
+        elif kind == "content_block_start":
+            yield from self._begin(index, field(item, "content_block"))
+        elif kind == "content_block_delta":
+            yield from self._more(index, field(item, "delta"))
+        elif kind == "message_delta":
+            self._reason = text(field(field(item, "delta"), "stop_reason")) or self._reason
+            yield from self._used(field(item, "usage"))
+
+    def finish(self) -> FinishUpdate:
+        """Why the reply ended: ``missing`` if the server did not say, or nothing we know."""
+        return finish(self._reason, _FINISH, self._model)
+
+    def _begin(self, index: int, block: object) -> Iterator[Update]:
+        if (said := text(field(block, "text"))) is not None:
+            yield TextDelta(said)
+        if (thought := text(field(block, "thinking"))) is not None:
+            yield ReasoningDelta(thought)
+        if field(block, "type") == "tool_use":
+            call = _Call(len(self._calls), text(field(block, "id")))
+            self._calls[index] = call
+            # Whole where a server does not stream it; else an empty object.
+            whole = field(block, "input")
+            arguments = json.dumps(whole, ensure_ascii=False) if whole else None
+            yield ToolCallUpdate(call.id, call.number, text(field(block, "name")), arguments)
+
+    def _more(self, index: int, delta: object) -> Iterator[Update]:
+        if (said := text(field(delta, "text"))) is not None:
+            yield TextDelta(said)
+        if (thought := text(field(delta, "thinking"))) is not None:
+            yield ReasoningDelta(thought)
+        arguments = text(field(delta, "partial_json"))
+        call = self._calls.get(index)
+        # Tools of the provider's own stream their arguments as well.
+        if arguments is not None and call is not None:
+            yield ToolCallUpdate(call.id, call.number, None, arguments)
+
+    def _used(self, usage: object) -> Iterator[Update]:
+        """The totals so far. Tokens that are read from or written to a cache are counted apart."""
+        cached = count(field(usage, "cache_read_input_tokens"))
+        written = count(field(usage, "cache_creation_input_tokens"))
+        prompt = count(field(usage, "input_tokens")) + cached + written
+        known = self._usage
+        self._usage = UsageUpdate(
+            max(prompt, known.input_tokens),
+            max(count(field(usage, "output_tokens")), known.output_tokens),
+            max(cached, known.cached_input_tokens),
+        )
+        if self._usage != known:
+            yield self._usage
+
+
+class _Call(NamedTuple):
+    number: int
+    id: str | None

@@ -1,0 +1,225 @@
+"""Models behind OpenAI's API, or any API like it: vLLM, Ollama, llama.cpp, Groq, Azure, ...
+
+    from toolweave.models import complete
+    from toolweave.models.openai import OpenAIModel
+
+    model = OpenAIModel("qwen3", base_url="http://127.0.0.1:8080/v1")
+    reply = await complete(model, "Hello!")
+
+Needs the extra `openai`. Requests go through the client of that name, which also reads the
+environment (``OPENAI_API_KEY``, ``OPENAI_BASE_URL``) and tries again before the first byte.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, cast
+
+from ..extras import require
+from .clients import Clients, checked_extra, checked_key, failure, items
+from .completions import ChunkReader, request
+from .reading import closing, guarded, logger, read_reply
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Mapping, Sequence
+    from types import TracebackType
+
+    from openai import AsyncOpenAI, AsyncStream
+    from openai.types.chat import ChatCompletionChunk
+    from typing_extensions import Self
+
+    from .. import FunctionContract, Message, Update
+    from ..protocols import ModelOptions
+
+_OPTIONAL = ("stream_options", "stop", "max_tokens")
+"""What not every server takes, and what a request makes sense without."""
+
+_NO_KEY = "none"
+"""Sent where no key is known: servers of one's own want none, but the client insists."""
+
+
+class OpenAIModel:
+    """A model of OpenAI, of Azure OpenAI, or of a server that speaks as they do.
+
+    A server that refuses ``stream_options``, ``stop`` or ``max_tokens`` (which newer models of
+    OpenAI's know as ``max_completion_tokens``) is asked again without it; the log says so, and the
+    object remembers it.
+
+    Args:
+        model: The name of the model there; for Azure, of the deployment.
+        client: A client to use; it is not closed with this object.
+        base_url: Where the API is.
+        api_key: The key. Without one the client looks in the environment; where `base_url` is
+            given, there need not be any.
+        azure_endpoint: The Azure OpenAI resource, such as ``https://acme.openai.azure.com``.
+        api_version: The version of Azure's API, such as ``2024-10-21``.
+        timeout: Seconds to wait for the next bytes.
+        max_retries: How often the client asks again where nothing has come yet.
+        name: What traces call the model; `model` if not given.
+        provider: Whose model it is; ``openai`` or ``azure.ai.openai`` if not given.
+        native_tools: Whether it makes native calls.
+        strict: Whether the provider is to enforce the schemas of tools and replies; it takes only
+            some schemas then.
+        send_reasoning: Whether earlier reasoning is sent back, as ``reasoning_content``.
+        extra: Further arguments for ``chat.completions.create``, for every request.
+
+    Raises:
+        ImportError: The extra is not installed.
+        ValueError: Options contradict each other, or the key cannot be one.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        client: AsyncOpenAI | None = None,
+        base_url: str | None = None,
+        api_key: str | None = None,
+        azure_endpoint: str | None = None,
+        api_version: str | None = None,
+        timeout: float | None = None,
+        max_retries: int | None = None,
+        name: str | None = None,
+        provider: str | None = None,
+        native_tools: bool = True,
+        strict: bool = False,
+        send_reasoning: bool = False,
+        extra: Mapping[str, Any] | None = None,
+    ) -> None:
+        openai = require("openai", "openai")
+        azure = azure_endpoint is not None or isinstance(client, openai.AsyncAzureOpenAI)
+        settings: dict[str, Any] = {
+            "base_url": base_url,
+            "api_key": checked_key(api_key),
+            "azure_endpoint": azure_endpoint,
+            "api_version": api_version,
+            "timeout": timeout,
+            "max_retries": max_retries,
+        }
+        settings = {key: value for key, value in settings.items() if value is not None}
+        if client is not None and settings:
+            raise ValueError(f"a client brings its own settings; drop {', '.join(settings)}")
+        if azure_endpoint is not None and base_url is not None:
+            raise ValueError("give either base_url or azure_endpoint, not both")
+        if api_version is not None and azure_endpoint is None:
+            raise ValueError("api_version belongs to azure_endpoint")
+
+        def make() -> AsyncOpenAI:
+            if azure:
+                return cast("AsyncOpenAI", openai.AsyncAzureOpenAI(**settings))
+            try:
+                return cast("AsyncOpenAI", openai.AsyncOpenAI(**settings))
+            except openai.OpenAIError:
+                if base_url is None or api_key is not None:
+                    raise
+                return cast("AsyncOpenAI", openai.AsyncOpenAI(**settings, api_key=_NO_KEY))
+
+        try:
+            self._clients = Clients(make, client)
+        except openai.OpenAIError as err:
+            raise ValueError(str(err)) from err
+        self._model = model
+        self.name: str = model if name is None else name
+        """What traces call the model."""
+        self.provider: str = provider or ("azure.ai.openai" if azure else "openai")
+        """Whose model it is."""
+        self.native_tools = native_tools
+        """Whether it makes native calls."""
+        self._strict = strict
+        self._send_reasoning = send_reasoning
+        self._extra = dict(checked_extra(extra or {}))
+        self._refused: frozenset[str] = frozenset()
+
+    def __repr__(self) -> str:
+        return f"OpenAIModel({self._model!r}, provider={self.provider!r})"
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Closes the connections of the running loop; a client that was given stays open."""
+        await self._clients.aclose()
+
+    async def stream(
+        self,
+        messages: Sequence[Message],
+        *,
+        tools: Sequence[FunctionContract] = (),
+        options: ModelOptions | None = None,
+    ) -> AsyncIterator[Update]:
+        """Answers, piece by piece.
+
+        Raises:
+            MessageError: A message cannot be said to such a model.
+            ModelError: The model could not be asked, or broke off. `status` is None where the
+                connection failed; the client's exception is the cause.
+            ValueError: Tools were given to a model without native calls, or the options name a
+                tool that is not there.
+        """
+        if tools and not self.native_tools:
+            raise ValueError(f"{self!r} makes no native calls, so it takes no tools")
+        asked = {"model": self._model, **self._extra}
+        asked |= request(
+            messages, tools, options, strict=self._strict, reasoning=self._send_reasoning
+        )
+        client = self._clients.get()
+
+        def failed(error: Exception) -> Exception:
+            return failure(error, self.provider, client.api_key)
+
+        chunks = guarded(items(lambda: self._open(client, asked), self.provider), failed)
+        reader = ChunkReader(self.name)
+        async with closing(read_reply(chunks, reader, self.name)) as updates:
+            async for update in updates:
+                yield update
+
+    async def _open(
+        self,
+        client: AsyncOpenAI,
+        asked: Mapping[str, Any],
+        refused: frozenset[str] = frozenset(),
+    ) -> AsyncStream[ChatCompletionChunk]:
+        create = cast("Any", client.chat.completions.create)
+        try:
+            chunks = await create(**_without(asked, self._refused | refused))
+        except Exception as err:
+            name = _refused(err, asked, self._refused | refused)
+            if name is None:
+                raise
+            return await self._open(client, asked, refused | {name})
+        if refused:
+            names = sorted(refused)
+            logger.warning(
+                "%s refuses %s; asked without",
+                self.name,
+                ", ".join(names),
+                extra={"model": self.name, "refused": names},
+            )
+            self._refused |= refused
+        return cast("AsyncStream[ChatCompletionChunk]", chunks)
+
+
+def _refused(error: Exception, asked: Mapping[str, Any], before: frozenset[str]) -> str | None:
+    """The parameter that a server does not take, if it is one that can be left out."""
+    if getattr(error, "status_code", None) not in (400, 422):
+        return None
+    text = f"{getattr(error, 'param', None)} {error}"
+    for name in _OPTIONAL:
+        if name in asked and name not in before and re.search(rf"\b{name}\b", text):
+            return name
+    return None
+
+
+def _without(asked: Mapping[str, Any], refused: frozenset[str]) -> dict[str, Any]:
+    kept = {name: value for name, value in asked.items() if name not in refused}
+    if "max_tokens" in refused and "max_tokens" in asked:
+        kept["max_completion_tokens"] = asked["max_tokens"]
+    return kept
