@@ -56,13 +56,18 @@ from .exceptions import (
     ContractError,
     InvalidJSONError,
     MessageError,
+    ModelRetry,
     SchemaError,
+    ToolDefinitionError,
+    ToolError,
+    ToolFailed,
     ToolweaveError,
     ValidationError,
 )
 from .kinds import ErrorCode, FinishReason, MessageKind, Role
 from .options import ParserOptions, Tools
 from .streams import Event, parse_stream
+from .tools import RateLimit, RetryPolicy, Tool, ToolContext, ToolOptions, Toolset, tool
 
 Message: _TypeAlias = (
     TextMessage
@@ -102,24 +107,34 @@ __all__ = [
     "MessageBase",
     "MessageError",
     "MessageKind",
+    "ModelRetry",
     "Parser",
     "ParserOptions",
+    "RateLimit",
     "ReasoningDelta",
     "ReasoningMessage",
     "Repair",
+    "RetryPolicy",
     "Role",
     "SchemaError",
     "TextDelta",
     "TextMessage",
+    "Tool",
     "ToolAggregateMessage",
     "ToolCall",
     "ToolCallDelta",
     "ToolCallMessage",
     "ToolCallStart",
     "ToolCallUpdate",
+    "ToolContext",
+    "ToolDefinitionError",
+    "ToolError",
+    "ToolFailed",
+    "ToolOptions",
     "ToolResult",
     "ToolResultMessage",
     "Tools",
+    "Toolset",
     "ToolweaveError",
     "UnknownMessage",
     "Update",
@@ -142,6 +157,7 @@ __all__ = [
     "system_prompt",
     "to_anthropic",
     "to_openai",
+    "tool",
 ]
 
 # Records go to `toolweave.<area>`; who hears them is the application's choice.

@@ -1,0 +1,149 @@
+"""From the JSON arguments of a call to the keyword arguments of a function."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from .._core import Violation
+from ..exceptions import ValidationError
+from .plain import Convert, is_array, is_object
+
+# As in the violations of the core.
+_MAX_SHOWN = 200
+_MAX_VIOLATIONS = 20
+
+
+class Binder:
+    """Makes keyword arguments that the function can be called with.
+
+    Args:
+        converters: What the value of each parameter goes through; None where it stays as it is.
+        extra: What the value of any other name goes through; None if there must be no other.
+        required: The parameters that need an argument.
+        fills: What makes the value of a parameter that got no argument, where the function
+            cannot do it itself.
+    """
+
+    __slots__ = ("_converters", "_extra", "_fills", "_required")
+
+    def __init__(
+        self,
+        converters: Mapping[str, Convert | None],
+        *,
+        extra: Convert | None = None,
+        required: frozenset[str] = frozenset(),
+        fills: Mapping[str, Callable[[], Any]] | None = None,
+    ) -> None:
+        self._converters = dict(converters)
+        self._extra = extra
+        self._required = required
+        self._fills = dict(fills or {})
+
+    def __call__(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """The keyword arguments.
+
+        Raises:
+            ValidationError: They do not suit the function.
+        """
+        bound: dict[str, Any] = {}
+        violations: list[Violation] = []
+        converters = self._converters
+        for name, value in arguments.items():
+            if name in converters:
+                convert = converters[name]
+            elif self._extra is not None:
+                convert = self._extra
+            else:
+                violations.append(self._unexpected(name, arguments))
+                continue
+            try:
+                bound[name] = value if convert is None else convert(value)
+            except Refusal as refusal:
+                violations += refusal.under(name, value)
+            except OverflowError:
+                violations.append(_too_large(name, value))
+        if not self._required <= arguments.keys():
+            missing = sorted(self._required - arguments.keys())
+            violations += [_missing(name, arguments) for name in missing]
+        if violations:
+            raise refused(violations)
+        for name, fill in self._fills.items():
+            if name not in bound:
+                bound[name] = fill()
+        return bound
+
+    def _unexpected(self, name: str, arguments: Mapping[str, Any]) -> Violation:
+        accepted = ", ".join(f'"{known}"' for known in self._converters) or "nothing"
+        message = f'the value: unexpected "{name}"; only {accepted} is accepted'
+        if len(self._converters) > 1:
+            message = message.replace(" is accepted", " are accepted")
+        return Violation(
+            "", "additionalProperties", message, list(self._converters), shortened(dict(arguments))
+        )
+
+
+class Refusal(Exception):  # noqa: N818 - never leaves this package
+    """A value that fits the schema of a parameter does not suit its type."""
+
+    def __init__(self, faults: list[tuple[tuple[int | str, ...], str, str]]) -> None:
+        super().__init__(faults)
+        self.faults = faults
+        """Where in the value, which rule, and a sentence, for each fault."""
+
+    def under(self, name: str, value: Any) -> list[Violation]:
+        """The faults as those of the argument `name`."""
+        return [_violation(name, value, *fault) for fault in self.faults]
+
+
+def refused(violations: list[Violation]) -> ValidationError:
+    """The error of arguments with these faults: at least one."""
+    first = violations[0].message
+    if len(violations) > 1:
+        first = f"{first} (and {len(violations) - 1} more)"
+    return ValidationError(first, tuple(violations[:_MAX_VIOLATIONS]))
+
+
+def shortened(value: Any) -> Any:
+    """A JSON value, or the beginning of its text if that is long."""
+    text = json.dumps(value, ensure_ascii=False)
+    return value if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}…"
+
+
+def _violation(
+    name: str, value: Any, steps: tuple[int | str, ...], rule: str, reason: str
+) -> Violation:
+    path = _pointer(name)
+    here: Any = value
+    for step in steps:
+        # Between the steps there are the names of the members of unions, which lead nowhere.
+        if _leads_into(here, step):
+            path, here = path + _pointer(step), here[step]
+    shown = shortened(here)
+    if rule == "required":
+        missing = f"{path}{_pointer(steps[-1])}: missing"
+        return Violation(path, rule, missing, steps[-1], shown)
+    text = shown if shown is not here else json.dumps(here, ensure_ascii=False)
+    return Violation(path, rule, f"{path}: {text} is refused: {reason}", None, shown)
+
+
+def _leads_into(value: object, step: int | str) -> bool:
+    if is_array(value):
+        return isinstance(step, int) and step < len(value)
+    return is_object(value) and step in value
+
+
+def _pointer(step: int | str) -> str:
+    return "/" + str(step).replace("~", "~0").replace("/", "~1")
+
+
+def _missing(name: str, arguments: Mapping[str, Any]) -> Violation:
+    return Violation("", "required", f"{_pointer(name)}: missing", name, shortened(dict(arguments)))
+
+
+def _too_large(name: str, value: Any) -> Violation:
+    path = _pointer(name)
+    return Violation(
+        path, "type", f"{path}: the number is too large for a float", "number", shortened(value)
+    )

@@ -1,0 +1,175 @@
+"""`tool`: from a function to a tool, bare or with options."""
+
+from __future__ import annotations
+
+import inspect
+import types
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
+
+from .._core import FunctionContract
+from ..exceptions import ToolDefinitionError
+from .definition import FromHints
+from .options import ToolOptions
+from .signature import name_of, scope_of
+from .tool import AnyFunction, AnyTool, Tool, is_tool, tool_from
+
+if TYPE_CHECKING:
+    from typing import Protocol
+
+    from typing_extensions import Unpack
+
+    class Decorator(Protocol):
+        """Makes a tool of a function."""
+
+        def __call__(self, function: Callable[_P, _R], /) -> Tool[_P, _R]:
+            """Makes it."""
+            ...
+
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+
+
+@overload
+def tool(
+    function: Callable[_P, _R],
+    /,
+    *,
+    name: str | None = None,
+    description: str | None = None,
+    schema: Mapping[str, Any] | None = None,
+    **options: Unpack[ToolOptions],
+) -> Tool[_P, _R]: ...
+@overload
+def tool(contract: FunctionContract, /, **options: Unpack[ToolOptions]) -> Decorator: ...
+@overload
+def tool(
+    name: str | None = None,
+    /,
+    *,
+    description: str | None = None,
+    schema: Mapping[str, Any] | None = None,
+    **options: Unpack[ToolOptions],
+) -> Decorator: ...
+@overload
+def tool(
+    *,
+    name: str | None = None,
+    description: str | None = None,
+    schema: Mapping[str, Any] | None = None,
+    **options: Unpack[ToolOptions],
+) -> Decorator: ...
+def tool(
+    subject: Any = None,
+    /,
+    *,
+    name: str | None = None,
+    description: str | None = None,
+    schema: Mapping[str, Any] | None = None,
+    **options: Unpack[ToolOptions],
+) -> Any:
+    """Makes a tool of a function.
+
+    What the model is told follows from the types of the parameters and the docstring (Google,
+    NumPy or Sphinx style), unless a schema or a contract is given. Texts in ``Annotated`` or
+    ``Field`` come before those of the docstring. Whatever says what the arguments are, they are
+    validated before the function runs. ``**kwargs`` takes arguments of any other name.
+
+    The function may be sync, async, or an async generator, whose last value is the result and
+    whose other values are progress. It may be a method, or an object that can be called. A
+    parameter annotated with `ToolContext` is not shown to the model.
+
+    Args:
+        subject: The function; or what to call the tool, or its contract, for a function that
+            follows as in ``@tool("name")``.
+        name: What the model calls it by; the function's name if not given.
+        description: What it does, instead of what the docstring says.
+        schema: The JSON Schema of its arguments, instead of what the types say. The function
+            then gets JSON, as it is.
+        **options: How it is run; see `ToolOptions`.
+
+    Returns:
+        The tool, which can be called as the function can; or a decorator that makes it.
+
+    Raises:
+        ToolDefinitionError: The function cannot be a tool, or an option has a value that it
+            cannot have. What takes more than the signature to find out (a type without a JSON
+            Schema) is raised where the contract is first needed, at the latest when the tool is
+            put into a `Toolset`.
+        ContractError: The schema cannot be used.
+
+    Example:
+        >>> @tool
+        ... def add(a: int, b: int = 1) -> int:
+        ...     "Adds two numbers."
+        ...     return a + b
+        >>> add.contract.parameters["properties"]["b"]
+        {'type': 'integer', 'default': 1}
+        >>> add(1, b=2)
+        3
+    """
+    if isinstance(subject, FunctionContract):
+        contract = subject
+        if name is not None or description is not None or schema is not None:
+            raise TypeError(
+                f"tool {contract.name!r}: a contract says it all; leave out name, description "
+                "and schema"
+            )
+
+        def serve(function: AnyFunction) -> AnyTool:
+            return tool_from(contract, function).replace(**options)
+
+        return serve
+    if subject is None or isinstance(subject, str):
+        if subject is not None and name is not None:
+            raise TypeError(f"the name is given twice, as {subject!r} and {name!r}")
+        chosen = subject if name is None else name
+
+        def decorate(function: AnyFunction) -> AnyTool:
+            here = inspect.currentframe()
+            return _make(function, chosen, description, schema, {**options}, here)
+
+        return decorate
+    return _make(subject, name, description, schema, {**options}, inspect.currentframe())
+
+
+def _make(
+    function: AnyFunction,
+    name: str | None,
+    description: str | None,
+    schema: Mapping[str, Any] | None,
+    options: dict[str, Any],
+    frame: types.FrameType | None,
+) -> AnyTool:
+    made = _made_before(function)
+    if made is not None:
+        if name is None and description is None and schema is None:
+            return made.replace(**options)
+        function = made.function
+        options = {**made.options, **options}
+    _check_callable(function)
+    chosen = name_of(function) if name is None else name
+    if chosen == "<lambda>":
+        raise ToolDefinitionError("a lambda has no name: tool(function, name=...)", chosen)
+    if schema is not None:
+        contract = FunctionContract(chosen, description, schema)
+        return tool_from(contract, function).replace(**options)
+    definition = FromHints(function, chosen, description, lambda: scope_of(frame))
+    return Tool(function, definition, options)
+
+
+def _check_callable(function: object) -> None:
+    # A method of a class cannot be called before it belongs to one.
+    if not callable(function) and not isinstance(function, (staticmethod, classmethod)):
+        raise TypeError(f"a tool is made of a function, not of {function!r}")
+
+
+def _made_before(function: object) -> AnyTool | None:
+    if is_tool(function):
+        return function
+    if isinstance(function, types.MethodType):
+        # What `classmethod` makes of a tool, from Python 3.13 on.
+        inner: object = function.__func__
+        return inner.__get__(function.__self__) if is_tool(inner) else None
+    return None

@@ -1,0 +1,237 @@
+"""What a function is as a tool: what the model is told, and how its arguments arrive.
+
+Either follows from the types and the docstring (`FromHints`), or the contract is given
+(`FromContract`). What the signature alone gets wrong is an error at once. The rest is worked out
+at first need, since it may take pydantic and griffe, and types that are defined further down.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from typing import Any
+
+from .._core import FunctionContract, Validator
+from ..exceptions import ContractError, SchemaError, ToolDefinitionError
+from .binding import Binder
+from .docstrings import Documentation, read_docstring
+from .plain import Convert, copy_json, plain
+from .schema import Arguments, arguments_of, returns_of
+from .signature import Hints, Signature, UnresolvedError, docstring_of
+
+
+class Definition(ABC):
+    """What is known of a tool beside its options."""
+
+    def __init__(self, function: Callable[..., Any], name: str) -> None:
+        self.name = name
+        self.signature = Signature(function, name)
+
+    @cached_property
+    @abstractmethod
+    def contract(self) -> FunctionContract:
+        """What the model is told."""
+
+    @property
+    @abstractmethod
+    def bind(self) -> Binder:
+        """What makes keyword arguments of JSON arguments."""
+
+    @property
+    @abstractmethod
+    def context(self) -> str | None:
+        """The parameter that is given a `ToolContext`."""
+
+    @property
+    @abstractmethod
+    def recipe(self) -> tuple[str, str | None, FunctionContract | None]:
+        """What it takes to make it again: the name, the description, the contract if given."""
+
+    @cached_property
+    def validator(self) -> Validator | None:
+        """What arguments are held to; None for a tool without a schema."""
+        schema = self.contract.parameters
+        if schema is None:
+            return None
+        try:
+            return Validator(schema)
+        except SchemaError as error:
+            raise ToolDefinitionError(
+                f"tool {self.name!r}: the schema of its arguments cannot be used: {error}",
+                self.name,
+            ) from error
+
+    def check_argument(self, name: str, option: str) -> None:
+        """Whether the tool has an argument that an option names.
+
+        Raises:
+            ToolDefinitionError: It has not.
+        """
+        parameters = self.signature.parameters
+        if name not in parameters and not self.signature.takes_any_name:
+            known = ", ".join(map(repr, parameters)) or "no arguments"
+            raise ToolDefinitionError(
+                f"tool {self.name!r}: {option} names {name!r}, which it does not take; "
+                f"it takes {known}",
+                self.name,
+            )
+
+
+class FromHints(Definition):
+    """A definition that follows from the types and the docstring of the function.
+
+    Args:
+        function: The function.
+        name: What the model calls it by.
+        description: What it does, instead of what the docstring says.
+        local: Gives the names that are known where the function is defined, besides its globals.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        name: str,
+        description: str | None,
+        local: Callable[[], Mapping[str, Any]],
+    ) -> None:
+        super().__init__(function, name)
+        self.signature.check_annotated()
+        self._function = function
+        self._description = description
+        self._known: Hints | None = None
+        try:
+            FunctionContract(name)
+        except ContractError as error:
+            raise ToolDefinitionError(f"{error}; give it another: name=...", name) from error
+        try:
+            self._known = self.signature.resolve()
+        except UnresolvedError:
+            # Perhaps something is defined where the function is, or will be later.
+            try:
+                self._known = self.signature.resolve(local())
+            except UnresolvedError:
+                return
+
+    @property
+    def is_resolved(self) -> bool:
+        """Whether the types are known by now."""
+        return self._known is not None
+
+    @property
+    def _hints(self) -> Hints:
+        if self._known is None:
+            try:
+                self._known = self.signature.resolve()
+            except UnresolvedError as error:
+                raise ToolDefinitionError(str(error), self.name) from error
+        return self._known
+
+    @property
+    def context(self) -> str | None:
+        """The parameter that is given a `ToolContext`."""
+        return self._hints.context
+
+    @property
+    def bind(self) -> Binder:
+        """What makes keyword arguments of JSON arguments."""
+        return self._arguments.bind
+
+    @cached_property
+    def contract(self) -> FunctionContract:
+        """What the model is told."""
+        docs = self._docs
+        description = docs.description if self._description is None else self._description
+        try:
+            return FunctionContract(
+                self.name, description, self._arguments.schema, returns_of(self._hints, docs)
+            )
+        except ContractError as error:
+            raise ToolDefinitionError(str(error), self.name) from error
+
+    @property
+    def recipe(self) -> tuple[str, str | None, FunctionContract | None]:
+        """What it takes to make it again."""
+        return self.name, self._description, None
+
+    @cached_property
+    def _arguments(self) -> Arguments:
+        return arguments_of(self.signature, self._hints, self._docs)
+
+    @cached_property
+    def _docs(self) -> Documentation:
+        return read_docstring(docstring_of(self._function))
+
+
+class FromContract(Definition):
+    """A definition whose contract is given. The types of the function are not asked.
+
+    Arguments reach the function as the JSON that they are, but a number arrives as the kind of
+    number that a parameter is annotated with.
+    """
+
+    def __init__(self, function: Callable[..., Any], contract: FunctionContract) -> None:
+        super().__init__(function, contract.name)
+        self._contract = contract
+        hints = self.signature.resolve(lenient=True)
+        self._context = hints.context
+        schema = contract.parameters
+        if schema is not None:
+            self._check(schema, hints)
+        converters: dict[str, Convert | None] = {}
+        for parameter in hints.parameters:
+            kind = plain(parameter.hint)
+            by_type = kind is not None and not kind.accepts & {list, dict}
+            converters[parameter.name] = kind.convert if kind and by_type else copy_json
+        self._bind = Binder(
+            converters,
+            extra=copy_json if self.signature.takes_any_name else None,
+            required=frozenset(p.name for p in hints.parameters if p.required),
+        )
+        # A schema that is given is judged now, while it is clear who gave it.
+        _ = self.validator
+
+    @cached_property
+    def contract(self) -> FunctionContract:
+        """What the model is told."""
+        return self._contract
+
+    @property
+    def bind(self) -> Binder:
+        """What makes keyword arguments of JSON arguments."""
+        return self._bind
+
+    @property
+    def context(self) -> str | None:
+        """The parameter that is given a `ToolContext`."""
+        return self._context
+
+    @property
+    def recipe(self) -> tuple[str, str | None, FunctionContract | None]:
+        """What it takes to make it again."""
+        return self.name, None, self._contract
+
+    def _check(self, schema: Mapping[str, Any], hints: Hints) -> None:
+        """Whether arguments that fit the schema can be given to the function."""
+        properties: Mapping[str, Any] = schema.get("properties", {})
+        if hints.context in properties:
+            raise self.signature.fault(
+                str(hints.context),
+                "it is a ToolContext, and the schema has an argument of its name",
+            )
+        if not properties:
+            return
+        if not self.signature.takes_any_name:
+            taken = {parameter.name for parameter in hints.parameters}
+            for name in properties:
+                if name not in taken:
+                    raise ToolDefinitionError(
+                        f"tool {self.name!r}: the schema has an argument {name!r} that the "
+                        f"function does not take; give it a parameter {name!r}, or **kwargs",
+                        self.name,
+                    )
+        for parameter in hints.parameters:
+            if parameter.required and parameter.name not in properties:
+                raise self.signature.fault(
+                    parameter.name, "it needs an argument, but the schema has none of its name"
+                )

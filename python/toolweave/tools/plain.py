@@ -1,0 +1,164 @@
+"""Types that JSON has itself: their schemas, and how a JSON value becomes one of them.
+
+``str``, ``int``, ``float``, ``bool``, ``None``, ``Any``, ``list``, ``dict`` with string keys,
+``Literal`` and unions of these need no help. All other types are pydantic's.
+
+JSON has one kind of number: ``1.0`` is an integer to a schema and ``1`` is a number, so both have
+to be brought to the type that the function expects. Lists and dicts are copied, so that a tool
+that changes its arguments does not change the call.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias, TypeGuard, Union, get_args, get_origin
+
+Convert: TypeAlias = "Callable[[Any], Any]"
+"""From a JSON value that fits the schema to the value for the function."""
+
+
+@dataclass(frozen=True)
+class Plain:
+    """A type that JSON has itself."""
+
+    schema: dict[str, Any]
+    """Its JSON Schema."""
+    convert: Convert | None
+    """What its values go through; None where they stay as they are."""
+    accepts: frozenset[type]
+    """The Python types that its values may have before that."""
+
+
+def plain(hint: Any) -> Plain | None:
+    """The type as a plain one, if it is one."""
+    if hint is None or isinstance(hint, type):
+        scalar = _SCALARS.get(hint)
+        if scalar is not None:
+            return scalar
+    if hint is Any or hint is object:
+        return Plain({}, copy_json, _ANYTHING)
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin is Literal:
+        return _literal(arguments)
+    if origin is Union or origin is types.UnionType:
+        return _union([plain(argument) for argument in arguments])
+    if hint is list or origin is list:
+        return _list(plain(arguments[0] if arguments else Any))
+    if hint is dict or origin is dict:
+        key, value = arguments or (str, Any)
+        return _dict(plain(value)) if key is str else None
+    return None
+
+
+def copy_json(value: Any) -> Any:
+    """A JSON value whose lists and dicts are its own."""
+    if is_object(value):
+        return {key: copy_json(entry) for key, entry in value.items()}
+    if is_array(value):
+        return [copy_json(entry) for entry in value]
+    return value
+
+
+def is_object(value: object) -> TypeGuard[dict[str, Any]]:
+    """Whether a JSON value is an object."""
+    return isinstance(value, dict)
+
+
+def is_array(value: object) -> TypeGuard[list[Any]]:
+    """Whether a JSON value is an array."""
+    return isinstance(value, list)
+
+
+def _shallow(value: Any) -> Any:
+    return value.copy()
+
+
+def _whole(value: Any) -> Any:
+    return int(value) if type(value) is float else value
+
+
+def _real(value: Any) -> Any:
+    return float(value) if type(value) is int else value
+
+
+_NUMBERS: frozenset[type] = frozenset({int, float})
+_ANYTHING: frozenset[type] = frozenset({str, int, float, bool, list, dict, type(None)})
+_NULL = Plain({"type": "null"}, None, frozenset({type(None)}))
+_NUMBER = Plain({}, None, _NUMBERS)
+
+_SCALARS: dict[Any, Plain] = {
+    str: Plain({"type": "string"}, None, frozenset({str})),
+    bool: Plain({"type": "boolean"}, None, frozenset({bool})),
+    int: Plain({"type": "integer"}, _whole, _NUMBERS),
+    float: Plain({"type": "number"}, _real, _NUMBERS),
+    None: _NULL,
+    type(None): _NULL,
+}
+
+_NAMES = {str: "string", bool: "boolean", int: "integer", type(None): "null"}
+
+
+def _literal(values: tuple[Any, ...]) -> Plain | None:
+    kinds: list[type] = [type(value) for value in values]
+    # Members of an Enum and bytes may be literals too.
+    if not all(kind in _NAMES for kind in kinds):
+        return None
+    schema: dict[str, Any] = {"const": values[0]} if len(values) == 1 else {"enum": list(values)}
+    if len(set(kinds)) == 1:
+        schema["type"] = _NAMES[kinds[0]]
+    if int in kinds:
+        return Plain(schema, _whole, frozenset(kinds) | _NUMBERS)
+    return Plain(schema, None, frozenset(kinds))
+
+
+def _list(item: Plain | None) -> Plain | None:
+    if item is None:
+        return None
+    schema = {"type": "array", "items": item.schema}
+    convert = item.convert
+    if convert is None:
+        return Plain(schema, _shallow, frozenset({list}))
+    return Plain(schema, lambda value: [convert(entry) for entry in value], frozenset({list}))
+
+
+def _dict(value: Plain | None) -> Plain | None:
+    if value is None:
+        return None
+    schema = {"type": "object", "additionalProperties": value.schema or True}
+    convert = value.convert
+    if convert is None:
+        return Plain(schema, _shallow, frozenset({dict}))
+    return Plain(
+        schema,
+        lambda entries: {key: convert(entry) for key, entry in entries.items()},
+        frozenset({dict}),
+    )
+
+
+def _union(members: list[Plain | None]) -> Plain | None:
+    """A union in which the type of a JSON value says what becomes of it."""
+    found = [member for member in members if member is not None]
+    if len(found) < len(members):
+        return None
+    schema = {"anyOf": [member.schema for member in found]}
+    if _SCALARS[int] in found and _SCALARS[float] in found:
+        # Both kinds of number are welcome, so each stays what it is.
+        found = [_NUMBER if member.accepts == _NUMBERS else member for member in found]
+    by_type: dict[type, Convert | None] = {}
+    for member in found:
+        for kind in member.accepts:
+            # Which of two lists a list is meant to be: a question for pydantic, unless the
+            # same happens to both.
+            if by_type.setdefault(kind, member.convert) is not member.convert:
+                return None
+    accepts = frozenset(by_type)
+    if not any(by_type.values()):
+        return Plain(schema, None, accepts)
+
+    def convert(value: Any) -> Any:
+        chosen = by_type.get(value.__class__)
+        return value if chosen is None else chosen(value)
+
+    return Plain(schema, convert, accepts)

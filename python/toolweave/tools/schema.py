@@ -1,0 +1,274 @@
+"""From resolved types to a JSON Schema of the arguments, and to what converts them."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
+
+from .binding import Binder
+from .plain import Convert, is_array, is_object, plain
+from .signature import EMPTY, Hints, Signature, annotated, is_union
+
+if TYPE_CHECKING:
+    from .docstrings import Documentation
+    from .pydantic_types import PydanticType
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """How the arguments of a function look in JSON."""
+
+    schema: dict[str, Any]
+    """The JSON Schema of all of them."""
+    bind: Binder
+    """What makes them keyword arguments."""
+
+
+@dataclass
+class _Argument:
+    name: str
+    schema: dict[str, Any]
+    convert: Convert | None
+    typed: PydanticType | None = None
+    """What the schema is still to come from."""
+    fill: Callable[[], Any] | None = None
+    required: bool = True
+
+
+def arguments_of(signature: Signature, hints: Hints, docs: Documentation) -> Arguments:
+    """The schema of the arguments of a function, and what binds them.
+
+    Raises:
+        ToolDefinitionError: A type has no JSON Schema.
+    """
+    found = [
+        _argument(signature, parameter.name, parameter.hint, parameter.default)
+        for parameter in hints.parameters
+    ]
+    named = list(found)
+    if hints.extra is not EMPTY:
+        found.append(_argument(signature, f"**{_extra_name(signature)}", hints.extra, EMPTY))
+    definitions = _complete(signature, found)
+    for argument in found:
+        text = docs.parameters.get(argument.name.lstrip("*"))
+        if text:
+            argument.schema.setdefault("description", text)
+
+    schema: dict[str, Any] = {
+        "type": "object",
+        "properties": {argument.name: argument.schema for argument in named},
+        "required": [argument.name for argument in named if argument.required],
+        "additionalProperties": False,
+    }
+    if not schema["required"]:
+        del schema["required"]
+    extra: Convert | None = None
+    if len(found) > len(named):
+        schema["additionalProperties"] = found[-1].schema or True
+        extra = found[-1].convert or _as_it_is
+        if hints.context is not None:
+            # It is ours to give: an argument of that name would be lost.
+            schema["propertyNames"] = {"not": {"const": hints.context}}
+    if definitions:
+        schema["$defs"] = definitions
+    binder = Binder(
+        {argument.name: argument.convert for argument in named},
+        extra=extra,
+        required=frozenset(argument.name for argument in named if argument.required),
+        fills={argument.name: argument.fill for argument in named if argument.fill is not None},
+    )
+    return Arguments(schema, binder)
+
+
+def returns_of(hints: Hints, docs: Documentation) -> dict[str, Any] | str | None:
+    """What a function returns, as a JSON Schema if its type has one."""
+    definitions: dict[str, Any] = {}
+    hint = _said_to_model(hints.returns)
+    if hint is EMPTY or hint is None or hint is type(None):
+        return docs.returns
+    simple = plain(hint)
+    if simple is not None:
+        schema = dict(simple.schema)
+    else:
+        from .pydantic_types import PydanticType, UnsupportedTypeError, schemas_of
+
+        try:
+            [schema], definitions = schemas_of([PydanticType(hint)], "serialization")
+        except UnsupportedTypeError:
+            # Anything may be returned; the model is told of it in words, or not at all.
+            return docs.returns
+        schema = without_titles(schema)
+    if not schema:
+        return docs.returns
+    if docs.returns:
+        schema["description"] = docs.returns
+    if definitions:
+        schema["$defs"] = {name: without_titles(entry) for name, entry in definitions.items()}
+    return schema
+
+
+def without_titles(schema: Any) -> Any:
+    """A JSON Schema without titles: the names of properties and definitions say the same."""
+    if not is_object(schema):
+        return schema
+    kept: dict[str, Any] = {}
+    for keyword, value in schema.items():
+        if keyword == "title" and isinstance(value, str):
+            continue
+        if keyword in _MAPS and is_object(value):
+            kept[keyword] = {name: without_titles(member) for name, member in value.items()}
+        elif keyword in _SCHEMAS and is_array(value):
+            kept[keyword] = [without_titles(member) for member in value]
+        elif keyword in _SCHEMAS:
+            kept[keyword] = without_titles(value)
+        else:
+            kept[keyword] = value
+    return kept
+
+
+_MAPS = frozenset({"properties", "$defs", "patternProperties", "dependentSchemas"})
+_SCHEMAS = frozenset(
+    {"anyOf", "allOf", "oneOf", "prefixItems", "items", "additionalProperties", "not", "contains"}
+    | {"propertyNames", "if", "then", "else", "unevaluatedProperties", "unevaluatedItems"}
+)
+
+
+def _argument(signature: Signature, name: str, hint: Any, default: Any) -> _Argument:
+    hint, text = _split_text(hint)
+    from_field = _is_field(default)
+    simple = None if from_field else plain(hint)
+    if simple is not None:
+        argument = _Argument(name, dict(simple.schema), simple.convert)
+    else:
+        argument = _typed(signature, name, hint, default if from_field else None)
+    if text:
+        argument.schema["description"] = text
+    if default is not EMPTY and not from_field:
+        argument.required = False
+        argument.fill = None
+        _show_default(argument, default)
+    return argument
+
+
+def _typed(signature: Signature, name: str, hint: Any, field: Any) -> _Argument:
+    from .pydantic_types import PydanticType, UnsupportedTypeError, field_of
+
+    if field is not None:
+        hint = annotated(hint, [field])
+    try:
+        field = field_of(hint)
+        typed = PydanticType(hint)
+    except UnsupportedTypeError as error:
+        raise _unsupported(signature, name, error) from error
+    argument = _Argument(name, {}, typed.convert, typed)
+    if field is not None and not field.is_required():
+        argument.required = False
+        argument.fill = typed.default
+    return argument
+
+
+def _complete(signature: Signature, arguments: list[_Argument]) -> dict[str, Any]:
+    """Adds the schemas that pydantic makes, and returns what they refer to."""
+    typed = [argument for argument in arguments if argument.typed is not None]
+    if not typed:
+        return {}
+    from .pydantic_types import UnsupportedTypeError, schemas_of
+
+    kinds = [argument.typed for argument in typed if argument.typed is not None]
+    try:
+        schemas, definitions = schemas_of(kinds)
+    except UnsupportedTypeError:
+        # Once more one by one, to find out which of them it is.
+        for argument, kind in zip(typed, kinds, strict=True):
+            _check_alone(signature, argument.name, kind)
+        raise
+    for argument, schema in zip(typed, schemas, strict=True):
+        argument.schema = {**without_titles(schema), **argument.schema}
+    return {name: without_titles(schema) for name, schema in definitions.items()}
+
+
+def _check_alone(signature: Signature, name: str, kind: PydanticType) -> None:
+    from .pydantic_types import UnsupportedTypeError, schemas_of
+
+    try:
+        schemas_of([kind])
+    except UnsupportedTypeError as error:
+        raise _unsupported(signature, name, error) from error
+
+
+def _unsupported(signature: Signature, name: str, error: Exception) -> Exception:
+    return signature.fault(
+        name,
+        f"its type has no JSON Schema: {error}; a type that JSON can hold is wanted, such as str, "
+        "list[int], an Enum, a dataclass or a pydantic model",
+    )
+
+
+def _show_default(argument: _Argument, default: Any) -> None:
+    try:
+        if argument.typed is not None:
+            shown = argument.typed.to_json(default)
+        else:
+            shown = json.loads(json.dumps(default, allow_nan=False))
+    except (TypeError, ValueError):
+        # It has no JSON form; the function knows it all the same.
+        return
+    argument.schema["default"] = shown
+
+
+def _split_text(hint: Any) -> tuple[Any, str | None]:
+    """A type without the texts that it is annotated with, and the first of them."""
+    if get_origin(hint) is Annotated:
+        kind, *notes = get_args(hint)
+        texts = [text for text in map(_text_of, notes) if text is not None]
+        others = [note for note in notes if _text_of(note) is None]
+        if texts:
+            return annotated(kind, others), texts[0]
+    elif is_union(hint):
+        for member in get_args(hint):
+            text = _split_text(member)[1]
+            if text is not None:
+                return hint, text
+    return hint, None
+
+
+def _text_of(note: Any) -> str | None:
+    if isinstance(note, str):
+        return note
+    # PEP 727, in typing_extensions.
+    text: object = getattr(note, "documentation", None) if type(note).__name__ == "Doc" else None
+    return text if isinstance(text, str) else None
+
+
+def _is_field(value: Any) -> bool:
+    # Who has such a value has loaded pydantic.
+    fields = sys.modules.get("pydantic.fields")
+    return fields is not None and isinstance(value, fields.FieldInfo)
+
+
+def _said_to_model(hint: Any) -> Any:
+    """The type of the result, without those of ours that say how a tool answers, not what."""
+    if not is_union(hint):
+        return EMPTY if _is_ours(hint) else hint
+    members = [member for member in get_args(hint) if not _is_ours(member)]
+    if not members:
+        return EMPTY
+    union: Any = members[0]
+    for member in members[1:]:
+        union = union | member
+    return union
+
+
+def _is_ours(hint: Any) -> bool:
+    return getattr(hint, "__module__", "").partition(".")[0] == "toolweave"
+
+
+def _extra_name(signature: Signature) -> str:
+    return next(name for name, p in signature.parameters.items() if p.kind is p.VAR_KEYWORD)
+
+
+def _as_it_is(value: Any) -> Any:
+    return value
