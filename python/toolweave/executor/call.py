@@ -1,0 +1,431 @@
+"""One call, from submitted to its result.
+
+`Execution.serve` is the whole way: approval, cache, gate, rate limit, attempts, result. It returns
+a result whatever the tool does, and a call without options takes none of the detours.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import logging
+from contextlib import contextmanager
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+from .._core import ToolResult
+from ..tools.context import ToolContext
+from . import failure
+from .approval import decide
+from .cache import Follower, Hit
+from .deferred import Deferred
+from .events import ToolProgress, ToolStarted
+from .host import CallHost
+from .pools import run_blocking
+from .results import to_text, truncate
+from .retry import delay, is_transient
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Iterator
+
+    from .._core import ToolCall
+    from .failure import Failure
+    from .limits import Ticket
+    from .plan import Plan
+    from .run import ToolRun
+
+_log = logging.getLogger("toolweave.executor")
+
+
+class Stop(Enum):
+    """Why a call is stopped from outside."""
+
+    TIMEOUT = "timeout"
+    """It took too long."""
+    IDLE = "idle"
+    """It reported nothing for too long."""
+    INTERRUPTED = "interrupted"
+    """Nobody waits for it any more."""
+
+
+class _Refused(Exception):  # noqa: N818 - an outcome
+    """The call does not run."""
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(failure.text)
+        self.failure = failure
+
+
+class Execution:
+    """A call that has a tool and arguments that fit.
+
+    Args:
+        run: The reply that it belongs to.
+        plan: The tool.
+        call: The call.
+        arguments: What the function is called with.
+        slot: Its position in the reply; -1 for the call of a tool.
+    """
+
+    # What most calls never touch stands here, and costs them nothing.
+    task: asyncio.Task[Any] | None = None
+    started: float | None = None
+    stopped: Stop | None = None
+    settled = False
+    attempt = 1
+    # In line at the gate; see `Turns`.
+    ticket: Ticket | None = None
+    ready = False
+    admitted = False
+    aside = 0
+    waiting: asyncio.Future[None] | None = None
+    # Made by a tool, or itself the call of a tool that makes calls.
+    parent: Execution | None = None
+    depth = 0
+    nested = 0
+    children: tuple[Execution, ...] = ()
+    answer: asyncio.Future[ToolResult | Deferred] | None = None
+    _progressed = False
+    _progress: Any = None
+    _deadline = float("inf")
+    _idle_deadline = float("inf")
+    _give_up_at = float("inf")
+    _paused = 0
+    _paused_at = 0.0
+
+    def __init__(
+        self,
+        run: ToolRun,
+        plan: Plan,
+        call: ToolCall,
+        arguments: dict[str, Any],
+        slot: int,
+    ) -> None:
+        self.run = run
+        self.plan = plan
+        self.call = call
+        self.arguments = arguments
+        self.slot = slot
+
+    async def serve(self) -> ToolResult | Deferred:
+        """Takes the call to its result, or to the word that it comes later."""
+        try:
+            if self.plan.direct:
+                return await self._in_turn()
+            return await self._with_policies()
+        except BaseException as error:  # noqa: BLE001 - every call has a result
+            return self.failed(error)
+
+    async def _with_policies(self) -> ToolResult | Deferred:
+        if self._needs_approval():
+            await self._approve()
+        if self.plan.ttl is None and not self.plan.idempotent:
+            return await self._in_turn()
+        return await self._once()
+
+    async def _in_turn(self) -> ToolResult | Deferred:
+        """Waits until the limits let the call through, and runs it."""
+        if self.ticket is not None:
+            await self.run.turns.wait(self)
+        if self.plan.bucket is not None:
+            await self._take_token()
+        if self.stopped is not None:
+            raise asyncio.CancelledError
+        self._begin()
+        if self.plan.retries is None:
+            value = await self._invoke()
+        else:
+            value = await self._retry()
+        # Whatever a tool still says after it was stopped, it was too late.
+        if self.stopped is not None:
+            raise asyncio.CancelledError
+        return self._succeeded(value)
+
+    # Before the start.
+
+    def _needs_approval(self) -> bool:
+        needed = self.plan.needs_approval
+        if not callable(needed):
+            return needed
+        try:
+            return bool(needed(self.call))
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is no reason to go ahead
+            _log.warning(
+                "approval is asked for, as it is not known whether it is needed",
+                exc_info=error,
+                extra=self.facts(),
+            )
+            return True
+
+    async def _approve(self) -> None:
+        defaults = self.run.defaults
+        record = await decide(
+            defaults.approver, self.call, self.plan.contract, defaults.approval_timeout
+        )
+        self.run.approved(self, record)
+        if not record.allowed:
+            raise _Refused(failure.denied(self.call.name, record.reason))
+
+    async def _once(self) -> ToolResult | Deferred:
+        """Runs the call unless the same one has been made, or is being made."""
+        run, cache = self.run, self.run.cache
+        found = cache.begin(cache.key(self.plan.identity, self.call.arguments))
+        if isinstance(found, Follower):
+            # The one that runs may need what this one has at the gate.
+            queued = self.ticket is not None
+            run.turns.leave(self)
+            found = await found.outcome()
+            if queued and not isinstance(found, Hit):
+                run.turns.enter(self, None)
+        if isinstance(found, Hit):
+            earlier = found.value
+            return ToolResult(self.call.id, self.call.name, earlier.result, value=earlier.value)
+        with found as leader:
+            try:
+                result = await self._in_turn()
+            except asyncio.CancelledError:
+                raise
+            except BaseException:
+                leader.fail()
+                raise
+            if isinstance(result, ToolResult):
+                ttl = self.plan.ttl
+                leader.finish(result, ttl=0 if ttl is None else ttl)
+            return result
+
+    async def _take_token(self) -> None:
+        bucket = self.plan.bucket
+        wait = 0.0 if bucket is None else bucket.take()
+        if wait > 0 and bucket is not None:
+            if self.plan.refuses:
+                raise _Refused(failure.rate_limited(self.call.name, wait))
+            _log.debug("a call waits for its rate limit", extra=self.facts(wait=wait))
+            self.run.turns.step_aside(self)
+            try:
+                await asyncio.sleep(wait)
+            except BaseException:
+                bucket.give_back()
+                raise
+            await self.run.turns.come_back(self)
+
+    # At work.
+
+    def _begin(self) -> None:
+        run = self.run
+        self.started = run.clock()
+        if self.plan.timed:
+            now = run.loop.time()
+            if self.plan.timeout is not None:
+                self._deadline = now + self.plan.timeout
+            if self.plan.idle_timeout is not None:
+                self._idle_deadline = now + self.plan.idle_timeout
+            run.deadlines.add(min(self._deadline, self._idle_deadline), self)
+        run.tell(ToolStarted(self.call.id, self.call.name, self.call.arguments), self)
+
+    async def _invoke(self) -> Any:
+        plan, arguments = self.plan, self.arguments
+        if plan.context_parameter is not None:
+            arguments = {**arguments, plan.context_parameter: self._context()}
+        if plan.style == "async":
+            return await plan.function(**arguments)
+        if plan.style == "generator":
+            return await self._last(plan.function(**arguments))
+        if plan.pool == "inline":
+            value = plan.function(**arguments)
+        else:
+            value = await run_blocking(plan.pool, plan.function, arguments)
+        # Such as a partial of a coroutine function, which does not look like one.
+        return await value if inspect.isawaitable(value) else value
+
+    async def _last(self, values: AsyncGenerator[Any, None]) -> Any:
+        last: Any = None
+        try:
+            async for last in values:
+                if not isinstance(last, Deferred):
+                    self.progress(last)
+        finally:
+            await values.aclose()
+        return last
+
+    async def _retry(self) -> Any:
+        policy = self.plan.retries
+        while True:
+            try:
+                return await self._invoke()
+            except Exception as error:
+                if policy is None or self.attempt >= policy.attempts or self.stopped is not None:
+                    raise
+                if not is_transient(policy, error):
+                    raise
+                pause = delay(policy, self.attempt, error=error)
+                # The model had better read what went wrong than that there was no time left.
+                if self.run.loop.time() + pause >= self._deadline:
+                    raise
+                _log.info("a tool is tried again", extra=self.facts(pause=pause))
+            self.attempt += 1
+            self._idle_deadline += pause
+            await asyncio.sleep(pause)
+            # The attempt before may have changed what it was given.
+            self.arguments = self.plan.bind(self.call.arguments)
+
+    def _context(self) -> ToolContext:
+        return ToolContext(
+            CallHost(self),
+            self.call,
+            attempt=self.attempt,
+            metadata=self.run.defaults.metadata,
+        )
+
+    def progress(self, value: Any) -> None:
+        """Takes what the tool reports. On the event loop's thread only."""
+        if self.settled or self.stopped is not None:
+            return
+        self._progressed = True
+        self._progress = value
+        for each in self.lineage():
+            each.touch()
+        self.run.tell(ToolProgress(self.call.id, value), self)
+
+    def touch(self) -> None:
+        """The tool is alive: the idle timeout begins anew."""
+        if self.plan.idle_timeout is not None:
+            self._idle_deadline = self.run.loop.time() + self.plan.idle_timeout
+
+    # The end.
+
+    def _succeeded(self, value: Any) -> ToolResult | Deferred:
+        if isinstance(value, Deferred):
+            return value
+        text = truncate(to_text(value), self.plan.max_result_chars)
+        call = self.call
+        return ToolResult(call.id, call.name, text, value=value, duration=self._duration())
+
+    def failed(self, error: BaseException) -> ToolResult:
+        """The result of a call that ended with an exception."""
+        name = self.call.name
+        if self.stopped is not None:
+            return self.stopped_result()
+        if isinstance(error, _Refused):
+            return self._result(error.failure)
+        if isinstance(error, asyncio.CancelledError):
+            return self._result(failure.cancelled(name))
+        if isinstance(error, (KeyboardInterrupt, SystemExit)):
+            self.run.fail(error)
+        _log.info("a tool failed", extra=self.facts(error_type=type(error).__name__))
+        return self._result(
+            failure.tool_error(
+                error,
+                detail=self.run.defaults.error_detail,
+                max_chars=self.plan.max_result_chars,
+                arguments=self.call.arguments,
+            )
+        )
+
+    def stopped_result(self) -> ToolResult:
+        """What becomes of a call that was stopped."""
+        name, plan = self.call.name, self.plan
+        if self.stopped is Stop.INTERRUPTED:
+            return self._result(failure.interrupted(name, started=self.started is not None))
+        idle = self.stopped is Stop.IDLE
+        seconds = plan.idle_timeout if idle else plan.timeout
+        found = failure.timeout(name, seconds or 0.0, idle=idle)
+        if plan.partial_results and self._progressed:
+            try:
+                text = truncate(to_text(self._progress), plan.max_result_chars)
+            except Exception:  # noqa: BLE001 - the tool's own value: there is no telling
+                return self._result(found)
+            return self._result(failure.Failure(text, found.code), self._progress)
+        return self._result(found)
+
+    def _result(self, found: Failure, value: Any = None) -> ToolResult:
+        return ToolResult(
+            self.call.id,
+            self.call.name,
+            found.text,
+            value=value,
+            is_error=True,
+            error_code=found.code,
+            duration=self._duration(),
+        )
+
+    def _duration(self) -> float | None:
+        return None if self.started is None else max(self.run.clock() - self.started, 0.0)
+
+    def facts(self, **more: object) -> dict[str, object]:
+        """What log records say of the call: never its arguments."""
+        return {"tool": self.call.name, "tool_call_id": self.call.id, **more}
+
+    # From outside.
+
+    def stop(self, why: Stop) -> None:
+        """Cancels the tool. The first reason counts."""
+        if self.settled or self.stopped is not None:
+            return
+        self.stopped = why
+        _log.info("a call is stopped", extra=self.facts(reason=why.value))
+        loop = self.run.loop
+        self._give_up_at = loop.time() + self.run.defaults.cancel_grace
+        self.run.deadlines.add(self._give_up_at, self)
+        if self.task is not None:
+            self.task.cancel()
+
+    def expire(self, now: float) -> float | None:
+        """A deadline has come, or one that was moved meanwhile; see `Deadlines`."""
+        if self.settled:
+            return None
+        if self.stopped is not None:
+            if now < self._give_up_at:
+                return self._give_up_at
+            self.run.abandon(self)
+            return None
+        if self._paused:
+            # `_resume` adds what is left.
+            return None
+        if now >= self._deadline:
+            self.stop(Stop.TIMEOUT)
+        elif now >= self._idle_deadline:
+            self.stop(Stop.IDLE)
+        else:
+            return min(self._deadline, self._idle_deadline)
+        return None
+
+    @contextmanager
+    def away(self) -> Iterator[None]:
+        """While the tool waits for a person: no time passes for it, and others have its place.
+
+        `Turns.come_back` gives it a place again.
+        """
+        self.run.turns.step_aside(self)
+        for each in self.lineage():
+            each._pause()
+        try:
+            yield
+        finally:
+            for each in self.lineage():
+                each._resume()
+
+    def lineage(self) -> Iterator[Execution]:
+        """The call, the one whose tool made it, and so on."""
+        each: Execution | None = self
+        while each is not None:
+            yield each
+            each = each.parent
+
+    def _pause(self) -> None:
+        self._paused += 1
+        if self._paused == 1:
+            self._paused_at = self.run.loop.time()
+
+    def _resume(self) -> None:
+        self._paused -= 1
+        if self._paused or not self.plan.timed or self.settled:
+            return
+        self._deadline += self.run.loop.time() - self._paused_at
+        self.touch()
+        self.run.deadlines.add(min(self._deadline, self._idle_deadline), self)
+
+    def done(self, task: asyncio.Task[ToolResult | Deferred]) -> None:
+        """The task has ended."""
+        # It is cancelled if it was before its first step.
+        error = asyncio.CancelledError() if task.cancelled() else task.exception()
+        self.run.settle(self, task.result() if error is None else self.failed(error))

@@ -1,0 +1,263 @@
+"""The executor: tools, their limits, and what all replies share."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import TYPE_CHECKING, Any, Literal
+
+from .._core import InvalidToolCall, ToolAggregateMessage, ToolCall, ToolCallMessage, ToolResult
+from ..tools import Toolset
+from .cache import ResultCache
+from .defaults import Defaults
+from .deferred import DeferredResults
+from .observers import Observers
+from .plan import Plan
+from .run import ToolRun
+from .turns import Turns
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+    from concurrent.futures import Executor
+
+    from .._core import FunctionContract
+    from ..kinds import Outcome
+    from ..protocols import Approver
+    from ..tools import RateLimit, RetryPolicy
+    from ..tools.toolset import Handlers, ToolLike
+    from .events import ToolEvent
+    from .failure import ErrorDetail
+    from .observers import AnyObserver
+
+
+class ToolExecutor:
+    """Runs the calls of replies, one result for each, whatever a tool does.
+
+    An executor serves many replies at once on one event loop, and on several loops one after
+    another. Each limit can also be set on a tool, and is then the tool's own.
+
+    A tool that raises `KeyboardInterrupt` or `SystemExit` means the program: the other calls of
+    its reply are interrupted, every call has its result, and then the exception is raised.
+
+    Args:
+        tools: The tools, in any form that a `Toolset` takes; or a `Toolset`, which may change
+            between replies.
+        handlers: The functions that serve contracts among the tools, by name.
+        max_concurrency: How many calls may run at once, over all replies.
+        timeout: How long a call may take from its start, retries included, in seconds. The time
+            that it waits for an answer of the user does not count.
+        idle_timeout: How long a call may go without reporting progress, in seconds.
+        retries: How often a call that failed for a passing reason is tried again.
+        cache: How long results are kept for calls with the same arguments, in seconds; True for
+            ever.
+        rate_limit: How often each tool may start.
+        max_result_chars: How much of a result the model reads, in characters.
+        error_detail: How much of an exception the model reads: its first line (``message``),
+            nothing (``none``), or all with the traceback (``full``).
+        pool: Where blocking tools run; None for threads that the whole process shares.
+        approver: Who decides on calls of tools that need approval.
+        approval_timeout: How long that may take, in seconds; None for as long as it likes.
+        observer: Who hears of every call: objects with methods of `Observer`, or callables.
+        deferred: The results that come later; give the one of before to go on after a restart.
+        metadata: What tools find in their context.
+        max_call_depth: How deep tools may call tools.
+        cancel_grace: How long a tool may take to end once it is cancelled, in seconds. Then it is
+            given up: its call has its result, and the executor goes on without it.
+        clock: The time in seconds, from any origin, for durations, the cache and rate limits.
+        id_factory: Gives the id of a call that has none, from its position in the reply.
+
+    Raises:
+        ValueError: An option has a value that it cannot have.
+    """
+
+    def __init__(
+        self,
+        tools: Iterable[ToolLike] | Toolset = (),
+        *,
+        handlers: Handlers | None = None,
+        max_concurrency: int | None = None,
+        timeout: float | None = None,
+        idle_timeout: float | None = None,
+        retries: int | RetryPolicy = 0,
+        cache: bool | float | None = None,
+        rate_limit: RateLimit | None = None,
+        max_result_chars: int | None = None,
+        error_detail: ErrorDetail = "message",
+        pool: Executor | Literal["inline"] | None = None,
+        approver: Approver | None = None,
+        approval_timeout: float | None = 300.0,
+        observer: AnyObserver | None = None,
+        deferred: DeferredResults | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        max_call_depth: int = 8,
+        cancel_grace: float = 5.0,
+        clock: Callable[[], float] | None = None,
+        id_factory: Callable[[int], str] | None = None,
+    ) -> None:
+        if not isinstance(tools, Toolset):
+            tools = Toolset(tools, handlers=handlers)
+        elif handlers:
+            raise ValueError("handlers are given to the Toolset, where there is one")
+        self.toolset = tools
+        """The tools. What is added or removed counts from the next reply on."""
+        defaults = Defaults(
+            max_concurrency=max_concurrency,
+            timeout=timeout,
+            idle_timeout=idle_timeout,
+            retries=retries,
+            cache=cache,
+            rate_limit=rate_limit,
+            max_result_chars=max_result_chars,
+            error_detail=error_detail,
+            pool=pool,
+            approver=approver,
+            approval_timeout=approval_timeout,
+            metadata={} if metadata is None else metadata,
+            max_call_depth=max_call_depth,
+            cancel_grace=cancel_grace,
+            clock=time.monotonic if clock is None else clock,
+            id_factory=id_factory,
+        )
+        self._shared = Shared(
+            defaults, observer, DeferredResults() if deferred is None else deferred
+        )
+        self._plans: dict[str, Plan] = {}
+        self._version: int | None = None
+
+    @property
+    def contracts(self) -> tuple[FunctionContract, ...]:
+        """What the model is told about the tools."""
+        return tuple(self.toolset.contracts)
+
+    @property
+    def deferred(self) -> DeferredResults:
+        """The results that come later, and the questions that are open."""
+        return self._shared.deferred
+
+    async def execute(
+        self, calls: Iterable[ToolCall | InvalidToolCall] | ToolCallMessage
+    ) -> ToolAggregateMessage:
+        """Runs the calls of a reply.
+
+        Cancelled, it cancels the tools and waits until they have stopped.
+
+        Args:
+            calls: The calls, or the message that has them.
+
+        Returns:
+            The calls with their results, in the order of the calls. One that was deferred has
+            none yet.
+        """
+        run = self._open(watched=False)
+        for call in _calls(calls):
+            run.submit(call)
+        run.close()
+        return await run.wait()
+
+    async def stream(
+        self, calls: Iterable[ToolCall | InvalidToolCall] | ToolCallMessage
+    ) -> AsyncIterator[ToolEvent]:
+        """Runs the calls of a reply, and tells of each event as it happens.
+
+        Leaving the iteration early cancels the tools.
+
+        Args:
+            calls: The calls, or the message that has them.
+
+        Yields:
+            What happens, in that order; the aggregate is the last.
+        """
+        async with self.open() as run:
+            for call in _calls(calls):
+                run.submit(call)
+            run.close()
+            async for event in run:
+                yield event
+
+    def open(self) -> ToolRun:
+        """Begins a reply whose calls come one by one. To be called on a running event loop."""
+        return self._open(watched=True)
+
+    def resolve(self, key: str, result: object, *, is_error: bool = False) -> Outcome:
+        """Says what a deferred result is, or answers a question. Any thread may.
+
+        Args:
+            key: What is awaited.
+            result: JSON values.
+            is_error: Whether the call failed, or the question will not be answered.
+
+        Raises:
+            ValidationError: An answer does not fit the question's schema; it is awaited still.
+            ResultError: The result cannot be written as JSON.
+        """
+        return self._shared.deferred.resolve(key, result, is_error=is_error)
+
+    def _open(self, *, watched: bool) -> ToolRun:
+        if self._version != self.toolset.version:
+            self._plan()
+        return ToolRun(self._shared, self._plans, watched=watched)
+
+    def _plan(self) -> None:
+        # The version first: what changes from here on is for the next reply.
+        version = self.toolset.version
+        known = {plan.tool: plan for plan in self._plans.values()}
+        plans: dict[str, Plan] = {}
+        for tool in self.toolset:
+            plans[tool.name] = known.get(tool) or Plan(tool, self._shared.defaults)
+        self._plans, self._version = plans, version
+
+
+class Shared:
+    """What the replies of an executor have in common.
+
+    Args:
+        defaults: The options.
+        observer: Who hears of every call.
+        deferred: The results that come later.
+    """
+
+    def __init__(
+        self, defaults: Defaults, observer: AnyObserver | None, deferred: DeferredResults
+    ) -> None:
+        self.defaults = defaults
+        self.deferred = deferred
+        self.cache: ResultCache[ToolResult] = ResultCache(clock=defaults.clock)
+        self._observer = observer
+        self._nobody = Observers()
+        # An observer that is none is an error at once.
+        Observers(observer)
+        self._turns = Turns(defaults.max_concurrency)
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._abandoned: set[asyncio.Task[Any]] = set()
+
+    @property
+    def turns(self) -> Turns:
+        """The line of the running event loop."""
+        loop = asyncio.get_running_loop()
+        if self._loop is not loop:
+            # Who stood in line on another loop went with it.
+            self._loop = loop
+            self._turns = Turns(self.defaults.max_concurrency)
+        return self._turns
+
+    def observers(self) -> Observers:
+        """Those who listen to one run."""
+        return self._nobody if self._observer is None else Observers(self._observer)
+
+    def abandon(self, task: asyncio.Task[Any]) -> None:
+        """Keeps a task that does not stop until it does: the event loop itself would not."""
+        self._abandoned.add(task)
+        task.add_done_callback(self._abandoned.discard)
+
+
+def _calls(
+    calls: Iterable[ToolCall | InvalidToolCall] | ToolCallMessage,
+) -> Iterable[ToolCall | InvalidToolCall]:
+    if isinstance(calls, ToolCallMessage):
+        return calls.tool_calls
+    try:
+        return iter(calls)
+    except TypeError:
+        raise TypeError(
+            f"calls are an iterable of calls or a ToolCallMessage, not a {type(calls).__name__}"
+        ) from None

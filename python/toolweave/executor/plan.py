@@ -1,0 +1,122 @@
+"""A tool as an executor runs it: its own options, and the executor's where it has none."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, Any, Literal
+
+from ..tools.options import RateLimit, RetryPolicy
+from .cache import ResultCache
+from .rate_limit import TokenBucket
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Mapping
+    from concurrent.futures import Executor
+
+    from .._core import FunctionContract, ToolCall
+    from ..tools import Tool
+    from .defaults import Defaults
+
+
+class Plan:
+    """How calls of one tool are run. Made once, and read for every call."""
+
+    __slots__ = (
+        "after",
+        "bind",
+        "bucket",
+        "context_parameter",
+        "contract",
+        "direct",
+        "function",
+        "idempotent",
+        "identity",
+        "idle_timeout",
+        "key",
+        "limited",
+        "max_concurrency",
+        "max_result_chars",
+        "name",
+        "needs_approval",
+        "ordered",
+        "partial_results",
+        "pool",
+        "refuses",
+        "retries",
+        "sequential",
+        "style",
+        "timed",
+        "timeout",
+        "tool",
+        "ttl",
+        "validate",
+    )
+
+    def __init__(self, tool: Tool[..., Any], defaults: Defaults) -> None:
+        self.tool = tool
+        self.name: str = tool.name
+        self.identity = f"{tool.name}#{next(_numbers)}"
+        """Tells its results from those of another tool that had its name before."""
+        self.contract: FunctionContract = tool.contract
+        self.function: Callable[..., Any] = tool.function
+        self.style: Literal["sync", "async", "generator"] = tool.style
+        self.context_parameter: str | None = tool.context_parameter
+        self.validate = None if tool.validator is None else tool.validator.validate
+        self.bind: Callable[[Mapping[str, Any]], dict[str, Any]] = tool.bind
+
+        self.timeout = _either(tool.timeout, defaults.timeout)
+        self.idle_timeout = _either(tool.idle_timeout, defaults.idle_timeout)
+        self.timed = self.timeout is not None or self.idle_timeout is not None
+        self.retries = _retries(_either(tool.retries, defaults.retries))
+        self.max_result_chars = _either(tool.max_result_chars, defaults.max_result_chars)
+        self.partial_results: bool = tool.partial_results
+        self.pool: Executor | Literal["inline"] | None = _either(tool.pool, defaults.pool)
+
+        self.needs_approval: bool | Callable[[ToolCall], bool] = tool.requires_approval
+        self.idempotent: bool = tool.idempotent
+        self.ttl = _ttl(_either(tool.cache, defaults.cache))
+        limit: RateLimit | None = _either(tool.rate_limit, defaults.rate_limit)
+        self.bucket = None if limit is None else TokenBucket(limit, defaults.clock)
+        self.refuses = limit is not None and limit.on_limit == "refuse"
+        self.max_concurrency: int | None = tool.max_concurrency
+        self.key = _key(tool.concurrency_key)
+        self.sequential: bool = tool.sequential
+        self.after: tuple[str, ...] = tool.after
+        self.ordered = self.sequential or bool(self.after)
+        """Whether other calls of a reply decide when a call starts."""
+        self.limited = self.ordered or self.max_concurrency is not None or self.key is not None
+        """Whether a call has to stand in line."""
+        self.direct = not (self.needs_approval or self.idempotent or self.ttl is not None)
+        """Whether a call can start as soon as it is its turn."""
+
+
+_numbers = itertools.count()
+
+
+def _either(own: Any, default: Any) -> Any:
+    return default if own is None else own
+
+
+def _retries(retries: int | RetryPolicy | None) -> RetryPolicy | None:
+    if isinstance(retries, RetryPolicy):
+        return retries if retries.attempts > 1 else None
+    return RetryPolicy(retries + 1) if retries else None
+
+
+def _ttl(cache: bool | float | None) -> float | None:
+    """For how long results are kept, in seconds; None for not at all."""
+    if cache is None or cache is False:
+        return None
+    return float("inf") if cache is True else float(cache)
+
+
+def _key(
+    key: str | Callable[[Mapping[str, Any]], Hashable] | None,
+) -> Callable[[Mapping[str, Any]], Hashable] | None:
+    if not isinstance(key, str):
+        return key
+
+    def argument(arguments: Mapping[str, Any]) -> Hashable:
+        return key, ResultCache.key("", {key: arguments.get(key)})
+
+    return argument
