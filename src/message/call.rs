@@ -83,6 +83,8 @@ wire_names! {
         WrapInArray = "wrap_in_array",
         /// JSON text where a structure is declared.
         JsonText = "json_text",
+        /// Another model was asked what was meant.
+        Fallback = "fallback",
     }
 }
 

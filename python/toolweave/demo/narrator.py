@@ -55,6 +55,7 @@ WHY_MENDED: dict[str, str] = {
     "enum_case": "the schema spells the value in another case",
     "wrap_in_array": "the schema declares a list",
     "json_text": "the schema declares a structure, not its text",
+    "fallback": "another model was asked what was meant",
 }
 WHY_SKIPPED: dict[str, str] = {
     "reasoning_tag": "the tag around reasoning",
