@@ -1,0 +1,206 @@
+"""Asking another model, once, to mend a call that cannot be run."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import logging
+import re
+from typing import TYPE_CHECKING, Any, cast
+
+from .._core import FinishUpdate, Repair, TextDelta, TextMessage, ToolCall, repair_json
+from ..exceptions import InvalidJSONError
+from ..kinds import FinishReason
+from ..models import as_model, closing
+from ..protocols import ModelOptions
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from .. import FunctionContract, InvalidToolCall
+    from ..protocols import Model
+    from .offer import Offer
+
+_log = logging.getLogger("toolweave.natural")
+
+MOST_ASKED = 16_000
+"""The longest text that a fallback is asked about, in characters. A cut one cannot be mended."""
+
+_MOST_ANSWERED = 4 * MOST_ASKED
+_MOST_RECORDED = 200
+# How like a tool's name another has to be to be taken for a slip of it, from 0 to 1.
+_LIKENESS = 0.8
+
+_THOUGHTS = re.compile(r"\s*<(think|thinking)>.*?</\1>", re.DOTALL)
+
+_MEND = """\
+A language model meant to call the tool {name}, but the call cannot be run.
+
+What the tool does: {description}
+
+Its arguments have to fit this JSON Schema:
+{schema}
+
+What is wrong with the call:
+{violations}
+
+What the model wrote, as a JSON string:
+{raw}
+
+Answer with the arguments as they should have been, as one JSON object and nothing else. Keep what \
+the model meant, and make up nothing that it did not say. If that leaves no valid arguments, \
+answer null."""
+
+_REWRITE = """\
+A language model may call these tools:
+{tools}
+
+It wrote the reply below, as a JSON string, which holds no call in the form that was agreed:
+{text}
+
+If the reply clearly means to call one of the tools now, answer with one JSON object and nothing \
+else: {{"name": the tool, "arguments": an object that fits its parameters}}. Keep what the reply \
+says, and make up nothing. If it does not mean to call a tool, answer {{"name": null}}."""
+
+_OBJECT: Mapping[str, Any] = {"type": "object"}
+
+
+class Fallback:
+    """A second model, which is asked to mend what the first one wrote.
+
+    It is asked once for each call, and never about one that was cut off, is too large or names a
+    tool that there is not: the rest of such a call would be made up.
+
+    Args:
+        model: The model.
+    """
+
+    def __init__(self, model: Model) -> None:
+        self._model = as_model(model)
+
+    async def mend(self, call: InvalidToolCall, offer: Offer) -> ToolCall | None:
+        """The call as it should have been, with a repair of the kind ``fallback``, or None.
+
+        Whatever the model does but cancellation only means that the call stays as it is.
+        """
+        contract = _meant(call, offer)
+        if contract is None:
+            return None
+        if len(call.raw) > MOST_ASKED:
+            _tell(call, "the call is too long to be mended by the fallback")
+            return None
+        schema = _OBJECT if contract.parameters is None else contract.parameters
+        prompt = _MEND.format(
+            name=_quoted(contract.name),
+            description=contract.description or "(it does not say)",
+            schema=_json(schema),
+            violations="\n".join(f"- {violation.message}" for violation in call.violations),
+            raw=_quoted(call.raw),
+        )
+        answer = await self._ask(prompt, schema)
+        if answer is None:
+            return None
+        read = offer.parser.native_call(call.id, contract.name, answer, index=call.index)
+        if not isinstance(read, ToolCall):
+            _tell(call, "the answer of the fallback does not fit either")
+            return None
+        _tell(call, "the fallback has mended the call", level=logging.INFO)
+        recorded = [Repair("", "fallback", call.raw[:_MOST_RECORDED], answer[:_MOST_RECORDED])]
+        if contract.name != call.name:
+            recorded.insert(0, Repair("", "fallback", call.name, contract.name))
+        return read.__replace__(raw=call.raw, repairs=(*recorded, *read.repairs))
+
+    async def rewrite(self, text: str, offer: Offer, call_id: str) -> ToolCall | None:
+        """The call that a reply without one means to make, or None."""
+        if not offer.contracts or not text.strip() or len(text) > MOST_ASKED:
+            return None
+        prompt = _REWRITE.format(
+            tools=_json([contract.to_dict() for contract in offer.contracts]), text=_quoted(text)
+        )
+        schema = {
+            "type": "object",
+            "properties": {
+                "name": {"enum": [*offer.by_name, None]},
+                "arguments": _OBJECT,
+            },
+            "required": ["name"],
+        }
+        answer = await self._ask(prompt, schema)
+        named = None if answer is None else _read_named(answer)
+        if answer is None or named is None:
+            return None
+        name, arguments = named
+        if name not in offer.by_name:
+            return None
+        read = offer.parser.native_call(call_id, name, arguments)
+        if not isinstance(read, ToolCall):
+            _log.warning("the fallback rewrote a reply as a bad call", extra={"tool": name})
+            return None
+        _log.info("the fallback has found a call in a plain reply", extra={"tool": name})
+        repair = Repair("", "fallback", text[:_MOST_RECORDED], answer[:_MOST_RECORDED])
+        # Nobody wrote this call: the text that it was made of is text.
+        return read.__replace__(raw="", repairs=(repair, *read.repairs))
+
+    async def _ask(self, prompt: str, schema: Mapping[str, Any]) -> str | None:
+        """What the model answers, without its thoughts; None if there is no whole answer."""
+        messages = [TextMessage(prompt)]
+        pieces: list[str] = []
+        length = 0
+        finish = FinishReason.MISSING
+        try:
+            asked = self._model.stream(messages, options=ModelOptions(response_schema=schema))
+            async with closing(asked) as updates:
+                async for update in updates:
+                    if isinstance(update, FinishUpdate):
+                        finish = update.reason
+                    elif isinstance(update, TextDelta):
+                        pieces.append(update.text)
+                        length += len(update.text)
+                        if length > _MOST_ANSWERED:
+                            break
+        except Exception:  # noqa: BLE001 - the call is only not mended
+            _log.warning("the fallback could not be asked", exc_info=True)
+            return None
+        if finish is not FinishReason.STOP:
+            _log.warning("the fallback gave no whole answer", extra={"finish_reason": finish.value})
+            return None
+        text = "".join(pieces)
+        thoughts = _THOUGHTS.match(text)
+        return text if thoughts is None else text[thoughts.end() :]
+
+
+def _meant(call: InvalidToolCall, offer: Offer) -> FunctionContract | None:
+    """The tool that a bad call is for, if it is a call that may be mended."""
+    if call.kind in ("invalid_json", "schema_violation"):
+        return offer.by_name.get(call.name)
+    if call.kind == "unknown_tool":
+        names = {name.lower(): name for name in offer.by_name}
+        close = difflib.get_close_matches(call.name.lower(), names, n=1, cutoff=_LIKENESS)
+        return offer.by_name[names[close[0]]] if close else None
+    return None
+
+
+def _read_named(answer: str) -> tuple[str, str] | None:
+    """The name and the text of the arguments in an answer to `_REWRITE`."""
+    try:
+        fields: object = json.loads(repair_json(answer)[0])
+    except (InvalidJSONError, ValueError, RecursionError):
+        return None
+    if not isinstance(fields, dict):
+        return None
+    known = cast("dict[str, object]", fields)
+    name = known.get("name")
+    return (name, _json(known.get("arguments", {}))) if isinstance(name, str) else None
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _quoted(text: str) -> str:
+    """The text as JSON, in which nothing can pass for the words around it."""
+    return json.dumps(text, ensure_ascii=False)
+
+
+def _tell(call: InvalidToolCall, said: str, *, level: int = logging.WARNING) -> None:
+    _log.log(level, said, extra={"tool": call.name, "tool_call_id": call.id, "kind": call.kind})

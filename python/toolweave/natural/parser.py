@@ -1,0 +1,311 @@
+"""The reading half of natural tool use: a model whose replies are events."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from .._core import (
+    FabricatedResult,
+    FinishUpdate,
+    InvalidToolCall,
+    Joiner,
+    ReasoningDelta,
+    TextDelta,
+    ToolCall,
+    ToolCallStart,
+    UsageUpdate,
+)
+from ..exceptions import ToolUseParsingError
+from ..kinds import FinishReason
+from ..models import as_messages, as_model, closing
+from .fallback import Fallback
+from .offer import Offers, kept
+from .reader import ReplyReader
+from .request import Style, native_request
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Iterable
+
+    from typing_extensions import Unpack
+
+    from .. import Event, Message
+    from ..options import ParserOptions, Tools
+    from ..protocols import Messages, Model, ModelOptions
+    from .offer import Offer, Tag
+    from .reader import Read
+
+_log = logging.getLogger("toolweave.natural")
+
+ToolMode: TypeAlias = Literal["natural", "native", "auto"]
+"""Who carries the calls: the text, the provider's protocol, or that where the model has it."""
+
+ReplyEvent: TypeAlias = "Event | UsageUpdate | FinishUpdate"
+"""One thing in a reply; the `FinishUpdate` is the last."""
+
+CUT_OFF = frozenset({FinishReason.LENGTH, FinishReason.CONTENT_FILTER, FinishReason.MISSING})
+"""Why a reply may have ended before the model had said everything."""
+
+
+@dataclass(frozen=True)
+class ParsedReply:
+    """A whole reply."""
+
+    messages: tuple[Message, ...]
+    """Thoughts and texts, then the calls that can be run, then the usage."""
+    finish_reason: FinishReason
+    """Why it ended."""
+    invalid: tuple[InvalidToolCall, ...] = ()
+    """The calls that cannot be run."""
+    fabricated: tuple[FabricatedResult, ...] = ()
+    """The results that the model made up; they are in no message."""
+
+
+class NaturalToolUseParser:
+    """A model and a parser: it tells the model of tools, and reads the calls in what it writes.
+
+    Nothing is run. No state is kept between requests, so that one object serves any number of
+    conversations at once.
+
+    Args:
+        model: A model in any form.
+        tools: The tools that the model may call, in any form. They are looked at anew for every
+            request, so that a list or `Toolset` may change.
+        tool_mode: ``natural`` describes the tools in the system prompt and reads calls in the text.
+            ``native`` leaves both to the provider's protocol, and text is only text. ``auto`` is
+            native for a model that says `native_tools`. What comes out is the same.
+        fallback: A model that is asked once about each call that is broken or does not fit; see
+            [natural tool use](docs/natural.md).
+        strict: Whether a call that cannot be run is an error, rather than an event.
+        rewrite_plain_replies: Whether the fallback is also asked about replies without a call. It
+            costs a request for each of them, and can find calls where there were none.
+        tag: How calls are to be written: ``name`` (``<Name>``) or ``tool_call``
+            (``<tool_call name="Name">``). Both are read.
+        fenced: Whether arguments are to stand in a Markdown fence. Both are read.
+        form: How the history is written; see `consolidate`.
+        stop: Whether the model is asked to stop where it would make up a tool's result. A provider
+            that refuses stop strings needs False.
+        **options: As for `Parser`.
+
+    Raises:
+        ContractError: A tool cannot be called by its name, or two share one.
+        SchemaError: The parameters of a tool are not a JSON Schema.
+        TypeError: The model is none, or an option has the wrong type.
+        ValueError: An option has a value that it cannot have.
+
+    Example:
+        >>> import asyncio
+        >>> from toolweave.natural import NaturalToolUseParser
+        >>> from toolweave.testing import ScriptedModel
+        >>> model = ScriptedModel('I look it up. <GetWeather>{"city": "Oslo"}</GetWeather>')
+        >>> parser = NaturalToolUseParser(model, ["GetWeather"])
+        >>> reply = asyncio.run(parser.complete("How is the weather in Oslo?"))
+        >>> reply.messages[0].text, reply.messages[1].tool_calls[0].arguments
+        ('I look it up. ', {'city': 'Oslo'})
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        tools: Tools = (),
+        *,
+        tool_mode: ToolMode = "natural",
+        fallback: Model | None = None,
+        strict: bool = False,
+        rewrite_plain_replies: bool = False,
+        tag: Tag = "name",
+        fenced: bool = True,
+        form: Literal["single", "split"] = "split",
+        stop: bool = True,
+        **options: Unpack[ParserOptions],
+    ) -> None:
+        _check("tool_mode", tool_mode, ("natural", "native", "auto"))
+        _check("tag", tag, ("name", "tool_call"))
+        _check("form", form, ("split", "single"))
+        if rewrite_plain_replies and fallback is None:
+            raise ValueError("rewrite_plain_replies asks the fallback, and there is none")
+        self.model = as_model(model)
+        """The model."""
+        self.native = tool_mode == "native" or (
+            tool_mode == "auto" and bool(getattr(self.model, "native_tools", False))
+        )
+        """Whether calls go by the provider's protocol."""
+        self.strict = strict
+        """Whether a call that cannot be run is an error."""
+        self._tools = kept(tools)
+        self._offers = Offers(**options)
+        self._fallback = None if fallback is None else Fallback(fallback)
+        self._rewrites = rewrite_plain_replies
+        self._style = Style(tag=tag, fenced=fenced, form=form, stop=stop)
+        self._deltas = options.get("deltas", True)
+        self._id_factory = options.get("id_factory") or _call_id
+        self._offers.of(self._tools)
+
+    @property
+    def name(self) -> str:
+        """The model's name."""
+        return str(getattr(self.model, "name", type(self.model).__name__))
+
+    @property
+    def provider(self) -> str:
+        """Whose model it is."""
+        return str(getattr(self.model, "provider", "unknown"))
+
+    async def stream(
+        self,
+        messages: Messages,
+        *,
+        tools: Tools | None = None,
+        options: ModelOptions | None = None,
+        call_ids: Callable[[int], str] | None = None,
+    ) -> AsyncIterator[ReplyEvent]:
+        """Asks the model and reads its reply while it comes.
+
+        Args:
+            messages: A conversation in any form.
+            tools: What the model may call this time; its own tools if not given.
+            options: What the request asks for beyond that.
+            call_ids: Gives the id of the call at a position in this reply, in place of
+                `id_factory`. Ids that the provider gave stay.
+
+        Yields:
+            The events of the reply, `UsageUpdate`, and exactly one `FinishUpdate`, last. Its
+            reason is ``tool_calls`` wherever the model had its say and made calls.
+
+        Raises:
+            ConsolidationError: The conversation cannot be written as text.
+            MessageError: The conversation cannot be read, or not be said to this model.
+            ModelError: The model could not be asked, or broke off. What had come before has been
+                yielded, and no call that was open has been completed.
+            ToolUseParsingError: There is a call that cannot be run, in strict mode. What stood
+                before it has been yielded.
+        """
+        offer = self._offers.of(self._tools if tools is None else tools)
+        conversation = as_messages(messages)
+        if self.native:
+            request = native_request(conversation, offer, options)
+        else:
+            request = self._style.request(conversation, offer, options)
+        ids = call_ids or self._id_factory
+        reader = ReplyReader(
+            offer,
+            inline=not self.native,
+            deltas=self._deltas,
+            call_id=ids,
+            own_ids=call_ids is not None,
+        )
+        text: list[str] = []
+        finish: FinishReason | None = None
+        failure: Exception | None = None
+        asked = self.model.stream(request.messages, tools=request.tools, options=request.options)
+        async with closing(asked) as updates:
+            iterator = aiter(updates)
+            while True:
+                try:
+                    update = await anext(iterator)
+                except StopAsyncIteration:
+                    break
+                except Exception as error:  # noqa: BLE001 - raised below, after what has come
+                    failure = error
+                    break
+                if isinstance(update, FinishUpdate):
+                    finish = finish or update.reason
+                    continue
+                for event in reader.push(update):
+                    yield await self._judged(event, offer, text)
+        finish = finish or FinishReason.MISSING
+        truncated = failure is not None or finish in CUT_OFF
+        if truncated:
+            _log.warning("a reply was cut off", extra={"finish_reason": finish.value})
+        for event in reader.finish(truncated=truncated):
+            yield await self._judged(event, offer, text)
+        if failure is not None:
+            raise failure
+        if not truncated:
+            if self._rewrites and not reader.calls:
+                for event in await self._rewritten("".join(text), offer, ids(0)):
+                    yield event
+                    finish = FinishReason.TOOL_CALLS
+            if reader.calls:
+                finish = FinishReason.TOOL_CALLS
+        yield FinishUpdate(finish)
+
+    async def complete(
+        self,
+        messages: Messages,
+        *,
+        tools: Tools | None = None,
+        options: ModelOptions | None = None,
+    ) -> ParsedReply:
+        """Asks the model and waits for the whole reply.
+
+        Args:
+            messages: A conversation in any form.
+            tools: What the model may call this time; its own tools if not given.
+            options: What the request asks for beyond that.
+
+        Raises:
+            ConsolidationError: The conversation cannot be written as text.
+            MessageError: The conversation cannot be read, or not be said to this model.
+            ModelError: The model could not be asked, or broke off.
+            ToolUseParsingError: There is a call that cannot be run, in strict mode.
+        """
+        words, calls = Joiner(), Joiner()
+        invalid: list[InvalidToolCall] = []
+        fabricated: list[FabricatedResult] = []
+        finish = FinishReason.MISSING
+        async with closing(self.stream(messages, tools=tools, options=options)) as events:
+            async for event in events:
+                if isinstance(event, (TextDelta, ReasoningDelta)):
+                    words.push(event)
+                elif isinstance(event, (ToolCall, UsageUpdate)):
+                    calls.push(event)
+                elif isinstance(event, InvalidToolCall):
+                    invalid.append(event)
+                elif isinstance(event, FabricatedResult):
+                    fabricated.append(event)
+                elif isinstance(event, FinishUpdate):
+                    finish = event.reason
+        joined = (*words.finish().messages, *calls.finish().messages)
+        return ParsedReply(joined, finish, tuple(invalid), tuple(fabricated))
+
+    async def _judged(self, event: Read, offer: Offer, text: list[str]) -> Read:
+        """The event, or a mended call in its place."""
+        if isinstance(event, TextDelta):
+            if self._rewrites:
+                text.append(event.text)
+        elif isinstance(event, FabricatedResult):
+            _log.warning("the model made up a result", extra={"tool": event.name})
+        elif isinstance(event, InvalidToolCall):
+            mended = None if self._fallback is None else await self._fallback.mend(event, offer)
+            if mended is not None:
+                return mended
+            _log.warning(
+                "a call cannot be run",
+                extra={"tool": event.name, "tool_call_id": event.id, "kind": event.kind},
+            )
+            if self.strict:
+                raise ToolUseParsingError(_sentence(event), event)
+        return event
+
+    async def _rewritten(self, text: str, offer: Offer, call_id: str) -> Iterable[Event]:
+        if self._fallback is None:
+            return ()
+        call = await self._fallback.rewrite(text, offer, call_id)
+        return () if call is None else (ToolCallStart(call.index, call.id, call.name), call)
+
+
+def _call_id(index: int) -> str:
+    # As the parser counts by itself.
+    return f"call_{index}"
+
+
+def _check(option: str, value: object, known: tuple[str, ...]) -> None:
+    if value not in known:
+        raise ValueError(f"{option} is one of {', '.join(map(repr, known))}; not {value!r}")
+
+
+def _sentence(call: InvalidToolCall) -> str:
+    reasons = "; ".join(violation.message for violation in call.violations)
+    return f"the model called {call.name!r} in a way that cannot be run ({call.kind}): {reasons}"

@@ -1,0 +1,101 @@
+"""What a model is sent: the conversation in its form, and the tools where it looks for them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+from .._core import TextMessage, consolidate
+from ..kinds import Role
+from ..protocols import ModelOptions
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .. import FunctionContract, Message
+    from .offer import Offer, Tag
+
+STOP = "<tool_response"
+"""What a model must not write itself: what a tool answers."""
+
+# OpenAI's API takes no more than four, and says 400 to a fifth.
+_MOST_STOPS = 4
+
+
+@dataclass(frozen=True)
+class Request:
+    """One request to a model."""
+
+    messages: Sequence[Message]
+    """The conversation."""
+    tools: tuple[FunctionContract, ...]
+    """What it may call natively."""
+    options: ModelOptions | None
+    """What the request asks for beyond that."""
+
+
+@dataclass(frozen=True)
+class Style:
+    """How natural requests are written."""
+
+    tag: Tag = "name"
+    """How calls are written, in the prompt as in the history."""
+    fenced: bool = True
+    """Whether arguments stand in a Markdown fence."""
+    form: Literal["single", "split"] = "split"
+    """Whether results are the user's turns (``split``), or all but system messages is one message
+    of the user's (``single``)."""
+    stop: bool = True
+    """Whether the model is asked to stop where it would make up a result."""
+
+    def request(
+        self, messages: Sequence[Message], offer: Offer, options: ModelOptions | None
+    ) -> Request:
+        """A request whose tools are in the system prompt, and whose calls are text."""
+        stops = self.stop and bool(offer.contracts)
+        written = self._prompted(self._written(messages, offer), offer)
+        return Request(written, (), _stopping(options) if stops else options)
+
+    def _written(self, messages: Sequence[Message], offer: Offer) -> list[TextMessage]:
+        """The messages as text."""
+        if self.form == "split":
+            return consolidate(
+                messages, tools=offer.contracts, form="split", tag=self.tag, fenced=self.fenced
+            )
+        system = [message for message in messages if message.role is Role.SYSTEM]
+        others = [message for message in messages if message.role is not Role.SYSTEM]
+        transcript = consolidate(
+            others, tools=offer.contracts, form="single", tag=self.tag, fenced=self.fenced
+        )
+        # A model answers a user: a transcript that ends with its own words is no question.
+        return [
+            *consolidate(system, form="split"),
+            *(message.__replace__(role=Role.USER) for message in transcript),
+        ]
+
+    def _prompted(self, messages: list[TextMessage], offer: Offer) -> list[TextMessage]:
+        """The messages, with the tools in the first system message."""
+        for index, message in enumerate(messages):
+            if message.role is Role.SYSTEM:
+                prompt = offer.prompt(message.text, self.tag, fenced=self.fenced)
+                return [
+                    *messages[:index],
+                    *([message.__replace__(text=prompt)] if prompt else []),
+                    *messages[index + 1 :],
+                ]
+        prompt = offer.prompt(None, self.tag, fenced=self.fenced)
+        return [TextMessage(prompt, role=Role.SYSTEM), *messages] if prompt else messages
+
+
+def native_request(
+    messages: Sequence[Message], offer: Offer, options: ModelOptions | None
+) -> Request:
+    """A request whose tools and calls go by the protocol of the provider."""
+    return Request(messages, offer.contracts, options)
+
+
+def _stopping(options: ModelOptions | None) -> ModelOptions:
+    options = options or ModelOptions()
+    if STOP in options.stop or len(options.stop) >= _MOST_STOPS:
+        return options
+    return replace(options, stop=(*options.stop, STOP))
