@@ -14,13 +14,11 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from .._core import ToolResult
-from ..tools.context import ToolContext
 from . import failure
 from .approval import decide
 from .cache import Follower, Hit
 from .deferred import Deferred
 from .events import ToolProgress, ToolStarted
-from .host import CallHost
 from .pools import run_blocking
 from .results import to_text, truncate
 from .retry import delay, is_transient
@@ -220,12 +218,13 @@ class Execution:
             if self.plan.idle_timeout is not None:
                 self._idle_deadline = now + self.plan.idle_timeout
             run.deadlines.add(min(self._deadline, self._idle_deadline), self)
-        run.tell(ToolStarted(self.call.id, self.call.name, self.call.arguments), self)
+        if run.heard:
+            run.tell(ToolStarted(self.call.id, self.call.name, self.call.arguments), self)
 
     async def _invoke(self) -> Any:
         plan, arguments = self.plan, self.arguments
         if plan.context_parameter is not None:
-            arguments = {**arguments, plan.context_parameter: self._context()}
+            arguments = {**arguments, plan.context_parameter: self.run.context(self)}
         if plan.style == "async":
             return await plan.function(**arguments)
         if plan.style == "generator":
@@ -266,15 +265,7 @@ class Execution:
             self._idle_deadline += pause
             await asyncio.sleep(pause)
             # The attempt before may have changed what it was given.
-            self.arguments = self.plan.bind(self.call.arguments)
-
-    def _context(self) -> ToolContext:
-        return ToolContext(
-            CallHost(self),
-            self.call,
-            attempt=self.attempt,
-            metadata=self.run.defaults.metadata,
-        )
+            self.arguments = self.plan.fit(self.call.arguments)
 
     def progress(self, value: Any) -> None:
         """Takes what the tool reports. On the event loop's thread only."""

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from typing import TYPE_CHECKING, Any, Literal
 
-from .._core import InvalidToolCall, ToolAggregateMessage, ToolCall, ToolCallMessage, ToolResult
+from .._core import InvalidToolCall, ToolAggregateMessage, ToolCall, ToolCallMessage
 from ..tools import Toolset
-from .cache import ResultCache
 from .defaults import Defaults
 from .deferred import DeferredResults
-from .observers import Observers
 from .plan import Plan
 from .run import ToolRun
-from .turns import Turns
+from .shared import Shared
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable, Mapping
@@ -205,49 +202,6 @@ class ToolExecutor:
         for tool in self.toolset:
             plans[tool.name] = known.get(tool) or Plan(tool, self._shared.defaults)
         self._plans, self._version = plans, version
-
-
-class Shared:
-    """What the replies of an executor have in common.
-
-    Args:
-        defaults: The options.
-        observer: Who hears of every call.
-        deferred: The results that come later.
-    """
-
-    def __init__(
-        self, defaults: Defaults, observer: AnyObserver | None, deferred: DeferredResults
-    ) -> None:
-        self.defaults = defaults
-        self.deferred = deferred
-        self.cache: ResultCache[ToolResult] = ResultCache(clock=defaults.clock)
-        self._observer = observer
-        self._nobody = Observers()
-        # An observer that is none is an error at once.
-        Observers(observer)
-        self._turns = Turns(defaults.max_concurrency)
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._abandoned: set[asyncio.Task[Any]] = set()
-
-    @property
-    def turns(self) -> Turns:
-        """The line of the running event loop."""
-        loop = asyncio.get_running_loop()
-        if self._loop is not loop:
-            # Who stood in line on another loop went with it.
-            self._loop = loop
-            self._turns = Turns(self.defaults.max_concurrency)
-        return self._turns
-
-    def observers(self) -> Observers:
-        """Those who listen to one run."""
-        return self._nobody if self._observer is None else Observers(self._observer)
-
-    def abandon(self, task: asyncio.Task[Any]) -> None:
-        """Keeps a task that does not stop until it does: the event loop itself would not."""
-        self._abandoned.add(task)
-        task.add_done_callback(self._abandoned.discard)
 
 
 def _calls(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..exceptions import ToolFailed
 from .events import ToolQuestion
+from .nested import call_for
 from .results import to_text
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ class CallHost:
         run = execution.run
         key = run.deferred.add(call, question=question, schema=schema)
         try:
-            run.tell(ToolQuestion(call.id, key, question, schema), execution)
+            run.ask(ToolQuestion(call.id, key, question, schema), execution)
             with execution.away():
                 answer = await run.deferred.wait(key)
             await run.turns.come_back(execution)
@@ -55,4 +56,4 @@ class CallHost:
 
     async def call(self, parent: ToolCall, name: str, arguments: Mapping[str, Any]) -> Any:  # noqa: ARG002 - as above
         """Runs another tool for the one that serves `parent`."""
-        return await self._execution.run.call_for(self._execution, name, arguments)
+        return await call_for(self._execution, name, arguments)

@@ -22,8 +22,9 @@ class Plan:
     """How calls of one tool are run. Made once, and read for every call."""
 
     __slots__ = (
+        "_bind",
+        "_validate",
         "after",
-        "bind",
         "bucket",
         "context_parameter",
         "contract",
@@ -49,7 +50,6 @@ class Plan:
         "timeout",
         "tool",
         "ttl",
-        "validate",
     )
 
     def __init__(self, tool: Tool[..., Any], defaults: Defaults) -> None:
@@ -61,8 +61,8 @@ class Plan:
         self.function: Callable[..., Any] = tool.function
         self.style: Literal["sync", "async", "generator"] = tool.style
         self.context_parameter: str | None = tool.context_parameter
-        self.validate = None if tool.validator is None else tool.validator.validate
-        self.bind: Callable[[Mapping[str, Any]], dict[str, Any]] = tool.bind
+        self._validate = None if tool.validator is None else tool.validator.validate
+        self._bind: Callable[[Mapping[str, Any]], dict[str, Any]] = tool.bind
 
         self.timeout = _either(tool.timeout, defaults.timeout)
         self.idle_timeout = _either(tool.idle_timeout, defaults.idle_timeout)
@@ -88,6 +88,16 @@ class Plan:
         """Whether a call has to stand in line."""
         self.direct = not (self.needs_approval or self.idempotent or self.ttl is not None)
         """Whether a call can start as soon as it is its turn."""
+
+    def fit(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """What the function is called with.
+
+        Raises:
+            ValidationError: The arguments do not fit, whoever made them.
+        """
+        if self._validate is not None:
+            self._validate(arguments)
+        return self._bind(arguments)
 
 
 _numbers = itertools.count()

@@ -9,12 +9,16 @@ from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from .._core import InvalidToolCall, ToolAggregateMessage, ToolCall, ToolResult
-from ..exceptions import ToolFailed, ValidationError
+from ..exceptions import ValidationError
+from ..tools.context import ToolContext
 from . import failure
 from .call import Execution, Stop
 from .deferred import METADATA as DEFERRED
 from .deferred import Deferred
-from .events import ToolApproval, ToolDeferred
+from .events import ToolDeferred
+from .host import CallHost
+from .ids import CallIds
+from .mailbox import Mailbox
 from .timers import Deadlines
 
 if TYPE_CHECKING:
@@ -25,9 +29,9 @@ if TYPE_CHECKING:
 
     from .approval import ApprovalRecord
     from .events import ToolEvent
-    from .executor import Shared
     from .failure import Failure
     from .plan import Plan
+    from .shared import Shared
 
 APPROVALS = "approvals"
 """Where an aggregate's metadata holds what was decided on calls, by their ids."""
@@ -52,37 +56,38 @@ class ToolRun:
     """
 
     def __init__(self, shared: Shared, plans: Mapping[str, Plan], *, watched: bool = True) -> None:
-        self.loop = asyncio.get_running_loop()
-        self.thread = threading.get_ident()
-        self.deadlines = Deadlines(self.loop)
-        self.defaults = shared.defaults
-        self.clock = shared.defaults.clock
-        self.cache = shared.cache
-        self.deferred = shared.deferred
-        self.turns = shared.turns
-        self.observers = shared.observers()
         self.aggregate: ToolAggregateMessage | None = None
         """All calls with their results, once the run is over."""
+        # What its calls need to know.
+        self.loop = asyncio.get_running_loop()
+        self.thread = threading.get_ident()
+        self.defaults = shared.defaults
+        self.clock = shared.defaults.clock
+        self.plans = plans
+        self.deadlines = Deadlines(self.loop)
+        self.turns = shared.turns(self.loop)
+        self.cache = shared.cache
+        self.deferred = shared.deferred
+        self.observers = shared.observers()
+        self.heard = watched or self.observers is not None
+
         self._shared = shared
-        self._plans = plans
+        self._mail = Mailbox(self.loop, keeps=watched)
+        self._ids = CallIds(shared.defaults.id_factory)
         self._ordered = self.turns.bounded or any(plan.ordered for plan in plans.values())
         self._reply = self.turns.reply()
-        self._watched = watched
-        self._events: deque[ToolEvent] = deque()
-        self._from_threads: deque[tuple[Execution, Any]] = deque()
-        self._waiter: asyncio.Future[None] | None = None
-        self._ids: dict[str, int] = {}
-        # By position: the results of calls that are still open or deferred are None.
+        # By position; calls that are open or deferred have no result.
         self._calls: list[ToolCall] = []
         self._results: list[ToolResult | None] = []
         self._running: set[Execution] = set()
+        self._from_threads: deque[tuple[Execution, Any]] = deque()
         self._closed = False
         self._cancelled = False
         self._fatal: BaseException | None = None
         self._approvals: dict[str, dict[str, Any]] = {}
-        self._deferred_keys: dict[str, str] = {}
+        self._keys: dict[str, str] = {}
 
-    # What the caller does.
+    # For the one who opened it.
 
     def submit(self, call: ToolCall | InvalidToolCall) -> None:
         """Takes the next call of the reply; it starts unless something stands before it.
@@ -93,7 +98,7 @@ class ToolRun:
         """
         execution = self._accept(call)
         if execution is not None:
-            self._start(execution)
+            self.start(execution)
 
     def close(self) -> None:
         """Says that there are no more calls. The run ends when the last of them has."""
@@ -109,22 +114,22 @@ class ToolRun:
         """
         self._interrupt()
         self.close()
-        interrupted: asyncio.CancelledError | None = None
+        impatient: asyncio.CancelledError | None = None
         while self.aggregate is None:
             try:
-                await self._news()
-            except asyncio.CancelledError as error:  # noqa: PERF203 - cancelled, it waits again
-                # It lasts no longer than the grace, whoever is impatient.
-                interrupted = error
-        if interrupted is not None:
-            raise interrupted
+                await self._mail.wait()
+            except asyncio.CancelledError as error:  # noqa: PERF203 - it waits again
+                impatient = error
+        await self._tell_the_rest()
+        if impatient is not None:
+            raise impatient
 
     async def wait(self) -> ToolAggregateMessage:
-        """Waits for the end, with nobody watching. Cancelled, it cancels the tools."""
+        """Waits for the end without looking at events. Cancelled, it cancels the tools."""
         try:
             while self.aggregate is None:
-                await self._news()
-            await self._finish()
+                await self._mail.wait()
+            await self._over()
         except asyncio.CancelledError:
             await self.cancel()
             raise
@@ -134,12 +139,13 @@ class ToolRun:
         return self
 
     async def __anext__(self) -> ToolEvent:
-        while not self._events:
+        events = self._mail.events
+        while not events:
             if self.aggregate is not None:
-                await self._finish()
+                await self._over()
                 raise StopAsyncIteration
-            await self._news()
-        return self._events.popleft()
+            await self._mail.wait()
+        return events.popleft()
 
     async def __aenter__(self) -> Self:
         return self
@@ -152,22 +158,15 @@ class ToolRun:
     ) -> None:
         await self.cancel()
 
-    async def _news(self) -> None:
-        """Waits until there is an event, or the end."""
-        if self._waiter is not None:
-            raise RuntimeError("a run can be waited for by one task at a time")
-        self._waiter = self.loop.create_future()
-        try:
-            await self._waiter
-        finally:
-            self._waiter = None
-
-    async def _finish(self) -> None:
-        if self.observers:
-            await self.observers.drain(self.defaults.cancel_grace)
+    async def _over(self) -> None:
+        await self._tell_the_rest()
         fatal, self._fatal = self._fatal, None
         if fatal is not None:
             raise fatal
+
+    async def _tell_the_rest(self) -> None:
+        if self.observers is not None:
+            await self.observers.drain(self.defaults.cancel_grace)
 
     # A call comes in.
 
@@ -175,50 +174,39 @@ class ToolRun:
         """Gives the call its place; None if it has its result at once."""
         if self._closed:
             raise RuntimeError("the run is closed: open another one for the calls of another reply")
-        if isinstance(given, InvalidToolCall):
-            call = ToolCall(given.id, given.name, {}, given.raw, given.index)
-        elif isinstance(given, ToolCall):
+        if isinstance(given, ToolCall):
             call = given
+        elif isinstance(given, InvalidToolCall):
+            call = ToolCall(given.id, given.name, {}, given.raw, given.index)
         else:
             raise TypeError(
                 f"a call is a ToolCall or an InvalidToolCall, not a {type(given).__name__}"
             )
         slot = len(self._calls)
-        if not call.id or call.id in self._ids:
-            call = call.__replace__(id=self._free_id(call.id, slot))
-        self._ids[call.id] = 1
+        unique = self._ids.unique(call.id, slot)
+        if unique != call.id:
+            _log.info("a call has a new id", extra={"tool_call_id": unique, "given": call.id})
+            call = call.__replace__(id=unique)
         self._calls.append(call)
         self._results.append(None)
-        plan = self._plans.get(call.name)
-        if isinstance(given, InvalidToolCall):
-            refused = failure.invalid_call(given, self._plans)
+        plan = self.plans.get(call.name)
+        if call is not given and isinstance(given, InvalidToolCall):
+            refused = failure.invalid_call(given, self.plans)
         elif self._cancelled:
             refused = failure.interrupted(call.name, started=False)
         elif plan is None:
-            refused = failure.unknown_tool(call.name, self._plans)
+            refused = failure.unknown_tool(call.name, self.plans)
         else:
             try:
-                arguments = _fitting(plan, call)
+                return Execution(self, plan, call, plan.fit(call.arguments), slot)
             except ValidationError as error:
                 refused = failure.invalid_arguments(call.name, error.violations)
-            else:
-                execution = Execution(self, plan, call, arguments, slot)
-                self._running.add(execution)
-                return execution
-        self._refuse(slot, call, refused)
+        self._refuse(slot, call, given, refused)
         return None
 
-    def _free_id(self, taken: str, slot: int) -> str:
-        factory = self.defaults.id_factory
-        base = taken or (f"call_{slot}" if factory is None else factory(slot))
-        free = base
-        while free in self._ids:
-            self._ids[base] += 1
-            free = f"{base}#{self._ids[base]}"
-        _log.info("a call has a new id", extra={"tool_call_id": free, "given": taken})
-        return free
-
-    def _refuse(self, slot: int, call: ToolCall, refused: Failure) -> None:
+    def _refuse(
+        self, slot: int, call: ToolCall, given: ToolCall | InvalidToolCall, refused: Failure
+    ) -> None:
         _log.info(
             "a call is refused",
             extra={"tool": call.name, "tool_call_id": call.id, "error_code": refused.code.value},
@@ -227,38 +215,47 @@ class ToolRun:
             call.id, call.name, refused.text, is_error=True, error_code=refused.code
         )
         self._results[slot] = result
-        self._tell(result, call)
+        self._tell(result, given if isinstance(given, InvalidToolCall) else call)
         self._end_if_over()
 
-    def _start(self, execution: Execution) -> None:
+    def start(self, execution: Execution) -> None:
+        """Sets a call on its way."""
+        self._running.add(execution)
         if self._ordered or execution.plan.limited:
             try:
-                self.turns.enter(execution, None if execution.parent else self._reply)
-            except Exception as error:  # noqa: BLE001 - a key is whatever the tool's author says
+                self.turns.enter(execution, self._reply if execution.parent is None else None)
+            except Exception as error:  # noqa: BLE001 - the key is made by a function of the tool's
                 self.settle(execution, execution.failed(error))
                 return
         task = execution.task = self.loop.create_task(execution.serve())
         task.add_done_callback(execution.done)
+
+    def context(self, execution: Execution) -> ToolContext:
+        """What the tool of a call is given."""
+        return ToolContext(
+            CallHost(execution),
+            execution.call,
+            attempt=execution.attempt,
+            metadata=self.defaults.metadata,
+        )
 
     # What calls say.
 
     def tell(self, event: ToolEvent, execution: Execution) -> None:
         """Hands on what happened to a call."""
         if execution.parent is None:
-            self._tell(event, execution.call)
-        else:
+            self._mail.put(event)
+        if self.observers is not None:
             self.observers.notify(event, execution.call)
 
-    def _tell(self, event: ToolEvent, call: ToolCall | None) -> None:
-        if self._watched:
-            self._events.append(event)
-            self._wake()
-        if self.observers:
+    def _tell(self, event: ToolEvent, call: ToolCall | InvalidToolCall | None) -> None:
+        self._mail.put(event)
+        if self.observers is not None:
             self.observers.notify(event, call)
 
-    def _wake(self) -> None:
-        if self._waiter is not None and not self._waiter.done():
-            self._waiter.set_result(None)
+    def ask(self, event: ToolEvent, execution: Execution) -> None:
+        """Hands on what needs an answer, from calls of tools as well."""
+        self._tell(event, execution.call)
 
     def progress_from_thread(self, execution: Execution, value: Any) -> None:
         """Takes what a tool reports on a thread of its own."""
@@ -276,9 +273,9 @@ class ToolRun:
 
     def approved(self, execution: Execution, record: ApprovalRecord) -> None:
         """Keeps what was decided on a call."""
-        event: ToolApproval = record.event()
+        event = record.event()
         self._approvals[event.tool_call_id] = {"outcome": event.outcome, "reason": event.reason}
-        self._tell(event, execution.call)
+        self.ask(event, execution)
 
     def fail(self, error: BaseException) -> None:
         """A tool raised what is meant for the program: all stops, and then it is raised."""
@@ -292,30 +289,41 @@ class ToolRun:
         """Takes the outcome of a call. Only the first counts."""
         if execution.settled:
             return
-        if isinstance(outcome, Deferred):
-            try:
-                key = self.deferred.add(execution.call, outcome.key, note=outcome.note)
-            except ValueError as error:
-                outcome = execution.failed(error)
-            else:
-                event = ToolDeferred(execution.call.id, execution.call.name, key)
-                execution.settled = True
-                self._deferred_keys[execution.call.id] = key
-                self.tell(event, execution)
-        if isinstance(outcome, ToolResult):
+        if self._from_threads:
             # What its threads have said was said before.
             self._hear_threads()
-            execution.settled = True
+        if isinstance(outcome, Deferred):
+            outcome = self._defer(execution, outcome)
+        execution.settled = True
+        if isinstance(outcome, ToolResult):
             if execution.parent is None:
                 self._results[execution.slot] = outcome
-            self.tell(outcome, execution)
-        self.turns.leave(execution)
+            if self.heard:
+                self.tell(outcome, execution)
+        if execution.ticket is not None:
+            self.turns.leave(execution)
         for child in execution.children:
             child.stop(Stop.INTERRUPTED)
         self._running.discard(execution)
-        if execution.answer is not None and not execution.answer.done():
+        if execution.answer is not None:
             execution.answer.set_result(outcome)
-        self._end_if_over()
+        if self._closed and not self._running:
+            self._end_if_over()
+
+    def _defer(self, execution: Execution, outcome: Deferred) -> Deferred | ToolResult:
+        call = execution.call
+        try:
+            key = self.deferred.add(call, outcome.key, note=outcome.note)
+        except ValueError as error:
+            return execution.failed(error)
+        _log.info("a call is deferred", extra=execution.facts())
+        self._keys[call.id] = key
+        self.ask(ToolDeferred(call.id, call.name, key), execution)
+        return outcome
+
+    def key_of(self, execution: Execution) -> str:
+        """What to resolve for a deferred call."""
+        return self._keys[execution.call.id]
 
     def abandon(self, execution: Execution) -> None:
         """Goes on without a tool that does not stop."""
@@ -336,83 +344,23 @@ class ToolRun:
         metadata: dict[str, Any] = {}
         if self._approvals:
             metadata[APPROVALS] = self._approvals
-        if self._deferred_keys:
-            metadata[DEFERRED] = self._deferred_keys
+        if self._keys:
+            metadata[DEFERRED] = self._keys
         results = [result for result in self._results if result is not None]
-        aggregate = ToolAggregateMessage(self._calls, results, metadata=metadata)
-        if self._deferred_keys:
-            # Those that were resolved while others ran.
-            aggregate = self.deferred.settle(
-                aggregate, max_result_chars=self.defaults.max_result_chars
-            )
-            known = {result.tool_call_id for result in results}
-            for result in aggregate.tool_results:
-                if result.tool_call_id not in known:
-                    self._tell(result, None)
+        aggregate = ToolAggregateMessage(self._calls, results, metadata=metadata or None)
+        if self._keys:
+            aggregate = self._resolved(aggregate, len(results))
         self.aggregate = aggregate
         self._tell(aggregate, None)
-        self._wake()
+        self._mail.ring()
 
-    # Tools that call tools.
-
-    async def call_for(self, parent: Execution, name: str, arguments: Mapping[str, Any]) -> Any:
-        """Runs a tool for another one; see `ToolContext.call`."""
-        execution = self._accept_from(parent, name, arguments)
-        execution.answer = self.loop.create_future()
-        parent.children = (*parent.children, execution)
-        self._start(execution)
-        self.turns.step_aside(parent)
-        try:
-            while not execution.answer.done():
-                await asyncio.wait((execution.answer,))
-        except asyncio.CancelledError:
-            execution.stop(Stop.INTERRUPTED)
-            await asyncio.wait((execution.answer,))
-            raise
-        await self.turns.come_back(parent)
-        outcome = execution.answer.result()
-        if isinstance(outcome, Deferred):
-            with parent.away():
-                answer = await self.deferred.wait(self._deferred_keys[execution.call.id])
-            await self.turns.come_back(parent)
-            value, is_error, text = answer.value, answer.is_error, str(answer.value)
-        else:
-            value, is_error, text = outcome.value, outcome.is_error, outcome.result
-        if is_error:
-            raise ToolFailed(text)
-        return value
-
-    def _accept_from(self, parent: Execution, name: str, arguments: Mapping[str, Any]) -> Execution:
-        depth = parent.depth + 1
-        if depth > self.defaults.max_call_depth:
-            raise ToolFailed(
-                f"tools call tools at most {self.defaults.max_call_depth} deep; "
-                f"{parent.call.name!r} is at the limit"
-            )
-        plan = self._plans.get(name)
-        if plan is None:
-            raise ToolFailed(failure.unknown_tool(name, self._plans).text)
-        parent.nested += 1
-        call = ToolCall(f"{parent.call.id}/{parent.nested}", name, arguments)
-        try:
-            bound = _fitting(plan, call)
-        except ValidationError as error:
-            raise ToolFailed(failure.invalid_arguments(name, error.violations).text) from error
-        if self._cancelled or parent.settled:
-            raise asyncio.CancelledError
-        execution = Execution(self, plan, call, bound, -1)
-        execution.parent = parent
-        execution.depth = depth
-        self._running.add(execution)
-        return execution
-
-
-def _fitting(plan: Plan, call: ToolCall) -> dict[str, Any]:
-    """What the function is called with.
-
-    Raises:
-        ValidationError: The arguments do not fit.
-    """
-    if plan.validate is not None:
-        plan.validate(call.arguments)
-    return plan.bind(call.arguments)
+    def _resolved(self, aggregate: ToolAggregateMessage, known: int) -> ToolAggregateMessage:
+        """The aggregate with what was resolved while other calls ran."""
+        settled = self.deferred.settle(aggregate, max_result_chars=self.defaults.max_result_chars)
+        if len(settled.tool_results) > known:
+            before = {result.tool_call_id for result in aggregate.tool_results}
+            calls = {call.id: call for call in self._calls}
+            for result in settled.tool_results:
+                if result.tool_call_id not in before:
+                    self._tell(result, calls[result.tool_call_id])
+        return settled

@@ -1,0 +1,54 @@
+"""From many calls to the one who watches them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .events import ToolEvent
+
+
+class Mailbox:
+    """Events in the order in which they happened, for one reader.
+
+    Args:
+        loop: The event loop that both sides are on.
+        keeps: Whether events are kept; without it there is only the bell.
+    """
+
+    __slots__ = ("_keeps", "_loop", "_waiter", "events")
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, *, keeps: bool) -> None:
+        self.events: deque[ToolEvent] = deque()
+        """What has not been read."""
+        self._loop = loop
+        self._keeps = keeps
+        self._waiter: asyncio.Future[None] | None = None
+
+    def put(self, event: ToolEvent) -> None:
+        """Adds an event."""
+        if self._keeps:
+            self.events.append(event)
+            if self._waiter is not None:
+                self.ring()
+
+    def ring(self) -> None:
+        """Wakes the reader, event or not."""
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
+
+    async def wait(self) -> None:
+        """Returns when there is something new.
+
+        Raises:
+            RuntimeError: Somebody waits already.
+        """
+        if self._waiter is not None:
+            raise RuntimeError("a run has one reader at a time, and another task is reading it")
+        self._waiter = self._loop.create_future()
+        try:
+            await self._waiter
+        finally:
+            self._waiter = None
