@@ -108,6 +108,11 @@ def capture_content(capture: bool | None) -> None:
     _content = capture
 
 
+def is_on() -> bool:
+    """Whether spans may be recorded; False is for good until OpenTelemetry is imported."""
+    return _tracer() is not None
+
+
 def execute_tool(call: ToolCall, *, description: str | None = None) -> Span:
     """The span of a tool at work.
 

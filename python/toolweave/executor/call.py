@@ -14,6 +14,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from .._core import ToolResult
+from ..tracing import execute_tool
 from . import failure
 from .approval import decide
 from .cache import Follower, Hit
@@ -113,6 +114,14 @@ class Execution:
             return await self._with_policies()
         except BaseException as error:  # noqa: BLE001 - every call has a result
             return self.failed(error)
+
+    async def traced(self) -> ToolResult | Deferred:
+        """Does what `serve` does, in a span."""
+        with execute_tool(self.call, description=self.plan.contract.description) as span:
+            outcome = await self.serve()
+            if isinstance(outcome, ToolResult):
+                span.result(outcome)
+            return outcome
 
     async def _with_policies(self) -> ToolResult | Deferred:
         if self._needs_approval():
@@ -287,7 +296,9 @@ class Execution:
     def _succeeded(self, value: Any) -> ToolResult | Deferred:
         if isinstance(value, Deferred):
             return value
-        text = truncate(to_text(value), self.plan.max_result_chars)
+        text, limit = to_text(value), self.plan.max_result_chars
+        if limit is not None:
+            text = truncate(text, limit)
         call = self.call
         return ToolResult(call.id, call.name, text, value=value, duration=self._duration())
 

@@ -9,7 +9,7 @@ from .._core import InvalidToolCall, ToolAggregateMessage, ToolCall, ToolCallMes
 from ..tools import Toolset
 from .defaults import Defaults
 from .deferred import DeferredResults
-from .plan import Plan
+from .plan import Plans
 from .run import ToolRun
 from .shared import Shared
 
@@ -118,7 +118,7 @@ class ToolExecutor:
         self._shared = Shared(
             defaults, observer, DeferredResults() if deferred is None else deferred
         )
-        self._plans: dict[str, Plan] = {}
+        self._plans = Plans((), defaults)
         self._version: int | None = None
 
     @property
@@ -168,8 +168,9 @@ class ToolExecutor:
             for call in _calls(calls):
                 run.submit(call)
             run.close()
-            async for event in run:
-                yield event
+            while events := await run.happened():
+                for event in events:
+                    yield event
 
     def open(self) -> ToolRun:
         """Begins a reply whose calls come one by one. To be called on a running event loop."""
@@ -190,18 +191,12 @@ class ToolExecutor:
         return self._shared.deferred.resolve(key, result, is_error=is_error)
 
     def _open(self, *, watched: bool) -> ToolRun:
-        if self._version != self.toolset.version:
-            self._plan()
-        return ToolRun(self._shared, self._plans, watched=watched)
-
-    def _plan(self) -> None:
-        # The version first: what changes from here on is for the next reply.
         version = self.toolset.version
-        known = {plan.tool: plan for plan in self._plans.values()}
-        plans: dict[str, Plan] = {}
-        for tool in self.toolset:
-            plans[tool.name] = known.get(tool) or Plan(tool, self._shared.defaults)
-        self._plans, self._version = plans, version
+        if self._version != version:
+            self._plans = Plans(self.toolset, self._shared.defaults, self._plans.values())
+            # What changed meanwhile is for the next reply.
+            self._version = version
+        return ToolRun(self._shared, self._plans, watched=watched)
 
 
 def _calls(

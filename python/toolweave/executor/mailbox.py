@@ -34,6 +34,11 @@ class Mailbox:
             if self._waiter is not None:
                 self.ring()
 
+    def empty(self) -> deque[ToolEvent]:
+        """Takes out all events."""
+        events, self.events = self.events, deque()
+        return events
+
     def ring(self) -> None:
         """Wakes the reader, event or not."""
         if self._waiter is not None and not self._waiter.done():

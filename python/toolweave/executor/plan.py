@@ -10,7 +10,7 @@ from .cache import ResultCache
 from .rate_limit import TokenBucket
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Mapping
+    from collections.abc import Callable, Hashable, Iterable, Mapping
     from concurrent.futures import Executor
 
     from .._core import FunctionContract, ToolCall
@@ -98,6 +98,25 @@ class Plan:
         if self._validate is not None:
             self._validate(arguments)
         return self._bind(arguments)
+
+
+class Plans(dict[str, Plan]):
+    """The tools of a reply, by name.
+
+    Args:
+        tools: The tools.
+        defaults: What holds where they say nothing.
+        before: The plans of the reply before: tools that were there keep theirs, and what is in
+            their buckets.
+    """
+
+    def __init__(
+        self, tools: Iterable[Tool[..., Any]], defaults: Defaults, before: Iterable[Plan] = ()
+    ) -> None:
+        known = {id(plan.tool): plan for plan in before}
+        super().__init__((tool.name, known.get(id(tool)) or Plan(tool, defaults)) for tool in tools)
+        self.ordered = any(plan.ordered for plan in self.values())
+        """Whether any of them has to do with the order of calls."""
 
 
 _numbers = itertools.count()

@@ -8,6 +8,7 @@ import threading
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
+from .. import tracing
 from .._core import InvalidToolCall, ToolAggregateMessage, ToolCall, ToolResult
 from ..exceptions import ValidationError
 from ..tools.context import ToolContext
@@ -22,7 +23,6 @@ from .mailbox import Mailbox
 from .timers import Deadlines
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from types import TracebackType
 
     from typing_extensions import Self
@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from .approval import ApprovalRecord
     from .events import ToolEvent
     from .failure import Failure
-    from .plan import Plan
+    from .limits import Reply
+    from .plan import Plans
     from .shared import Shared
 
 APPROVALS = "approvals"
@@ -55,7 +56,7 @@ class ToolRun:
         ...             print(event)
     """
 
-    def __init__(self, shared: Shared, plans: Mapping[str, Plan], *, watched: bool = True) -> None:
+    def __init__(self, shared: Shared, plans: Plans, *, watched: bool = True) -> None:
         self.aggregate: ToolAggregateMessage | None = None
         """All calls with their results, once the run is over."""
         # What its calls need to know.
@@ -71,11 +72,13 @@ class ToolRun:
         self.observers = shared.observers()
         self.heard = watched or self.observers is not None
 
+        self.traced = tracing.is_on()
         self._shared = shared
         self._mail = Mailbox(self.loop, keeps=watched)
+        self._unread: deque[ToolEvent] = deque()
         self._ids = CallIds(shared.defaults.id_factory)
-        self._ordered = self.turns.bounded or any(plan.ordered for plan in plans.values())
-        self._reply = self.turns.reply()
+        self._in_line = plans.ordered or self.turns.bounded
+        self._reply: Reply | None = None
         # By position; calls that are open or deferred have no result.
         self._calls: list[ToolCall] = []
         self._results: list[ToolResult | None] = []
@@ -139,13 +142,23 @@ class ToolRun:
         return self
 
     async def __anext__(self) -> ToolEvent:
-        events = self._mail.events
-        while not events:
+        if not self._unread:
+            self._unread = await self.happened()
+            if not self._unread:
+                raise StopAsyncIteration
+        return self._unread.popleft()
+
+    async def happened(self) -> deque[ToolEvent]:
+        """Waits until there are events, and returns all of them; none when the run is over.
+
+        For whoever handles many at once; iterating gives the same events one by one.
+        """
+        while not self._mail.events:
             if self.aggregate is not None:
                 await self._over()
-                raise StopAsyncIteration
+                break
             await self._mail.wait()
-        return events.popleft()
+        return self._mail.empty()
 
     async def __aenter__(self) -> Self:
         return self
@@ -221,13 +234,17 @@ class ToolRun:
     def start(self, execution: Execution) -> None:
         """Sets a call on its way."""
         self._running.add(execution)
-        if self._ordered or execution.plan.limited:
+        if self._in_line or execution.plan.limited:
+            if self._reply is None:
+                self._reply = self.turns.reply()
             try:
                 self.turns.enter(execution, self._reply if execution.parent is None else None)
             except Exception as error:  # noqa: BLE001 - the key is made by a function of the tool's
                 self.settle(execution, execution.failed(error))
                 return
-        task = execution.task = self.loop.create_task(execution.serve())
+        task = execution.task = self.loop.create_task(
+            execution.traced() if self.traced else execution.serve()
+        )
         task.add_done_callback(execution.done)
 
     def context(self, execution: Execution) -> ToolContext:
