@@ -312,7 +312,7 @@ class Execution:
         if isinstance(error, asyncio.CancelledError):
             return self._result(failure.cancelled(name))
         if isinstance(error, (KeyboardInterrupt, SystemExit)):
-            self.run.fail(error)
+            self.run.fail(error, self)
         _log.info("a tool failed", extra=self.facts(error_type=type(error).__name__))
         return self._result(
             failure.tool_error(

@@ -294,11 +294,11 @@ class ToolRun:
         self._approvals[event.tool_call_id] = {"outcome": event.outcome, "reason": event.reason}
         self.ask(event, execution)
 
-    def fail(self, error: BaseException) -> None:
-        """A tool raised what is meant for the program: all stops, and then it is raised."""
+    def fail(self, error: BaseException, execution: Execution) -> None:
+        """A tool raised what is meant for the program: all others stop, and then it is raised."""
         if self._fatal is None:
             self._fatal = error
-        self._interrupt()
+        self._interrupt(besides=execution)
 
     # A call is over.
 
@@ -349,10 +349,11 @@ class ToolRun:
             self._shared.abandon(execution.task)
         self.settle(execution, execution.stopped_result())
 
-    def _interrupt(self) -> None:
+    def _interrupt(self, *, besides: Execution | None = None) -> None:
         self._cancelled = True
         for execution in list(self._running):
-            execution.stop(Stop.INTERRUPTED)
+            if execution is not besides:
+                execution.stop(Stop.INTERRUPTED)
 
     def _end_if_over(self) -> None:
         if not self._closed or self._running or self.aggregate is not None:
