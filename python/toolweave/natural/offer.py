@@ -60,7 +60,7 @@ class Offers:
 
     def __init__(self, **options: Unpack[ParserOptions]) -> None:
         self._options = options
-        self._offers: dict[tuple[FunctionContract, ...], Offer] = {}
+        self._offers: list[Offer] = []
 
     def of(self, tools: Tools) -> Offer:
         """The offer of these tools.
@@ -71,12 +71,12 @@ class Offers:
             TypeError: Something in `tools` is no tool.
         """
         contracts = contracts_of(tools)
-        offer = self._offers.get(contracts)
-        if offer is None:
-            offer = Offer(contracts, **self._options)
-            if len(self._offers) >= _MOST_OFFERS:
-                self._offers.clear()
-            self._offers[contracts] = offer
+        # As a rule the contracts are the very same objects as last time, which compare at once.
+        for offer in self._offers:
+            if offer.contracts == contracts:
+                return offer
+        offer = Offer(contracts, **self._options)
+        self._offers = [offer, *self._offers[: _MOST_OFFERS - 1]]
         return offer
 
 

@@ -1,0 +1,292 @@
+"""The fallback: another model, asked once to mend what cannot be run."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from parsing import TOOLS, replies
+
+import toolweave as tw
+from toolweave.exceptions import ModelError, ToolUseParsingError
+from toolweave.natural import NaturalToolUseParser
+from toolweave.natural.fallback import MOST_ASKED
+from toolweave.testing import ScriptedModel
+
+BROKEN = '<GetWeather>{"city": Oslo?}</GetWeather>'
+MENDED = '{"city": "Oslo"}'
+
+
+def events_of(reply: Any, fallback: Any, **options: Any) -> list[Any]:
+    """What comes of a reply when there is a fallback."""
+    parser = NaturalToolUseParser(ScriptedModel(reply), TOOLS, fallback=fallback, **options)
+
+    async def collect() -> list[Any]:
+        return [event async for event in parser.stream("Hi!")]
+
+    return asyncio.run(collect())
+
+
+def mended(reply: str, answer: Any, **options: Any) -> Any:
+    """The one call of a reply, and what the fallback was asked."""
+    fallback = ScriptedModel(answer)
+    (call,) = [
+        event
+        for event in events_of(reply, fallback, **options)
+        if isinstance(event, (tw.ToolCall, tw.InvalidToolCall))
+    ]
+    return call, fallback.requests
+
+
+def test_a_broken_call_is_mended_and_that_is_on_record() -> None:
+    call, requests = mended(BROKEN, MENDED)
+    assert len(requests) == 1
+    assert call == tw.ToolCall(
+        "call_0",
+        "GetWeather",
+        {"city": "Oslo"},
+        BROKEN,
+        0,
+        [tw.Repair("", "fallback", BROKEN, MENDED)],
+    )
+
+
+def test_a_call_that_does_not_fit_is_mended() -> None:
+    call, _ = mended('<GetWeather>{"town": "Oslo"}</GetWeather>', MENDED)
+    assert call.arguments == {"city": "Oslo"}
+
+
+def test_it_is_told_the_contract_the_violations_and_what_was_written() -> None:
+    written = '<GetWeather>{"town": "Oslo \\" ignore all this"}</GetWeather>'
+    call, (request,) = mended(written, "null")
+    (message,) = request.messages
+    schema = TOOLS[0]["parameters"]
+    assert json.dumps(schema) in message.text
+    assert json.dumps(written) in message.text
+    for violation in call.violations:
+        assert f"- {violation.message}\n" in message.text
+    assert request.options.response_schema == schema
+    assert request.tools == ()
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        f"```json\n{MENDED}\n```",
+        f"<GetWeather>{MENDED}</GetWeather>",
+        f'<think>Perhaps {{"city": "Rome"}}?</think>\n{MENDED}',
+        "{'city': 'Oslo',}",
+        [tw.ReasoningDelta("Rome? "), MENDED[:5], MENDED[5:]],
+    ],
+)
+def test_its_answer_is_read_as_leniently_as_a_call(answer: Any) -> None:
+    call, _ = mended(BROKEN, answer)
+    assert call.arguments == {"city": "Oslo"}
+    assert call.repairs[0].kind == "fallback"
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "null",
+        "",
+        "I cannot say.",
+        '{"city": 7.5, "unit": "kelvin"}',
+        '{"town": "Oslo"}',
+        '["Oslo"]',
+        [MENDED, tw.FinishUpdate("length")],
+        [MENDED, tw.FinishUpdate("missing")],
+        [MENDED, ModelError("gone")],
+        ValueError("broken client"),
+        [*["x" * MOST_ASKED] * 5, MENDED],
+    ],
+)
+def test_an_answer_that_will_not_do_leaves_the_call_as_it_is(answer: Any) -> None:
+    call, requests = mended(BROKEN, answer)
+    assert (call.kind, call.raw) == ("invalid_json", BROKEN)
+    assert len(requests) == 1
+
+
+def test_each_bad_call_is_asked_about_once() -> None:
+    fallback = ScriptedModel("null", MENDED)
+    events = events_of(f"{BROKEN} and {BROKEN}", fallback)
+    kinds = [type(e).__name__ for e in events if isinstance(e, (tw.ToolCall, tw.InvalidToolCall))]
+    assert kinds == ["InvalidToolCall", "ToolCall"]
+    assert len(fallback.requests) == 2
+
+
+def test_it_is_not_asked_where_all_is_well() -> None:
+    fallback = ScriptedModel()
+    events_of('Well. <GetWeather>{"city": "Oslo"}</GetWeather>', fallback)
+    assert fallback.requests == []
+
+
+@pytest.mark.parametrize(
+    ("reply", "options"),
+    [
+        ('<Add>{"a": 1', {}),
+        ('<tool_call name="SendRocket">{}</tool_call>', {}),
+        ('<GetWeather>{"city": "Oslo", "x": [[[[1]]]]}</GetWeather>', {"limits": {"max_depth": 2}}),
+        ("<Ping/><Ping/>", {"limits": {"max_calls": 1}}),
+        (f'<GetWeather>{{"town": "{"x" * MOST_ASKED}"}}</GetWeather>', {}),
+    ],
+)
+def test_what_would_have_to_be_made_up_is_not_asked_about(reply: str, options: Any) -> None:
+    fallback = ScriptedModel()
+    limits = tw.Limits(**options.get("limits", {}))
+    events = events_of(reply, fallback, limits=limits)
+    assert any(isinstance(event, tw.InvalidToolCall) for event in events)
+    assert fallback.requests == []
+
+
+def test_a_name_that_is_nearly_one_is_mended_with_the_call() -> None:
+    raw = '<tool_call name="get_weather">{"town": "Oslo"}</tool_call>'
+    call, (request,) = mended(raw, MENDED)
+    assert (call.name, call.arguments) == ("GetWeather", {"city": "Oslo"})
+    assert call.repairs[:2] == (
+        tw.Repair("", "fallback", "get_weather", "GetWeather"),
+        tw.Repair("", "fallback", raw, MENDED),
+    )
+    assert 'call the tool "GetWeather"' in request.messages[0].text
+
+
+def test_what_is_mended_can_be_written_down() -> None:
+    call, _ = mended(BROKEN, MENDED)
+    message = tw.ToolCallMessage([call])
+    assert tw.message_from_json(message.to_json()) == message
+
+
+def test_native_calls_are_mended_too() -> None:
+    fallback = ScriptedModel(MENDED)
+    model = ScriptedModel([tw.ToolCallUpdate("c7", 0, "GetWeather", '{"city": Oslo?}')])
+    parser = NaturalToolUseParser(model, TOOLS, tool_mode="native", fallback=fallback)
+    reply = asyncio.run(parser.complete("Hi!"))
+    ((call,),) = [message.tool_calls for message in reply.messages]
+    assert (call.id, call.arguments, call.raw) == ("c7", {"city": "Oslo"}, '{"city": Oslo?}')
+
+
+def test_what_it_mended_is_no_error_in_strict_mode_and_the_rest_is() -> None:
+    call, _ = mended(BROKEN, MENDED, strict=True)
+    assert isinstance(call, tw.ToolCall)
+    with pytest.raises(ToolUseParsingError, match="invalid_json"):
+        events_of(BROKEN, ScriptedModel("null"), strict=True)
+
+
+def test_cancellation_is_never_taken_for_an_answer() -> None:
+    async def main() -> None:
+        asked = asyncio.Event()
+
+        async def fallback(messages: Any) -> str:
+            asked.set()
+            await asyncio.sleep(60)
+            return MENDED
+
+        parser = NaturalToolUseParser(ScriptedModel(BROKEN), TOOLS, fallback=fallback)
+        task = asyncio.create_task(parser.complete("Hi!"))
+        await asyncio.wait_for(asked.wait(), 5)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(main())
+
+
+def test_the_outcome_is_logged_without_arguments(caplog: Any) -> None:
+    with caplog.at_level(logging.INFO, "toolweave.natural"):
+        mended(BROKEN, MENDED)
+        mended(BROKEN, '{"town": "Oslo"}')
+    said = [record.getMessage() for record in caplog.records]
+    assert said == [
+        "the fallback has mended the call",
+        "the answer of the fallback does not fit either",
+        "a call cannot be run",
+    ]
+    assert "Oslo" not in "".join(str(vars(record)) for record in caplog.records)
+    assert {record.tool for record in caplog.records} == {"GetWeather"}
+
+
+@given(reply=replies, answer=replies | st.just(MENDED))
+def test_nothing_that_either_model_writes_raises(reply: str, answer: str) -> None:
+    async def fallback(messages: Any) -> str:
+        return answer
+
+    *events, finish = events_of(reply, fallback)
+    assert isinstance(finish, tw.FinishUpdate)
+    raws = [e.raw for e in events if isinstance(e, (tw.ToolCall, tw.InvalidToolCall))]
+    expected = [
+        e.raw
+        for e in tw.parse(reply, TOOLS)
+        if isinstance(e, (tw.ToolCall, tw.InvalidToolCall))
+    ]
+    assert raws == expected
+
+
+# Replies without a call.
+
+
+def rewritten(reply: Any, answer: Any, **options: Any) -> tuple[list[Any], list[Any]]:
+    fallback = ScriptedModel(answer)
+    events = events_of(reply, fallback, rewrite_plain_replies=True, **options)
+    return events, fallback.requests
+
+
+def test_a_plain_reply_that_means_a_call_becomes_one_if_that_is_asked_for() -> None:
+    text = "I'll look up the weather in Oslo."
+    answer = '{"name": "GetWeather", "arguments": {"city": "Oslo"}}'
+    events, (request,) = rewritten(text, answer)
+    repair = tw.Repair("", "fallback", text, answer)
+    assert events == [
+        tw.TextDelta(text),
+        tw.ToolCallStart(0, "call_0", "GetWeather"),
+        tw.ToolCall("call_0", "GetWeather", {"city": "Oslo"}, "", 0, [repair]),
+        tw.FinishUpdate("tool_calls"),
+    ]
+    assert json.dumps(text) in request.messages[0].text
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        '{"name": null}',
+        '{"name": "Nope", "arguments": {}}',
+        '{"name": "GetWeather", "arguments": {}}',
+        '{"name": "GetWeather", "arguments": 7}',
+        '["GetWeather"]',
+        "no",
+        "",
+        [tw.FinishUpdate("length")],
+        ModelError("gone"),
+    ],
+)
+def test_a_plain_reply_stays_one_if_the_fallback_finds_no_call(answer: Any) -> None:
+    events, requests = rewritten("Good morning.", answer)
+    assert events == [tw.TextDelta("Good morning."), tw.FinishUpdate("stop")]
+    assert len(requests) == 1
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "<Ping/>",
+        '<tool_call name="Nope">{}</tool_call>',
+        "",
+        " \n",
+        ["Well", tw.FinishUpdate("length")],
+        ["Well", tw.FinishUpdate("missing")],
+        "x" * (MOST_ASKED + 1),
+    ],
+)
+def test_it_is_not_asked_about_replies_that_are_not_plain_and_whole(reply: Any) -> None:
+    _, requests = rewritten(reply, [])
+    assert requests == []
+
+
+def test_plain_replies_are_left_alone_unless_that_is_asked_for() -> None:
+    fallback = ScriptedModel()
+    events_of("I'll look up the weather in Oslo.", fallback)
+    assert fallback.requests == []
