@@ -2,6 +2,20 @@
 
 from __future__ import annotations
 
+from .options import ExecutorOptions, ToolUseOptions
 from .parser import NaturalToolUseParser, ParsedReply, ReplyEvent, ToolMode
+from .run import ReplyRun, UseEvent
+from .use import FunctionCalling, NaturalToolUse
 
-__all__ = ["NaturalToolUseParser", "ParsedReply", "ReplyEvent", "ToolMode"]
+__all__ = [
+    "ExecutorOptions",
+    "FunctionCalling",
+    "NaturalToolUse",
+    "NaturalToolUseParser",
+    "ParsedReply",
+    "ReplyEvent",
+    "ReplyRun",
+    "ToolMode",
+    "ToolUseOptions",
+    "UseEvent",
+]

@@ -26,7 +26,7 @@ from .reader import ReplyReader
 from .request import Style, native_request
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterable
+    from collections.abc import AsyncGenerator, Callable, Iterable
 
     from typing_extensions import Unpack
 
@@ -159,7 +159,7 @@ class NaturalToolUseParser:
         tools: Tools | None = None,
         options: ModelOptions | None = None,
         call_ids: Callable[[int], str] | None = None,
-    ) -> AsyncIterator[ReplyEvent]:
+    ) -> AsyncGenerator[ReplyEvent, None]:
         """Asks the model and reads its reply while it comes.
 
         Args:

@@ -1,0 +1,386 @@
+"""One reply while it comes: the model writes, and what it calls runs already."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import json
+import logging
+from collections import deque
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
+
+from .. import tracing
+from .._core import (
+    FinishUpdate,
+    InvalidToolCall,
+    Joiner,
+    ReasoningDelta,
+    TextDelta,
+    TextMessage,
+    ToolAggregateMessage,
+    ToolCall,
+    UsageMessage,
+    UsageUpdate,
+    repair_json,
+)
+from ..exceptions import InvalidJSONError
+from ..kinds import FinishReason
+from ..models import closing
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import TracebackType
+
+    from typing_extensions import Self
+
+    from .. import Event, Message
+    from ..executor import ToolEvent, ToolExecutor, ToolRun
+    from ..protocols import Messages, ModelOptions
+    from .parser import NaturalToolUseParser, ReplyEvent
+
+_log = logging.getLogger("toolweave.natural")
+
+UseEvent: TypeAlias = "Event | ToolEvent | UsageMessage | FinishUpdate"
+"""One thing in a reply or of its calls; the `FinishUpdate` is the last."""
+
+_GRACE = 5.0
+_LONGEST_READ = 100_000
+
+
+@dataclass(frozen=True)
+class Envelope:
+    """What all messages of a reply carry."""
+
+    generation_id: str
+    from_agent: str | None = None
+    run_id: str | None = None
+    chat_id: str | None = None
+
+
+class ReplyRun:
+    """One reply: its calls start as they are complete, while the model still writes.
+
+    Made by `open` of `NaturalToolUse` and `FunctionCalling`. As an iterator it gives what happens,
+    in that order; as a context manager it cancels the model and the tools when the block ends, and
+    waits for them. However it ends, `messages` is a history that can be gone on with.
+
+    Example:
+        >>> async def main(use: NaturalToolUse) -> None:
+        ...     async with use.open("How is the weather in Oslo?") as reply:
+        ...         async for event in reply:
+        ...             print(event)
+        ...     print(reply.messages)
+    """
+
+    def __init__(
+        self,
+        parser: NaturalToolUseParser,
+        executor: ToolExecutor,
+        messages: Messages,
+        *,
+        envelope: Envelope,
+        options: ModelOptions | None = None,
+        call_ids: Callable[[int], str] | None = None,
+        offered: bool = True,
+        context: contextvars.Context | None = None,
+    ) -> None:
+        self._parser = parser
+        self._executor = executor
+        self._asked: Messages = messages
+        self._options = options
+        self._call_ids = call_ids
+        self._offered = offered
+        # Tools must not be seen as part of the request to the model, so they run in this context.
+        self._context = contextvars.copy_context() if context is None else context
+        self._envelope = envelope
+        self._joiner = Joiner(
+            from_agent=envelope.from_agent,
+            generation_id=envelope.generation_id,
+            run_id=envelope.run_id,
+            chat_id=envelope.chat_id,
+        )
+        self.finish_reason = FinishReason.MISSING
+        """Why the model ended, once it has."""
+        self.aggregate: ToolAggregateMessage | None = None
+        """The calls with their results, once all of them have one."""
+        self._out: deque[UseEvent] = deque()
+        self._waiter: asyncio.Future[None] | None = None
+        self._model: asyncio.Task[None] | None = None
+        self._tools: asyncio.Task[None] | None = None
+        self._run: ToolRun | None = None
+        self._submitted: list[ToolCall | InvalidToolCall] = []
+        self._error: BaseException | None = None
+        self._cancelled = False
+        self._over = False
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """The reply so far: thoughts and texts, then the calls with their results, then the usage.
+
+        White space between calls is no message. Calls are there as soon as all have a result, or
+        are deferred.
+        """
+        said = self._joiner.finish().messages
+        kept: list[Message] = [
+            message
+            for message in said
+            if not isinstance(message, UsageMessage)
+            and not (isinstance(message, TextMessage) and message.text.isspace())
+        ]
+        if self.aggregate is not None:
+            kept.append(self.aggregate)
+        usage = self.usage
+        if usage is not None:
+            kept.append(usage)
+        return tuple(
+            message if message.id else message.__replace__(id=self._id(number))
+            for number, message in enumerate(kept)
+        )
+
+    @property
+    def usage(self) -> UsageMessage | None:
+        """What the request has used so far, if the provider says so."""
+        for message in self._joiner.finish().messages:
+            if isinstance(message, UsageMessage):
+                return message.__replace__(id=self._id("usage"))
+        return None
+
+    @property
+    def text(self) -> str:
+        """What the model has said so far, without thoughts and calls."""
+        messages = self._joiner.finish().messages
+        return "".join(m.text for m in messages if isinstance(m, TextMessage))
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> UseEvent:
+        if self._model is None and not self._over:
+            self._begin()
+        while not self._out:
+            if self._over:
+                error, self._error = self._error, None
+                if error is not None:
+                    raise error
+                raise StopAsyncIteration
+            self._waiter = asyncio.get_running_loop().create_future()
+            try:
+                await self._waiter
+            finally:
+                self._waiter = None
+        return self._out.popleft()
+
+    async def wait(self) -> tuple[Message, ...]:
+        """Waits for the end. Cancelled, it cancels the model and the tools.
+
+        Returns:
+            The messages of the reply.
+
+        Raises:
+            ModelError: The model could not be asked, or broke off. What it called before has its
+                results.
+            ToolUseParsingError: There is a call that cannot be run, in strict mode.
+        """
+        async with self:
+            async for _ in self:
+                pass
+        return self.messages
+
+    async def cancel(self) -> None:
+        """Stops the model and the tools, and waits until they have.
+
+        Calls that have no result get one that says they were interrupted.
+        """
+        self._cancelled = True
+        self._over = self._over or self._model is None
+        if self._over:
+            return
+        for task in (self._model, self._tools):
+            if task is not None:
+                task.cancel()
+        # It ends in bounded time, and who waits is not allowed to leave before.
+        stopping = asyncio.ensure_future(self._stop())
+        interrupted = False
+        while not stopping.done():
+            try:
+                await asyncio.wait([stopping])
+            except asyncio.CancelledError:  # noqa: PERF203 - cancelled, it waits again
+                interrupted = True
+        self._end()
+        stopping.result()
+        if interrupted:
+            raise asyncio.CancelledError
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.cancel()
+
+    # The model.
+
+    def _begin(self) -> None:
+        loop = asyncio.get_running_loop()
+        # One task reads the model from its first word to its last: clients mind when that changes.
+        self._model = self._context.copy().run(loop.create_task, self._read_model())
+        self._model.add_done_callback(self._model_over)
+
+    async def _read_model(self) -> None:
+        parser = self._parser
+        asked = parser.stream(
+            self._asked,
+            tools=self._executor.contracts if self._offered else (),
+            options=self._options,
+            call_ids=self._call_ids,
+        )
+        with tracing.chat(parser.name, provider=parser.provider, options=self._options) as span:
+            async with closing(asked) as events:
+                async for event in events:
+                    self._take(event)
+                    if isinstance(event, UsageUpdate):
+                        span.usage(event)
+            span.set(tracing.RESPONSE_FINISH_REASONS, [self.finish_reason.value])
+
+    def _take(self, event: ReplyEvent) -> None:
+        if self._cancelled:
+            return
+        if isinstance(event, FinishUpdate):
+            self.finish_reason = event.reason
+        elif isinstance(event, UsageUpdate):
+            self._joiner.push(event)
+        else:
+            if isinstance(event, (TextDelta, ReasoningDelta)):
+                self._joiner.push(event)
+            self._emit(event)
+            if isinstance(event, (ToolCall, InvalidToolCall)):
+                self._submit(event)
+
+    def _model_over(self, task: asyncio.Task[None]) -> None:
+        self._failed(task)
+        if self._run is not None:
+            self._run.close()
+        if self._tools is None or self._tools.done():
+            self._finish()
+
+    # The tools.
+
+    def _submit(self, call: ToolCall | InvalidToolCall) -> None:
+        if self._run is None:
+            self._run = self._context.run(self._executor.open)
+            loop = asyncio.get_running_loop()
+            self._tools = self._context.run(loop.create_task, self._read_tools(self._run))
+            self._tools.add_done_callback(self._tools_over)
+        self._context.run(self._run.submit, call)
+        self._submitted.append(call)
+
+    async def _read_tools(self, run: ToolRun) -> None:
+        try:
+            async for event in run:
+                self._hear(event)
+        except (KeyboardInterrupt, SystemExit) as error:
+            # Meant for the program, and raised for who reads: from a task it would go to the loop.
+            self._error = error
+            if self._model is not None:
+                self._model.cancel()
+
+    def _hear(self, event: ToolEvent) -> None:
+        if isinstance(event, ToolAggregateMessage):
+            self.aggregate = event = self._enveloped(event)
+        self._emit(event)
+
+    def _tools_over(self, task: asyncio.Task[None]) -> None:
+        self._failed(task)
+        if self._model is None or self._model.done():
+            self._finish()
+
+    async def _stop(self) -> None:
+        """Waits for the tasks, which are cancelled, and for the tools."""
+        try:
+            if self._run is not None and self._tools is not None:
+                await asyncio.wait([self._tools])
+                if self.aggregate is None:
+                    await self._run.cancel()
+                    async for event in self._run:
+                        self._hear(event)
+        finally:
+            if self._model is not None:
+                _, running = await asyncio.wait([self._model], timeout=_GRACE)
+                if running:
+                    _log.error("a model ignores its cancellation and is given up")
+
+    def _enveloped(self, aggregate: ToolAggregateMessage) -> ToolAggregateMessage:
+        """The aggregate as a message of this reply, in which calls say what the model wrote."""
+        calls = [
+            _as_written(call, given)
+            for call, given in zip(aggregate.tool_calls, self._submitted, strict=True)
+        ]
+        envelope = self._envelope
+        return aggregate.__replace__(
+            tool_calls=calls,
+            id=self._id("calls"),
+            from_agent=envelope.from_agent,
+            generation_id=envelope.generation_id,
+            run_id=envelope.run_id,
+            chat_id=envelope.chat_id,
+        )
+
+    # The end.
+
+    def _failed(self, task: asyncio.Task[None]) -> None:
+        """Keeps the error of a task: the first one is raised."""
+        if task.cancelled():
+            error: BaseException | None = asyncio.CancelledError()
+        else:
+            error = task.exception()
+        if error is not None and self._error is None and not self._cancelled:
+            self._error = error
+
+    def _finish(self) -> None:
+        """Both the model and the tools are done, by themselves."""
+        if self._cancelled:
+            return
+        if self._error is None:
+            if self.usage is not None:
+                self._out.append(self.usage)
+            self._out.append(FinishUpdate(self.finish_reason))
+        self._end()
+
+    def _end(self) -> None:
+        self._over = True
+        self._wake()
+
+    def _id(self, part: int | str) -> str:
+        return f"{self._envelope.generation_id}.{part}"
+
+    def _emit(self, event: UseEvent) -> None:
+        self._out.append(event)
+        self._wake()
+
+    def _wake(self) -> None:
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
+
+
+def _as_written(call: ToolCall, given: ToolCall | InvalidToolCall) -> ToolCall:
+    """A call that did not run, with the arguments that it had where it had any.
+
+    The executor does not know them, and a model that is told what is wrong with its call should see
+    that call.
+    """
+    if isinstance(given, ToolCall) or given.kind not in ("schema_violation", "unknown_tool"):
+        return call
+    if len(given.raw) > _LONGEST_READ:
+        return call
+    try:
+        arguments: Any = json.loads(repair_json(given.raw)[0])
+    except (InvalidJSONError, ValueError, RecursionError):
+        return call
+    if not isinstance(arguments, dict):
+        return call
+    return call.__replace__(arguments=cast("dict[str, Any]", arguments))

@@ -1,0 +1,253 @@
+"""Natural tool use as a whole, and its running half."""
+
+from __future__ import annotations
+
+import uuid
+from typing import TYPE_CHECKING, Literal
+
+from .options import executor_of, split
+from .parser import NaturalToolUseParser
+from .run import Envelope, ReplyRun
+
+if TYPE_CHECKING:
+    import contextvars
+    from collections.abc import AsyncGenerator, Callable, Iterable
+
+    from typing_extensions import Unpack
+
+    from .. import Message
+    from ..executor import ToolExecutor
+    from ..protocols import Messages, Model, ModelOptions
+    from ..tools import Toolset
+    from ..tools.toolset import Handlers, ToolLike
+    from .offer import Tag
+    from .options import ExecutorOptions, ToolUseOptions
+    from .parser import ToolMode
+    from .run import UseEvent
+
+
+class FunctionCalling:
+    """The running half of natural tool use: it runs the calls in the replies of a model.
+
+    Args:
+        model: A `NaturalToolUseParser`, which reads calls in the text; or a model that makes native
+            calls, in any form.
+        tools: The tools, in any form that a `Toolset` takes; or a `Toolset`, which may change
+            between replies. The model is told of these, whatever tools a parser has of its own.
+        handlers: The functions that serve contracts among the tools, by name.
+        executor: What runs the calls, in place of tools, handlers and options.
+        name: Whose messages these are: their `from_agent`.
+        generation_ids: Gives the id of each reply; random ones if not given.
+        **options: As for `ToolExecutor`.
+
+    Raises:
+        ContractError: A name is given twice, or a definition is none.
+        ToolDefinitionError: A tool has no function, or none that can serve it.
+        TypeError: The model is none, or an option is not known.
+        ValueError: An option has a value that it cannot have.
+    """
+
+    def __init__(
+        self,
+        model: Model | NaturalToolUseParser,
+        tools: Iterable[ToolLike] | Toolset = (),
+        *,
+        handlers: Handlers | None = None,
+        executor: ToolExecutor | None = None,
+        name: str | None = None,
+        generation_ids: Callable[[], str] | None = None,
+        **options: Unpack[ExecutorOptions],
+    ) -> None:
+        self.executor = executor_of(tools, handlers, executor, options)
+        """What runs the calls."""
+        self.parser = (
+            model
+            if isinstance(model, NaturalToolUseParser)
+            else NaturalToolUseParser(model, tool_mode="native")
+        )
+        """What asks the model and reads its replies."""
+        self.name = name
+        """Whose messages these are."""
+        self._generation_ids = generation_ids or _random_id
+        # With ids of their own making, applications want just those.
+        self._own_ids = options.get("id_factory") is None
+
+    def open(
+        self,
+        messages: Messages,
+        *,
+        options: ModelOptions | None = None,
+        run_id: str | None = None,
+        chat_id: str | None = None,
+    ) -> ReplyRun:
+        """Begins a reply. Nothing happens before it is read.
+
+        Args:
+            messages: A conversation in any form.
+            options: What the request asks for.
+            run_id: The run that the messages belong to.
+            chat_id: The conversation that the messages belong to.
+        """
+        return self._open(messages, options=options, run_id=run_id, chat_id=chat_id)
+
+    async def stream(
+        self, messages: Messages, *, options: ModelOptions | None = None
+    ) -> AsyncGenerator[UseEvent, None]:
+        """Asks the model, and runs what it calls while it still writes.
+
+        Leaving the iteration early, or cancelling it, cancels the model and the tools.
+
+        Args:
+            messages: A conversation in any form.
+            options: What the request asks for.
+
+        Yields:
+            The events of the reply and of its calls as they happen, the `ToolAggregateMessage` if
+            there were calls, a `UsageMessage` if the provider says what was used, and exactly one
+            `FinishUpdate`, last.
+
+        Raises:
+            ConsolidationError: The conversation cannot be written as text.
+            MessageError: The conversation cannot be read, or not be said to this model.
+            ModelError: The model could not be asked, or broke off. What it called before has its
+                results, and has been yielded.
+            ToolUseParsingError: There is a call that cannot be run, in strict mode; as above.
+        """
+        async with self.open(messages, options=options) as reply:
+            async for event in reply:
+                yield event
+
+    async def complete(
+        self, messages: Messages, *, options: ModelOptions | None = None
+    ) -> list[Message]:
+        """Asks the model, runs what it calls, and waits for all of it.
+
+        Args:
+            messages: A conversation in any form.
+            options: What the request asks for.
+
+        Returns:
+            The messages of the reply: thoughts and texts, then the calls with their results, then
+            the usage. They can be put behind the conversation as they are.
+
+        Raises:
+            ConsolidationError: The conversation cannot be written as text.
+            MessageError: The conversation cannot be read, or not be said to this model.
+            ModelError: The model could not be asked, or broke off.
+            ToolUseParsingError: There is a call that cannot be run, in strict mode.
+        """
+        return list(await self.open(messages, options=options).wait())
+
+    def _open(
+        self,
+        messages: Messages,
+        *,
+        options: ModelOptions | None,
+        run_id: str | None,
+        chat_id: str | None,
+        offered: bool = True,
+        context: contextvars.Context | None = None,
+    ) -> ReplyRun:
+        generation_id = self._generation_ids()
+
+        # Unique in the conversation, not only in the reply: results are looked up by them.
+        def call_id(index: int) -> str:
+            return f"call_{generation_id[:12]}_{index}"
+
+        return ReplyRun(
+            self.parser,
+            self.executor,
+            messages,
+            envelope=Envelope(generation_id, self.name, run_id, chat_id),
+            options=options,
+            call_ids=call_id if self._own_ids else None,
+            offered=offered,
+            context=context,
+        )
+
+
+class NaturalToolUse(FunctionCalling):
+    """Tools for any model that writes text: described, read out of the reply, run, and answered.
+
+    It asks once: what the model says to the results is the next request, made by you or by an
+    `Agent`. Nothing is kept between requests, so that one object serves any number of conversations
+    at once.
+
+    Args:
+        model: A model in any form.
+        tools: The tools, in any form that a `Toolset` takes; or a `Toolset`, which may change
+            between replies.
+        handlers: The functions that serve contracts among the tools, by name.
+        fallback: A model that is asked once about each call that is broken or does not fit.
+        name: Whose messages these are: their `from_agent`.
+        executor: What runs the calls, in place of tools, handlers and options.
+        generation_ids: Gives the id of each reply; random ones if not given.
+        tool_mode: ``natural``, ``native`` or ``auto``; see `NaturalToolUseParser`, as for the next
+            ones.
+        strict: Whether a call that cannot be run is an error, rather than a result that says so.
+        rewrite_plain_replies: Whether the fallback is also asked about replies without a call.
+        tag: How calls are to be written.
+        fenced: Whether arguments are to stand in a Markdown fence.
+        form: How the history is written.
+        stop: Whether the model is asked to stop where it would make up a tool's result.
+        **options: As for `Parser` and `ToolExecutor`.
+
+    Raises:
+        ContractError: A tool cannot be called by its name, or two share one.
+        SchemaError: The parameters of a tool are not a JSON Schema.
+        ToolDefinitionError: A tool has no function, or none that can serve it.
+        TypeError: The model is none, or an option is not known.
+        ValueError: An option has a value that it cannot have.
+
+    Example:
+        >>> import asyncio
+        >>> from toolweave.natural import NaturalToolUse
+        >>> from toolweave.testing import ScriptedModel
+        >>> def add(a: int, b: int) -> int:
+        ...     return a + b
+        >>> use = NaturalToolUse(ScriptedModel('<add>{"a": 2, "b": 3}</add>'), [add])
+        >>> [message] = asyncio.run(use.complete("What is 2 + 3?"))
+        >>> message.tool_results[0].result
+        '5'
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        tools: Iterable[ToolLike] | Toolset = (),
+        *,
+        handlers: Handlers | None = None,
+        fallback: Model | None = None,
+        name: str | None = None,
+        executor: ToolExecutor | None = None,
+        generation_ids: Callable[[], str] | None = None,
+        tool_mode: ToolMode = "natural",
+        strict: bool = False,
+        rewrite_plain_replies: bool = False,
+        tag: Tag = "name",
+        fenced: bool = True,
+        form: Literal["single", "split"] = "split",
+        stop: bool = True,
+        **options: Unpack[ToolUseOptions],
+    ) -> None:
+        of_parser, of_executor = split(options)
+        executor = executor_of(tools, handlers, executor, of_executor)
+        parser = NaturalToolUseParser(
+            model,
+            executor.toolset,
+            tool_mode=tool_mode,
+            fallback=fallback,
+            strict=strict,
+            rewrite_plain_replies=rewrite_plain_replies,
+            tag=tag,
+            fenced=fenced,
+            form=form,
+            stop=stop,
+            **of_parser,
+        )
+        super().__init__(parser, executor=executor, name=name, generation_ids=generation_ids)
+        self._own_ids = options.get("id_factory") is None
+
+
+def _random_id() -> str:
+    return uuid.uuid4().hex
