@@ -190,6 +190,16 @@ class ToolExecutor:
         """
         return self._shared.deferred.resolve(key, result, is_error=is_error)
 
+    def settle(self, aggregate: ToolAggregateMessage) -> ToolAggregateMessage:
+        """The aggregate with the results that have come for its pending calls.
+
+        Args:
+            aggregate: Calls, some of them without a result.
+        """
+        return self._shared.deferred.settle(
+            aggregate, max_result_chars=self._shared.defaults.max_result_chars
+        )
+
     def _open(self, *, watched: bool) -> ToolRun:
         version = self.toolset.version
         if self._version != version:
