@@ -100,3 +100,26 @@ class Outcome(_Name):
     """Nobody waits for that key."""
     CONFLICT = "conflict"
     """Another result was there already, and stays."""
+
+
+class StopReason(_Name):
+    """Why an agent's run ended."""
+
+    COMPLETED = "completed"
+    """The model answered without calling tools."""
+    DEFERRED = "deferred"
+    """The result of a call comes later: resolve it, and resume."""
+    MAX_ITERATIONS = "max_iterations"
+    """The model still called tools in the last permitted round."""
+    LOOP = "loop"
+    """The model made the same calls again and again, and they gave the same results."""
+    CANCELLED = "cancelled"
+    """The run was told to stop."""
+    EMPTY = "empty"
+    """The model said nothing and called nothing."""
+    LENGTH = "length"
+    """The limit of tokens cut the answer off."""
+    CONTENT_FILTER = "content_filter"
+    """The provider withheld the rest of the answer."""
+    MISSING = "missing"
+    """The answer ended without a word of why; it may be cut off."""

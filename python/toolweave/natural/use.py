@@ -79,6 +79,8 @@ class FunctionCalling:
         options: ModelOptions | None = None,
         run_id: str | None = None,
         chat_id: str | None = None,
+        offered: bool = True,
+        context: contextvars.Context | None = None,
     ) -> ReplyRun:
         """Begins a reply. Nothing happens before it is read.
 
@@ -87,8 +89,26 @@ class FunctionCalling:
             options: What the request asks for.
             run_id: The run that the messages belong to.
             chat_id: The conversation that the messages belong to.
+            offered: Whether the model is told of the tools. Without them it has to answer.
+            context: The context that the model and the tools run in; a copy of the current one if
+                not given.
         """
-        return self._open(messages, options=options, run_id=run_id, chat_id=chat_id)
+        generation_id = self._generation_ids()
+
+        # Unique in the conversation, not only in the reply: results are looked up by them.
+        def call_id(index: int) -> str:
+            return f"call_{generation_id[:12]}_{index}"
+
+        return ReplyRun(
+            self.parser,
+            self.executor,
+            messages,
+            envelope=Envelope(generation_id, self.name, run_id, chat_id),
+            options=options,
+            call_ids=call_id if self._own_ids else None,
+            offered=offered,
+            context=context,
+        )
 
     async def stream(
         self, messages: Messages, *, options: ModelOptions | None = None
@@ -137,33 +157,6 @@ class FunctionCalling:
             ToolUseParsingError: There is a call that cannot be run, in strict mode.
         """
         return list(await self.open(messages, options=options).wait())
-
-    def _open(
-        self,
-        messages: Messages,
-        *,
-        options: ModelOptions | None,
-        run_id: str | None,
-        chat_id: str | None,
-        offered: bool = True,
-        context: contextvars.Context | None = None,
-    ) -> ReplyRun:
-        generation_id = self._generation_ids()
-
-        # Unique in the conversation, not only in the reply: results are looked up by them.
-        def call_id(index: int) -> str:
-            return f"call_{generation_id[:12]}_{index}"
-
-        return ReplyRun(
-            self.parser,
-            self.executor,
-            messages,
-            envelope=Envelope(generation_id, self.name, run_id, chat_id),
-            options=options,
-            call_ids=call_id if self._own_ids else None,
-            offered=offered,
-            context=context,
-        )
 
 
 class NaturalToolUse(FunctionCalling):

@@ -1,0 +1,262 @@
+"""The agent: a model with its tools, instructions and limits."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any, Literal
+
+from ..models import as_messages
+from ..natural import NaturalToolUse
+from .run import AgentResult, AgentRun, Rules
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable, Iterable
+
+    from typing_extensions import Unpack
+
+    from ..executor import ToolExecutor
+    from ..kinds import Outcome
+    from ..natural import ToolMode, ToolUseOptions
+    from ..natural.offer import Tag
+    from ..protocols import Messages, Model, ModelOptions
+    from ..tools import Toolset
+    from ..tools.toolset import Handlers, ToolLike
+    from .run import AgentEvent
+
+
+class Agent:
+    """A model that is asked again until it answers without calling tools.
+
+    Nothing is kept between runs, so that one agent serves any number of conversations at once. The
+    `messages` of a result are the `history` of the next run.
+
+    A call that cannot be run, or fails, has a result that says so, for the model to do better.
+
+    Args:
+        model: A model in any form.
+        tools: The tools, in any form that a `Toolset` takes; or a `Toolset`, which may change at
+            any time, from inside a tool as well: the next request tells of it.
+        instructions: What the model is told before every conversation, as a system message.
+        name: Whose messages these are: their `from_agent`. Traces call the agent so, too.
+        max_iterations: How many rounds of calls a run may take.
+        max_repeats: In how many replies the same calls may give the same results before the run
+            ends as a loop; None for any number.
+        answer_at_limit: Whether the model is asked once more, without tools, when
+            `max_iterations` is reached.
+        tool_mode: ``natural``, ``native`` or ``auto``; see `NaturalToolUseParser`.
+        handlers: The functions that serve contracts among the tools, by name.
+        fallback: A model that is asked once about each call that is broken or does not fit.
+        strict: Whether calls that cannot be run, and `max_iterations`, are errors.
+        options: What each request asks of the model.
+        executor: What runs the calls, in place of tools, handlers and options.
+        generation_ids: Gives the id of each reply; random ones if not given.
+        rewrite_plain_replies: Whether the fallback is also asked about replies without a call.
+        tag: How calls are to be written.
+        fenced: Whether arguments are to stand in a Markdown fence.
+        form: How the history is written.
+        stop: Whether the model is asked to stop where it would make up a tool's result.
+        **more: As for `Parser` and `ToolExecutor`.
+
+    Raises:
+        ContractError: A tool cannot be called by its name, or two share one.
+        SchemaError: The parameters of a tool are not a JSON Schema.
+        ToolDefinitionError: A tool has no function, or none that can serve it.
+        TypeError: The model is none, or an option is not known.
+        ValueError: An option has a value that it cannot have.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        tools: Iterable[ToolLike] | Toolset = (),
+        *,
+        instructions: str | None = None,
+        name: str | None = None,
+        max_iterations: int = 10,
+        max_repeats: int | None = 3,
+        answer_at_limit: bool = False,
+        tool_mode: ToolMode = "auto",
+        handlers: Handlers | None = None,
+        fallback: Model | None = None,
+        strict: bool = False,
+        options: ModelOptions | None = None,
+        executor: ToolExecutor | None = None,
+        generation_ids: Callable[[], str] | None = None,
+        rewrite_plain_replies: bool = False,
+        tag: Tag = "name",
+        fenced: bool = True,
+        form: Literal["single", "split"] = "split",
+        stop: bool = True,
+        **more: Unpack[ToolUseOptions],
+    ) -> None:
+        _check("max_iterations", max_iterations, least=1)
+        if max_repeats is not None:
+            _check("max_repeats", max_repeats, least=2)
+        self._use = NaturalToolUse(
+            model,
+            tools,
+            handlers=handlers,
+            fallback=fallback,
+            name=name,
+            executor=executor,
+            generation_ids=generation_ids,
+            tool_mode=tool_mode,
+            strict=strict,
+            rewrite_plain_replies=rewrite_plain_replies,
+            tag=tag,
+            fenced=fenced,
+            form=form,
+            stop=stop,
+            **more,
+        )
+        self._rules = Rules(
+            instructions, options, max_iterations, max_repeats, strict, answer_at_limit
+        )
+
+    @property
+    def name(self) -> str | None:
+        """Whose messages these are."""
+        return self._use.name
+
+    @property
+    def executor(self) -> ToolExecutor:
+        """What runs the calls."""
+        return self._use.executor
+
+    @property
+    def toolset(self) -> Toolset:
+        """The tools. What is added or removed counts from the next request on."""
+        return self._use.executor.toolset
+
+    async def run(
+        self,
+        input: Messages | None,  # noqa: A002 - it is what goes in
+        *,
+        history: Messages = (),
+        chat_id: str | None = None,
+    ) -> AgentResult:
+        """Runs until there is an answer, or a reason to stop.
+
+        Cancelled, it stops the model and the tools and waits for them; `open` has what there was.
+
+        Args:
+            input: What the user says, in any form; None to go on where the history ends.
+            history: The conversation before that.
+            chat_id: The conversation, for messages and traces.
+
+        Raises:
+            ConsolidationError: The conversation cannot be written as text.
+            MaxIterationsError: The model still called tools in the last permitted round, in strict
+                mode.
+            MessageError: The conversation cannot be read, or not be said to this model.
+            ModelError: A model could not be asked, or broke off.
+            ToolUseParsingError: There is a call that cannot be run, in strict mode.
+            ValueError: There is nothing to answer.
+        """
+        return await self.open(input, history=history, chat_id=chat_id).wait()
+
+    async def stream(
+        self,
+        input: Messages | None,  # noqa: A002
+        *,
+        history: Messages = (),
+        chat_id: str | None = None,
+    ) -> AsyncGenerator[AgentEvent, None]:
+        """Runs, and tells of everything as it happens.
+
+        Leaving the iteration early, or cancelling it, stops the model and the tools.
+
+        Args:
+            input: What the user says, in any form; None to go on where the history ends.
+            history: The conversation before that.
+            chat_id: The conversation, for messages and traces.
+
+        Yields:
+            The events of each reply and its calls, as `NaturalToolUse.stream` yields them, and the
+            `AgentResult`, last.
+
+        Raises:
+            Exception: As `run` does.
+        """
+        async with self.open(input, history=history, chat_id=chat_id) as run:
+            async for event in run:
+                yield event
+
+    def run_sync(
+        self,
+        input: Messages | None,  # noqa: A002
+        *,
+        history: Messages = (),
+        chat_id: str | None = None,
+    ) -> AgentResult:
+        """Runs on an event loop of its own, for programs that have none.
+
+        Args:
+            input: What the user says, in any form; None to go on where the history ends.
+            history: The conversation before that.
+            chat_id: The conversation, for messages and traces.
+
+        Raises:
+            RuntimeError: An event loop is running in this thread.
+            Exception: As `run` does.
+        """
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            return asyncio.run(self.run(input, history=history, chat_id=chat_id))
+        raise RuntimeError(
+            "an event loop is running in this thread, and run_sync would block it: "
+            "use `await agent.run(...)` here"
+        )
+
+    def open(
+        self,
+        input: Messages | None,  # noqa: A002
+        *,
+        history: Messages = (),
+        chat_id: str | None = None,
+    ) -> AgentRun:
+        """Begins a run. Nothing happens before it is read.
+
+        Args:
+            input: What the user says, in any form; None to go on where the history ends.
+            history: The conversation before that.
+            chat_id: The conversation, for messages and traces.
+
+        Raises:
+            MessageError: The conversation cannot be read.
+            ValueError: There is nothing to answer.
+        """
+        before = as_messages(history)
+        said = [] if input is None else as_messages(input)
+        if not before and not said:
+            raise ValueError("there is nothing to answer: neither an input nor a history")
+        return AgentRun(
+            self._use, self._rules, before, said, resumed=input is None, chat_id=chat_id
+        )
+
+    def resolve(self, key: str, result: Any, *, is_error: bool = False) -> Outcome:
+        """Says what a deferred result is; see `ToolExecutor.resolve`."""
+        return self.executor.resolve(key, result, is_error=is_error)
+
+    async def resume(
+        self, paused: AgentResult | Messages, *, chat_id: str | None = None
+    ) -> AgentResult:
+        """Goes on with a run that was paused, after `resolve`; or that had reached a limit.
+
+        While a result is still awaited, the model is not asked: what comes back is paused as well.
+
+        Args:
+            paused: What came of the run, or its messages, perhaps from before a restart.
+            chat_id: The conversation, for messages and traces.
+
+        Raises:
+            Exception: As `run` does.
+        """
+        history = paused.messages if isinstance(paused, AgentResult) else paused
+        return await self.run(None, history=history, chat_id=chat_id)
+
+
+def _check(option: str, value: object, *, least: int) -> None:
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise ValueError(f"{option} is a whole number from {least}, not {value!r}")

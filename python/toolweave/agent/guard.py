@@ -1,0 +1,43 @@
+"""Noticing that a model goes round in circles."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from ..executor.cache import ResultCache
+from ..kinds import ErrorCode
+
+if TYPE_CHECKING:
+    from .. import ToolAggregateMessage, ToolCall, ToolResult
+
+
+class LoopGuard:
+    """Counts in how many replies the same call gave the same result.
+
+    A reply is part of a loop if that number is reached for every call in it: a call that is made
+    again beside a new one is progress, and so is one whose result has changed.
+
+    Args:
+        most: The number; None for no guard.
+    """
+
+    def __init__(self, most: int | None) -> None:
+        self._most = most
+        self._seen: Counter[tuple[str, str]] = Counter()
+
+    def sees_loop(self, aggregate: ToolAggregateMessage) -> bool:
+        """Takes the calls of the next reply, and says whether they are part of a loop."""
+        if self._most is None:
+            return False
+        results = {result.tool_call_id: result for result in aggregate.tool_results}
+        calls = {_key(call, results.get(call.id)) for call in aggregate.tool_calls}
+        self._seen.update(calls)
+        return all(self._seen[call] >= self._most for call in calls)
+
+
+def _key(call: ToolCall, result: ToolResult | None) -> tuple[str, str]:
+    # Calls that could not be read have no arguments; what was written tells them apart.
+    unread = result is not None and result.error_code is ErrorCode.INVALID_ARGUMENTS
+    made = call.raw if unread else ResultCache.key(call.name, call.arguments)
+    return made, "" if result is None else result.result

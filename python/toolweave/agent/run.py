@@ -1,0 +1,313 @@
+"""One run of an agent, from the question to the answer."""
+
+from __future__ import annotations
+
+import contextvars
+import logging
+import uuid
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias, cast
+
+from .. import tracing
+from .._core import TextMessage, ToolAggregateMessage, UsageMessage, UsageUpdate
+from ..exceptions import MaxIterationsError
+from ..executor import ToolDeferred
+from ..executor.deferred import METADATA as DEFERRED
+from ..kinds import Role, StopReason
+from ..natural.parser import CUT_OFF
+from .guard import LoopGuard
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Generator, Iterable, Iterator
+    from types import TracebackType
+
+    from typing_extensions import Self
+
+    from .. import Message, ToolResult
+    from ..natural import NaturalToolUse, ReplyRun, UseEvent
+    from ..protocols import ModelOptions
+
+_log = logging.getLogger("toolweave.agent")
+
+
+@dataclass(frozen=True)
+class AgentResult:
+    """What came of a run."""
+
+    text: str
+    """What the model said last, without white space around it."""
+    messages: tuple[Message, ...]
+    """The whole conversation, history and all: the `history` of the next run. The instructions are
+    not part of it."""
+    new_messages: tuple[Message, ...] = field(repr=False)
+    """What this run has added: the input and all replies."""
+    usage: UsageMessage
+    """What all requests of the run have used, as far as the provider says so."""
+    stop_reason: StopReason
+    """Why the run ended."""
+    iterations: int
+    """How often the model was asked."""
+    deferred: tuple[ToolDeferred, ...] = ()
+    """The calls whose results come later, and what to resolve."""
+
+
+AgentEvent: TypeAlias = "UseEvent | AgentResult"
+"""One thing in a run; the `AgentResult` is the last."""
+
+
+@dataclass(frozen=True)
+class Rules:
+    """How an agent runs."""
+
+    instructions: str | None
+    options: ModelOptions | None
+    max_iterations: int
+    max_repeats: int | None
+    strict: bool
+    answer_at_limit: bool
+
+
+class AgentRun:
+    """A run of an agent. Made by `Agent.open`.
+
+    As an iterator it gives what happens, in that order, and the `AgentResult` last; as a context
+    manager it stops the model and the tools when the block ends, and waits for them. Whatever
+    happens, `messages` is a history that can be gone on with: every call in it has a result, unless
+    that comes later.
+
+    Example:
+        >>> async def main(agent: Agent, save: Callable[[Sequence[Message]], None]) -> None:
+        ...     async with agent.open("Clean up, please.") as run:
+        ...         try:
+        ...             print((await run.wait()).text)
+        ...         finally:
+        ...             save(run.messages)
+    """
+
+    def __init__(
+        self,
+        use: NaturalToolUse,
+        rules: Rules,
+        history: Iterable[Message],
+        messages: Iterable[Message],
+        *,
+        resumed: bool = False,
+        chat_id: str | None = None,
+    ) -> None:
+        self._use = use
+        self._rules = rules
+        self._messages = list(history)
+        self._start = len(self._messages)
+        self._messages += messages
+        self._resumed = resumed
+        self._chat_id = chat_id
+        self._run_id = uuid.uuid4().hex
+        self._usage = (0, 0, 0)
+        self._guard = LoopGuard(rules.max_repeats)
+        self._reply: ReplyRun | None = None
+        self._context = contextvars.copy_context()
+        self._cancelled = False
+        self._iterations = 0
+        self._generator = self._events()
+        self.result: AgentResult | None = None
+        """What came of it, once it has ended."""
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """The conversation so far. Calls are there as soon as all of their reply have a result."""
+        so_far = () if self._reply is None else self._reply.messages
+        return (*self._messages, *so_far)
+
+    @property
+    def usage(self) -> UsageMessage:
+        """What the run has used so far, as far as the provider says so."""
+        more = None if self._reply is None else self._reply.usage
+        return UsageMessage(
+            *(a + b for a, b in zip(self._usage, _counts(more), strict=True)),
+            from_agent=self._use.name,
+            run_id=self._run_id,
+            chat_id=self._chat_id,
+        )
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> AgentEvent:
+        return await anext(self._generator)
+
+    async def wait(self) -> AgentResult:
+        """Waits for the end. Cancelled, it stops the model and the tools.
+
+        Raises:
+            MaxIterationsError: The model still called tools in the last permitted round, in strict
+                mode.
+            ModelError: A model could not be asked, or broke off.
+            ToolUseParsingError: There is a call that cannot be run, in strict mode.
+        """
+        async with self:
+            async for _ in self:
+                pass
+        if self.result is None:
+            raise RuntimeError("the run was read by another, and did not end")
+        return self.result
+
+    async def cancel(self) -> None:
+        """Stops the model and the tools, and waits until they have.
+
+        Calls that have no result get one that says they were interrupted. Who reads the run is told
+        of these, and then gets a result with the stop reason ``cancelled``.
+        """
+        self._cancelled = True
+        if self._reply is not None:
+            await self._reply.cancel()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.cancel()
+        await self._generator.aclose()
+
+    async def _events(self) -> AsyncGenerator[AgentEvent, None]:
+        with self._span():
+            for late in self._settled():
+                yield late
+            if self._resumed and any(_pending(self._messages)):
+                yield self._ended(StopReason.DEFERRED, "")
+                return
+            while True:
+                reply = self._next()
+                async with self._reading(reply):
+                    async for event in reply:
+                        yield event
+                stop = self._judged(reply)
+                if stop is not None:
+                    break
+            if stop is StopReason.MAX_ITERATIONS and self._rules.answer_at_limit:
+                reply = self._next(offered=False)
+                async with self._reading(reply):
+                    async for event in reply:
+                        yield event
+            result = self._ended(stop, reply.text)
+            if stop is StopReason.MAX_ITERATIONS and self._rules.strict:
+                limit = self._rules.max_iterations
+                raise MaxIterationsError(f"Maximum tool call iterations ({limit}) reached", limit)
+            yield result
+
+    @contextmanager
+    def _span(self) -> Generator[None, None, None]:
+        """Traces the run: the span is current for the model and the tools only.
+
+        It must not be for who reads, since a generator shares the context of its caller.
+        """
+        context = self._context
+        span = context.run(tracing.invoke_agent, self._use.name, conversation_id=self._chat_id)
+        context.run(span.__enter__)
+        failed: BaseException | None = None
+        try:
+            yield
+        except BaseException as error:
+            failed = error
+            raise
+        finally:
+            span.usage(UsageUpdate(*_counts(self.usage)))
+            where = None if failed is None else failed.__traceback__
+            context.run(span.__exit__, None if failed is None else type(failed), failed, where)
+
+    def _settled(self) -> Iterator[ToolResult | ToolAggregateMessage]:
+        """Takes in the results that have come for calls of the history."""
+        for position, message in enumerate(self._messages):
+            if not isinstance(message, ToolAggregateMessage):
+                continue
+            settled = self._use.executor.settle(message)
+            if settled is not message:
+                self._messages[position] = settled
+                known = {result.tool_call_id for result in message.tool_results}
+                yield from (r for r in settled.tool_results if r.tool_call_id not in known)
+                yield settled
+
+    def _next(self, *, offered: bool = True) -> ReplyRun:
+        self._iterations += 1
+        instructions = self._rules.instructions
+        system = [] if instructions is None else [TextMessage(instructions, role=Role.SYSTEM)]
+        return self._use.open(
+            [*system, *self._messages],
+            options=self._rules.options,
+            run_id=self._run_id,
+            chat_id=self._chat_id,
+            offered=offered,
+            context=self._context,
+        )
+
+    @asynccontextmanager
+    async def _reading(self, reply: ReplyRun) -> AsyncGenerator[None, None]:
+        """Keeps what a reply comes to, however its reading ends."""
+        self._reply = reply
+        try:
+            async with reply:
+                yield
+        finally:
+            self._usage = _counts(self.usage)
+            self._messages += reply.messages
+            self._reply = None
+
+    def _judged(self, reply: ReplyRun) -> StopReason | None:
+        """Why the run ends with this reply; None if the model is asked again."""
+        if self._cancelled:
+            return StopReason.CANCELLED
+        aggregate = reply.aggregate
+        if aggregate is None:
+            if reply.finish_reason in CUT_OFF:
+                return StopReason(reply.finish_reason.value)
+            return StopReason.COMPLETED if reply.text.strip() else StopReason.EMPTY
+        if any(_pending([aggregate])):
+            return StopReason.DEFERRED
+        if self._guard.sees_loop(aggregate):
+            return StopReason.LOOP
+        if self._iterations >= self._rules.max_iterations:
+            return StopReason.MAX_ITERATIONS
+        return None
+
+    def _ended(self, stop: StopReason, text: str) -> AgentResult:
+        _log.info(
+            "a run has ended",
+            extra={
+                "agent": self._use.name,
+                "run_id": self._run_id,
+                "stop_reason": stop.value,
+                "iterations": self._iterations,
+            },
+        )
+        self.result = AgentResult(
+            text=text.strip(),
+            messages=tuple(self._messages),
+            new_messages=tuple(self._messages[self._start :]),
+            usage=self.usage,
+            stop_reason=stop,
+            iterations=self._iterations,
+            deferred=tuple(_pending(self._messages)),
+        )
+        return self.result
+
+
+def _pending(messages: Iterable[Message]) -> Iterator[ToolDeferred]:
+    """The calls whose results come later."""
+    for message in messages:
+        if isinstance(message, ToolAggregateMessage):
+            known = {result.tool_call_id for result in message.tool_results}
+            keys = cast("dict[str, str]", message.metadata.get(DEFERRED, {}))
+            for call in message.tool_calls:
+                if call.id not in known:
+                    yield ToolDeferred(call.id, call.name, keys.get(call.id, call.id))
+
+
+def _counts(usage: UsageMessage | None) -> tuple[int, int, int]:
+    if usage is None:
+        return 0, 0, 0
+    return usage.input_tokens, usage.output_tokens, usage.cached_input_tokens
