@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib as _importlib
 import logging as _logging
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import TypeAlias as _TypeAlias
 
 from ._core import (
@@ -55,19 +57,44 @@ from .exceptions import (
     ConsolidationError,
     ContractError,
     InvalidJSONError,
+    MaxIterationsError,
     MessageError,
+    ModelError,
     ModelRetry,
+    PoolError,
+    ResultError,
     SchemaError,
     ToolDefinitionError,
     ToolError,
     ToolFailed,
+    ToolUseError,
+    ToolUseParsingError,
     ToolweaveError,
+    TransientToolError,
     ValidationError,
 )
-from .kinds import ErrorCode, FinishReason, MessageKind, Role
+from .kinds import ErrorCode, FinishReason, MessageKind, Outcome, Role, StopReason
 from .options import ParserOptions, Tools
 from .streams import Event, parse_stream
-from .tools import RateLimit, RetryPolicy, Tool, ToolContext, ToolOptions, Toolset, tool
+
+if _TYPE_CHECKING:
+    from .agent import Agent, AgentEvent, AgentResult, AgentRun
+    from .executor import (
+        Deferred,
+        DeferredResults,
+        PendingResult,
+        ToolApproval,
+        ToolDeferred,
+        ToolEvent,
+        ToolExecutor,
+        ToolProgress,
+        ToolQuestion,
+        ToolRun,
+        ToolStarted,
+    )
+    from .natural import FunctionCalling, NaturalToolUse, NaturalToolUseParser
+    from .protocols import Approval, Approver, ChatModel, Messages, Model, ModelOptions, Observer
+    from .tools import RateLimit, RetryPolicy, Tool, ToolContext, ToolOptions, Toolset, tool
 
 Message: _TypeAlias = (
     TextMessage
@@ -86,9 +113,18 @@ Update: _TypeAlias = (
 """One piece of a reply, or a result of one of its calls: what a `Joiner` takes."""
 
 __all__ = [
+    "Agent",
+    "AgentEvent",
+    "AgentResult",
+    "AgentRun",
+    "Approval",
+    "Approver",
+    "ChatModel",
     "ConsolidationError",
     "Consolidator",
     "ContractError",
+    "Deferred",
+    "DeferredResults",
     "Discarded",
     "ErrorCode",
     "Event",
@@ -96,6 +132,7 @@ __all__ = [
     "FabricatedResult",
     "FinishReason",
     "FinishUpdate",
+    "FunctionCalling",
     "FunctionContract",
     "InvalidJSONError",
     "InvalidToolCall",
@@ -103,39 +140,63 @@ __all__ = [
     "Joined",
     "Joiner",
     "Limits",
+    "MaxIterationsError",
     "Message",
     "MessageBase",
     "MessageError",
     "MessageKind",
+    "Messages",
+    "Model",
+    "ModelError",
+    "ModelOptions",
     "ModelRetry",
+    "NaturalToolUse",
+    "NaturalToolUseParser",
+    "Observer",
+    "Outcome",
     "Parser",
     "ParserOptions",
+    "PendingResult",
+    "PoolError",
     "RateLimit",
     "ReasoningDelta",
     "ReasoningMessage",
     "Repair",
+    "ResultError",
     "RetryPolicy",
     "Role",
     "SchemaError",
+    "StopReason",
     "TextDelta",
     "TextMessage",
     "Tool",
     "ToolAggregateMessage",
+    "ToolApproval",
     "ToolCall",
     "ToolCallDelta",
     "ToolCallMessage",
     "ToolCallStart",
     "ToolCallUpdate",
     "ToolContext",
+    "ToolDeferred",
     "ToolDefinitionError",
     "ToolError",
+    "ToolEvent",
+    "ToolExecutor",
     "ToolFailed",
     "ToolOptions",
+    "ToolProgress",
+    "ToolQuestion",
     "ToolResult",
     "ToolResultMessage",
+    "ToolRun",
+    "ToolStarted",
+    "ToolUseError",
+    "ToolUseParsingError",
     "Tools",
     "Toolset",
     "ToolweaveError",
+    "TransientToolError",
     "UnknownMessage",
     "Update",
     "UsageMessage",
@@ -162,3 +223,62 @@ __all__ = [
 
 # Records go to `toolweave.<area>`; who hears them is the application's choice.
 _logging.getLogger(__name__).addHandler(_logging.NullHandler())
+
+# Loaded when one of their names is first used: whoever only parses replies does not pay for them.
+_LATER = {
+    "agent": (
+        "Agent",
+        "AgentEvent",
+        "AgentResult",
+        "AgentRun",
+    ),
+    "executor": (
+        "Deferred",
+        "DeferredResults",
+        "PendingResult",
+        "ToolApproval",
+        "ToolDeferred",
+        "ToolEvent",
+        "ToolExecutor",
+        "ToolProgress",
+        "ToolQuestion",
+        "ToolRun",
+        "ToolStarted",
+    ),
+    "natural": (
+        "FunctionCalling",
+        "NaturalToolUse",
+        "NaturalToolUseParser",
+    ),
+    "protocols": (
+        "Approval",
+        "Approver",
+        "ChatModel",
+        "Messages",
+        "Model",
+        "ModelOptions",
+        "Observer",
+    ),
+    "tools": (
+        "RateLimit",
+        "RetryPolicy",
+        "Tool",
+        "ToolContext",
+        "ToolOptions",
+        "Toolset",
+        "tool",
+    ),
+}
+_HOMES = {name: module for module, names in _LATER.items() for name in names}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value: object = getattr(_importlib.import_module(f".{_HOMES[name]}", __name__), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

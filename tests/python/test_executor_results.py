@@ -131,7 +131,7 @@ def test_a_call_alone_that_breaks_has_its_result() -> None:
 
 
 def test_what_cannot_run_has_a_result_that_says_why() -> None:
-    violation = Violation("/a", "type", "/a: \"x\" is not an integer", "integer", "x")
+    violation = Violation("/a", "type", '/a: "x" is not an integer', "integer", "x")
     calls = [
         call("subtract"),
         call("add", {"a": 1}),

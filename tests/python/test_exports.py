@@ -67,9 +67,10 @@ def test_all_is_sorted_and_names_nothing_twice() -> None:
 
 
 def test_all_is_every_public_name_of_the_package() -> None:
+    names = {name: getattr(toolweave, name) for name in dir(toolweave)}
     found = {
         name
-        for name, value in vars(toolweave).items()
+        for name, value in names.items()
         if is_public(name) and not isinstance(value, types.ModuleType) and name != "annotations"
     }
     assert found == set(PUBLIC)
@@ -123,6 +124,23 @@ class A:
 def function() -> None: ...
 '''
     assert undocumented(stub) == ["A.unsaid", "A.other", "function"]
+
+
+def test_a_name_that_is_not_there_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="module 'toolweave' has no attribute 'parze'"):
+        _ = toolweave.parze
+
+
+def test_what_only_parses_loads_no_more_than_that() -> None:
+    program = (
+        "import sys, toolweave; toolweave.Parser(['Add']);"
+        "print(*sorted(name for name in sys.modules if name.startswith('toolweave.')))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", program], check=True, capture_output=True, text=True
+    )
+    loaded = {name.removeprefix("toolweave.") for name in done.stdout.split()}
+    assert loaded == {"_core", "exceptions", "kinds", "options", "streams"}
 
 
 def test_the_version_is_that_of_the_installed_package() -> None:

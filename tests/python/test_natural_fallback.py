@@ -219,9 +219,7 @@ def test_nothing_that_either_model_writes_raises(reply: str, answer: str) -> Non
     assert isinstance(finish, tw.FinishUpdate)
     raws = [e.raw for e in events if isinstance(e, (tw.ToolCall, tw.InvalidToolCall))]
     expected = [
-        e.raw
-        for e in tw.parse(reply, TOOLS)
-        if isinstance(e, (tw.ToolCall, tw.InvalidToolCall))
+        e.raw for e in tw.parse(reply, TOOLS) if isinstance(e, (tw.ToolCall, tw.InvalidToolCall))
     ]
     assert raws == expected
 

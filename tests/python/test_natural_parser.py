@@ -258,9 +258,7 @@ def test_a_reply_that_was_cut_off_completes_no_open_call(reply: str, reason: str
 
 @pytest.mark.parametrize("reason", CUT_OFF)
 @pytest.mark.parametrize("mode", ["natural", "native"])
-def test_a_call_that_looks_whole_is_none_when_the_reply_was_cut_off(
-    reason: str, mode: str
-) -> None:
+def test_a_call_that_looks_whole_is_none_when_the_reply_was_cut_off(reason: str, mode: str) -> None:
     call: Any = (
         "<Ping>{}" if mode == "natural" else tw.ToolCallUpdate("c", 0, "Ping", '{"more": 1}')
     )
