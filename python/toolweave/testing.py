@@ -32,6 +32,7 @@ from ._core import (
     UsageUpdate,
 )
 from .models import closing
+from .models.recording import StreamRecorder
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from . import FunctionContract, Message, Update
     from .protocols import ModelOptions
 
-__all__ = ["ModelRequest", "RecordingObserver", "ScriptedModel"]
+__all__ = ["ModelRequest", "RecordingObserver", "ScriptedModel", "StreamRecorder"]
 
 _UPDATES = (TextDelta, ReasoningDelta, ToolCallUpdate, UsageUpdate, FinishUpdate)
 

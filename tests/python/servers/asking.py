@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Callable, Coroutine
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
 from toolweave import TextDelta, TextMessage, Update
 from toolweave.exceptions import ModelError
 from toolweave.models import closing
-from toolweave.protocols import ChatModel, ModelOptions
+from toolweave.protocols import ChatModel
 
 from .sse import Answer, Served, serving
 
@@ -41,6 +42,11 @@ async def read(model: ChatModel, messages: Any = HI, **asked: Any) -> Read:
     return came
 
 
+def in_use(model: Any) -> AbstractAsyncContextManager[Any]:
+    """The model, closed in the end if it can be."""
+    return model if hasattr(model, "__aexit__") else nullcontext(model)
+
+
 def run(
     make: Callable[[str], Any],
     answers: list[Answer],
@@ -49,7 +55,7 @@ def run(
     """Runs `ask(model, server)` on a loop of its own, with a model made for the server's URL."""
 
     async def main() -> Any:
-        async with serving(*answers) as served, make(served.url) as model:
+        async with serving(*answers) as served, in_use(make(served.url)) as model:
             return await ask(model, served)
 
     return asyncio.run(main())
@@ -65,6 +71,3 @@ def ask_once(
         return await read(model, messages, **asked), served.requests[-1]
 
     return run(make, [Answer(steps, **shape)], ask)
-
-
-__all__ = ["HI", "Awaitable", "ModelOptions", "Read", "ask_once", "read", "run"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from enum import Enum
@@ -45,9 +45,8 @@ class Served:
     url: str = ""
     requests: list[dict[str, Any]] = field(default_factory=list)
     """The path, the headers and the JSON body of each."""
-    gone: int = 0
-    """How many clients went away while the server held its answer."""
     left: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set when a client has gone away before its answer was over."""
 
     async def client_left(self) -> None:
         """Waits until a client has gone away."""
@@ -55,8 +54,10 @@ class Served:
 
 
 @asynccontextmanager
-async def serving(*answers: Answer, port: int = 0) -> AsyncIterator[Served]:
-    """Serves the answers in order, the last one again and again."""
+async def serving(
+    *answers: Answer | Callable[[dict[str, Any]], Answer], port: int = 0
+) -> AsyncIterator[Served]:
+    """Serves the answers, or what they make of the request, in order; the last again and again."""
     served = Served()
     waiting = list(answers)
 
@@ -65,7 +66,13 @@ async def serving(*answers: Answer, port: int = 0) -> AsyncIterator[Served]:
             while (request := await _request(reader)) is not None:
                 served.requests.append(request)
                 answer = waiting.pop(0) if len(waiting) > 1 else waiting[0]
-                if not await _answer(answer, reader, writer, served):
+                if callable(answer):
+                    answer = answer(request)
+                try:
+                    if not await _answer(answer, reader, writer):
+                        break
+                except ConnectionError:
+                    served.left.set()
                     break
         finally:
             writer.close()
@@ -99,7 +106,7 @@ async def _request(reader: asyncio.StreamReader) -> dict[str, Any] | None:
 
 
 async def _answer(
-    answer: Answer, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, served: Served
+    answer: Answer, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
 ) -> bool:
     """Whether the connection can be used again."""
     framing = "Transfer-Encoding: chunked" if answer.chunked else "Connection: close"
@@ -108,18 +115,17 @@ async def _answer(
     writer.write(f"{head}\r\n".encode())
     for step in answer.steps:
         if isinstance(step, bytes):
-            writer.write(b"%x\r\n%b\r\n" % (len(step), step) if answer.chunked else step)
-            await writer.drain()
+            if step:  # an empty chunk would be the end
+                writer.write(b"%x\r\n%b\r\n" % (len(step), step) if answer.chunked else step)
+                await writer.drain()
             # So that each step reaches the client on its own.
             await asyncio.sleep(0)
         elif isinstance(step, asyncio.Event):
             await asyncio.wait_for(step.wait(), PATIENCE)
         elif step is Do.HOLD:
-            with_more = await asyncio.wait_for(reader.read(1), PATIENCE)
-            assert not with_more, "the client sent a second request into the answer to its first"
-            served.gone += 1
-            served.left.set()
-            return False
+            more = await asyncio.wait_for(reader.read(1), PATIENCE)
+            assert not more, "the client sent a second request into the answer to its first"
+            raise ConnectionResetError
         else:
             await writer.drain()
             if step is Do.CUT:
