@@ -185,8 +185,8 @@ class AnthropicModel:
             return cast("Stream", await cast("Any", client.messages.create)(**asked))
 
         def failed(error: Exception) -> Exception:
-            secret = client.api_key or client.auth_token
-            return failure(error, self.provider, secret, statuses=_STATUSES)
+            secrets = (client.api_key, client.auth_token)
+            return failure(error, self.provider, secrets, statuses=_STATUSES)
 
         events = guarded(items(ask, self.provider), failed)
         async with closing(read_reply(events, EventReader(self.name), self.name)) as updates:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import weakref
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, cast
 
 from ..exceptions import ModelError
@@ -165,39 +165,46 @@ def checked_extra(extra: Mapping[str, Any]) -> Mapping[str, Any]:
 def failure(
     error: Exception,
     provider: str,
-    secret: object = None,
+    secrets: Iterable[object],
     *,
     statuses: Mapping[str, int] | None = None,
+    silent: bool = False,
 ) -> ModelError:
-    """What a client's exception comes to, without the key; one of ours stays as it is.
+    """What a client's exception comes to, without the keys; one of ours stays as it is.
 
     Args:
         error: The exception.
         provider: Whose client it is.
-        secret: The key.
+        secrets: The keys.
         statuses: HTTP statuses by the type of an error, for errors that come within a stream.
+        silent: Whether the server said nothing, whatever the exception claims.
     """
     if isinstance(error, ModelError):
         return error
     body = _body(error)
-    status = getattr(error, "status_code", None)
-    if not isinstance(status, int) or status < 400:  # of the response that had begun
+    status: object = getattr(error, "status_code", None)
+    if silent:
+        status = None
+    elif not isinstance(status, int) or status < 400:  # of the response that had begun
         status = _status_in(body, statuses or {})
-    detail = _detail(error, body)
-    if isinstance(secret, str) and secret.strip():
-        # As it is, and as the HTTP client shows one that cannot be sent.
-        for form in (secret, repr(secret)[1:-1], secret.strip()):
-            detail = detail.replace(form, "[key]")
+    detail = _redacted(_detail(error, body), secrets)
     detail = " ".join(detail.split())
     if len(detail) > MAX_DETAIL:
         detail = detail[:MAX_DETAIL] + "..."
-    if status is not None:
-        text = f"{provider} answered with status {status}: {detail}"
-    elif isinstance(error, json.JSONDecodeError | UnicodeDecodeError):
-        text = f"{provider} sent a chunk that cannot be read: {detail}"
-    else:
-        text = f"{provider}: {detail}"
-    return ModelError(text, provider, status)
+    if isinstance(status, int):
+        return ModelError(f"{provider} answered with status {status}: {detail}", provider, status)
+    if isinstance(error, json.JSONDecodeError | UnicodeDecodeError):
+        return ModelError(f"{provider} sent a chunk that cannot be read: {detail}", provider)
+    return ModelError(f"{provider}: {detail}", provider)
+
+
+def _redacted(text: str, secrets: Iterable[object]) -> str:
+    for secret in secrets:
+        if isinstance(secret, str) and secret.strip():
+            # As it is, and as the HTTP client shows one that cannot be sent.
+            for form in (secret, repr(secret)[1:-1], secret.strip()):
+                text = text.replace(form, "[key]")
+    return text
 
 
 def _body(error: Exception) -> object:

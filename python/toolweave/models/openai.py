@@ -173,7 +173,7 @@ class OpenAIModel:
         client = self._clients.get()
 
         def failed(error: Exception) -> Exception:
-            return failure(error, self.provider, client.api_key)
+            return failure(error, self.provider, [client.api_key])
 
         chunks = guarded(items(lambda: self._open(client, asked), self.provider), failed)
         reader = ChunkReader(self.name)
