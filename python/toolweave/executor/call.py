@@ -28,9 +28,11 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterator
 
     from .._core import ToolCall
+    from ..tools import RetryPolicy
     from .failure import Failure
     from .limits import Ticket
     from .plan import Plan
+    from .rate_limit import TokenBucket
     from .run import ToolRun
 
 _log = logging.getLogger("toolweave.executor")
@@ -135,14 +137,12 @@ class Execution:
         if self.ticket is not None:
             await self.run.turns.wait(self)
         if self.plan.bucket is not None:
-            await self._take_token()
+            await self._take_token(self.plan.bucket)
         if self.stopped is not None:
             raise asyncio.CancelledError
         self._begin()
-        if self.plan.retries is None:
-            value = await self._invoke()
-        else:
-            value = await self._retry()
+        policy = self.plan.retries
+        value = await (self._invoke() if policy is None else self._retry(policy))
         # Whatever a tool still says after it was stopped, it was too late.
         if self.stopped is not None:
             raise asyncio.CancelledError
@@ -200,20 +200,20 @@ class Execution:
                 leader.finish(result, ttl=0 if ttl is None else ttl)
             return result
 
-    async def _take_token(self) -> None:
-        bucket = self.plan.bucket
-        wait = 0.0 if bucket is None else bucket.take()
-        if wait > 0 and bucket is not None:
-            if self.plan.refuses:
-                raise _Refused(failure.rate_limited(self.call.name, wait))
-            _log.debug("a call waits for its rate limit", extra=self.facts(wait=wait))
-            self.run.turns.step_aside(self)
-            try:
-                await asyncio.sleep(wait)
-            except BaseException:
-                bucket.give_back()
-                raise
-            await self.run.turns.come_back(self)
+    async def _take_token(self, bucket: TokenBucket) -> None:
+        wait = bucket.take()
+        if wait == 0:
+            return
+        if self.plan.refuses:
+            raise _Refused(failure.rate_limited(self.call.name, wait))
+        _log.info("a call waits for its rate limit", extra=self.facts(wait=wait))
+        self.run.turns.step_aside(self)
+        try:
+            await asyncio.sleep(wait)
+        except BaseException:
+            bucket.give_back()
+            raise
+        await self.run.turns.come_back(self)
 
     # At work.
 
@@ -241,7 +241,7 @@ class Execution:
         if plan.pool == "inline":
             value = plan.function(**arguments)
         else:
-            value = await run_blocking(plan.pool, plan.function, arguments)
+            value = await run_blocking(plan.pool, plan.blocking, arguments)
         # Such as a partial of a coroutine function, which does not look like one.
         return await value if inspect.isawaitable(value) else value
 
@@ -255,26 +255,43 @@ class Execution:
             await values.aclose()
         return last
 
-    async def _retry(self) -> Any:
-        policy = self.plan.retries
+    async def _retry(self, policy: RetryPolicy) -> Any:
         while True:
             try:
                 return await self._invoke()
             except Exception as error:
-                if policy is None or self.attempt >= policy.attempts or self.stopped is not None:
-                    raise
-                if not is_transient(policy, error):
-                    raise
-                pause = delay(policy, self.attempt, error=error)
-                # The model had better read what went wrong than that there was no time left.
-                if self.run.loop.time() + pause >= self._deadline:
+                pause = self._pause_after(error, policy)
+                if pause is None:
                     raise
                 _log.info("a tool is tried again", extra=self.facts(pause=pause))
             self.attempt += 1
-            self._idle_deadline += pause
+            self.run.turns.step_aside(self)
             await asyncio.sleep(pause)
+            await self.run.turns.come_back(self)
             # The attempt before may have changed what it was given.
             self.arguments = self.plan.fit(self.call.arguments)
+
+    def _pause_after(self, error: Exception, policy: RetryPolicy) -> float | None:
+        """How long to wait before the next attempt; None if there is none."""
+        if self.stopped is not None or self.attempt >= policy.attempts:
+            return None
+        if not is_transient(policy, error):
+            return None
+        plan, now = self.plan, self.run.loop.time()
+        pause = delay(policy, self.attempt, error=error)
+        if plan.bucket is not None:
+            wait = plan.bucket.take()
+            if wait > 0 and plan.refuses:
+                return None
+            pause = max(pause, wait)
+        if now + pause >= self._deadline:
+            # The model had better read what went wrong than that there was no time left.
+            if plan.bucket is not None:
+                plan.bucket.give_back()
+            return None
+        if plan.idle_timeout is not None:
+            self._idle_deadline = now + pause + plan.idle_timeout
+        return pause
 
     def progress(self, value: Any) -> None:
         """Takes what the tool reports. On the event loop's thread only."""

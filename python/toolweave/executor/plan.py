@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import sys
 from typing import TYPE_CHECKING, Any, Literal
 
-from ..tools.options import RateLimit, RetryPolicy
+from ..tools import RateLimit, RetryPolicy, Tool
 from .cache import ResultCache
 from .rate_limit import TokenBucket
 
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
 
     from .._core import FunctionContract, ToolCall
-    from ..tools import Tool
     from .defaults import Defaults
 
 
@@ -25,6 +25,7 @@ class Plan:
         "_bind",
         "_validate",
         "after",
+        "blocking",
         "bucket",
         "context_parameter",
         "contract",
@@ -59,6 +60,8 @@ class Plan:
         """Tells its results from those of another tool that had its name before."""
         self.contract: FunctionContract = tool.contract
         self.function: Callable[..., Any] = tool.function
+        self.blocking = _by_name(tool)
+        """What a pool is given."""
         self.style: Literal["sync", "async", "generator"] = tool.style
         self.context_parameter: str | None = tool.context_parameter
         self._validate = None if tool.validator is None else tool.validator.validate
@@ -120,6 +123,18 @@ class Plans(dict[str, Plan]):
 
 
 _numbers = itertools.count()
+
+
+def _by_name(tool: Tool[..., Any]) -> Callable[..., Any]:
+    """The function, or the tool that its name leads to where it was decorated.
+
+    What goes to another process is looked up there by its name.
+    """
+    function: Callable[..., Any] = tool.function
+    found: object = sys.modules.get(getattr(function, "__module__", ""))
+    for name in getattr(function, "__qualname__", "").split("."):
+        found = getattr(found, name, None)
+    return found if isinstance(found, Tool) and found.function is function else function
 
 
 def _either(own: Any, default: Any) -> Any:

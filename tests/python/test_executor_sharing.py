@@ -1,0 +1,394 @@
+"""Results that calls share, decisions they wait for, and results that come later."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+from executing import call, codes, events_of, kinds, now, only, run, texts
+
+from toolweave import ToolAggregateMessage, ToolCall, ToolResult, ValidationError
+from toolweave.executor import (
+    Deferred,
+    DeferredResults,
+    Outcome,
+    ToolApproval,
+    ToolDeferred,
+    ToolEvent,
+    ToolExecutor,
+    ToolQuestion,
+    ToolStarted,
+)
+from toolweave.protocols import Approval
+from toolweave.tools import Tool, ToolContext, tool
+
+
+class Counter:
+    """A tool that counts how often it ran."""
+
+    def __init__(self, *, fails: int = 0) -> None:
+        self.runs = 0
+        self.fails = fails
+
+    def tool(self, **options: Any) -> Tool[..., Any]:
+        async def count(name: str = "", seconds: float = 1) -> int:
+            self.runs += 1
+            await asyncio.sleep(seconds)
+            if self.runs <= self.fails:
+                raise ValueError("not yet")
+            return self.runs
+
+        return tool(count, name="count", **options)
+
+
+def test_a_kept_result_answers_until_it_is_too_old() -> None:
+    counter = Counter()
+
+    async def main() -> None:
+        executor = ToolExecutor([counter.tool(cache=10)], clock=now)
+        for begin, value in ((0, 1), (5, 1), (10.5, 1), (11, 2)):
+            await asyncio.sleep(begin - now())
+            events = await events_of(executor, [call("count", {"name": "x"}, f"at-{begin}")])
+            assert [result.value for result in only(events, ToolResult)] == [value]
+            # A result that is there has not been worked for.
+            assert len(only(events, ToolStarted)) == (begin in (0, 11))
+
+    run(main())
+
+
+def test_arguments_in_another_order_are_the_same_and_others_are_not() -> None:
+    counter = Counter()
+    executor = ToolExecutor([counter.tool()], cache=True)
+    run(executor.execute([call("count", {"name": "x", "seconds": 2})]))
+    run(executor.execute([call("count", {"seconds": 2, "name": "x"})]))
+    assert counter.runs == 1
+    run(executor.execute([call("count", {"seconds": 2, "name": "y"})]))
+    assert counter.runs == 2
+
+
+@pytest.mark.parametrize("options", [{"cache": True}, {"idempotent": True}])
+@pytest.mark.parametrize("limits", [{}, {"max_concurrency": 1}])
+def test_identical_calls_in_flight_run_once(
+    options: dict[str, Any], limits: dict[str, Any]
+) -> None:
+    counter = Counter()
+
+    async def main() -> None:
+        executor = ToolExecutor([counter.tool(**options)], **limits)
+        calls = [call("count", {"name": "x"}) for _ in range(5)]
+        first, second = await asyncio.gather(executor.execute(calls), executor.execute(calls))
+        assert texts(first) == texts(second) == ["1"] * 5
+        assert [each.tool_call_id for each in first.tool_results] == [
+            each.id for each in first.tool_calls
+        ]
+
+    run(main())
+    assert counter.runs == 1
+
+
+def test_an_idempotent_call_runs_again_when_it_is_not_in_flight() -> None:
+    counter = Counter()
+    executor = ToolExecutor([counter.tool(idempotent=True)])
+    for value in ("1", "2"):
+        assert texts(run(executor.execute([call("count")]))) == [value]
+
+
+def test_calls_that_share_nothing_run_each() -> None:
+    counter = Counter()
+    run(ToolExecutor([counter.tool()]).execute([call("count"), call("count")]))
+    assert counter.runs == 2
+
+
+def test_an_error_is_nobody_elses() -> None:
+    counter = Counter(fails=1)
+    executor = ToolExecutor([counter.tool(cache=True)])
+    aggregate = run(executor.execute([call("count"), call("count"), call("count")]))
+    assert codes(aggregate) == ["tool_error", None, None]
+    assert codes(run(executor.execute([call("count")]))) == [None]
+    assert counter.runs == 3
+
+
+def test_a_cancelled_leader_hands_over() -> None:
+    counter = Counter()
+
+    async def main() -> None:
+        executor = ToolExecutor([counter.tool(idempotent=True)], max_concurrency=1)
+        leader = asyncio.create_task(executor.execute([call("count", {"seconds": 9})]))
+        await asyncio.sleep(1)
+        follower = asyncio.create_task(executor.execute([call("count", {"seconds": 9})]))
+        await asyncio.sleep(1)
+        leader.cancel()
+        assert codes(await follower) == [None]
+
+    run(main())
+    assert counter.runs == 2
+
+
+def test_a_cancelled_follower_leaves_the_leader_alone() -> None:
+    counter = Counter()
+
+    async def main() -> None:
+        executor = ToolExecutor([counter.tool(idempotent=True)])
+        leader = asyncio.create_task(executor.execute([call("count", {"seconds": 9})]))
+        await asyncio.sleep(1)
+        with pytest.raises(asyncio.TimeoutError):
+            await asyncio.wait_for(executor.execute([call("count", {"seconds": 9})]), 1)
+        assert texts(await leader) == ["1"]
+
+    run(main())
+
+
+def test_a_tool_that_takes_the_name_of_another_has_results_of_its_own() -> None:
+    async def main() -> None:
+        executor = ToolExecutor([Counter().tool(cache=True)])
+        await executor.execute([call("count")])
+        executor.toolset.remove("count")
+        other = Counter()
+        executor.toolset.add(other.tool(cache=True))
+        await executor.execute([call("count")])
+        assert other.runs == 1
+
+    run(main())
+
+
+# Approval.
+
+
+@tool(requires_approval=True)
+async def delete(path: str) -> str:
+    return f"deleted {path}"
+
+
+def _approver(answer: Any, seconds: float = 0) -> Any:
+    async def approve(call: ToolCall, contract: Any) -> Any:
+        await asyncio.sleep(seconds)
+        if isinstance(answer, BaseException):
+            raise answer
+        return answer
+
+    return approve
+
+
+@pytest.mark.parametrize(
+    ("approver", "outcome"),
+    [
+        (None, "missing_approver"),
+        (_approver(Approval.deny("not today")), "denied"),
+        (_approver(False), "denied"),
+        (_approver(None), "error"),
+        (_approver("yes"), "error"),
+        (_approver(ValueError()), "error"),
+        (_approver(True, seconds=99), "timeout"),
+    ],
+)
+def test_without_a_clear_yes_a_call_does_not_start(approver: Any, outcome: str) -> None:
+    executor = ToolExecutor([delete], approver=approver, approval_timeout=5)
+    events = run(events_of(executor, [call("delete", {"path": "a"})]))
+    assert kinds(events) == ["ToolApproval delete", "ToolResult delete", "ToolAggregateMessage"]
+    [decided] = only(events, ToolApproval)
+    assert decided.outcome == outcome
+    aggregate = events[-1]
+    assert isinstance(aggregate, ToolAggregateMessage)
+    assert codes(aggregate) == ["denied"]
+    recorded = {"delete": {"outcome": outcome, "reason": decided.reason}}
+    assert aggregate.metadata == {"approvals": recorded}
+
+
+def test_the_model_reads_why_a_call_was_denied() -> None:
+    executor = ToolExecutor([delete], approver=_approver(Approval.deny("not today")))
+    [text] = texts(run(executor.execute([call("delete", {"path": "a"})])))
+    assert text.endswith(": not today")
+
+
+def test_with_a_clear_yes_it_runs_and_that_is_recorded() -> None:
+    executor = ToolExecutor([delete], approver=_approver(Approval.allow()))
+    aggregate = run(executor.execute([call("delete", {"path": "a"})]))
+    assert texts(aggregate) == ["deleted a"]
+    assert aggregate.metadata == {"approvals": {"delete": {"outcome": "allowed", "reason": None}}}
+
+
+def test_what_runs_is_what_was_approved() -> None:
+    async def meddle(call: ToolCall, contract: Any) -> bool:
+        call.arguments["path"] = "everything"
+        return True
+
+    aggregate = run(ToolExecutor([delete], approver=meddle).execute([call("delete", {"path": "a"})]))
+    assert codes(aggregate) == ["denied"]
+    assert aggregate.tool_calls[0].arguments == {"path": "a"}
+
+
+def test_nobody_is_asked_about_arguments_that_do_not_fit() -> None:
+    asked: list[str] = []
+
+    async def approve(call: ToolCall, contract: Any) -> bool:
+        asked.append(call.id)
+        return True
+
+    run(ToolExecutor([delete], approver=approve).execute([call("delete", {"path": 1})]))
+    assert asked == []
+
+
+def test_a_call_that_waits_for_approval_takes_no_place() -> None:
+    counter = Counter()
+
+    async def main() -> None:
+        executor = ToolExecutor(
+            [delete, counter.tool()], approver=_approver(True, seconds=9), max_concurrency=1
+        )
+        calls = [call("delete", {"path": "a"}, "one"), call("delete", {"path": "b"}, "two")]
+        events = await events_of(executor, [*calls, call("count")])
+        assert now() == 9
+        assert kinds(events)[:2] == ["ToolStarted count", "ToolResult count"]
+
+    run(main())
+
+
+@pytest.mark.parametrize(
+    ("needed", "asked"), [(lambda call: call.arguments["path"] == "a", 1), (lambda call: 1 / 0, 2)]
+)
+def test_a_function_says_which_calls_need_approval(needed: Any, asked: int) -> None:
+    executor = ToolExecutor([delete.replace(requires_approval=needed)], approver=_approver(True))
+    calls = [call("delete", {"path": path}) for path in "ab"]
+    events = run(events_of(executor, calls))
+    assert len(only(events, ToolApproval)) == asked
+
+
+def test_a_call_is_interrupted_while_it_waits_for_approval() -> None:
+    async def main() -> None:
+        running = ToolExecutor([delete], approver=_approver(True, seconds=99)).open()
+        running.submit(call("delete", {"path": "a"}))
+        await asyncio.sleep(1)
+        await running.cancel()
+        assert running.aggregate is not None
+        assert "before it started" in texts(running.aggregate)[0]
+
+    run(main())
+
+
+# Deferred results.
+
+
+@tool
+async def book(table: int) -> Deferred:
+    return Deferred(f"booking-{table}", note="the kitchen decides")
+
+
+def test_a_deferred_call_is_pending_and_its_siblings_are_not() -> None:
+    executor = ToolExecutor([book, Counter().tool()])
+    events = run(events_of(executor, [call("book", {"table": 4}), call("count")]))
+    assert kinds(events) == [
+        "ToolStarted book",
+        "ToolStarted count",
+        "ToolDeferred book",
+        "ToolResult count",
+        "ToolAggregateMessage",
+    ]
+    aggregate = events[-1]
+    assert isinstance(aggregate, ToolAggregateMessage)
+    assert [result.tool_call_id for result in aggregate.tool_results] == ["count"]
+    assert aggregate.metadata == {"deferred": {"book": "booking-4"}}
+
+
+def test_a_deferred_result_is_taken_once_now_or_after_a_restart() -> None:
+    executor = ToolExecutor([book])
+    calls = [call("book", {"table": 4}), call("book", {"table": 5})]
+    pending = run(executor.execute(calls))
+    state = json.loads(json.dumps(executor.deferred.to_dict()))
+    written = pending.to_json()
+
+    executor = ToolExecutor([book], deferred=DeferredResults.from_dict(state))
+    assert executor.resolve("booking-4", {"confirmed": True}) == Outcome.RESOLVED
+    assert executor.resolve("booking-4", {"confirmed": True}) == Outcome.DUPLICATE
+    assert executor.resolve("booking-4", {"confirmed": False}) == Outcome.CONFLICT
+    assert executor.resolve("booking-9", {"confirmed": True}) == Outcome.NOT_FOUND
+    assert executor.resolve("booking-5", "the kitchen is closed", is_error=True) == "resolved"
+    settled = executor.deferred.settle(ToolAggregateMessage.from_json(written))
+    assert texts(settled) == ['{"confirmed":true}', "the kitchen is closed"]
+    assert codes(settled) == [None, "tool_error"]
+
+
+def test_what_is_resolved_before_the_reply_is_over_is_in_the_aggregate() -> None:
+    async def main() -> list[ToolEvent]:
+        executor = ToolExecutor([book, Counter().tool()])
+        events: list[ToolEvent] = []
+        async for event in executor.stream([call("book", {"table": 4}), call("count")]):
+            events.append(event)
+            if isinstance(event, ToolDeferred):
+                executor.resolve(event.key, "yes")
+        return events
+
+    events = run(main())
+    assert isinstance(events[-1], ToolAggregateMessage)
+    assert texts(events[-1]) == ["yes", "1"]
+    assert [each.result for each in only(events, ToolResult)] == ["1", "yes"]
+
+
+def test_a_key_that_is_taken_is_the_tools_error() -> None:
+    aggregate = run(ToolExecutor([book]).execute([call("book", {"table": 4})] * 2))
+    assert codes(aggregate) == ["tool_error"]
+
+
+def test_a_tool_waits_for_what_the_tool_it_calls_has_deferred() -> None:
+    @tool(timeout=3)
+    async def arrange(context: ToolContext) -> Any:
+        return await context.call("book", {"table": 1})
+
+    async def main() -> None:
+        executor = ToolExecutor([book, arrange])
+        async for event in executor.stream([call("arrange")]):
+            if isinstance(event, ToolDeferred):
+                asyncio.get_running_loop().call_later(60, executor.resolve, event.key, "yes")
+        assert isinstance(event, ToolAggregateMessage)
+        assert texts(event) == ["yes"]
+
+    run(main())
+
+
+# Questions.
+
+
+@tool
+async def confirm(context: ToolContext) -> Any:
+    return await context.ask("Which one?", {"enum": ["red", "blue"]})
+
+
+def test_a_question_waits_for_an_answer_that_fits() -> None:
+    async def main() -> None:
+        executor = ToolExecutor([confirm])
+        async for event in executor.stream([call("confirm")]):
+            if isinstance(event, ToolQuestion):
+                assert event.question == "Which one?"
+                with pytest.raises(ValidationError):
+                    executor.resolve(event.key, "green")
+                assert executor.resolve(event.key, "blue") == Outcome.RESOLVED
+        assert isinstance(event, ToolAggregateMessage)
+        assert texts(event) == ["blue"]
+        assert executor.deferred.pending == ()
+
+    run(main())
+
+
+def test_a_question_may_go_without_an_answer() -> None:
+    async def main() -> None:
+        executor = ToolExecutor([confirm])
+        async for event in executor.stream([call("confirm")]):
+            if isinstance(event, ToolQuestion):
+                executor.resolve(event.key, "nobody is there", is_error=True)
+        assert isinstance(event, ToolAggregateMessage)
+        assert (texts(event), codes(event)) == (["nobody is there"], ["tool_error"])
+
+    run(main())
+
+
+def test_the_question_of_a_cancelled_tool_is_closed() -> None:
+    async def main() -> None:
+        executor = ToolExecutor([confirm])
+        async with executor.open() as running:
+            running.submit(call("confirm"))
+            await asyncio.sleep(1)
+            [pending] = executor.deferred.pending
+        assert executor.resolve(pending.key, "blue") == Outcome.NOT_FOUND
+
+    run(main())
