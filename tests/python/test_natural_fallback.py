@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from parsing import TOOLS, replies
 
 import toolweave as tw
+from parsing import TOOLS, replies
 from toolweave.exceptions import ModelError, ToolUseParsingError
 from toolweave.natural import NaturalToolUseParser
 from toolweave.natural.fallback import MOST_ASKED
@@ -181,7 +181,7 @@ def test_cancellation_is_never_taken_for_an_answer() -> None:
     async def main() -> None:
         asked = asyncio.Event()
 
-        async def fallback(messages: Any) -> str:
+        async def fallback(_: Any) -> str:
             asked.set()
             await asyncio.sleep(60)
             return MENDED
@@ -212,7 +212,7 @@ def test_the_outcome_is_logged_without_arguments(caplog: Any) -> None:
 
 @given(reply=replies, answer=replies | st.just(MENDED))
 def test_nothing_that_either_model_writes_raises(reply: str, answer: str) -> None:
-    async def fallback(messages: Any) -> str:
+    async def fallback(_: Any) -> str:
         return answer
 
     *events, finish = events_of(reply, fallback)

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from parsing import NAMES, TOOLS, is_inside_escape, joined, objects, settled, spelled, split_at
 
 import toolweave as tw
+from parsing import NAMES, TOOLS, is_inside_escape, joined, objects, settled, spelled, split_at
 from toolweave.natural import NaturalToolUseParser
 from toolweave.testing import ScriptedModel
 

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from parsing import TOOLS, joined, replies, split_at
 
 import toolweave as tw
+from parsing import TOOLS, joined, replies, split_at
 from toolweave import protocols
 from toolweave.exceptions import ContractError, ModelError, SchemaError, ToolUseParsingError
 from toolweave.natural import NaturalToolUseParser, ReplyEvent
@@ -276,7 +276,7 @@ def test_a_call_that_looks_whole_is_none_when_the_reply_was_cut_off(reason: str,
 
 def test_a_model_that_stops_without_a_word_is_cut_off() -> None:
     class Silent:
-        async def stream(self, messages: Any, **_: Any) -> AsyncIterator[tw.Update]:
+        async def stream(self, *_: Any, **__: Any) -> AsyncIterator[tw.Update]:
             yield tw.TextDelta("<Ping>{}")
 
     *_, invalid, finish = events_of(NaturalToolUseParser(Silent(), TOOLS))
@@ -308,10 +308,10 @@ def test_a_model_that_fails_is_raised_after_all_that_came(mode: Any) -> None:
 
 def test_what_is_no_update_is_an_error_that_says_so() -> None:
     class Wrong:
-        async def stream(self, messages: Any, **_: Any) -> AsyncIterator[Any]:
+        async def stream(self, *_: Any, **__: Any) -> AsyncIterator[Any]:
             yield "text"
 
-    with pytest.raises(TypeError, match="a model yields TextDelta, .* not str"):
+    with pytest.raises(TypeError, match=r"a model yields TextDelta, .* not str"):
         events_of(NaturalToolUseParser(Wrong(), TOOLS))
 
 
@@ -332,7 +332,7 @@ def test_a_reader_that_leaves_closes_the_model() -> None:
         stream = NaturalToolUseParser(model, TOOLS).stream("Hi!")
         async for _ in stream:
             break
-        await stream.aclose()  # type: ignore[attr-defined]
+        await stream.aclose()
 
     asyncio.run(leave())
     assert model.abandoned == 1
@@ -341,7 +341,7 @@ def test_a_reader_that_leaves_closes_the_model() -> None:
 def test_cancelling_the_reader_cancels_the_model() -> None:
     cancelled: list[bool] = []
 
-    async def model(messages: Any) -> AsyncIterator[str]:
+    async def model(_: Any) -> AsyncIterator[str]:
         yield "one "
         try:
             await asyncio.sleep(60)
