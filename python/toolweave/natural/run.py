@@ -281,8 +281,9 @@ class ReplyRun:
 
     async def _read_tools(self, run: ToolRun) -> None:
         try:
-            async for event in run:
-                self._hear(event)
+            while events := await run.happened():
+                for event in events:
+                    self._hear(event)
         except (KeyboardInterrupt, SystemExit) as error:
             # Meant for the program, and raised for who reads: from a task it would go to the loop.
             self._error = error
