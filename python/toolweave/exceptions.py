@@ -14,6 +14,7 @@ ToolweaveError
 │   ├── ToolFailed
 │   └── TransientToolError    trying again may help
 ├── ToolDefinitionError       (also a TypeError)
+├── ToolServerError           (also a ConnectionError)
 ├── ToolUseError              a reply cannot be acted on, in strict mode
 │   ├── MaxIterationsError
 │   └── ToolUseParsingError
@@ -153,6 +154,15 @@ class ToolDefinitionError(ToolweaveError, TypeError):
         super().__init__(message, tool)
         self.tool = tool
         """The name of the tool."""
+
+
+class ToolServerError(ToolweaveError, ConnectionError):
+    """A server that has tools cannot be reached, or does not answer as one."""
+
+    def __init__(self, message: str, server: str) -> None:
+        super().__init__(message, server)
+        self.server = server
+        """What the server is called."""
 
 
 class ToolUseError(ToolweaveError):

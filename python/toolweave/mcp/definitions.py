@@ -1,0 +1,130 @@
+"""A server's definitions of its tools, as tools of ours."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import mcp_types
+
+from .._core import Validator
+from ..exceptions import ContractError, SchemaError, ToolDefinitionError
+from ..tools import Tool, ToolContext
+from .results import fields_of, unwrapped, value_of
+from .screening import OUTPUT_SCHEMA, ToolProblem
+
+if TYPE_CHECKING:
+    from ..tools.options import ToolOptions
+
+MAX_DESCRIPTION_CHARS = 4096
+"""A longer description is cut: what a server writes there is part of every prompt."""
+
+MAX_TOOLS = 1000
+"""Further tools of a server are left out."""
+
+Send = Callable[[str, Mapping[str, Any], ToolContext, bool], Awaitable[mcp_types.CallToolResult]]
+"""Calls a server's tool: by its name there, and whether the call may be sent twice."""
+
+# As in a `FunctionContract`: white space, control characters, and what tags are made of.
+_UNUSABLE = re.compile(r"[\s\x00-\x1f\x7f-\x9f<>\"'=`&\\]")
+_MAX_NAME_BYTES = 256
+_OUR_TAGS = ("tool_call", "tool_response")
+
+
+def usable_name(name: str, prefix: str, taken: Iterable[str]) -> str:
+    """What a model can call the tool by: the server's name, unless something forbids it.
+
+    Characters that cannot stand in a tag become ``_``, and a name that is taken gets a number.
+    """
+    whole = _UNUSABLE.sub("_", f"{prefix}_{name}" if prefix else name) or "_"
+    if whole in _OUR_TAGS:
+        whole += "_"
+    whole = _cut(whole, _MAX_NAME_BYTES)
+    usable, number = whole, 1
+    others = frozenset(taken)
+    while usable in others:
+        number += 1
+        suffix = f"_{number}"
+        usable = _cut(whole, _MAX_NAME_BYTES - len(suffix)) + suffix
+    return usable
+
+
+def tools_of(
+    listing: Iterable[mcp_types.Tool],
+    send: Send,
+    *,
+    server: str,
+    prefix: str = "",
+    options: ToolOptions | None = None,
+) -> tuple[dict[str, Tool[..., Any]], list[ToolProblem]]:
+    """The tools that can be used, by the server's names, and what is wrong with the others.
+
+    Args:
+        listing: What the server lists.
+        send: Calls a tool of the server.
+        server: What the server is called.
+        prefix: What the names of the tools begin with, before a ``_``.
+        options: How the tools are run.
+    """
+    tools: dict[str, Tool[..., Any]] = {}
+    problems: list[ToolProblem] = []
+    taken: set[str] = set()
+    for definition in listing:
+        if definition.name in tools:
+            problems.append(ToolProblem(definition.name, "it is listed twice; the first counts"))
+        elif len(tools) == MAX_TOOLS:
+            problems.append(
+                ToolProblem(definition.name, f"the server has more than {MAX_TOOLS} tools")
+            )
+        else:
+            name = usable_name(definition.name, prefix, taken)
+            try:
+                tool = _tool(definition, name, send, server, options or {})
+            except (ContractError, SchemaError, ToolDefinitionError) as err:
+                problems.append(ToolProblem(definition.name, str(err)))
+            else:
+                tools[definition.name] = tool
+                taken.add(name)
+    return tools, problems
+
+
+def _tool(
+    definition: mcp_types.Tool, name: str, send: Send, server: str, options: ToolOptions
+) -> Tool[..., Any]:
+    hints = definition.annotations or mcp_types.ToolAnnotations()
+    # Without effect, or without a further one: it may be shared, and sent twice.
+    repeatable = bool(hints.read_only_hint or hints.idempotent_hint)
+    schema = fields_of((definition.meta or {}).get(OUTPUT_SCHEMA))
+    output = Validator(schema) if schema else None
+
+    async def call(_toolweave_context: ToolContext, **arguments: Any) -> Any:
+        result = await send(definition.name, arguments, _toolweave_context, repeatable)
+        value = value_of(name, result, output)
+        return value if output is None else unwrapped(schema, value)
+
+    call.__name__ = call.__qualname__ = name
+    given: ToolOptions = {"idempotent": repeatable, **options}
+    given["metadata"] = {
+        **(options.get("metadata") or {}),
+        "mcp": {
+            "server": server,
+            "tool": definition.name,
+            "title": definition.title or hints.title,
+            "annotations": hints.model_dump(by_alias=True, exclude_none=True),
+        },
+    }
+    return Tool[..., Any].from_schema(
+        name, definition.input_schema, call, description=_description(definition), **given
+    )
+
+
+def _description(definition: mcp_types.Tool) -> str | None:
+    text = definition.description or definition.title
+    if text is not None and len(text) > MAX_DESCRIPTION_CHARS:
+        return text[:MAX_DESCRIPTION_CHARS].rstrip() + "…"
+    return text
+
+
+def _cut(name: str, most: int) -> str:
+    return name.encode()[:most].decode(errors="ignore")

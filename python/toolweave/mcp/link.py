@@ -1,0 +1,240 @@
+"""One connection to an MCP server, held by a task of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import logging
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import mcp_types
+from mcp import Client, MCPError
+from mcp.client import IncomingMessage, Transport
+from mcp_types.version import LATEST_HANDSHAKE_VERSION, MODERN_PROTOCOL_VERSIONS
+
+from .. import __version__
+from .questions import ask
+from .screening import Screen, ToolProblem, screened
+
+if TYPE_CHECKING:
+    from mcp.client import ClientRequestContext
+
+    from ..tools import ToolContext
+
+log = logging.getLogger("toolweave.mcp")
+
+MAX_PAGES = 100
+"""How many pages of `tools/list` are read."""
+
+_RELISTEN_DELAY = 1.0
+# The call that a request of the server belongs to, where the transport can tell.
+_calling: contextvars.ContextVar[ToolContext | None] = contextvars.ContextVar(
+    "toolweave_mcp_calling", default=None
+)
+
+
+class Link:
+    """One connection, from its handshake to its end. It does not come back.
+
+    The SDK's cancel scopes have to be left by the task that entered them, and whoever connects may
+    well leave in another. So a task of the link's own enters, waits, and leaves.
+
+    Args:
+        transport: How to reach the server; not entered yet.
+        on_tools_changed: Called when the server says that its tools have changed.
+    """
+
+    def __init__(
+        self,
+        transport: Transport,
+        on_tools_changed: Callable[[], None],
+    ) -> None:
+        self._on_tools_changed = on_tools_changed
+        self._closing = asyncio.Event()
+        self._calls: list[ToolContext] = []
+        self._screen = Screen(self._version)
+        self._client = Client(
+            screened(transport, self._screen, self._closing.set),
+            message_handler=self._hear,
+            elicitation_callback=self._elicit,
+            client_info=mcp_types.Implementation(name="toolweave", version=__version__),
+            cache=None,
+        )
+        self._task: asyncio.Task[None] | None = None
+
+    @property
+    def lost(self) -> bool:
+        """Whether nobody is there any more."""
+        return self._closing.is_set() or self._task is None or self._task.done()
+
+    @property
+    def instructions(self) -> str | None:
+        """What the server says about the use of its tools."""
+        return self._client.instructions
+
+    @property
+    def announces_changes(self) -> bool:
+        """Whether the server says when its tools change."""
+        tools = self._client.server_capabilities.tools
+        return bool(tools and tools.list_changed)
+
+    async def open(self, timeout: float) -> None:
+        """Connects and shakes hands, within so many seconds.
+
+        Raises:
+            Exception: Whatever the transport or the SDK raises; `TimeoutError` if it takes longer.
+        """
+        ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._task = asyncio.create_task(self._hold(ready), name="toolweave-mcp-link")
+        try:
+            await asyncio.wait_for(asyncio.shield(ready), timeout)
+        except BaseException:
+            self._task.cancel()
+            await self.close()
+            if ready.done() and not ready.cancelled():
+                ready.exception()
+            raise
+
+    async def close(self) -> None:
+        """Says goodbye and waits until all is gone: a server's process, too."""
+        self._closing.set()
+        cancelled: asyncio.CancelledError | None = None
+        # The SDK bounds every step of its goodbye; leaving earlier would leak the process.
+        while self._task is not None and not self._task.done():
+            try:
+                await asyncio.wait({self._task})
+            except asyncio.CancelledError as err:  # noqa: PERF203 - it is waited for again
+                cancelled = err
+        if cancelled is not None:
+            raise cancelled
+
+    async def tools(self) -> tuple[list[mcp_types.Tool], list[ToolProblem]]:
+        """All pages of the server's tools, and what is wrong with those left out.
+
+        Raises:
+            MCPError: The server refuses, or is gone.
+            ValidationError: The answer is not as the protocol says.
+        """
+        self._screen.problems.clear()
+        tools: list[mcp_types.Tool] = []
+        cursor: str | None = None
+        seen: set[str] = set()
+        for _ in range(MAX_PAGES):
+            page = await self._client.list_tools(cursor=cursor)
+            tools += page.tools
+            cursor = page.next_cursor
+            if cursor is None:
+                break
+            if cursor in seen:
+                self._screen.problems.append(
+                    ToolProblem("", "the listing has no end: a page leads back to an earlier one")
+                )
+                break
+            seen.add(cursor)
+        else:
+            message = f"the listing has more than {MAX_PAGES} pages; the rest is left out"
+            self._screen.problems.append(ToolProblem("", message))
+        return tools, list(self._screen.problems)
+
+    async def call(
+        self, name: str, arguments: dict[str, Any], context: ToolContext
+    ) -> mcp_types.CallToolResult:
+        """Calls a tool. Cancelling this tells the server.
+
+        Raises:
+            MCPError: The server refuses, or is gone.
+            ValidationError: The answer is not as the protocol says.
+            InputRequiredRoundsExceededError: The server asks and asks.
+        """
+
+        async def show(progress: float, total: float | None, message: str | None) -> None:
+            shown: dict[str, Any] = {"progress": progress}
+            if total is not None:
+                shown["total"] = total
+            if message is not None:
+                shown["message"] = message
+            context.progress(shown)
+
+        with self._serving(context):
+            return await self._client.call_tool(name, arguments, progress_callback=show)
+
+    async def listen(self) -> None:
+        """Keeps the subscription by which newer servers say that their tools have changed."""
+        if self._client.protocol_version not in MODERN_PROTOCOL_VERSIONS:
+            return  # They say so unasked.
+        while not self.lost:
+            try:
+                async with self._client.listen(tools_list_changed=True) as events:
+                    async for _ in events:
+                        pass  # `_hear` has heard of it, too.
+            except (MCPError, RuntimeError, TimeoutError) as err:
+                log.debug("subscription to changes of tools ended: %s", err)
+            await asyncio.sleep(_RELISTEN_DELAY)
+            self._on_tools_changed()  # There is no replay of what was missed.
+
+    async def _hold(self, ready: asyncio.Future[None]) -> None:
+        _calling.set(None)
+        try:
+            async with self._client:
+                ready.set_result(None)
+                await self._closing.wait()
+        except BaseException as err:  # noqa: BLE001 - told to whoever waits
+            if not ready.done():
+                ready.set_exception(cause_of(err))
+            elif isinstance(err, Exception):
+                log.warning("connection to an MCP server broke: %s", cause_of(err))
+        finally:
+            self._closing.set()
+
+    def _version(self) -> str:
+        try:
+            return self._client.protocol_version
+        except RuntimeError:
+            return LATEST_HANDSHAKE_VERSION  # Before the handshake nothing is listed.
+
+    async def _hear(self, message: IncomingMessage) -> None:
+        if isinstance(message, mcp_types.ToolListChangedNotification):
+            self._on_tools_changed()
+
+    @contextmanager
+    def _serving(self, context: ToolContext) -> Generator[None, None, None]:
+        token = _calling.set(context)
+        self._calls.append(context)
+        try:
+            yield
+        finally:
+            self._calls.remove(context)
+            _calling.reset(token)
+
+    async def _elicit(
+        self, context: ClientRequestContext, params: mcp_types.ElicitRequestParams
+    ) -> mcp_types.ElicitResult | mcp_types.ErrorData:
+        del context  # It knows the request, and nothing of the call.
+        asking = _calling.get()
+        if asking is None and len(self._calls) == 1:
+            (asking,) = self._calls
+        if asking is None:
+            # The calls may be those of different users: better no answer than the wrong one's.
+            return mcp_types.ErrorData(
+                code=mcp_types.INVALID_REQUEST,
+                message=f"{len(self._calls)} calls are open, and the question belongs to none",
+            )
+        return await ask(asking, params)
+
+
+def cause_of(err: BaseException) -> BaseException:
+    """What went wrong, out of the groups that task groups wrap it in."""
+    while True:
+        nested: tuple[BaseException, ...] = getattr(err, "exceptions", ())
+        if not nested:
+            return err
+        err = nested[0]
+
+
+def sentence_of(err: BaseException) -> str:
+    """The first line of what an error says, bounded: it is the server's text."""
+    cause = cause_of(err)
+    first = str(cause).strip().partition("\n")[0][:500]
+    return first or type(cause).__name__

@@ -1,0 +1,162 @@
+"""What a server lists, judged tool by tool before the SDK reads it.
+
+The SDK refuses a whole page of `tools/list` for one tool that is not as the protocol says, and it
+holds results to the `outputSchema` of the server with a validator that a hostile pattern keeps
+busy for ever. So a malformed tool is taken out here, on record, and an output schema is put
+where only we look for it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+import mcp_types
+from mcp.client import Transport
+from mcp.shared.message import SessionMessage
+from mcp_types import methods
+from pydantic import ValidationError
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from mcp.client._transport import ReadStream, TransportStreams
+    from typing_extensions import Self
+
+OUTPUT_SCHEMA = "toolweave/outputSchema"
+"""Where in a tool's `_meta` its output schema stands."""
+
+MAX_DEFINITION_BYTES = 256 * 1024
+"""A tool whose definition is longer as JSON is left out."""
+
+
+@dataclass(frozen=True)
+class ToolProblem:
+    """A tool of a server that is left out, or is not quite as the server has it."""
+
+    name: str
+    """The tool, as the server calls it; empty if it has no name."""
+    message: str
+    """What is wrong with it."""
+
+
+class Screen:
+    """Takes the tools out of a listing that the SDK would refuse it for.
+
+    Args:
+        version: The version of the protocol that was agreed on, as soon as it is known.
+    """
+
+    def __init__(self, version: Callable[[], str]) -> None:
+        self._version = version
+        self.problems: list[ToolProblem] = []
+        """What was taken out since this list was last emptied."""
+
+    def look(self, item: SessionMessage | Exception) -> None:
+        """Screens what came from the server, in place."""
+        if not isinstance(item, SessionMessage):
+            return
+        message = item.message
+        if not isinstance(message, mcp_types.JSONRPCResponse):
+            return
+        tools = message.result.get("tools")
+        if isinstance(tools, list):
+            listed = cast("list[object]", tools)
+            message.result["tools"] = [tool for tool in listed if self._passes(tool)]
+
+    def _passes(self, definition: object) -> bool:
+        if not isinstance(definition, dict):
+            self.problems.append(ToolProblem("", "its definition is no object"))
+            return False
+        tool = cast("dict[str, Any]", definition)
+        output_schema = tool.pop("outputSchema", None)
+        if (fault := self._fault(tool, output_schema)) is not None:
+            name = tool.get("name")
+            self.problems.append(ToolProblem(name if isinstance(name, str) else "", fault))
+            return False
+        if output_schema is not None:
+            tool["_meta"] = {**(tool.get("_meta") or {}), OUTPUT_SCHEMA: output_schema}
+        return True
+
+    def _fault(self, tool: dict[str, Any], output_schema: object) -> str | None:
+        if len(json.dumps(tool)) + len(json.dumps(output_schema)) > MAX_DEFINITION_BYTES:
+            return f"its definition is longer than {MAX_DEFINITION_BYTES // 1024} KiB"
+        # What the protocol demands of a page, apart from its tools.
+        page = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private", "tools": [tool]}
+        try:
+            methods.validate_server_result("tools/list", self._version(), page)
+            mcp_types.Tool.model_validate(tool, by_name=False)
+        except ValidationError as err:
+            first = err.errors(include_url=False, include_input=False)[0]
+            place = ".".join(str(step) for step in first["loc"] if step not in ("tools", 0))
+            return f"its definition is malformed at {place or 'its root'}: {first['msg']}"
+        return None
+
+
+@asynccontextmanager
+async def screened(
+    transport: Transport, screen: Screen, on_end: Callable[[], None]
+) -> AsyncGenerator[TransportStreams, None]:
+    """The transport, with all that comes through it screened.
+
+    Args:
+        transport: Not entered yet.
+        screen: Looks at each message.
+        on_end: Called when nothing more will come.
+    """
+    async with transport as (incoming, outgoing):
+        yield _Incoming(incoming, screen, on_end), outgoing
+
+
+class _Incoming:
+    """A stream of messages from a server that looks at each of them."""
+
+    def __init__(
+        self,
+        stream: ReadStream[SessionMessage | Exception],
+        screen: Screen,
+        on_end: Callable[[], None],
+    ) -> None:
+        self._stream = stream
+        self._screen = screen
+        self._on_end = on_end
+
+    @property
+    def last_context(self) -> Any:
+        """The contextvars of the sender, by which the SDK tells which call a message is for."""
+        return getattr(self._stream, "last_context", None)
+
+    async def receive(self) -> SessionMessage | Exception:
+        item = await self._stream.receive()
+        self._screen.look(item)
+        return item
+
+    def __aiter__(self) -> _Incoming:
+        return self
+
+    async def __anext__(self) -> SessionMessage | Exception:
+        try:
+            item = await self._stream.__anext__()
+        except BaseException:
+            self._on_end()
+            raise
+        self._screen.look(item)
+        return item
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+    async def __aenter__(self) -> Self:
+        await self._stream.__aenter__()
+        return self
+
+    async def __aexit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc_val: BaseException | None,
+        exc_tb: TracebackType | None,
+    ) -> bool | None:
+        return await self._stream.__aexit__(exc_type, exc_val, exc_tb)

@@ -1,0 +1,65 @@
+"""Servers in processes of their own, for the tests of MCP."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from toolweave.mcp import MCPTools, connect_stdio
+
+SERVERS = Path(__file__).parent / "mcp_servers"
+SDK_SERVER = str(SERVERS / "sdk_server.py")
+PLAIN_SERVER = str(SERVERS / "plain_server.py")
+
+
+def plain_server(plan: Mapping[str, Any], folder: Path, **options: Any) -> MCPTools:
+    """The server that is written by hand: what it lists and answers, and how to connect to it."""
+    file = folder / "plan.json"
+    file.write_text(json.dumps(plan), encoding="utf-8")
+    return connect_stdio(sys.executable, [PLAIN_SERVER, str(file)], name="plain", **options)
+
+
+@contextmanager
+def sdk_server(port: int = 0) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+    """The SDK's server over HTTP: where it is, and its process."""
+    with _process([SDK_SERVER, "http", str(port)], stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        yield f"http://127.0.0.1:{int(process.stdout.readline())}/mcp", process
+
+
+@contextmanager
+def _process(arguments: list[str], **streams: int) -> Iterator[subprocess.Popen[str]]:
+    with subprocess.Popen(
+        [sys.executable, *arguments], cwd=SERVERS, encoding="utf-8", **streams
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def is_alive(pid: int) -> bool:
+    """Whether there is such a process, and it is not merely waiting to be noticed dead."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    status = Path(f"/proc/{pid}/stat")
+    return not status.exists() or status.read_text().rpartition(")")[2].split()[0] != "Z"
+
+
+def appears(path: Path, text: str, seconds: float = 5.0) -> bool:
+    """Whether a file holds a text before so many seconds are over."""
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        if path.exists() and path.read_text(encoding="utf-8") == text:
+            return True
+        time.sleep(0.01)
+    return False
