@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -17,6 +18,9 @@ from toolweave.mcp import MCPTools, connect_stdio
 SERVERS = Path(__file__).parent / "mcp_servers"
 SDK_SERVER = str(SERVERS / "sdk_server.py")
 PLAIN_SERVER = str(SERVERS / "plain_server.py")
+
+SERVE_OURS = ["-W", "error", "-m", "toolweave", "mcp", "our_tools:tools"]
+"""The arguments of Python that serve our tools, in the folder of the servers."""
 
 
 def plain_server(plan: Mapping[str, Any], folder: Path, **options: Any) -> MCPTools:
@@ -32,6 +36,19 @@ def sdk_server(port: int = 0) -> Iterator[tuple[str, subprocess.Popen[str]]]:
     with _process([SDK_SERVER, "http", str(port)], stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         yield f"http://127.0.0.1:{int(process.stdout.readline())}/mcp", process
+
+
+@contextmanager
+def our_server(*arguments: str) -> Iterator[str]:
+    """Our own server over HTTP: where it is."""
+    command = [*SERVE_OURS, "--http", "0", *arguments]
+    with _process(command, stderr=subprocess.PIPE) as process:
+        assert process.stderr is not None
+        for line in process.stderr:
+            if found := re.search(r"running on (http://\S+)", line):
+                yield f"{found[1]}/mcp"
+                return
+        raise AssertionError("the server has not started")
 
 
 @contextmanager

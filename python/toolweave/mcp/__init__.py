@@ -1,4 +1,4 @@
-"""Tools over MCP, the Model Context Protocol: those of servers as ours.
+"""Tools over MCP, the Model Context Protocol: those of servers as ours, and ours as a server.
 
 The tools of a server are a `Toolset` that follows it. They run like any other: arguments are
 held to the server's schema before anything is sent, progress and questions come through
@@ -7,7 +7,9 @@ held to the server's schema before anything is sent, progress and questions come
     async with connect_stdio("uvx", ["mcp-server-time"], timeout=20) as tools:
         executor = ToolExecutor(tools)
 
-`connect_http` does the same over streamable HTTP.
+`connect_http` does the same over streamable HTTP. The other way round, `serve_stdio`,
+`serve_http` and `http_app` serve a toolset or an executor to any client, and so does the command
+``toolweave mcp my_module:my_tools``.
 
 This needs the official SDK: ``pip install 'toolweave[mcp]'``.
 """
@@ -23,6 +25,7 @@ except ImportError as _err:
 
 from .client import MCPTools, connect_http, connect_stdio
 from .screening import ToolProblem
+from .server import http_app, mcp_server, serve_http, serve_stdio
 
 del _Client
 
@@ -31,4 +34,8 @@ __all__ = [
     "ToolProblem",
     "connect_http",
     "connect_stdio",
+    "http_app",
+    "mcp_server",
+    "serve_http",
+    "serve_stdio",
 ]
