@@ -22,8 +22,8 @@ from __future__ import annotations
 
 from .context import ToolContext
 from .decorator import tool
+from .function import Tool
 from .options import RateLimit, RetryPolicy, ToolOptions
-from .tool import Tool
 from .toolset import Toolset
 
 __all__ = [

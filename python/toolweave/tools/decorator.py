@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
 from .._core import FunctionContract
 from ..exceptions import ToolDefinitionError
 from .definition import FromHints
+from .function import AnyFunction, AnyTool, Tool, is_tool, tool_from
 from .options import ToolOptions
 from .signature import name_of, scope_of
-from .tool import AnyFunction, AnyTool, Tool, is_tool, tool_from
 
 if TYPE_CHECKING:
     from typing import Protocol
@@ -155,7 +155,7 @@ def _make(
     if schema is not None:
         contract = FunctionContract(chosen, description, schema)
         return tool_from(contract, function).replace(**options)
-    definition = FromHints(function, chosen, description, lambda: scope_of(frame))
+    definition = FromHints(function, chosen, description, scope_of(function, frame))
     return Tool(function, definition, options)
 
 

@@ -7,6 +7,7 @@ at first need, since it may take pydantic and griffe, and types that are defined
 
 from __future__ import annotations
 
+import contextlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from functools import cached_property
@@ -16,7 +17,7 @@ from .._core import FunctionContract, Validator
 from ..exceptions import ContractError, SchemaError, ToolDefinitionError
 from .binding import Binder
 from .docstrings import Documentation, read_docstring
-from .plain import Convert, copy_json, plain
+from .plain import copy_json, suited
 from .schema import Arguments, arguments_of, returns_of
 from .signature import Hints, Signature, UnresolvedError, docstring_of
 
@@ -33,7 +34,7 @@ class Definition(ABC):
     def contract(self) -> FunctionContract:
         """What the model is told."""
 
-    @property
+    @cached_property
     @abstractmethod
     def bind(self) -> Binder:
         """What makes keyword arguments of JSON arguments."""
@@ -85,7 +86,7 @@ class FromHints(Definition):
         function: The function.
         name: What the model calls it by.
         description: What it does, instead of what the docstring says.
-        local: Gives the names that are known where the function is defined, besides its globals.
+        local: The names that the function can see where it is defined, besides its globals.
     """
 
     def __init__(
@@ -93,7 +94,7 @@ class FromHints(Definition):
         function: Callable[..., Any],
         name: str,
         description: str | None,
-        local: Callable[[], Mapping[str, Any]],
+        local: Mapping[str, Any],
     ) -> None:
         super().__init__(function, name)
         self.signature.check_annotated()
@@ -104,14 +105,9 @@ class FromHints(Definition):
             FunctionContract(name)
         except ContractError as error:
             raise ToolDefinitionError(f"{error}; give it another: name=...", name) from error
-        try:
-            self._known = self.signature.resolve()
-        except UnresolvedError:
-            # Perhaps something is defined where the function is, or will be later.
-            try:
-                self._known = self.signature.resolve(local())
-            except UnresolvedError:
-                return
+        # What is not there yet may be defined further down.
+        with contextlib.suppress(UnresolvedError):
+            self._known = self.signature.resolve(local)
 
     @property
     def is_resolved(self) -> bool:
@@ -132,7 +128,7 @@ class FromHints(Definition):
         """The parameter that is given a `ToolContext`."""
         return self._hints.context
 
-    @property
+    @cached_property
     def bind(self) -> Binder:
         """What makes keyword arguments of JSON arguments."""
         return self._arguments.bind
@@ -178,13 +174,8 @@ class FromContract(Definition):
         schema = contract.parameters
         if schema is not None:
             self._check(schema, hints)
-        converters: dict[str, Convert | None] = {}
-        for parameter in hints.parameters:
-            kind = plain(parameter.hint)
-            by_type = kind is not None and not kind.accepts & {list, dict}
-            converters[parameter.name] = kind.convert if kind and by_type else copy_json
         self._bind = Binder(
-            converters,
+            {parameter.name: suited(parameter.hint) for parameter in hints.parameters},
             extra=copy_json if self.signature.takes_any_name else None,
             required=frozenset(p.name for p in hints.parameters if p.required),
         )
@@ -196,7 +187,7 @@ class FromContract(Definition):
         """What the model is told."""
         return self._contract
 
-    @property
+    @cached_property
     def bind(self) -> Binder:
         """What makes keyword arguments of JSON arguments."""
         return self._bind

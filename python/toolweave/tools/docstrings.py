@@ -8,55 +8,42 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, TypeAlias
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
 DocstringStyle: TypeAlias = Literal["google", "numpy", "sphinx"]
 """How a docstring is written."""
 
 
-@dataclass(frozen=True)
-class Documentation:
+class Documentation(NamedTuple):
     """What a docstring says, flat."""
 
     description: str | None = None
     """What the function does: the text without the sections."""
-    parameters: Mapping[str, str] = field(default_factory=dict[str, str])
+    parameters: Mapping[str, str] = MappingProxyType({})
     """What each parameter is."""
     returns: str | None = None
     """What comes back."""
 
 
-# The headings that the three styles know. A heading in the middle of prose is none.
-_GOOGLE = re.compile(
-    r"""^(?:args|arguments|params|parameters|keyword\ args|keyword\ arguments|other\ args
-    |other\ arguments|other\ params|other\ parameters|raises|exceptions|returns|yields|receives
-    |warns|warnings|examples?|attributes|functions|methods|classes|modules|deprecated):[ ]*\n
-    (?:[ ]*\n)*[ ]+\S""",
-    re.IGNORECASE | re.MULTILINE | re.VERBOSE,
-)
-_NUMPY = re.compile(
-    r"""^(?:parameters|other\ parameters|returns|yields|receives|raises|warns|examples|attributes
-    |functions|methods|classes|modules|deprecated)[ ]*\n-{3,}[ ]*$""",
-    re.IGNORECASE | re.MULTILINE | re.VERBOSE,
-)
-_SPHINX = re.compile(
-    r"""^:(?:param|parameter|arg|argument|key|keyword|type|raises?|except|exception|returns?|rtype
-    |var|ivar|cvar|vartype)\b[^:\n]*:""",
-    re.MULTILINE | re.VERBOSE,
-)
+# The headings that the three styles know, for `re.VERBOSE`. In the middle of prose none is one.
+_HEADINGS: Mapping[DocstringStyle, str] = {
+    "google": r"""^(?i:args|arguments|params|parameters|keyword\ args|keyword\ arguments
+        |other\ args|other\ arguments|other\ params|other\ parameters|raises|exceptions|returns
+        |yields|receives|warns|warnings|examples?|attributes|functions|methods|classes|modules
+        |deprecated):[ ]*\n(?:[ ]*\n)*[ ]+\S""",
+    "numpy": r"""^(?i:parameters|other\ parameters|returns|yields|receives|raises|warns|examples
+        |attributes|functions|methods|classes|modules|deprecated)[ ]*\n-{3,}[ ]*$""",
+    "sphinx": r"""^:(?:param|parameter|arg|argument|key|keyword|type|raises?|except|exception
+        |returns?|rtype|var|ivar|cvar|vartype)\b[^:\n]*:""",
+}
 
 
 def style_of(text: str) -> DocstringStyle | None:
     """The style of the sections of a docstring, by the first heading; None if it has none."""
     found: list[tuple[int, DocstringStyle]] = []
-    styles: tuple[tuple[DocstringStyle, re.Pattern[str]], ...] = (
-        ("google", _GOOGLE),
-        ("numpy", _NUMPY),
-        ("sphinx", _SPHINX),
-    )
-    for style, heading in styles:
-        if (match := heading.search(text)) is not None:
+    for style, heading in _HEADINGS.items():
+        if (match := re.search(heading, text, re.MULTILINE | re.VERBOSE)) is not None:
             found.append((match.start(), style))
     return min(found)[1] if found else None
 
@@ -104,7 +91,7 @@ def _read(
     match kind:
         case "text":
             paragraphs.append(str(value).strip())
-        case "admonition":
+        case "admonition" if value.kind != "example":
             title = section.title or str(value.kind).capitalize()
             paragraphs.append(f"{title}: {str(value.contents).strip()}")
         case "parameters" | "other parameters":

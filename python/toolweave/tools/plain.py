@@ -1,7 +1,8 @@
 """Types that JSON has itself: their schemas, and how a JSON value becomes one of them.
 
 ``str``, ``int``, ``float``, ``bool``, ``None``, ``Any``, ``list``, ``dict`` with string keys,
-``Literal`` and unions of these need no help. All other types are pydantic's.
+``Literal`` and unions of these need no help. All other types are pydantic's, and their schemas
+look as these do.
 
 JSON has one kind of number: ``1.0`` is an integer to a schema and ``1`` is a number, so both have
 to be brought to the type that the function expects. Lists and dicts are copied, so that a tool
@@ -10,17 +11,16 @@ that changes its arguments does not change the call.
 
 from __future__ import annotations
 
+import enum
 import types
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias, TypeGuard, Union, get_args, get_origin
+from typing import Any, Literal, NamedTuple, TypeAlias, TypeGuard, Union, get_args, get_origin
 
 Convert: TypeAlias = "Callable[[Any], Any]"
 """From a JSON value that fits the schema to the value for the function."""
 
 
-@dataclass(frozen=True)
-class Plain:
+class Plain(NamedTuple):
     """A type that JSON has itself."""
 
     schema: dict[str, Any]
@@ -52,6 +52,19 @@ def plain(hint: Any) -> Plain | None:
     return None
 
 
+def suited(hint: Any) -> Convert:
+    """What brings any JSON value as near to a type as copying and kinds of numbers can.
+
+    For functions whose types are not what the values are held to.
+    """
+    members = get_args(hint) if get_origin(hint) in (Union, types.UnionType) else (hint,)
+    if int in members and float not in members:
+        return lambda value: copy_json(_whole(value))
+    if float in members and int not in members:
+        return lambda value: copy_json(_real(value))
+    return copy_json
+
+
 def copy_json(value: Any) -> Any:
     """A JSON value whose lists and dicts are its own."""
     if is_object(value):
@@ -71,12 +84,8 @@ def is_array(value: object) -> TypeGuard[list[Any]]:
     return isinstance(value, list)
 
 
-def _shallow(value: Any) -> Any:
-    return value.copy()
-
-
 def _whole(value: Any) -> Any:
-    return int(value) if type(value) is float else value
+    return int(value) if type(value) is float and value.is_integer() else value
 
 
 def _real(value: Any) -> Any:
@@ -100,41 +109,52 @@ _SCALARS: dict[Any, Plain] = {
 _NAMES = {str: "string", bool: "boolean", int: "integer", type(None): "null"}
 
 
-def _literal(values: tuple[Any, ...]) -> Plain | None:
+def _literal(members: tuple[Any, ...]) -> Plain | None:
+    # A member of an Enum is written as its value; pydantic would not read that back.
+    values = [member.value if isinstance(member, enum.Enum) else member for member in members]
     kinds: list[type] = [type(value) for value in values]
-    # Members of an Enum and bytes may be literals too.
     if not all(kind in _NAMES for kind in kinds):
         return None
-    schema: dict[str, Any] = {"const": values[0]} if len(values) == 1 else {"enum": list(values)}
+    schema: dict[str, Any] = {"const": values[0]} if len(values) == 1 else {"enum": values}
     if len(set(kinds)) == 1:
         schema["type"] = _NAMES[kinds[0]]
-    if int in kinds:
-        return Plain(schema, _whole, frozenset(kinds) | _NUMBERS)
-    return Plain(schema, None, frozenset(kinds))
+    accepts = frozenset(kinds) | _NUMBERS if int in kinds else frozenset(kinds)
+    if not any(isinstance(member, enum.Enum) for member in members):
+        return Plain(schema, _whole if int in kinds else None, accepts)
+    meant: dict[tuple[type, Any], Any] = {
+        (type(value), value): member for value, member in zip(values, members, strict=True)
+    }
+
+    def convert(value: Any) -> Any:
+        whole = _whole(value)
+        return meant[whole.__class__, whole]
+
+    return Plain(schema, convert, accepts)
 
 
 def _list(item: Plain | None) -> Plain | None:
     if item is None:
         return None
-    schema = {"type": "array", "items": item.schema}
     convert = item.convert
-    if convert is None:
-        return Plain(schema, _shallow, frozenset({list}))
-    return Plain(schema, lambda value: [convert(entry) for entry in value], frozenset({list}))
+
+    def convert_all(items: list[Any]) -> list[Any]:
+        return items.copy() if convert is None else [convert(entry) for entry in items]
+
+    return Plain({"type": "array", "items": item.schema}, convert_all, frozenset({list}))
 
 
 def _dict(value: Plain | None) -> Plain | None:
     if value is None:
         return None
-    schema = {"type": "object", "additionalProperties": value.schema or True}
     convert = value.convert
-    if convert is None:
-        return Plain(schema, _shallow, frozenset({dict}))
-    return Plain(
-        schema,
-        lambda entries: {key: convert(entry) for key, entry in entries.items()},
-        frozenset({dict}),
-    )
+
+    def convert_all(entries: dict[str, Any]) -> dict[str, Any]:
+        if convert is None:
+            return entries.copy()
+        return {key: convert(entry) for key, entry in entries.items()}
+
+    schema = {"type": "object", "additionalProperties": value.schema or True}
+    return Plain(schema, convert_all, frozenset({dict}))
 
 
 def _union(members: list[Plain | None]) -> Plain | None:

@@ -33,7 +33,7 @@ class PydanticType:
         try:
             self.adapter: TypeAdapter[Any] = TypeAdapter(hint)
         except _NO_SCHEMA as error:
-            raise UnsupportedTypeError(_first_line(error)) from error
+            raise UnsupportedTypeError(_first_sentence(error)) from error
 
     def convert(self, value: Any) -> Any:
         """The value of the type for a JSON value.
@@ -85,7 +85,7 @@ def schemas_of(
     try:
         by_key, shared = TypeAdapter.json_schemas(adapters, schema_generator=_Schemas)
     except _NO_SCHEMA as error:
-        raise UnsupportedTypeError(_first_line(error)) from error
+        raise UnsupportedTypeError(_first_sentence(error)) from error
     found = [by_key[index, mode] for index in range(len(types))]
     return found, shared.get("$defs", {})
 
@@ -108,5 +108,6 @@ def _fault(entry: Any) -> tuple[tuple[int | str, ...], str, str]:
     return entry["loc"], _RULES.get(kind, kind), message[:1].lower() + message[1:]
 
 
-def _first_line(error: Exception) -> str:
-    return str(error).partition("\n")[0]
+def _first_sentence(error: Exception) -> str:
+    # What follows is advice on pydantic's own settings.
+    return str(error).partition("\n")[0].partition(". ")[0]

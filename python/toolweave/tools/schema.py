@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_args, get_origin
 
 from .binding import Binder
 from .plain import Convert, is_array, is_object, plain
@@ -17,8 +16,7 @@ if TYPE_CHECKING:
     from .pydantic_types import PydanticType
 
 
-@dataclass(frozen=True)
-class Arguments:
+class Arguments(NamedTuple):
     """How the arguments of a function look in JSON."""
 
     schema: dict[str, Any]
@@ -27,15 +25,23 @@ class Arguments:
     """What makes them keyword arguments."""
 
 
-@dataclass
 class _Argument:
-    name: str
-    schema: dict[str, Any]
-    convert: Convert | None
-    typed: PydanticType | None = None
-    """What the schema is still to come from."""
-    fill: Callable[[], Any] | None = None
-    required: bool = True
+    """A parameter on its way to a property of the schema."""
+
+    def __init__(
+        self,
+        name: str,
+        schema: dict[str, Any],
+        convert: Convert | None,
+        typed: PydanticType | None = None,
+    ) -> None:
+        self.name = name
+        self.schema = schema
+        self.convert = convert
+        self.typed = typed
+        """What the schema is still to come from."""
+        self.fill: Callable[[], Any] | None = None
+        self.required = True
 
 
 def arguments_of(signature: Signature, hints: Hints, docs: Documentation) -> Arguments:

@@ -8,8 +8,7 @@ import inspect
 import types
 import typing
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Annotated, Any, Literal, TypeAlias, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, NamedTuple, TypeAlias, Union, get_args, get_origin
 
 from ..exceptions import ToolDefinitionError
 from .context import ToolContext
@@ -25,8 +24,7 @@ class UnresolvedError(Exception):
     """A type is written as text and names something that is not there, or not yet."""
 
 
-@dataclass(frozen=True)
-class Parameter:
+class Parameter(NamedTuple):
     """A parameter that the model fills in."""
 
     name: str
@@ -41,8 +39,7 @@ class Parameter:
         return self.default is EMPTY
 
 
-@dataclass(frozen=True)
-class Hints:
+class Hints(NamedTuple):
     """The types of a function, resolved."""
 
     parameters: tuple[Parameter, ...]
@@ -125,6 +122,8 @@ class Signature:
         for name, parameter in self.parameters.items():
             if parameter.kind is parameter.VAR_KEYWORD:
                 extra = self._hint(f"**{name}", parameter.annotation, local, lenient)
+                if not lenient and str(get_origin(extra)).endswith("Unpack"):
+                    raise self.fault(f"**{name}", "write the keys as parameters of their own")
                 continue
             hint = self._hint(name, parameter.annotation, local, lenient)
             if is_context(hint):
@@ -165,6 +164,7 @@ class Signature:
     def _resolved(self, name: str, annotation: Any, local: Mapping[str, Any] | None) -> Any:
         if annotation is EMPTY:
             return Any
+        shown = annotation if isinstance(annotation, str) else repr(annotation)
         holder = types.SimpleNamespace(__annotations__={name: annotation})
         scope: dict[str, Any] = getattr(self.body, "__globals__", {})
         known: dict[str, Any] = _closure(self.body)
@@ -177,11 +177,11 @@ class Signature:
             )
         except (NameError, AttributeError) as error:
             raise UnresolvedError(
-                f"tool {self.tool!r}: parameter {name!r}: its type {annotation!r} cannot be "
+                f"tool {self.tool!r}: parameter {name!r}: its type {shown} cannot be "
                 f"resolved: {error}; import it, or decorate the function where it is defined"
             ) from error
         except (TypeError, SyntaxError) as error:
-            raise self.fault(name, f"{annotation!r} is no type: {error}") from error
+            raise self.fault(name, f"{shown} is no type: {error}") from error
         return hints[name]
 
 
@@ -216,14 +216,20 @@ def docstring_of(function: Callable[..., Any]) -> str | None:
     return inspect.getdoc(kind.__call__) if kind.__call__.__doc__ else inspect.getdoc(kind)
 
 
-def scope_of(frame: types.FrameType | None) -> dict[str, Any]:
-    """The local names that are known where the function with this frame was called."""
+def scope_of(function: Callable[..., Any], frame: types.FrameType | None) -> dict[str, Any]:
+    """The local names that a function can see where it is defined.
+
+    Args:
+        function: The function.
+        frame: The frame of who was called with it.
+    """
     known: dict[str, Any] = {}
+    inner: object = getattr(_body(function), "__code__", None)
     caller = None if frame is None else frame.f_back
-    while caller is not None and caller.f_code.co_name != "<module>":
+    # What is defined in a function is a constant of it; a class body stands in between.
+    while caller is not None and inner in caller.f_code.co_consts:
         known = {**caller.f_locals, **known}
-        # The body of a class is run by the function around it, and sees its names.
-        caller = caller.f_back if "__qualname__" in caller.f_locals else None
+        inner, caller = caller.f_code, caller.f_back
     return known
 
 

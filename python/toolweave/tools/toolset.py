@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard, cast
 from .._core import FunctionContract
 from ..exceptions import ContractError, ToolDefinitionError
 from .decorator import tool as make_tool
+from .function import AnyFunction, AnyTool, is_tool, tool_from
 from .signature import name_of
-from .tool import AnyFunction, AnyTool, is_tool, tool_from
 
 if TYPE_CHECKING:
     from ..options import HasContract

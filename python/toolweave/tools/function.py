@@ -33,6 +33,7 @@ P = ParamSpec("P")
 Q = ParamSpec("Q")
 R = TypeVar("R")
 S = TypeVar("S")
+T = TypeVar("T")
 
 AnyFunction: TypeAlias = Callable[..., Any]
 """A function of any signature."""
@@ -100,13 +101,12 @@ class Tool(Generic[P, R]):
         resolved = not isinstance(definition, FromHints) or definition.is_resolved
         check_pool(self.name, self.pool, self.style, definition.context if resolved else None)
 
-    @classmethod
+    @staticmethod
     def from_contract(
-        cls,
         contract: FunctionContract | Mapping[str, Any],
-        function: Callable[P, R],
+        function: Callable[Q, T],
         **options: Unpack[ToolOptions],
-    ) -> Tool[P, R]:
+    ) -> Tool[Q, T]:
         """A tool whose contract is given.
 
         Args:
@@ -121,18 +121,17 @@ class Tool(Generic[P, R]):
         """
         if not isinstance(contract, FunctionContract):
             contract = FunctionContract.from_openai(contract)
-        return cls(function, FromContract(function, contract), options)
+        return Tool(function, FromContract(function, contract), options)
 
-    @classmethod
+    @staticmethod
     def from_schema(
-        cls,
         name: str,
         schema: Mapping[str, Any],
-        function: Callable[P, R],
+        function: Callable[Q, T],
         *,
         description: str | None = None,
         **options: Unpack[ToolOptions],
-    ) -> Tool[P, R]:
+    ) -> Tool[Q, T]:
         """A tool from the JSON Schema of its arguments.
 
         Args:
@@ -147,7 +146,7 @@ class Tool(Generic[P, R]):
             ToolDefinitionError: As for `from_contract`.
         """
         contract = FunctionContract(name, description, schema)
-        return cls.from_contract(contract, function, **options)
+        return Tool.from_contract(contract, function, **options)
 
     @property
     def contract(self) -> FunctionContract:
@@ -182,6 +181,18 @@ class Tool(Generic[P, R]):
     def is_unbound(self) -> bool:
         """Whether it is a method without its object, as in ``Class.method``."""
         return self._definition.signature.is_method and self._receiver is None
+
+    @property
+    def portable(self) -> Callable[P, R]:
+        """What can be sent to another process by name, as `pickle` does.
+
+        The function; where its name leads to a tool of it, as for a decorated one, that tool.
+        """
+        named = _find(self.function)
+        found: Callable[P, R] = self.function
+        if is_tool(named) and named.function is found:
+            found = named
+        return found
 
     def replace(self, **options: Unpack[ToolOptions]) -> Tool[P, R]:
         """The same tool with other options.
@@ -246,10 +257,11 @@ class Tool(Generic[P, R]):
         # By name, as functions are: the name of a decorated one leads to the tool.
         if self._receiver is not None:
             return getattr, self._receiver
-        qualname: str | None = getattr(self, "__qualname__", None)
-        if qualname is not None and _find(self.__module__, qualname) is self:
-            return qualname
-        return _rebuild, (self.function, *self._definition.recipe, self.options)
+        if _find(self) is self:
+            name: str = vars(self)["__qualname__"]
+            return name
+        # A pool is of the process that it was made in.
+        return _rebuild, (self.portable, *self._definition.recipe, {**self.options, "pool": None})
 
     def __repr__(self) -> str:
         return f"Tool({self.name!r})"
@@ -271,9 +283,10 @@ def tool_from(contract: FunctionContract, function: AnyFunction) -> AnyTool:
     return Tool(function, FromContract(function, contract), {})
 
 
-def _find(module: str, qualname: str) -> object:
-    found: object = sys.modules.get(module)
-    for name in qualname.split("."):
+def _find(function: object) -> object:
+    """What the name of a function leads to."""
+    found: object = sys.modules.get(getattr(function, "__module__", ""))
+    for name in str(getattr(function, "__qualname__", "")).split("."):
         found = getattr(found, name, None)
     return found
 
@@ -285,6 +298,8 @@ def _rebuild(
     contract: FunctionContract | None,
     options: Mapping[str, Any],
 ) -> Tool[..., Any]:
+    if is_tool(function):
+        function = function.function
     if contract is not None:
         return Tool(function, FromContract(function, contract), options)
-    return Tool(function, FromHints(function, name, description, dict), options)
+    return Tool(function, FromHints(function, name, description, {}), options)
