@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import sys
 from typing import TYPE_CHECKING, Any, Literal
 
 from ..tools import RateLimit, RetryPolicy, Tool
@@ -60,7 +59,7 @@ class Plan:
         """Tells its results from those of another tool that had its name before."""
         self.contract: FunctionContract = tool.contract
         self.function: Callable[..., Any] = tool.function
-        self.blocking = _by_name(tool)
+        self.blocking: Callable[..., Any] = tool.portable
         """What a pool is given."""
         self.style: Literal["sync", "async", "generator"] = tool.style
         self.context_parameter: str | None = tool.context_parameter
@@ -123,18 +122,6 @@ class Plans(dict[str, Plan]):
 
 
 _numbers = itertools.count()
-
-
-def _by_name(tool: Tool[..., Any]) -> Callable[..., Any]:
-    """The function, or the tool that its name leads to where it was decorated.
-
-    What goes to another process is looked up there by its name.
-    """
-    function: Callable[..., Any] = tool.function
-    found: object = sys.modules.get(getattr(function, "__module__", ""))
-    for name in getattr(function, "__qualname__", "").split("."):
-        found = getattr(found, name, None)
-    return found if isinstance(found, Tool) and found.function is function else function
 
 
 def _either(own: Any, default: Any) -> Any:
