@@ -1,4 +1,4 @@
-"""How the tests of the executor run: on a loop whose time passes at once, with nothing left over."""
+"""How the tests of the executor run: on a loop that never waits, with nothing left over."""
 
 from __future__ import annotations
 
@@ -52,9 +52,11 @@ def run(main: Coroutine[Any, Any, T], loop: asyncio.AbstractEventLoop | None = N
         loop.close()
 
 
-def call(name: str, arguments: dict[str, Any] | None = None, id: str | None = None) -> ToolCall:
-    """A call whose id is the name of its tool."""
-    return ToolCall(name if id is None else id, name, arguments or {})
+def call(
+    name: str, arguments: dict[str, Any] | None = None, call_id: str | None = None
+) -> ToolCall:
+    """A call whose id is the name of its tool, unless there is another."""
+    return ToolCall(name if call_id is None else call_id, name, arguments or {})
 
 
 def codes(aggregate: ToolAggregateMessage) -> list[str | None]:
@@ -92,7 +94,7 @@ def only(events: Iterable[ToolEvent], kind: type[T]) -> list[T]:
     return [event for event in events if isinstance(event, kind)]
 
 
-def result_of(events: Iterable[ToolEvent], id: str) -> ToolResult:
+def result_of(events: Iterable[ToolEvent], call_id: str) -> ToolResult:
     """The only result of a call."""
-    [result] = [each for each in only(events, ToolResult) if each.tool_call_id == id]
+    [result] = [each for each in only(events, ToolResult) if each.tool_call_id == call_id]
     return result

@@ -9,8 +9,8 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from executing import VirtualTimeLoop, call, codes, kinds, now, run
 
+from executing import VirtualTimeLoop, call, codes, kinds, now, run
 from toolweave import ToolAggregateMessage, ToolCall, ToolResult
 from toolweave.executor import ToolEvent, ToolExecutor, ToolStarted
 from toolweave.tools import ToolContext, tool
@@ -85,8 +85,8 @@ def test_a_call_that_has_not_begun_is_interrupted_too() -> None:
     async def main() -> ToolAggregateMessage | None:
         executor = ToolExecutor([sleep], max_concurrency=1)
         async with executor.open() as running:
-            running.submit(call("sleep", id="first"))
-            running.submit(call("sleep", id="second"))
+            running.submit(call("sleep", call_id="first"))
+            running.submit(call("sleep", call_id="second"))
             await asyncio.sleep(1)
         return running.aggregate
 
@@ -286,9 +286,13 @@ def test_what_is_meant_for_the_program_is_raised_when_every_call_has_its_result(
         with pytest.raises(fatal, match="now"):
             await executor.execute(calls)
         events: list[ToolEvent] = []
-        with pytest.raises(fatal, match="now"):
+
+        async def read() -> None:
             async for event in executor.stream(calls):
-                events.append(event)
+                events.append(event)  # noqa: PERF401 - what comes before the exception counts
+
+        with pytest.raises(fatal, match="now"):
+            await read()
         return events
 
     events = run(main())

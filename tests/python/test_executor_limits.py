@@ -6,8 +6,8 @@ import asyncio
 from typing import Any
 
 import pytest
-from executing import call, codes, events_of, kinds, now, only, run, texts
 
+from executing import call, codes, events_of, kinds, now, only, run, texts
 from toolweave import ToolAggregateMessage, ToolCall
 from toolweave.exceptions import ToolFailed
 from toolweave.executor import ToolExecutor, ToolQuestion, ToolStarted
@@ -188,7 +188,7 @@ async def outer(context: ToolContext, depth: int) -> int:
 
 @pytest.mark.parametrize("options", [{"max_concurrency": 1}, {}])
 @pytest.mark.parametrize(
-    "of_tool", [{}, {"max_concurrency": 1}, {"concurrency_key": lambda arguments: "one"}]
+    "of_tool", [{}, {"max_concurrency": 1}, {"concurrency_key": lambda _: "one"}]
 )
 def test_tools_that_call_tools_never_wait_for_themselves(
     options: dict[str, Any], of_tool: dict[str, Any]

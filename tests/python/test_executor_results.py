@@ -8,8 +8,8 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from executing import call, codes, events_of, kinds, only, result_of, run, texts
 
+from executing import call, codes, events_of, kinds, only, result_of, run, texts
 from toolweave import (
     ErrorCode,
     InvalidToolCall,
@@ -76,14 +76,14 @@ async def never_returns() -> None:
     await asyncio.Event().wait()
 
 
-class Unprintable(Exception):
+class UnprintableError(Exception):
     def __str__(self) -> str:
         raise RuntimeError("not even that")
 
 
 @tool
 async def raises_unprintable() -> None:
-    raise Unprintable
+    raise UnprintableError
 
 
 @tool
@@ -112,7 +112,7 @@ def test_a_tool_that_breaks_has_one_result_and_its_siblings_have_theirs(
     loop = None if broken.style == "async" else asyncio.new_event_loop()
     calls = [
         call("add", {"a": 1, "b": 2}, "first"),
-        call(broken.name, id="broken"),
+        call(broken.name, call_id="broken"),
         call("add", {"a": 3, "b": 4}, "last"),
     ]
     events = run(events_of(ToolExecutor([add, broken]), calls), loop)
@@ -167,7 +167,7 @@ def test_an_invalid_call_stands_in_the_aggregate_with_its_text() -> None:
 def test_repeated_and_missing_ids_become_unique_in_order() -> None:
     arguments = {"a": 1, "b": 1}
     given = ["x", "x", "", "x#2", "x", "call_2", ""]
-    calls = [call("add", arguments, id) for id in given]
+    calls = [call("add", arguments, each) for each in given]
     aggregate = run(ToolExecutor([add]).execute(calls))
     ids = [each.id for each in aggregate.tool_calls]
     assert ids == ["x", "x#2", "call_2", "x#2#2", "x#3", "call_2#2", "call_6"]

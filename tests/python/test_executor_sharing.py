@@ -7,9 +7,9 @@ import json
 from typing import Any
 
 import pytest
-from executing import call, codes, events_of, kinds, now, only, run, texts
 
-from toolweave import ToolAggregateMessage, ToolCall, ToolResult, ValidationError
+from executing import call, codes, events_of, kinds, now, only, run, texts
+from toolweave import FunctionContract, ToolAggregateMessage, ToolCall, ToolResult, ValidationError
 from toolweave.executor import (
     Deferred,
     DeferredResults,
@@ -33,7 +33,7 @@ class Counter:
         self.fails = fails
 
     def tool(self, **options: Any) -> Tool[..., Any]:
-        async def count(name: str = "", seconds: float = 1) -> int:
+        async def count(name: str = "", seconds: float = 1) -> int:  # noqa: ARG001 - a key
             self.runs += 1
             await asyncio.sleep(seconds)
             if self.runs <= self.fails:
@@ -162,7 +162,7 @@ async def delete(path: str) -> str:
 
 
 def _approver(answer: Any, seconds: float = 0) -> Any:
-    async def approve(call: ToolCall, contract: Any) -> Any:
+    async def approve(_: ToolCall, __: FunctionContract) -> Any:
         await asyncio.sleep(seconds)
         if isinstance(answer, BaseException):
             raise answer
@@ -210,11 +210,13 @@ def test_with_a_clear_yes_it_runs_and_that_is_recorded() -> None:
 
 
 def test_what_runs_is_what_was_approved() -> None:
-    async def meddle(call: ToolCall, contract: Any) -> bool:
+    async def meddle(call: ToolCall, _: FunctionContract) -> bool:
         call.arguments["path"] = "everything"
         return True
 
-    aggregate = run(ToolExecutor([delete], approver=meddle).execute([call("delete", {"path": "a"})]))
+    aggregate = run(
+        ToolExecutor([delete], approver=meddle).execute([call("delete", {"path": "a"})])
+    )
     assert codes(aggregate) == ["denied"]
     assert aggregate.tool_calls[0].arguments == {"path": "a"}
 
@@ -222,7 +224,7 @@ def test_what_runs_is_what_was_approved() -> None:
 def test_nobody_is_asked_about_arguments_that_do_not_fit() -> None:
     asked: list[str] = []
 
-    async def approve(call: ToolCall, contract: Any) -> bool:
+    async def approve(call: ToolCall, _: FunctionContract) -> bool:
         asked.append(call.id)
         return True
 
@@ -246,7 +248,7 @@ def test_a_call_that_waits_for_approval_takes_no_place() -> None:
 
 
 @pytest.mark.parametrize(
-    ("needed", "asked"), [(lambda call: call.arguments["path"] == "a", 1), (lambda call: 1 / 0, 2)]
+    ("needed", "asked"), [(lambda call: call.arguments["path"] == "a", 1), (lambda _: 1 / 0, 2)]
 )
 def test_a_function_says_which_calls_need_approval(needed: Any, asked: int) -> None:
     executor = ToolExecutor([delete.replace(requires_approval=needed)], approver=_approver(True))

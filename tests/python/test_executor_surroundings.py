@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 import uvloop
-from executing import VirtualTimeLoop, call, codes, events_of, kinds, only, run, texts
 
+from executing import VirtualTimeLoop, call, codes, events_of, kinds, only, run, texts
 from toolweave import ToolAggregateMessage, ToolCall, ToolResult
 from toolweave.executor import ToolEvent, ToolExecutor, ToolProgress, ToolStarted
 from toolweave.tools import Tool, ToolContext, Toolset, tool
@@ -166,7 +166,7 @@ def test_a_context_says_which_call_it_is_and_what_the_application_gave() -> None
         return [context.call_id, context.attempt, context.cancelled, dict(context.metadata)]
 
     executor = ToolExecutor([look], metadata={"tenant": 7})
-    [result] = run(executor.execute([call("look", id="c1")])).tool_results
+    [result] = run(executor.execute([call("look", call_id="c1")])).tool_results
     assert result.value == ["c1", 1, False, {"tenant": 7}]
 
 
@@ -250,7 +250,7 @@ def test_observers_hear_of_every_call_and_change_nothing() -> None:
 
 def test_an_observer_that_never_ends_holds_nobody_up_for_long() -> None:
     class Slow:
-        async def on_started(self, call: ToolCall) -> None:
+        async def on_started(self, _: ToolCall) -> None:
             await asyncio.sleep(1000)
 
     async def main() -> None:

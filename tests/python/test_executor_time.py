@@ -8,8 +8,8 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from executing import call, codes, events_of, kinds, now, only, run, texts
 
+from executing import call, codes, events_of, kinds, now, only, run, texts
 from toolweave import ToolAggregateMessage
 from toolweave.exceptions import ModelRetry, TransientToolError
 from toolweave.executor import ToolEvent, ToolExecutor, ToolProgress, ToolQuestion

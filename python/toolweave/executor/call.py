@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
-from contextlib import contextmanager
+from contextlib import asynccontextmanager
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +25,7 @@ from .results import to_text, truncate
 from .retry import delay, is_transient
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Iterator
+    from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 
     from .._core import ToolCall
     from ..tools import RetryPolicy
@@ -408,17 +408,16 @@ class Execution:
             return min(self._deadline, self._idle_deadline)
         return None
 
-    @contextmanager
-    def away(self) -> Iterator[None]:
-        """While the tool waits for a person: no time passes for it, and others have its place.
-
-        `Turns.come_back` gives it a place again.
-        """
-        self.run.turns.step_aside(self)
+    @asynccontextmanager
+    async def away(self) -> AsyncIterator[None]:
+        """While the tool waits for a person: no time passes for it, and others have its place."""
+        turns = self.run.turns
+        turns.step_aside(self)
         for each in self.lineage():
             each._pause()
         try:
             yield
+            await turns.come_back(self)
         finally:
             for each in self.lineage():
                 each._resume()

@@ -45,9 +45,8 @@ class CallHost:
         key = run.deferred.add(call, question=question, schema=schema)
         try:
             run.ask(ToolQuestion(call.id, key, question, schema), execution)
-            with execution.away():
+            async with execution.away():
                 answer = await run.deferred.wait(key)
-            await run.turns.come_back(execution)
         finally:
             run.deferred.discard(key)
         if answer.is_error:

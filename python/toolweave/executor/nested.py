@@ -38,7 +38,7 @@ async def call_for(parent: Execution, name: str, arguments: Mapping[str, Any]) -
     outcome = answer.result()
     if isinstance(outcome, Deferred):
         # Somebody waits for this one here and now.
-        with parent.away():
+        async with parent.away():
             late = await run.deferred.wait(run.key_of(child))
         value, is_error, text = late.value, late.is_error, to_text(late.value)
     else:

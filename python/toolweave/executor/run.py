@@ -84,6 +84,7 @@ class ToolRun:
         self._results: list[ToolResult | None] = []
         self._running: set[Execution] = set()
         self._from_threads: deque[tuple[Execution, Any]] = deque()
+        self._cancelling: list[asyncio.Future[None]] = []
         self._closed = False
         self._cancelled = False
         self._fatal: BaseException | None = None
@@ -119,9 +120,13 @@ class ToolRun:
         self.close()
         impatient: asyncio.CancelledError | None = None
         while self.aggregate is None:
+            # Beside a reader, perhaps, who waits for events.
+            over = self.loop.create_future()
+            self._cancelling.append(over)
             try:
-                await self._mail.wait()
-            except asyncio.CancelledError as error:  # noqa: PERF203 - it waits again
+                await over
+            except asyncio.CancelledError as error:
+                # It lasts no longer than the grace, whoever is impatient.
                 impatient = error
         await self._tell_the_rest()
         if impatient is not None:
@@ -371,6 +376,9 @@ class ToolRun:
         self.aggregate = aggregate
         self._tell(aggregate, None)
         self._mail.ring()
+        for waiting in self._cancelling:
+            if not waiting.done():
+                waiting.set_result(None)
 
     def _resolved(self, aggregate: ToolAggregateMessage, known: int) -> ToolAggregateMessage:
         """The aggregate with what was resolved while other calls ran."""
