@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
+from pydantic import AfterValidator
 
 from executing import call, codes, events_of, kinds, only, result_of, run, texts
 from toolweave import (
@@ -164,6 +165,18 @@ def test_an_invalid_call_stands_in_the_aggregate_with_its_text() -> None:
     assert aggregate.tool_calls == (ToolCall("c", "add", {}, "<add>{oops</add>", 7),)
 
 
+def test_a_type_that_breaks_on_its_argument_breaks_its_call_only() -> None:
+    def explode(_: int) -> int:
+        raise RuntimeError("boom")
+
+    @tool
+    async def take(number: Annotated[int, AfterValidator(explode)]) -> int:
+        return number
+
+    calls = [call("take", {"number": 1}), call("add", {"a": 1, "b": 2})]
+    assert codes(run(ToolExecutor([take, add]).execute(calls))) == ["tool_error", None]
+
+
 def test_repeated_and_missing_ids_become_unique_in_order() -> None:
     arguments = {"a": 1, "b": 1}
     given = ["x", "x", "", "x#2", "x", "call_2", ""]
@@ -213,7 +226,8 @@ def test_a_message_and_no_calls_are_taken_and_anything_else_is_refused() -> None
     with pytest.raises(TypeError, match="an iterable of calls"):
         run(executor.execute(call("add")))  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="not a dict"):
-        run(executor.execute([{"name": "add"}]))  # type: ignore[list-item]
+        # What had begun is over when this is raised: else `run` would find its task.
+        run(executor.execute([call("add", {"a": 1, "b": 2}), {"name": "add"}]))  # type: ignore[list-item]
 
 
 @pytest.mark.parametrize("error", [ModelRetry, ToolFailed])

@@ -25,7 +25,7 @@ from .results import to_text, truncate
 from .retry import delay, is_transient
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+    from collections.abc import AsyncGenerator, Iterator
 
     from .._core import ToolCall
     from ..tools import RetryPolicy
@@ -409,7 +409,7 @@ class Execution:
         return None
 
     @asynccontextmanager
-    async def away(self) -> AsyncIterator[None]:
+    async def away(self) -> AsyncGenerator[None]:
         """While the tool waits for a person: no time passes for it, and others have its place."""
         turns = self.run.turns
         turns.step_aside(self)

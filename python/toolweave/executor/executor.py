@@ -145,11 +145,11 @@ class ToolExecutor:
             The calls with their results, in the order of the calls. One that was deferred has
             none yet.
         """
-        run = self._open(watched=False)
-        for call in _calls(calls):
-            run.submit(call)
-        run.close()
-        return await run.wait()
+        async with self._open(watched=False) as run:
+            for call in _calls(calls):
+                run.submit(call)
+            run.close()
+            return await run.wait()
 
     async def stream(
         self, calls: Iterable[ToolCall | InvalidToolCall] | ToolCallMessage

@@ -116,8 +116,9 @@ class ToolRun:
         Every call without a result gets one that says it was interrupted. A tool that does not
         stop is given up after the executor's grace.
         """
-        self._interrupt()
-        self.close()
+        if self.aggregate is None:
+            self._interrupt()
+            self.close()
         impatient: asyncio.CancelledError | None = None
         while self.aggregate is None:
             # Beside a reader, perhaps, who waits for events.
@@ -133,14 +134,10 @@ class ToolRun:
             raise impatient
 
     async def wait(self) -> ToolAggregateMessage:
-        """Waits for the end without looking at events. Cancelled, it cancels the tools."""
-        try:
-            while self.aggregate is None:
-                await self._mail.wait()
-            await self._over()
-        except asyncio.CancelledError:
-            await self.cancel()
-            raise
+        """Waits for the end without looking at events."""
+        while self.aggregate is None:
+            await self._mail.wait()
+        await self._over()
         return self.aggregate
 
     def __aiter__(self) -> Self:
@@ -192,10 +189,11 @@ class ToolRun:
         """Gives the call its place; None if it has its result at once."""
         if self._closed:
             raise RuntimeError("the run is closed: open another one for the calls of another reply")
+        broken = given if isinstance(given, InvalidToolCall) else None
         if isinstance(given, ToolCall):
             call = given
-        elif isinstance(given, InvalidToolCall):
-            call = ToolCall(given.id, given.name, {}, given.raw, given.index)
+        elif broken is not None:
+            call = ToolCall(broken.id, broken.name, {}, broken.raw, broken.index)
         else:
             raise TypeError(
                 f"a call is a ToolCall or an InvalidToolCall, not a {type(given).__name__}"
@@ -208,8 +206,8 @@ class ToolRun:
         self._calls.append(call)
         self._results.append(None)
         plan = self.plans.get(call.name)
-        if call is not given and isinstance(given, InvalidToolCall):
-            refused = failure.invalid_call(given, self.plans)
+        if broken is not None:
+            refused = failure.invalid_call(broken, self.plans)
         elif self._cancelled:
             refused = failure.interrupted(call.name, started=False)
         elif plan is None:
@@ -219,11 +217,13 @@ class ToolRun:
                 return Execution(self, plan, call, plan.fit(call.arguments), slot)
             except ValidationError as error:
                 refused = failure.invalid_arguments(call.name, error.violations)
-        self._refuse(slot, call, given, refused)
+            except Exception as error:  # noqa: BLE001 - types may run any code of the tool's
+                refused = failure.tool_error(error, detail=self.defaults.error_detail)
+        self._refuse(slot, call, broken or call, refused)
         return None
 
     def _refuse(
-        self, slot: int, call: ToolCall, given: ToolCall | InvalidToolCall, refused: Failure
+        self, slot: int, call: ToolCall, heard: ToolCall | InvalidToolCall, refused: Failure
     ) -> None:
         _log.info(
             "a call is refused",
@@ -233,7 +233,7 @@ class ToolRun:
             call.id, call.name, refused.text, is_error=True, error_code=refused.code
         )
         self._results[slot] = result
-        self._tell(result, given if isinstance(given, InvalidToolCall) else call)
+        self._tell(result, heard)
         self._end_if_over()
 
     def start(self, execution: Execution) -> None:
@@ -251,6 +251,9 @@ class ToolRun:
             execution.traced() if self.traced else execution.serve()
         )
         task.add_done_callback(execution.done)
+        if execution.stopped is not None:
+            # By itself, in a first step that an eager loop has taken already.
+            task.cancel()
 
     def context(self, execution: Execution) -> ToolContext:
         """What the tool of a call is given."""
