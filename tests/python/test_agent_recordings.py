@@ -1,0 +1,98 @@
+"""Agents on replies of real models, delta by delta as their servers sent them."""
+
+from __future__ import annotations
+
+import asyncio
+import datetime
+from typing import Any
+
+import pytest
+
+import toolweave as tw
+from looping import collect, of, on_a_loop
+from parsing import joined
+from toolweave.agent import Agent
+from toolweave.demo.recordings import Recording, contracts, recordings
+from toolweave.demo.tools import ToolBox
+from toolweave.executor import ToolStarted
+from toolweave.natural import NaturalToolUse
+from toolweave.testing import ScriptedModel
+from toolweave.tools import Toolset
+
+CONTRACTS = contracts()
+RECORDINGS = [pytest.param(each, id=each.name) for each in recordings()]
+
+
+def tools() -> Toolset:
+    box = ToolBox(datetime.date(2025, 5, 12))
+    handlers: dict[str, Any] = {
+        "GetWeather": box.get_weather,
+        "BookRestaurant": box.book_restaurant,
+        "Add": box.add,
+        "Multiply": box.multiply,
+        "SendEmail": box.send_email,
+    }
+    return Toolset(CONTRACTS, handlers=handlers)
+
+
+def script(recording: Recording) -> list[Any]:
+    return [*recording.deltas, tw.FinishUpdate(recording.finish_reason)]
+
+
+def found_in(recording: Recording) -> list[tw.Event]:
+    """What a parser finds in the whole reply."""
+    truncated = recording.finish_reason == "length"
+    return list(tw.parse("".join(recording.deltas), CONTRACTS, truncated=truncated))
+
+
+@on_a_loop
+@pytest.mark.parametrize("recording", RECORDINGS)
+async def test_every_call_of_a_real_reply_has_its_result_and_the_model_is_told(
+    recording: Recording,
+) -> None:
+    model = ScriptedModel(script(recording), "I see.")
+    result = await Agent(model, tools()).run(recording.prompt)
+    found = found_in(recording)
+    calls = [e for e in found if isinstance(e, (tw.ToolCall, tw.InvalidToolCall))]
+    text = "".join(event.text for event in found if isinstance(event, tw.TextDelta))
+    aggregates = [m for m in result.messages if isinstance(m, tw.ToolAggregateMessage)]
+    assert len(aggregates) == bool(calls)
+    assert len(model.requests) == 1 + bool(calls)
+    if not calls:
+        assert result.text == text.strip()
+        return
+    assert [c.raw for c in aggregates[0].tool_calls] == [c.raw for c in calls]
+    for call, result_of_it in zip(calls, aggregates[0].tool_results, strict=True):
+        assert result_of_it.is_error or isinstance(call, tw.ToolCall)
+    told = model.requests[1].messages[-1]
+    assert isinstance(told, tw.TextMessage)
+    assert told.role is tw.Role.USER
+    assert told.text.count("<tool_response ") == len(calls)
+    spoken = "".join(m.text for m in result.messages[1:-1] if isinstance(m, tw.TextMessage))
+    assert spoken == (text if text.strip() else "")
+
+
+@on_a_loop
+@pytest.mark.parametrize("recording", RECORDINGS)
+async def test_a_real_reply_streams_as_the_parser_reads_it_with_calls_under_way(
+    recording: Recording,
+) -> None:
+    natural = NaturalToolUse(
+        ScriptedModel(script(recording)), tools(), id_factory=lambda index: f"call_{index}"
+    )
+    events = await collect(natural.stream(recording.prompt))
+    kinds = (tw.UsageMessage, tw.FinishUpdate, tw.ToolAggregateMessage, tw.ToolResult, ToolStarted)
+    written = [event for event in events if not isinstance(event, kinds)]
+    assert joined(written) == joined(found_in(recording))
+    ran = {event.tool_call_id for event in of(ToolStarted, events)}
+    assert ran == {event.id for event in of(tw.ToolCall, events)}
+
+
+def test_a_recorded_loop_is_cut_short() -> None:
+    """The replies of a model that repeats itself, one call at a time."""
+    (recording,) = [each for each in recordings() if each.name == "loop"]
+    calls = [event.raw for event in found_in(recording) if isinstance(event, tw.ToolCall)]
+    assert len(calls) > 6
+    agent = Agent(ScriptedModel(*calls), tools(), max_iterations=len(calls))
+    result = asyncio.run(agent.run(recording.prompt))
+    assert (result.stop_reason, result.iterations) == ("loop", 5)
