@@ -5,17 +5,17 @@ ToolweaveError
 ├── ContractError             (also a ValueError)
 ├── InvalidJSONError          (also a ValueError)
 ├── MessageError              (also a ValueError)
-├── ModelError                a model could not be asked, or broke off
+├── ModelError                (also a RuntimeError)
 ├── PoolError                 (also a RuntimeError)
 ├── ResultError               (also a TypeError)
 ├── SchemaError               (also a ValueError)
-├── ToolError                 raised by tools, for the model to read
+├── ToolError                 (also a RuntimeError)
 │   ├── ModelRetry
 │   ├── ToolFailed
-│   └── TransientToolError    trying again may help
+│   └── TransientToolError
 ├── ToolDefinitionError       (also a TypeError)
 ├── ToolServerError           (also a ConnectionError)
-├── ToolUseError              a reply cannot be acted on, in strict mode
+├── ToolUseError              (also a RuntimeError)
 │   ├── MaxIterationsError
 │   └── ToolUseParsingError
 └── ValidationError           (also a ValueError)
@@ -80,7 +80,7 @@ class MessageError(ToolweaveError, ValueError):
         """Where in the message, as a JSON Pointer; empty for the message as a whole."""
 
 
-class ModelError(ToolweaveError):
+class ModelError(ToolweaveError, RuntimeError):
     """A model could not be asked, or its reply broke off.
 
     What had come of the reply has been handed on before this is raised. The client's own
@@ -119,7 +119,7 @@ class SchemaError(ToolweaveError, ValueError):
         """Where in the schema, as a JSON Pointer; empty for the whole schema."""
 
 
-class ToolError(ToolweaveError):
+class ToolError(ToolweaveError, RuntimeError):
     """The base of what tools raise on purpose: the text is meant for the model to read."""
 
     def __init__(self, message: str) -> None:
@@ -165,7 +165,7 @@ class ToolServerError(ToolweaveError, ConnectionError):
         """What the server is called."""
 
 
-class ToolUseError(ToolweaveError):
+class ToolUseError(ToolweaveError, RuntimeError):
     """The base of what strict mode raises where the model would otherwise be told."""
 
 
