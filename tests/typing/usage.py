@@ -7,12 +7,16 @@ error of its own.
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterable
 from typing import Any
 
+from langchain_core.language_models import BaseChatModel
 from typing_extensions import assert_type
 
 import toolweave
-from toolweave import ContractError, Repair
+from toolweave import ContractError, Message, Repair, Update
+from toolweave.models.langchain import LangChainModel, from_langchain, to_langchain
+from toolweave.protocols import ChatModel
 
 
 def package() -> None:
@@ -40,3 +44,13 @@ def exceptions(error: ContractError) -> None:
     assert_type(error.tool, str)
     caught: ValueError = error
     assert_type(caught.args, tuple[Any, ...])
+
+
+def langchain_models(chat: BaseChatModel) -> None:
+    LangChainModel(chat, native_tools=True)
+    model: ChatModel = LangChainModel(chat)
+    assert_type(model.stream([]), AsyncIterable[Update])
+    LangChainModel(chat.with_retry(), native_tools=False)
+    assert_type(from_langchain(to_langchain("Hi")), list[Message])
+
+    LangChainModel("gpt")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]

@@ -1,0 +1,26 @@
+"""LangChain's model for OpenAI-compatible endpoints, on the loopback."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from langchain_openai import ChatOpenAI
+from openai import DefaultAsyncHttpxClient, DefaultHttpxClient
+
+from endpoints import Endpoint
+
+
+def chat_openai(endpoint: Endpoint) -> ChatOpenAI:
+    """The real client, without the certificates of all the world, which take longer than a test."""
+    web: dict[str, Any] = {
+        "http_client": DefaultHttpxClient(verify=False),
+        "http_async_client": DefaultAsyncHttpxClient(verify=False),
+    }
+    return ChatOpenAI(
+        base_url=endpoint.url,
+        api_key="key",  # type: ignore[arg-type]
+        model="natural",
+        max_retries=0,
+        stream_usage=True,
+        **web,
+    )
