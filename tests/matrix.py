@@ -20,6 +20,7 @@ from pathlib import Path
 VERSIONS = ("3.10", "3.11", "3.12", "3.13")
 ROOT = Path(__file__).resolve().parents[1]
 ENVIRONMENTS = ROOT / ".venvs"
+LITELLM = [f"tests/python/test_models_{part}.py" for part in ("conformance", "failures", "llmock")]
 
 # What a candidate must answer: its version, if it is a CPython that can make environments.
 PROBE = """
@@ -59,15 +60,15 @@ def interpreter(version: str) -> str | None:
     return None
 
 
-def environment(version: str, python: str, wheel: Path) -> Path:
+def environment(name: str, python: str, wheel: Path, group: str = "test") -> Path:
     """The Python of an environment that holds the wheel and what the tests need."""
-    home = ENVIRONMENTS / version
+    home = ENVIRONMENTS / name
     inside = home / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
     made_for = hashlib.sha256(wheel.read_bytes() + (ROOT / "pyproject.toml").read_bytes())
     stamp = home / "made-for"
     if not stamp.exists() or stamp.read_text("utf-8") != made_for.hexdigest():
         pip = [str(inside), "-m", "pip", "install", "--quiet"]
-        groups = f"{ROOT / 'pyproject.toml'}:test"
+        groups = f"{ROOT / 'pyproject.toml'}:{group}"
         subprocess.run([python, "-m", "venv", "--clear", str(home)], check=True)
         subprocess.run([*pip, "--upgrade", "pip"], check=True)
         subprocess.run([*pip, "--group", groups, f"{wheel}[cli]"], check=True)
@@ -89,17 +90,36 @@ def run(version: str, wheel: Path, arguments: list[str]) -> bool | None:
     return subprocess.run([str(inside), "-m", "pytest", *arguments], cwd=ROOT).returncode == 0
 
 
+def run_litellm(wheel: Path) -> bool:
+    """Whether the tests of the adapter for litellm pass, in an environment of its own.
+
+    Its newest releases and those of other packages ask for different clients of OpenAI.
+    """
+    python = next(filter(None, map(interpreter, reversed(VERSIONS))), sys.executable)
+    print(f"\n=== litellm ({python}), {wheel.name}", flush=True)
+    try:
+        inside = environment("litellm", python, wheel, "test-litellm")
+    except subprocess.CalledProcessError as error:
+        print(f"no environment for litellm: {error}", flush=True)
+        return False
+    # With nothing to run, pytest fails.
+    command = [str(inside), "-m", "pytest", *LITELLM, "-k", "litellm"]
+    return subprocess.run(command, cwd=ROOT).returncode == 0
+
+
 def main() -> int:
     """Runs the suite on each version; the exit code is 0 if every one that ran passed."""
     wheel = Path(sys.argv[1]).resolve()
     arguments = [argument for argument in sys.argv[2:] if argument != "--"]
     running = "{}.{}".format(*sys.version_info)
     versions = [*VERSIONS, *({running} - set(VERSIONS))]
-    results = {version: run(version, wheel, arguments) for version in versions}
+    results = {f"Python {version}": run(version, wheel, arguments) for version in versions}
+    if not arguments:
+        results["with litellm"] = run_litellm(wheel)
     print()
     said = {True: "passed", False: "FAILED", None: "skipped, no such CPython found"}
-    for version, result in results.items():
-        print(f"Python {version}: {said[result]}")
+    for name, result in results.items():
+        print(f"{name}: {said[result]}")
     return 0 if any(results.values()) and False not in results.values() else 1
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from servers.adapters import QUIET
+from servers.adapters import QUIET, WITH_LITELLM
 from servers.asking import Read, in_use, read
 from toolweave import FinishUpdate, FunctionContract, Joined, Joiner, TextMessage, UsageUpdate
 from toolweave.models.anthropic import AnthropicModel
@@ -31,10 +31,11 @@ MODELS: dict[str, Callable[..., Any]] = {
     "anthropic": lambda llmock, **more: AnthropicModel(
         "claude-x", base_url=llmock.base_url("anthropic"), api_key=KEY, **more
     ),
-    "litellm": lambda llmock, **more: LiteLLMModel(
-        "openai/gpt-x", base_url=llmock.base_url("openai"), api_key=KEY, **more
-    ),
 }
+if WITH_LITELLM:
+    MODELS["litellm"] = lambda llmock, **more: LiteLLMModel(
+        "openai/gpt-x", base_url=llmock.base_url("openai"), api_key=KEY, **more
+    )
 
 pytestmark = [
     pytest.mark.parametrize("name", MODELS),

@@ -7,15 +7,24 @@ error of its own.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage
+from pydantic_ai import Agent
+from pydantic_ai.models import Model as PydanticModel
 from typing_extensions import assert_type
 
 import toolweave
-from toolweave import ContractError, Message, Repair, Update
-from toolweave.models.langchain import LangChainModel, from_langchain, to_langchain
+from toolweave import ContractError, FunctionContract, Limits, Message, Repair
+from toolweave.models import as_model
+from toolweave.models.langchain import (
+    LangChainModel,
+    NaturalChatModel,
+    from_langchain,
+    to_langchain,
+)
+from toolweave.models.pydantic_ai import NaturalToolUseModel
 from toolweave.protocols import ChatModel
 
 
@@ -47,10 +56,21 @@ def exceptions(error: ContractError) -> None:
 
 
 def langchain_models(chat: BaseChatModel) -> None:
-    LangChainModel(chat, native_tools=True)
-    model: ChatModel = LangChainModel(chat)
-    assert_type(model.stream([]), AsyncIterable[Update])
+    asked: ChatModel = LangChainModel(chat)
+    assert_type(as_model(asked), ChatModel)
     LangChainModel(chat.with_retry(), native_tools=False)
+    natural = NaturalChatModel(asked, fallback=chat, tag="tool_call")
+    assert_type(natural.bind_tools([FunctionContract("Add")]).invoke("Hi"), AIMessage)
+    NaturalChatModel(natural, repair="syntax")
     assert_type(from_langchain(to_langchain("Hi")), list[Message])
 
     LangChainModel("gpt")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    NaturalChatModel(chat, tag="x")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+
+
+def pydantic_ai_models(wrapped: PydanticModel) -> None:
+    natural = NaturalToolUseModel(wrapped, tag="name", repair="none")
+    assert_type(Agent(natural, output_type=int).run_sync("Hi").output, int)
+    NaturalToolUseModel("ollama:gemma3", limits=Limits(max_calls=3))
+
+    NaturalToolUseModel(wrapped, mend=True)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]

@@ -1,0 +1,32 @@
+"""pydantic-ai agents over models that have no function calling. Needs the extra ``pydantic-ai``.
+
+`NaturalToolUseModel` goes around the model. The agent does not notice: its tools and its structured
+output work as ever, while the model only reads and writes text.
+
+.. code-block:: python
+
+    from pydantic_ai import Agent
+    from pydantic_ai.models.openai import OpenAIChatModel
+    from toolweave.models.pydantic_ai import NaturalToolUseModel
+
+    agent = Agent(NaturalToolUseModel(OpenAIChatModel("gemma-3-4b-it", provider=...)))
+
+    @agent.tool_plain
+    def add(a: int, b: int) -> int:
+        return a + b
+
+    print(agent.run_sync("What is 15 + 27?").output)
+"""
+
+from __future__ import annotations
+
+try:
+    import pydantic_ai as _  # noqa: F401
+except ImportError as err:
+    raise ImportError(
+        "toolweave.models.pydantic_ai needs pydantic-ai: pip install 'toolweave[pydantic-ai]'"
+    ) from err
+
+from .model import NaturalToolUseModel
+
+__all__ = ["NaturalToolUseModel"]

@@ -1,0 +1,200 @@
+"""Streams of natural text as streams of pydantic-ai's with tool calls."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+from pydantic_ai.messages import (
+    ModelResponse,
+    PartDeltaEvent,
+    PartStartEvent,
+    TextPart,
+    TextPartDelta,
+    ThinkingPartDelta,
+)
+from pydantic_ai.models import StreamedResponse
+
+from ..._core import (
+    FabricatedResult,
+    InvalidToolCall,
+    ReasoningDelta,
+    TextDelta,
+    ToolCall,
+    ToolCallDelta,
+    ToolCallStart,
+)
+from ..layout import Layout
+from .reply import call_part, fabricated, finish_reason, says
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterable, Iterator
+    from datetime import datetime
+
+    from pydantic_ai.messages import ModelResponsePart, ModelResponseStreamEvent
+    from pydantic_ai.models import ModelRequestParameters
+    from pydantic_ai.usage import RequestUsage
+
+    from ... import Event, Parser
+
+
+class NaturalStream(StreamedResponse):
+    """A stream of text with the calls in it as parts.
+
+    The arguments of a call come as the model writes them. Where they had to be mended, or cannot
+    be used, a second `PartStartEvent` with the index of the call replaces its part at the end, as
+    pydantic-ai has it.
+    """
+
+    def __init__(
+        self, stream: StreamedResponse, parser: Parser, parameters: ModelRequestParameters
+    ) -> None:
+        super().__init__(parameters)
+        self._stream = stream
+        self._parser = parser
+        self._layout = Layout()
+        self._called = False
+        self._section = 0
+        self._payloads: dict[int, str] = {}
+        self._others: dict[int, ModelResponsePart] = {}
+
+    async def _get_event_iterator(self) -> AsyncIterator[ModelResponseStreamEvent]:
+        async for event in self._stream:
+            for translated in self._translated(event):
+                yield translated
+        for found in self._parser.finish(truncated=not self._had_its_say()):
+            for translated in self._found(found):
+                yield translated
+        for translated in self._said(self._layout.finish()):
+            yield translated
+        self._take_over()
+
+    def _had_its_say(self) -> bool:
+        """Whether the provider said that the reply is whole.
+
+        Where a stream ends without a reason, and may have been cut anywhere, pydantic-ai says
+        `stop` in place of some providers. What those really said is in the details.
+        """
+        details = self._stream.provider_details or {}
+        return self._stream.finish_reason in ("stop", "tool_call") and "finish_reason" in details
+
+    def _translated(self, event: object) -> Iterator[ModelResponseStreamEvent]:
+        match event:
+            case (
+                PartStartEvent(part=TextPart(content=text))
+                | PartDeltaEvent(delta=TextPartDelta(content_delta=text))
+            ):
+                for found in self._parser.push(text):
+                    yield from self._found(found)
+            case PartDeltaEvent(delta=ThinkingPartDelta() as delta):
+                yield from self._parts_manager.handle_thinking_delta(
+                    vendor_part_id=("part", event.index),
+                    content=delta.content_delta,
+                    signature=delta.signature_delta,
+                    provider_name=delta.provider_name,
+                    provider_details=delta.provider_details,
+                )
+            case PartStartEvent():
+                yield self._other(event.index, event.part)
+            case PartDeltaEvent():
+                delta = cast("Any", event.delta)
+                yield self._other(event.index, delta.apply(self._others[event.index]))
+            case _:  # the ends of parts, and final results: found anew for our parts
+                pass
+
+    def _other(self, index: int, part: ModelResponsePart) -> ModelResponseStreamEvent:
+        self._section += 1
+        self._others[index] = part
+        return self._parts_manager.handle_part(vendor_part_id=("part", index), part=part)
+
+    def _found(self, event: Event) -> Iterator[ModelResponseStreamEvent]:
+        manager = self._parts_manager
+        match event:
+            case TextDelta(text):
+                yield from self._said(self._layout.text(text))
+            case ReasoningDelta(text):
+                yield from manager.handle_thinking_delta(
+                    vendor_part_id=("thought", self._section), content=text
+                )
+            case ToolCallStart(index, id_, name):
+                self._called = True
+                self._section += 1
+                self._layout.call()
+                self._payloads[index] = ""
+                yield manager.handle_tool_call_part(
+                    vendor_part_id=("call", index), tool_name=name, args="", tool_call_id=id_
+                )
+            case ToolCallDelta(index, fragment):
+                self._payloads[index] += fragment
+                update = manager.handle_tool_call_delta(
+                    vendor_part_id=("call", index), args=fragment
+                )
+                if update is not None:
+                    yield update
+            case ToolCall() | InvalidToolCall():
+                yield from self._settled(event)
+            case FabricatedResult():
+                fabricated(event)
+            case _:
+                pass
+
+    def _said(self, text: str) -> Iterator[ModelResponseStreamEvent]:
+        if text:
+            yield from self._parts_manager.handle_text_delta(
+                vendor_part_id=("text", self._section), content=text
+            )
+
+    def _settled(self, call: ToolCall | InvalidToolCall) -> Iterable[ModelResponseStreamEvent]:
+        payload = self._payloads.pop(call.index, "")
+        if isinstance(call, ToolCall) and says(payload, call.arguments):
+            return
+        part = call_part(call, payload)
+        yield self._parts_manager.handle_part(vendor_part_id=("call", call.index), part=part)
+
+    def _take_over(self) -> None:
+        """What the reply says of itself."""
+        stream = self._stream
+        self._usage = stream.usage
+        self.finish_reason = finish_reason(stream.finish_reason, called=self._called)
+        for name in ("provider_response_id", "provider_details", "canonical_system", "metadata"):
+            if hasattr(self, name):
+                setattr(self, name, getattr(stream, name))
+        if stream.state != "complete":
+            self.state = stream.state
+
+    def get(self) -> ModelResponse:
+        """What has come so far."""
+        self._take_over()
+        return super().get()
+
+    @property
+    def usage(self) -> RequestUsage:
+        """What the request has used so far."""
+        return self._stream.usage
+
+    @property
+    def model_name(self) -> str:
+        """The model that answers."""
+        return self._stream.model_name
+
+    @property
+    def provider_name(self) -> str | None:
+        """Whose model it is."""
+        return self._stream.provider_name
+
+    @property
+    def provider_url(self) -> str | None:
+        """Where it was asked."""
+        return self._stream.provider_url
+
+    @property
+    def timestamp(self) -> datetime:
+        """When it began to answer."""
+        return self._stream.timestamp
+
+    async def close_stream(self) -> None:
+        """Lets go of the connection."""
+        await self._stream.cancel()
+
+    def get_stream_cancel_errors(self) -> tuple[type[BaseException], ...]:
+        """What a connection may raise that is cancelled."""
+        return self._stream.get_stream_cancel_errors()
