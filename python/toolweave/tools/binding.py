@@ -8,7 +8,10 @@ from typing import Any
 
 from .._core import Violation
 from ..exceptions import ValidationError
-from .plain import Convert, is_array, is_object
+from .plain import Convert, copy_json, is_array, is_object
+
+# There is nothing to copy in these.
+_ATOMS = frozenset({str, int, float, bool, type(None)})
 
 # As in the violations of the core.
 _MAX_SHOWN = 200
@@ -58,8 +61,11 @@ class Binder:
             else:
                 violations.append(self._unexpected(name, arguments))
                 continue
+            if convert is None or (convert is copy_json and type(value) in _ATOMS):
+                bound[name] = value
+                continue
             try:
-                bound[name] = value if convert is None else convert(value)
+                bound[name] = convert(value)
             except Refusal as refusal:
                 violations += refusal.under(name, value)
             except OverflowError:
