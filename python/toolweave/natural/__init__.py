@@ -1,4 +1,27 @@
-"""Natural tool use: inline calls with any model that writes text."""
+"""Natural tool use: tools for any model that writes text.
+
+`NaturalToolUse` describes the tools in the system prompt, reads the calls out of the reply while it
+streams, runs them at once, and gives back messages in which every call has its result:
+
+    >>> import asyncio
+    >>> from toolweave.testing import ScriptedModel
+    >>> def add(a: int, b: int) -> int:
+    ...     return a + b
+    >>> use = NaturalToolUse(ScriptedModel('<add>{"a": 2, "b": 3}</add>'), [add])
+    >>> async def main() -> None:
+    ...     async for event in use.stream("What is 2 + 3?"):
+    ...         match event:
+    ...             case TextDelta(text):
+    ...                 print(text)
+    ...             case ToolResult(name=name, result=text):
+    ...                 print(name, text)
+    >>> asyncio.run(main())
+    add 5
+
+With ``tool_mode="auto"`` a model that makes native calls is asked to make those, and what comes out
+is the same. The halves stand alone, too: `NaturalToolUseParser` asks and reads, `FunctionCalling`
+runs. `toolweave.agent.Agent` asks again until there is an answer.
+"""
 
 from __future__ import annotations
 

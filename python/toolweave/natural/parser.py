@@ -75,8 +75,9 @@ class NaturalToolUseParser:
         tool_mode: ``natural`` describes the tools in the system prompt and reads calls in the text.
             ``native`` leaves both to the provider's protocol, and text is only text. ``auto`` is
             native for a model that says `native_tools`. What comes out is the same.
-        fallback: A model that is asked once about each call that is broken or does not fit; see
-            [natural tool use](docs/natural.md).
+        fallback: A model that is asked once about each call that is broken or does not fit, and
+            about none that was cut off. What it mends has a repair of the kind ``fallback``. What
+            it uses is not counted as this model's.
         strict: Whether a call that cannot be run is an error, rather than an event.
         rewrite_plain_replies: Whether the fallback is also asked about replies without a call. It
             costs a request for each of them, and can find calls where there were none.
