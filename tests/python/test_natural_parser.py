@@ -146,6 +146,18 @@ def test_native_requests_hand_tools_and_messages_to_the_provider() -> None:
     assert request.options is None
 
 
+@pytest.mark.parametrize(
+    ("mode", "tools", "chosen"),
+    [("native", ["Any"], "required"), ("native", [], None), ("natural", ["Any"], None)],
+)
+def test_a_choice_among_tools_is_left_to_the_provider_where_it_has_some(
+    mode: str, tools: list[str], chosen: str | None
+) -> None:
+    options = protocols.ModelOptions(tool_choice="required", stop=("END",))
+    request = requested("Hi!", tools, tool_mode=mode, stop=False, options=options)
+    assert request.options == protocols.ModelOptions(tool_choice=chosen, stop=("END",))
+
+
 @pytest.mark.parametrize("native", [True, False])
 def test_auto_is_native_for_a_model_that_can(native: bool) -> None:
     model = ScriptedModel("Fine.", native_tools=native)

@@ -52,9 +52,10 @@ class Style:
         self, messages: Sequence[Message], offer: Offer, options: ModelOptions | None
     ) -> Request:
         """A request whose tools are in the system prompt, and whose calls are text."""
-        stops = self.stop and bool(offer.contracts)
+        if self.stop and offer.contracts:
+            options = _stopping(options)
         written = self._prompted(self._written(messages, offer), offer)
-        return Request(written, (), _stopping(options) if stops else options)
+        return Request(written, (), _without_choice(options))
 
     def _written(self, messages: Sequence[Message], offer: Offer) -> list[TextMessage]:
         """The messages as text."""
@@ -91,7 +92,9 @@ def native_request(
     messages: Sequence[Message], offer: Offer, options: ModelOptions | None
 ) -> Request:
     """A request whose tools and calls go by the protocol of the provider."""
-    return Request(messages, offer.contracts, options)
+    return Request(
+        messages, offer.contracts, options if offer.contracts else _without_choice(options)
+    )
 
 
 def _stopping(options: ModelOptions | None) -> ModelOptions:
@@ -99,3 +102,10 @@ def _stopping(options: ModelOptions | None) -> ModelOptions:
     if STOP in options.stop or len(options.stop) >= _MOST_STOPS:
         return options
     return replace(options, stop=(*options.stop, STOP))
+
+
+def _without_choice(options: ModelOptions | None) -> ModelOptions | None:
+    """The options of a request without native tools: providers refuse to choose among none."""
+    if options is None or options.tool_choice is None:
+        return options
+    return replace(options, tool_choice=None)
