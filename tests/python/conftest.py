@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 import toolweave
@@ -14,6 +16,18 @@ _SHARED = settings(deadline=None, print_blob=True, suppress_health_check=[Health
 settings.register_profile("house", _SHARED, derandomize=True, database=None)
 settings.register_profile("explore", _SHARED, max_examples=5000)
 settings.load_profile("house")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_certificates(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """All servers are on the loopback, without TLS, but each HTTP client reads all certificates.
+
+    That is most of what it takes to make one, of which there are hundreds.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("SSL_CERT_FILE", raising=False)
+        patch.setenv("SSL_CERT_DIR", str(tmp_path_factory.mktemp("certificates")))
+        yield
 
 
 def pytest_report_header() -> str:

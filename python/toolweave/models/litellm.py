@@ -179,23 +179,25 @@ def _untouched() -> Generator[None]:
     # No prices from the network, no variables from a file `.env`.
     quiet = {"LITELLM_LOCAL_MODEL_COST_MAP": "True", "LITELLM_MODE": "PRODUCTION"}
     quiet = {name: value for name, value in quiet.items() if name not in os.environ}
-    before = {name: logger.level for name, logger in _loggers().items()}
+    before = {name: (logger.level, list(logger.handlers)) for name, logger in _loggers()}
     os.environ.update(quiet)
     try:
         yield
     finally:
         for name in quiet:
             os.environ.pop(name, None)
-        for name, logger in _loggers().items():
-            if name in before:
-                logger.setLevel(before[name])
-            elif name == "httpx":
-                logger.setLevel(logging.NOTSET)
-            elif name.startswith("LiteLLM"):
-                # What it logs reaches the application's handlers, like everybody's.
-                logger.handlers.clear()
+        # What it logs then reaches the application's handlers, like everybody's.
+        for name, logger in _loggers():
+            level, handlers = before.get(name, (logging.NOTSET, []))
+            logger.setLevel(level)
+            logger.handlers[:] = handlers
 
 
-def _loggers() -> dict[str, logging.Logger]:
+def _loggers() -> list[tuple[str, logging.Logger]]:
+    """The loggers that it changes, as far as they exist."""
     known = cast("dict[str, object]", logging.root.manager.loggerDict)
-    return {name: it for name, it in known.items() if isinstance(it, logging.Logger)}
+    return [
+        (name, logger)
+        for name, logger in known.items()
+        if isinstance(logger, logging.Logger) and (name == "httpx" or name.startswith("LiteLLM"))
+    ]
