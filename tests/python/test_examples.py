@@ -39,3 +39,8 @@ def test_every_example_is_in_the_readme() -> None:
     assert PROGRAMS
     for program in PROGRAMS:
         assert f"({program.name})" in readme
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.stem)
+def test_an_example_fits_on_a_page(program: Path) -> None:
+    assert len(program.read_text(encoding="utf-8").splitlines()) < 80
