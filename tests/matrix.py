@@ -20,7 +20,10 @@ from pathlib import Path
 VERSIONS = ("3.10", "3.11", "3.12", "3.13")
 ROOT = Path(__file__).resolve().parents[1]
 ENVIRONMENTS = ROOT / ".venvs"
-LITELLM = [f"tests/python/test_models_{part}.py" for part in ("conformance", "failures", "llmock")]
+LITELLM = [
+    f"tests/python/test_models_{part}.py"
+    for part in ("conformance", "failures", "litellm", "llmock")
+]
 
 # What a candidate must answer: its version, if it is a CPython that can make environments.
 PROBE = """

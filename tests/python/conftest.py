@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 import toolweave
+
+# The tests of the adapter for litellm have an environment of their own; see tests/matrix.py.
+WITH_LITELLM = find_spec("litellm") is not None
+collect_ignore = [] if WITH_LITELLM else ["test_models_litellm.py"]
 
 # The same examples on every machine, and no clock: a property that fails for one
 # fails for all. `pytest --hypothesis-profile=explore` goes looking for new ones.
@@ -32,4 +37,6 @@ def no_certificates(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 def pytest_report_header() -> str:
     """Which package is tested: an installed wheel, or the source folder in development."""
-    return f"toolweave {toolweave.__version__} from {Path(toolweave.__file__).parent}"
+    litellm = "with" if WITH_LITELLM else "without"
+    found = f"toolweave {toolweave.__version__} from {Path(toolweave.__file__).parent}"
+    return f"{found}, {litellm} litellm"
