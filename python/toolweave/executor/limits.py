@@ -156,6 +156,11 @@ class Gate:
         if ticket.reply is not None:
             ticket.reply.left(ticket)
 
+    def is_idle(self) -> bool:
+        """Whether no call needs a limit any more; then nothing is remembered of any."""
+        free = self._overall is None or self._overall.used == 0
+        return free and not self._tools and not self._keys
+
     def suspend(self, ticket: Ticket) -> None:
         """A running call waits for one that it makes; until `resume`, its place is free.
 
@@ -175,6 +180,7 @@ class Gate:
     def ticket(
         self, name: str, maximum: int | None, key: Hashable | None, parent: Ticket | None
     ) -> Ticket:
+        """A call that needs its limits, and does not stand in line for them yet."""
         above = parent
         while above is not None and key is not None:
             if above.key == key:
@@ -198,10 +204,12 @@ class Gate:
         return ticket
 
     def advance(self, ticket: Ticket, *, first: bool = False) -> None:
+        """Takes the limits that a call still needs, or puts it in line for the next one."""
         limits = ticket.limits
         while ticket.taken < len(limits):
             limit = limits[ticket.taken]
-            if limit.used >= limit.maximum or (limit.line and not first):
+            # Where there is a place, nobody stands in line.
+            if limit.used >= limit.maximum:
                 if first:
                     limit.line.appendleft(ticket)
                 else:
@@ -297,6 +305,7 @@ class Reply:
         self._gate.advance(ticket)
 
     def left(self, ticket: Ticket) -> None:
+        """One of its calls is over: others may have waited for that."""
         if ticket.admitted:
             self._open -= 1
         if self._barrier is ticket:
