@@ -1,0 +1,283 @@
+"""The result cache: the same call, once, and never a failure."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolweave.executor.cache import Follower, Hit, Leader, ResultCache
+
+T = TypeVar("T")
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=10,
+)
+ARGUMENTS = st.dictionaries(st.text(), JSON, max_size=4)
+
+
+class Clock:
+    """Time that passes when it is told to."""
+
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def run(coroutine: Coroutine[Any, Any, T]) -> T:
+    """Runs a test that must not hang."""
+
+    async def limited() -> T:
+        return await asyncio.wait_for(coroutine, 10)
+
+    return asyncio.run(limited())
+
+
+def turned(value: Any) -> Any:
+    """The value with the keys of every object in the opposite order."""
+    if isinstance(value, dict):
+        return {key: turned(inner) for key, inner in reversed(value.items())}
+    return [turned(item) for item in value] if isinstance(value, list) else value
+
+
+def lead(cache: ResultCache[Any], key: str) -> Leader[Any]:
+    found = cache.begin(key)
+    assert isinstance(found, Leader)
+    return found
+
+
+def follow(cache: ResultCache[Any], key: str) -> asyncio.Task[Any]:
+    found = cache.begin(key)
+    assert isinstance(found, Follower)
+    return asyncio.ensure_future(found.outcome())
+
+
+@given(ARGUMENTS)
+def test_the_order_of_keys_does_not_matter(arguments: dict[str, Any]) -> None:
+    assert ResultCache.key("tool", arguments) == ResultCache.key("tool", turned(arguments))
+
+
+@given(ARGUMENTS, ARGUMENTS)
+def test_arguments_with_other_json_have_another_key(
+    one: dict[str, Any], other: dict[str, Any]
+) -> None:
+    same = json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
+    assert (ResultCache.key("tool", one) == ResultCache.key("tool", other)) is same
+
+
+def test_numbers_and_booleans_that_python_takes_for_equal_are_different() -> None:
+    values = [1, 1.0, True, "1", [1], 0, 0.0, -0.0, False, None, "", [], {}]
+    assert len({ResultCache.key("tool", {"x": value}) for value in values}) == len(values)
+
+
+def test_another_tool_has_another_key() -> None:
+    assert ResultCache.key("add", {"x": 1}) != ResultCache.key("subtract", {"x": 1})
+
+
+def test_a_result_is_kept_for_its_time_and_no_longer() -> None:
+    async def main() -> None:
+        clock = Clock()
+        cache: ResultCache[str] = ResultCache(clock=clock)
+        lead(cache, "k").finish("v", ttl=10)
+        clock.now = 9.9
+        assert cache.begin("k") == Hit("v")
+        # Asking does not prolong its life.
+        clock.now = 10.0
+        lead(cache, "k").finish("w")
+        clock.now = 1e12
+        assert cache.begin("k") == Hit("w")
+
+    run(main())
+
+
+def test_a_result_of_none_is_a_result() -> None:
+    async def main() -> None:
+        cache: ResultCache[None] = ResultCache()
+        lead(cache, "k").finish(None)
+        assert cache.begin("k") == Hit(None)
+
+    run(main())
+
+
+def test_with_no_time_to_live_a_result_is_shared_and_not_kept() -> None:
+    async def main() -> None:
+        cache: ResultCache[str] = ResultCache()
+        leader = lead(cache, "k")
+        follower = follow(cache, "k")
+        leader.finish("v", ttl=0)
+        assert await follower == Hit("v")
+        assert len(cache) == 0
+        assert isinstance(cache.begin("k"), Leader)
+
+    run(main())
+
+
+def test_the_result_that_was_not_asked_for_the_longest_goes_first() -> None:
+    async def main() -> None:
+        cache: ResultCache[str] = ResultCache(max_entries=2)
+        for key in ("a", "b"):
+            lead(cache, key).finish(key)
+        assert cache.begin("a") == Hit("a")
+        lead(cache, "c").finish("c")
+        assert len(cache) == 2
+        assert cache.begin("a") == Hit("a")
+        assert cache.begin("c") == Hit("c")
+        assert isinstance(cache.begin("b"), Leader)
+
+    run(main())
+
+
+def test_what_is_forgotten_is_fetched_again() -> None:
+    async def main() -> None:
+        cache: ResultCache[str] = ResultCache()
+        lead(cache, "k").finish("v")
+        cache.clear()
+        assert isinstance(cache.begin("k"), Leader)
+
+    run(main())
+
+
+def test_one_of_many_runs_the_call_and_all_have_its_result() -> None:
+    async def main() -> None:
+        cache: ResultCache[int] = ResultCache()
+        runs = 0
+
+        async def call() -> int:
+            nonlocal runs
+            found = cache.begin("k")
+            if isinstance(found, Follower):
+                found = await found.outcome()
+            if isinstance(found, Hit):
+                return found.value
+            with found:
+                runs += 1
+                await asyncio.sleep(0)
+                found.finish(runs)
+            return runs
+
+        assert await asyncio.gather(*(call() for _ in range(50))) == [1] * 50
+
+    run(main())
+
+
+def test_a_leader_that_fails_leaves_each_follower_to_itself() -> None:
+    async def main() -> None:
+        cache: ResultCache[str] = ResultCache()
+        leader = lead(cache, "k")
+        followers = [follow(cache, "k") for _ in range(3)]
+        leader.fail()
+        alone = await asyncio.gather(*followers)
+        assert all(isinstance(found, Leader) for found in alone)
+        # Nothing was kept, and whoever comes now leads again.
+        fresh = lead(cache, "k")
+        # Those who run alone may fail as well, or find the result for all who come later.
+        alone[0].fail()
+        alone[1].finish("v")
+        assert cache.begin("k") == Hit("v")
+        fresh.abandon()
+
+    run(main())
+
+
+def test_a_leader_that_is_gone_is_followed_by_the_next_in_line() -> None:
+    async def main() -> None:
+        cache: ResultCache[str] = ResultCache()
+        leader = lead(cache, "k")
+        followers = [follow(cache, "k") for _ in range(3)]
+        await asyncio.sleep(0)
+        followers[0].cancel()
+        await asyncio.sleep(0)
+        leader.abandon()
+        heir = await followers[1]
+        assert isinstance(heir, Leader)
+        assert not followers[2].done()
+        heir.finish("v")
+        assert await followers[2] == Hit("v")
+
+    run(main())
+
+
+def test_a_leader_that_nobody_follows_leaves_nothing_behind() -> None:
+    async def main() -> None:
+        cache: ResultCache[str] = ResultCache()
+        lead(cache, "k").abandon()
+        with pytest.raises(ZeroDivisionError), lead(cache, "k"):
+            raise ZeroDivisionError
+        lead(cache, "k").finish("v")
+        assert cache.begin("k") == Hit("v")
+
+    run(main())
+
+
+def test_a_follower_that_is_cancelled_while_it_takes_the_lead_passes_it_on() -> None:
+    async def main() -> None:
+        cache: ResultCache[str] = ResultCache()
+        leader = lead(cache, "k")
+        first, second = follow(cache, "k"), follow(cache, "k")
+        await asyncio.sleep(0)
+        # The first has the lead from here, and is cancelled before it knows.
+        leader.abandon()
+        first.cancel()
+        assert isinstance(await second, Leader)
+        with pytest.raises(asyncio.CancelledError):
+            await first
+
+    run(main())
+
+
+def test_a_follower_that_is_cancelled_while_its_result_comes_harms_nobody() -> None:
+    async def main() -> None:
+        cache: ResultCache[str] = ResultCache()
+        leader = lead(cache, "k")
+        first, second = follow(cache, "k"), follow(cache, "k")
+        await asyncio.sleep(0)
+        leader.finish("v")
+        first.cancel()
+        assert await second == Hit("v")
+
+    run(main())
+
+
+def test_only_the_first_word_of_a_leader_counts() -> None:
+    async def main() -> None:
+        cache: ResultCache[str] = ResultCache()
+        leader = lead(cache, "k")
+        leader.finish("v")
+        leader.finish("w")
+        leader.fail()
+        leader.abandon()
+        assert cache.begin("k") == Hit("v")
+
+    run(main())
+
+
+def test_a_leader_on_a_loop_that_is_gone_is_not_waited_for() -> None:
+    cache: ResultCache[str] = ResultCache()
+    left: list[Leader[str]] = []
+
+    async def begin() -> None:
+        left.append(lead(cache, "k"))
+
+    async def again() -> None:
+        leader = lead(cache, "k")
+        left[0].abandon()
+        # The word of the one that is gone does not end the new one's flight.
+        follower = follow(cache, "k")
+        leader.finish("v")
+        assert await follower == Hit("v")
+
+    run(begin())
+    run(again())
+
+
+def test_a_cache_has_room_for_something() -> None:
+    with pytest.raises(ValueError, match="max_entries must be at least 1, not 0"):
+        ResultCache(0)
