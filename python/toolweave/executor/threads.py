@@ -14,7 +14,7 @@ import time
 import weakref
 from collections import deque
 from concurrent.futures import Executor, Future
-from typing import TYPE_CHECKING, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,22 +26,30 @@ GRACE = 2.0
 """How long a program that ends waits for running functions, in seconds, all together."""
 
 
+# How many times its size a pool may have in threads, while functions hang in most of them.
+_CROWD = 8
+
+
 class DaemonThreads(Executor):
     """A thread pool whose threads start when they are needed and are named after it.
 
+    A thread cannot be stopped. One whose function nobody waits for any more is given up with
+    `abandon`, and another one takes its place, so that functions that hang do not use the pool up.
+
     Args:
         name: What its threads are called.
-        max_workers: How many functions run at once.
+        max_workers: How many functions run at once, those that were abandoned not counted.
     """
 
     def __init__(self, name: str, max_workers: int) -> None:
         self._name = name
         self._max_workers = max_workers
         self._numbers = itertools.count()
-        self._tasks: deque[tuple[Future[object], Callable[[], object]]] = deque()
+        self._tasks: deque[tuple[Future[Any], Callable[[], Any]]] = deque()
         self._changed = threading.Condition()
         self._threads = 0
         self._idle = 0
+        self._abandoned: set[Future[Any]] = set()
         self._closed = False
         _pools.add(self)
 
@@ -51,16 +59,21 @@ class DaemonThreads(Executor):
         with self._changed:
             if self._closed:
                 raise RuntimeError("cannot schedule new futures after shutdown")
-            self._tasks.append((future, lambda: fn(*args, **kwargs)))  # type: ignore[arg-type]
-            if self._idle >= len(self._tasks):
-                self._changed.notify()
-                return future
-            if self._threads == self._max_workers:
-                return future
-            self._threads += 1
-        name = f"{self._name}-{next(self._numbers)}"
-        threading.Thread(target=self._work, name=name, daemon=True).start()
+            self._tasks.append((future, lambda: fn(*args, **kwargs)))
+            self._staff()
         return future
+
+    def abandon(self, future: Future[Any]) -> None:
+        """Nobody waits for a function any more that is running."""
+        with self._changed:
+            if future.running() and self._threads < _CROWD * self._max_workers:
+                self._abandoned.add(future)
+                self._staff()
+
+    def has_idle_thread(self) -> bool:
+        """Whether the next function finds a thread that waits for it."""
+        with self._changed:
+            return self._idle > len(self._tasks)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Takes no more functions; those at work are waited for if `wait` says so."""
@@ -77,7 +90,23 @@ class DaemonThreads(Executor):
         """Drops what has not begun, and waits for the rest no longer than told."""
         self.shutdown(wait=False, cancel_futures=True)
         with self._changed:
-            self._changed.wait_for(lambda: self._threads == 0, seconds)
+            self._changed.wait_for(lambda: self._threads == len(self._abandoned), seconds)
+
+    def _staff(self) -> None:
+        """Sees to it that somebody takes the task that came last, if there may be one more."""
+        if self._idle >= len(self._tasks):
+            self._changed.notify()
+        elif self._tasks and self._threads - len(self._abandoned) < self._max_workers:
+            name = f"{self._name}-{next(self._numbers)}"
+            try:
+                threading.Thread(target=self._work, name=name, daemon=True).start()
+            except RuntimeError:
+                # The system has no more threads to give; those at work will see to the task.
+                if self._threads == len(self._abandoned):
+                    self._tasks.pop()
+                    raise
+            else:
+                self._threads += 1
 
     def _work(self) -> None:
         while True:
@@ -87,21 +116,30 @@ class DaemonThreads(Executor):
                     self._changed.wait()
                 self._idle -= 1
                 if not self._tasks:
-                    self._threads -= 1
-                    self._changed.notify_all()
-                    return
+                    break
                 future, task = self._tasks.popleft()
             _run(future, task)
+            with self._changed:
+                if future in self._abandoned:
+                    self._abandoned.discard(future)
+                    # Another one has taken its place.
+                    if self._threads - len(self._abandoned) > self._max_workers:
+                        break
             del future, task
+        with self._changed:
+            self._threads -= 1
+            self._changed.notify_all()
 
 
-def _run(future: Future[object], task: Callable[[], object]) -> None:
+def _run(future: Future[Any], task: Callable[[], Any]) -> None:
     if not future.set_running_or_notify_cancel():
         return
     try:
         result = task()
     except BaseException as error:  # noqa: BLE001 - it belongs to whoever asked
         future.set_exception(error)
+        # Else the error, its traceback and the future would hold each other.
+        del future
     else:
         future.set_result(result)
 
@@ -127,15 +165,21 @@ class Shared:
     def __init__(self, name: str, max_workers: int) -> None:
         self._name = name
         self._max_workers = max_workers
-        self._made: tuple[int, DaemonThreads] | None = None
+        self._lock = threading.Lock()
+        self._pool: DaemonThreads | None = None
 
     def get(self) -> DaemonThreads:
         """The pool of this process."""
-        made = self._made
-        # The threads of a parent do not exist in its children.
-        if made is None or made[0] != os.getpid():
-            made = self._made = (os.getpid(), DaemonThreads(self._name, self._max_workers))
-        return made[1]
+        if self._pool is None:
+            with self._lock:
+                if self._pool is None:
+                    self._pool = DaemonThreads(self._name, self._max_workers)
+        return self._pool
+
+    def forget(self) -> None:
+        """Makes a new one at the next need."""
+        self._lock = threading.Lock()
+        self._pool = None
 
 
 TOOLS = Shared("toolweave-tool", 32)
@@ -146,3 +190,14 @@ APPROVERS = Shared("toolweave-approver", 32)
 
 OBSERVERS = Shared("toolweave-observer", 8)
 """Where blocking observers run."""
+
+
+def _forget_all() -> None:
+    # The threads of a parent do not exist in its children, and its locks may be held by them.
+    _pools.clear()
+    for shared in (TOOLS, APPROVERS, OBSERVERS):
+        shared.forget()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_all)
