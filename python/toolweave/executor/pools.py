@@ -16,7 +16,6 @@ import contextvars
 import functools
 import logging
 import pickle
-import threading
 import weakref
 from collections import deque
 from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor, ThreadPoolExecutor
@@ -51,104 +50,143 @@ def run_blocking(
         A future of what the function returns or raises. It raises `PoolError` if the pool broke,
         was shut down, or could not carry the function, its arguments or its result.
     """
-    loop = asyncio.get_running_loop()
-    future: asyncio.Future[R] = loop.create_future()
-    task: Callable[[], Any] = functools.partial(function, **(kwargs or {}))
-    if pool is None:
-        pool = threads.TOOLS.get()
-    if _shares_memory(pool):
-        task = functools.partial(contextvars.copy_context().run, task)
-    elif isinstance(pool, ProcessPoolExecutor):
-        task = functools.partial(_carried, task)
+    chosen = threads.TOOLS.get() if pool is None else pool
+    call: _Call[R] = _Call(chosen)
     try:
-        submitted = pool.submit(task)
+        submitted = _submit(chosen, function, kwargs or {})
     except Exception as error:  # noqa: BLE001 - any pool may raise anything here
-        future.set_exception(_explain(pool, error))
-        return future
-    bell = _bell(loop)
-    submitted.add_done_callback(lambda done: bell.ring(future, done, pool))
-    future.add_done_callback(lambda done: submitted.cancel() if done.cancelled() else None)
-    return future
+        call.set_exception(_explain(chosen, error, refused=True))
+        return call
+    call.submitted = submitted
+    submitted.add_done_callback(call.ring)
+    return call
+
+
+def _submit(
+    pool: Executor, function: Callable[..., Any], kwargs: Mapping[str, Any]
+) -> concurrent.futures.Future[Any]:
+    if _shares_memory(pool):
+        run: Callable[..., Any] = contextvars.copy_context().run
+        return pool.submit(run, function, **kwargs)
+    task = functools.partial(function, **kwargs)
+    if isinstance(pool, ProcessPoolExecutor):
+        return pool.submit(_carried, task)
+    if type(pool).__module__.partition(".")[0] == "distributed":
+        # Otherwise Dask takes the same call, made twice, for one.
+        return pool.submit(task, pure=False)
+    return pool.submit(task)
 
 
 def _shares_memory(pool: Executor) -> bool:
     if isinstance(pool, threads.DaemonThreads):
         return True
-    interpreters = getattr(concurrent.futures, "InterpreterPoolExecutor", ())
-    return isinstance(pool, ThreadPoolExecutor) and not isinstance(pool, interpreters)
+    if not isinstance(pool, ThreadPoolExecutor):
+        return False
+    # A thread pool of Python 3.14 that is none: nothing can be shared between interpreters.
+    return not isinstance(pool, getattr(concurrent.futures, "InterpreterPoolExecutor", ()))
+
+
+class _Call(asyncio.Future[R]):
+    """What a pool was given to run, as the event loop sees it."""
+
+    # A subclass instead of callbacks on a plain future: each callback costs a turn of the loop.
+
+    def __init__(self, pool: Executor) -> None:
+        loop = asyncio.get_running_loop()
+        super().__init__(loop=loop)
+        self.pool = pool
+        self.submitted: concurrent.futures.Future[Any] | None = None
+        self._bell = _bell(loop)
+
+    def ring(self, _done: concurrent.futures.Future[Any]) -> None:
+        """It is done. Any thread may say so."""
+        self._bell.ring(self)
+
+    def cancel(self, msg: Any | None = None) -> bool:
+        """Takes it back if it has not begun."""
+        if not super().cancel(msg):
+            return False
+        submitted, pool = self.submitted, self.pool
+        if submitted is None or submitted.cancel():
+            return True
+        if isinstance(pool, threads.DaemonThreads):
+            pool.abandon(submitted)
+        return True
+
+    def settle(self) -> None:
+        """Takes over what came of it. On the event loop's thread."""
+        submitted = self.submitted
+        if submitted is None or self.done():
+            return
+        if submitted.cancelled():
+            # By the pool. Whoever awaits this would take it for a cancellation of their own.
+            self.set_exception(PoolError("the pool was shut down before the function began"))
+            return
+        error = submitted.exception()
+        if error is not None:
+            self.set_exception(_explain(self.pool, error))
+            return
+        result = submitted.result()
+        if isinstance(result, _Parcel):
+            try:
+                result = result.open()
+            except Exception as broken:  # noqa: BLE001 - unpickling may run anything
+                self.set_exception(_explain(self.pool, broken))
+                return
+        self.set_result(result)
 
 
 class _Bell:
     """Wakes an event loop once for all that was done since it last looked.
 
-    `loop.run_in_executor` wakes it once for each, at twice the price.
+    `loop.run_in_executor` wakes it once for each, which costs the more the busier the loop is.
     """
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._done: deque[tuple[asyncio.Future[Any], Any, Executor]] = deque()
+        self._done: deque[_Call[Any]] = deque()
         self._rung = False
 
-    def ring(
-        self, future: asyncio.Future[Any], done: concurrent.futures.Future[Any], pool: Executor
-    ) -> None:
+    def ring(self, call: _Call[Any]) -> None:
         """Says from any thread that something is done."""
-        with self._lock:
-            self._done.append((future, done, pool))
-            if self._rung:
-                return
-            self._rung = True
+        # No lock. The loop first takes back that the bell was rung and then looks: whoever finds
+        # that it was rung is sure to be seen, and to ring it twice does no harm.
+        self._done.append(call)
+        if self._rung:
+            return
+        self._rung = True
         try:
-            future.get_loop().call_soon_threadsafe(self._answer)
+            call.get_loop().call_soon_threadsafe(self._answer)
         except RuntimeError:
             # The loop is closed: nobody waits any more.
             self._done.clear()
-            _log.debug("a blocking tool ended after its event loop", extra={"pool": repr(pool)})
+            _log.debug(
+                "a blocking tool ended after its event loop", extra={"pool": repr(call.pool)}
+            )
 
     def _answer(self) -> None:
-        with self._lock:
-            self._rung = False
-            done, self._done = self._done, deque()
-        for future, submitted, pool in done:
-            if not future.done():
-                _copy(submitted, future, pool)
+        self._rung = False
+        while self._done:
+            self._done.popleft().settle()
 
 
 _bells: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, _Bell] = weakref.WeakKeyDictionary()
-_bells_lock = threading.Lock()
 
 
 def _bell(loop: asyncio.AbstractEventLoop) -> _Bell:
-    with _bells_lock:
-        bell = _bells.get(loop)
-        if bell is None:
-            bell = _bells[loop] = _Bell()
-        return bell
+    bell = _bells.get(loop)
+    if bell is None:
+        bell = _bells[loop] = _Bell()
+    return bell
 
 
-def _copy(
-    done: concurrent.futures.Future[Any], future: asyncio.Future[Any], pool: Executor
-) -> None:
-    if done.cancelled():
-        # By its pool; whoever awaits the future would take that for a cancellation of its own.
-        future.set_exception(PoolError("the pool was shut down before the function began"))
-        return
-    error = done.exception()
-    if error is not None:
-        future.set_exception(_explain(pool, error))
-        return
-    result = done.result()
-    if isinstance(result, _Parcel):
-        try:
-            result = result.open()
-        except Exception as broken:  # noqa: BLE001 - unpickling may run anything
-            future.set_exception(_explain(pool, broken))
-            return
-    future.set_result(result)
+def _explain(pool: Executor, error: BaseException, *, refused: bool = False) -> BaseException:
+    """What to raise for what a pool raised, or a function in it.
 
-
-def _explain(pool: Executor, error: BaseException) -> BaseException:
-    """What to raise for what a pool raised."""
+    Args:
+        pool: The pool.
+        error: What was raised.
+        refused: Whether the pool would not even take the function.
+    """
     explained: BaseException
     if isinstance(error, BrokenExecutor):
         explained = PoolError(
@@ -156,20 +194,29 @@ def _explain(pool: Executor, error: BaseException) -> BaseException:
         )
     elif isinstance(error, StopIteration):
         explained = RuntimeError("the function raised StopIteration")
-    elif not _shares_memory(pool) and _is_about_pickling(error):
+    elif not _shares_memory(pool) and (reason := _pickling(error)) is not None:
         explained = PoolError(
-            f"the function, its arguments or its result cannot be sent to or from the pool: {error}"
+            "the function, its arguments or its result cannot be sent to or from the pool's "
+            f"processes: {reason}"
         )
+    elif refused:
+        explained = PoolError(f"the pool takes no functions: {error}")
     else:
         return error
     explained.__cause__ = error
     return explained
 
 
-def _is_about_pickling(error: BaseException) -> bool:
-    return isinstance(error, pickle.PickleError) or (
-        isinstance(error, (TypeError, AttributeError)) and "pickle" in str(error).lower()
-    )
+def _pickling(error: BaseException | None) -> str | None:
+    """What could not be pickled, if that is what went wrong."""
+    reason = None
+    # Clusters wrap the reason, the representations of all they were to send included.
+    while isinstance(error, (pickle.PickleError, TypeError, AttributeError)):
+        text = str(error)
+        if isinstance(error, pickle.PickleError) or "pickle" in text or "local object" in text:
+            reason = text
+        error = error.__cause__
+    return reason
 
 
 class _Parcel:
