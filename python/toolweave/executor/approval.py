@@ -30,6 +30,12 @@ if TYPE_CHECKING:
 ApprovalOutcome: TypeAlias = Literal["allowed", "denied", "timeout", "error", "missing_approver"]
 """How an approver was asked, and what came of it."""
 
+# What the model reads where the approver is at fault; the log says more.
+_FAILED = "the approver failed"
+
+# How long an approver that is no longer needed may take to leave, in seconds.
+_LEAVING = 0.1
+
 _log = logging.getLogger("toolweave.executor")
 
 
@@ -76,60 +82,50 @@ async def decide(
     """
     kept, shown = _copy(call), _copy(call)
     if approver is None:
-        record = ApprovalRecord("missing_approver", None, kept)
+        record = ApprovalRecord("missing_approver", "there is nobody to approve it", kept)
     else:
-        record = await _ask(approver, kept, shown, contract, timeout)
+        outcome, reason = await _ask(approver, shown, contract, timeout)
+        if outcome == "allowed" and _arguments(shown) != _arguments(kept):
+            _log.warning("an approver changed the arguments of a call", extra=_facts(call))
+            outcome, reason = "error", _FAILED
+        record = ApprovalRecord(outcome, reason, kept)
     _log.info(
-        "approval of a call: %s",
-        record.outcome,
-        extra={"tool": call.name, "tool_call_id": call.id, "outcome": record.outcome},
+        "approval of a call: %s", record.outcome, extra={**_facts(call), "outcome": record.outcome}
     )
     return record
 
 
 async def _ask(
-    approver: Approver,
-    kept: ToolCall,
-    shown: ToolCall,
-    contract: FunctionContract,
-    timeout: float | None,
-) -> ApprovalRecord:
+    approver: Approver, shown: ToolCall, contract: FunctionContract, timeout: float | None
+) -> tuple[ApprovalOutcome, str | None]:
     asked = asyncio.ensure_future(_answer(approver, shown, contract))
     try:
         await asyncio.wait((asked,), timeout=timeout)
     finally:
-        late = not asked.done()
-        if late:
+        if late := not asked.done():
+            # It is given a moment to leave; whatever it still says does not count.
             asked.cancel()
+            await asyncio.wait((asked,), timeout=_LEAVING)
+            asked.add_done_callback(_forget)
     if late:
-        # It may take a while to give up; nobody waits for that, and nothing it says counts.
-        asked.add_done_callback(_forget)
-        return ApprovalRecord("timeout", None, kept)
-    error = None if asked.cancelled() else asked.exception()
-    if asked.cancelled() or error is not None:
-        _log.warning(
-            "an approver raised",
-            exc_info=error,
-            extra={"tool": kept.name, "tool_call_id": kept.id},
-        )
-        return ApprovalRecord("error", None, kept)
+        return "timeout", f"nobody decided within {timeout:g} seconds"
+    if asked.cancelled() or asked.exception() is not None:
+        error = None if asked.cancelled() else asked.exception()
+        _log.warning("an approver raised", exc_info=error, extra=_facts(shown))
+        return "error", _FAILED
     answer = asked.result()
-    if _arguments(shown) != _arguments(kept):
-        _log.warning(
-            "an approver changed the arguments of a call",
-            extra={"tool": kept.name, "tool_call_id": kept.id},
-        )
-        return ApprovalRecord("error", None, kept)
+    allowed, reason = answer, None
     if isinstance(answer, Approval):
-        reason = answer.reason
-        return ApprovalRecord("allowed" if answer.allowed is True else "denied", reason, kept)
-    if isinstance(answer, bool):
-        return ApprovalRecord("allowed" if answer else "denied", None, kept)
+        allowed, reason = answer.allowed, answer.reason
+    if allowed is True:
+        return "allowed", reason
+    if allowed is False:
+        return "denied", reason
     _log.warning(
         "an approver answered neither with an Approval nor with a bool",
-        extra={"tool": kept.name, "tool_call_id": kept.id, "answer": type(answer).__name__},
+        extra={**_facts(shown), "answer": type(answer).__name__},
     )
-    return ApprovalRecord("error", None, kept)
+    return "error", _FAILED
 
 
 async def _answer(approver: Approver, call: ToolCall, contract: FunctionContract) -> object:
@@ -161,3 +157,7 @@ def _arguments(call: ToolCall) -> str | None:
 def _forget(asked: asyncio.Future[object]) -> None:
     if not asked.cancelled():
         asked.exception()
+
+
+def _facts(call: ToolCall) -> dict[str, object]:
+    return {"tool": call.name, "tool_call_id": call.id}
