@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from ..exceptions import ToolError
 from ..kinds import ErrorCode
-from .results import truncate
+from .results import truncate, utf8
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -71,7 +71,7 @@ def tool_error(
         arguments: The arguments of the call.
     """
     if isinstance(error, ToolError):
-        text = _utf8(_text_of(error)) or f"{_FAILED}."
+        text = utf8(_text_of(error)) or f"{_FAILED}."
         return Failure(truncate(text, max_chars), ErrorCode.TOOL_ERROR)
     if detail == "none":
         return Failure(f"{_FAILED}.", ErrorCode.TOOL_ERROR)
@@ -169,7 +169,7 @@ def denied(name: str, reason: str | None = None) -> Failure:
         name: The tool.
         reason: Why, in the approver's words.
     """
-    why = f": {_utf8(reason)}" if reason and reason.strip() else "."
+    why = f": {utf8(reason)}" if reason and reason.strip() else "."
     return Failure(
         f"Tool '{_short(name)}' was not run, since the call was not approved{why}",
         ErrorCode.DENIED,
@@ -220,13 +220,14 @@ _ADDRESS = re.compile(r" at 0x[0-9A-Fa-f]+")
 
 
 def _strings(value: Any) -> Iterator[str]:
+    inner: Any = value
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
-        for item in value.values():
+        for item in inner.values():
             yield from _strings(item)
     elif isinstance(value, list):
-        for item in value:
+        for item in inner:
             yield from _strings(item)
 
 
@@ -241,7 +242,7 @@ def _first_line(text: str) -> str:
     # What is cut off here is far beyond what is kept, however much of it are paths.
     for line in text[: 20 * MAX_MESSAGE].splitlines():
         if line.strip():
-            return _utf8(line.strip())
+            return utf8(line.strip())
     return ""
 
 
@@ -250,21 +251,16 @@ def _full(error: BaseException) -> str:
         lines = traceback.format_exception(type(error), error, error.__traceback__)
     except Exception:  # noqa: BLE001 - it asks the exception for its text
         lines = [type(error).__name__]
-    return f"{_FAILED}: {_utf8(''.join(lines)).rstrip()}"
-
-
-def _utf8(text: str) -> str:
-    """The text without halves of characters, which nothing could send."""
-    return text.encode("utf-8", "replace").decode()
+    return f"{_FAILED}: {utf8(''.join(lines)).rstrip()}"
 
 
 def _short(name: str) -> str:
-    line = " ".join(_utf8(name).split())
+    line = " ".join(utf8(name).split())
     return line if len(line) <= 100 else f"{line[:99]}…"
 
 
 def _span(seconds: float) -> str:
-    rounded = f"{max(seconds, 0.001):.3g}"
+    rounded = f"{seconds:.0f}" if seconds >= 100 else f"{max(seconds, 0.001):.3g}"
     return f"{rounded} second" if rounded == "1" else f"{rounded} seconds"
 
 

@@ -10,6 +10,8 @@ Example:
 from __future__ import annotations
 
 import base64
+import functools
+import importlib
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,40 +20,52 @@ from dataclasses import fields, is_dataclass
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from enum import Enum
-from os import PathLike, fspath
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 from uuid import UUID
 
 from ..exceptions import ResultError
 
+if TYPE_CHECKING:
+    from types import ModuleType
+
 MAX_DEPTH = 128
-"""How deep a result may be nested, as deep as the arguments of a call."""
+"""How deep any result may be nested, as deep as the arguments of a call."""
+
+# The steps to a place in a value; None is one from a value to what it converts itself to.
+_Path: TypeAlias = tuple[str | int | None, ...]
 
 
 def to_text(value: object) -> str:
     """The text of a result: a string as it is, anything else as JSON.
 
     Besides JSON values it knows pydantic models, dataclasses, named tuples (objects), enums (their
-    values), dates and times (ISO 8601), bytes (their text, or Base64), decimals, UUIDs and paths
-    (strings), sets (sorted), NumPy's scalars and arrays, any mapping or sequence, and whatever has
-    a ``to_dict``. NaN and infinities are null, as in JavaScript.
+    values), dates, times and durations (ISO 8601), bytes (their text, or Base64), decimals, UUIDs
+    and paths (strings), sets (sorted), NumPy's scalars and arrays, any mapping or sequence, and
+    whatever has a ``to_dict``. NaN and infinities are null, as in JavaScript.
 
     Args:
         value: What the tool returned.
 
     Raises:
-        ResultError: Something in it is nothing of that, is nested deeper than 128 levels, or
-            contains itself; the message says what and where.
+        ResultError: Something in it is nothing of that, is nested too deep (128 levels are always
+            fine), or contains itself; the message says what and where.
     """
-    if not isinstance(value, str):
-        value = to_json_value(value)
-        if not isinstance(value, str):
-            return _dump(value)
-    return _clean(value)
+    kind = type(value)
+    if kind is dict or kind is list:
+        # Most results are JSON values; a fast encoder writes them, and refuses all that is ours.
+        text = _quick(value)
+        if text is not None:
+            return text
+    plain = to_json_value(value)
+    if kind is int:
+        return str(plain)
+    return plain if isinstance(plain, str) else _dump(plain)
 
 
 def to_json_value(value: object) -> Any:
     """The result as plain JSON values: dicts, lists, strings, numbers, booleans and None.
+
+    They share nothing with the value.
 
     Raises:
         ResultError: As `to_text`.
@@ -73,44 +87,76 @@ def truncate(text: str, max_chars: int | None) -> str:
     return f"{text[:max_chars]}\n{notice}"
 
 
-def _dump(value: Any) -> str:
+def utf8(text: str) -> str:
+    """The text with U+FFFD for halves of characters, which no encoder would take."""
+    if not text.isascii():
+        text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    # Of subclasses only the characters.
+    return str.__str__(text)
+
+
+@functools.cache
+def _orjson() -> ModuleType | None:
     try:
-        import orjson
-
-        return orjson.dumps(value).decode()
-    except (ImportError, TypeError):
-        # TypeError: integers beyond 64 bits.
-        return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+        return importlib.import_module("orjson")
+    except ImportError:
+        return None
 
 
-def _clean(text: str) -> str:
-    """The text without halves of characters, which nothing could send."""
-    if text.isascii():
-        return str.__str__(text)
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+def _quick(value: object) -> str | None:
+    orjson = _orjson()
+    if orjson is None:
+        return None
+    try:
+        options = orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME
+        text: bytes = orjson.dumps(value, None, options)
+    except TypeError:
+        return None
+    return text.decode()
 
 
-def _plain(value: Any, path: tuple[str | int, ...]) -> Any:
+def _dump(plain: Any) -> str:
+    # Without it, or where an integer has more than 64 bits.
+    return _quick(plain) or _ENCODER.encode(plain)
+
+
+# Made once: `json.dumps` makes one for every call with options.
+_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+
+
+def _plain(value: Any, path: _Path) -> Any:
     if value is None or value is True or value is False:
         return value
     if isinstance(value, Enum):
         return _plain(value.value, path)
     if isinstance(value, str):
-        return _clean(value)
+        return utf8(value)
     if isinstance(value, int):
-        return int(value)
+        return _integer(int(value), path)
     if isinstance(value, float):
         return float(value) if math.isfinite(value) else None
     if len(path) >= MAX_DEPTH:
-        raise _error(path, f"is nested deeper than {MAX_DEPTH} levels, or contains itself")
-    if isinstance(value, (list, tuple)) and not hasattr(value, "_asdict"):
-        return [_plain(item, (*path, at)) for at, item in enumerate(value)]
+        raise _error(path, "is nested too deep, or contains itself")
+    inner: Any = value
+    # A named tuple says what its items are.
+    if isinstance(value, (list, tuple)) and not hasattr(cast("object", value), "_asdict"):
+        return _array(cast("Iterable[Any]", value), path)
     if isinstance(value, Mapping):
-        return _object(value.items(), path)
+        return _object(inner.items(), path)
     return _other(value, path)
 
 
-def _other(value: Any, path: tuple[str | int, ...]) -> Any:
+def _integer(value: int, path: _Path) -> int:
+    if value.bit_length() > 64:
+        try:
+            str(value)
+        except ValueError as error:
+            # Python does not write numbers that are so long, for the time it takes.
+            raise _error(path, "is an integer with too many digits") from error
+    return value
+
+
+def _other(value: Any, path: _Path) -> Any:
     if isinstance(value, type):
         raise _error(path, f"is the class {value.__name__}")
     if isinstance(value, (datetime, date, time)):
@@ -119,52 +165,57 @@ def _other(value: Any, path: tuple[str | int, ...]) -> Any:
         return f"PT{value.total_seconds():.15g}S"
     if isinstance(value, (Decimal, UUID)):
         return str(value)
-    if isinstance(value, PathLike):
-        return _plain(fspath(value), path)
     if isinstance(value, (bytes, bytearray, memoryview)):
-        return _text_of(bytes(value))
-    if isinstance(value, AbstractSet):
-        items = [_plain(item, path) for item in value]
-        return sorted(items, key=lambda item: (type(item).__name__, _dump(item)))
+        return _decoded(bytes(cast("bytes", value)))
     if is_dataclass(value):
-        return _object(((each.name, getattr(value, each.name)) for each in fields(value)), path)
+        return _object([(each.name, getattr(value, each.name)) for each in fields(value)], path)
     converted = _converted(value, path)
     if converted is not value:
-        return _plain(converted, path)
+        return _plain(converted, (*path, None))
+    if isinstance(value, AbstractSet):
+        items = _array(cast("Iterable[Any]", value), path)
+        return sorted(items, key=lambda item: (type(item).__name__, _dump(item)))
     if isinstance(value, Sequence):
-        return [_plain(item, (*path, at)) for at, item in enumerate(value)]
-    raise _error(path, f"is of the type {type(value).__name__}")
+        return _array(cast("Iterable[Any]", value), path)
+    raise _error(path, f"is of the type {cast('object', value).__class__.__name__}")
 
 
-def _converted(value: Any, path: tuple[str | int, ...]) -> Any:
+def _converted(value: Any, path: _Path) -> Any:
     """The value as it converts itself, or the value if it does not."""
-    of = type(value)
+    kind: Any = value.__class__
     try:
-        if hasattr(of, "model_dump"):
+        if hasattr(kind, "__fspath__"):
+            return value.__fspath__()
+        if hasattr(kind, "model_dump"):
             return value.model_dump(mode="json")
-        for method in ("_asdict", "to_dict"):
-            if hasattr(of, method):
-                return getattr(value, method)()
-        if hasattr(of, "dtype"):
-            # NumPy and whatever looks like it: a scalar becomes a scalar, an array a list.
+        if hasattr(kind, "_asdict"):
+            return value._asdict()
+        if hasattr(kind, "to_dict"):
+            return value.to_dict()
+        if hasattr(kind, "dtype"):
+            # NumPy's, and whatever looks like it: a scalar of Python, or a list.
             return value.tolist()
     except Exception as error:
-        raise _error(path, f"cannot be converted: {of.__name__}: {error}") from error
+        raise _error(path, f"is of the type {kind.__name__}, which failed to convert") from error
     return value
 
 
-def _object(items: Iterable[tuple[Any, Any]], path: tuple[str | int, ...]) -> dict[str, Any]:
+def _array(items: Iterable[Any], path: _Path) -> list[Any]:
+    return [_plain(item, (*path, position)) for position, item in enumerate(items)]
+
+
+def _object(items: Iterable[tuple[Any, Any]], path: _Path) -> dict[str, Any]:
     result: dict[str, Any] = {}
     for key, value in items:
         name = _key(key, path)
         if name in result:
-            raise _error(path, f"has two keys that are written {name!r}")
+            raise _error(path, f"has two keys that are both written {name!r}")
         result[name] = _plain(value, (*path, name))
     return result
 
 
-def _key(key: object, path: tuple[str | int, ...]) -> str:
-    plain = _plain(key, path) if not isinstance(key, str) or isinstance(key, Enum) else _clean(key)
+def _key(key: Any, path: _Path) -> str:
+    plain = _plain(key, path)
     if isinstance(plain, str):
         return plain
     if plain is None or isinstance(plain, (bool, int, float)):
@@ -172,14 +223,15 @@ def _key(key: object, path: tuple[str | int, ...]) -> str:
     raise _error(path, f"has a key of the type {type(key).__name__}")
 
 
-def _text_of(content: bytes) -> str:
+def _decoded(content: bytes) -> str:
     try:
         return content.decode()
     except UnicodeDecodeError:
         return base64.b64encode(content).decode()
 
 
-def _error(path: tuple[str | int, ...], what: str) -> ResultError:
-    pointer = "".join(f"/{str(step).replace('~', '~0').replace('/', '~1')}" for step in path[:20])
-    place = f"{pointer} of the result" if pointer else "the result"
-    return ResultError(f"not JSON: {place} {what}", pointer)
+def _error(path: _Path, what: str) -> ResultError:
+    steps = [str(step) for step in path if step is not None]
+    shown = [step.replace("~", "~0").replace("/", "~1")[:50] for step in steps[:10]]
+    pointer = "".join(f"/{step}" for step in shown) + ("/..." if len(steps) > 10 else "")
+    return ResultError(f"the result is not JSON: {pointer or 'it'} {what}", pointer)
