@@ -14,6 +14,7 @@ Example:
 from __future__ import annotations
 
 import asyncio
+import copy
 import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
@@ -74,6 +75,8 @@ class DeferredResults:
         self._entries: dict[str, PendingResult] = {}
         self._resolved: dict[str, Resolution] = {}
         self._waiting: dict[str, list[asyncio.Future[Resolution]]] = {}
+        # The last number that was given to calls with the same id.
+        self._numbers: dict[str, int] = {}
 
     def add(
         self,
@@ -102,6 +105,9 @@ class DeferredResults:
         """
         if schema is not None:
             Validator(schema)
+            schema = copy.deepcopy(dict(schema))
+        # Its arguments are copied, whatever the tool does to those that it was given.
+        call = ToolCall(call.id, call.name, call.arguments)
         with self._lock:
             if key is None:
                 key = self._free(call.id)
@@ -156,7 +162,7 @@ class DeferredResults:
         """Waits for the result.
 
         Raises:
-            KeyError: Nobody ever waited for that key.
+            KeyError: Nobody waits for that key, or nobody does any more.
         """
         with self._lock:
             found = self._resolved.get(key)
@@ -183,7 +189,7 @@ class DeferredResults:
             self._resolved.pop(key, None)
             waiting = self._waiting.pop(key, [])
         for future in waiting:
-            _wake(future, None)
+            _wake(future, KeyError(key))
 
     def settle(
         self, aggregate: ToolAggregateMessage, *, max_result_chars: int | None = None
@@ -218,29 +224,39 @@ class DeferredResults:
     def to_dict(self) -> dict[str, Any]:
         """Everything, as JSON values."""
         with self._lock:
-            return {
-                "entries": [
-                    _entry_to_dict(entry, self._resolved.get(key))
-                    for key, entry in self._entries.items()
-                ]
-            }
+            entries = [
+                _entry_to_dict(entry, self._resolved.get(key))
+                for key, entry in self._entries.items()
+            ]
+        return {"entries": copy.deepcopy(entries)}
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> DeferredResults:
-        """Reads what `to_dict` wrote."""
+        """Reads what `to_dict` wrote.
+
+        Raises:
+            ValueError: It is something else.
+        """
         results = cls()
-        for each in fields["entries"]:
-            entry, resolution = _entry_from_dict(each)
-            results._entries[entry.key] = entry
-            if resolution is not None:
-                results._resolved[entry.key] = resolution
+        try:
+            for each in copy.deepcopy(fields["entries"]):
+                entry, resolution = _entry_from_dict(each)
+                results._entries[entry.key] = entry
+                if resolution is not None:
+                    results._resolved[entry.key] = resolution
+        except (KeyError, TypeError, AttributeError) as error:
+            raise ValueError(
+                f"not what DeferredResults.to_dict writes: {type(error).__name__}: {error}"
+            ) from error
         return results
 
     def _free(self, base: str) -> str:
-        key, number = base, 1
-        while key in self._entries:
+        if base not in self._entries:
+            return base
+        number = self._numbers.get(base, 1) + 1
+        while (key := f"{base}#{number}") in self._entries:
             number += 1
-            key = f"{base}#{number}"
+        self._numbers[base] = number
         return key
 
     def _keys_of(self, aggregate: ToolAggregateMessage) -> dict[str, str]:
@@ -269,13 +285,14 @@ def _same(one: Resolution, other: Resolution) -> bool:
     ) == ResultCache.key("", {"value": other.value})
 
 
-def _wake(future: asyncio.Future[Resolution], resolution: Resolution | None) -> None:
+def _wake(future: asyncio.Future[Resolution], found: Resolution | KeyError) -> None:
     def wake() -> None:
-        if not future.done():
-            if resolution is None:
-                future.cancel()
-            else:
-                future.set_result(resolution)
+        if future.done():
+            return
+        if isinstance(found, Resolution):
+            future.set_result(found)
+        else:
+            future.set_exception(found)
 
     try:
         future.get_loop().call_soon_threadsafe(wake)
