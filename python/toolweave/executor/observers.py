@@ -17,7 +17,7 @@ import asyncio
 import inspect
 import logging
 from collections import deque
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from .._core import ToolResult
 from . import threads
@@ -221,8 +221,10 @@ def _methods(observer: object) -> dict[str, Callable[..., object]]:
 def _each(observer: AnyObserver | None) -> Iterable[object]:
     if observer is None:
         return ()
-    # A callable or an observer may be iterable as well; it is meant as itself.
-    return observer if isinstance(observer, (list, tuple)) else (observer,)
+    # Only these two: an observer may be iterable as well, and is meant as itself.
+    if isinstance(observer, (list, tuple)):
+        return tuple(cast("Sequence[object]", observer))
+    return (observer,)
 
 
 def _is_async(function: Callable[..., object]) -> bool:

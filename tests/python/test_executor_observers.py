@@ -1,0 +1,388 @@
+"""Observers: told everything in order, waited for by nobody, contained."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import logging
+import threading
+import time
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolweave import InvalidToolCall, ToolAggregateMessage, ToolCall, ToolResult
+from toolweave.executor.events import ToolApproval, ToolProgress, ToolStarted
+from toolweave.executor.observers import Observers
+
+T = TypeVar("T")
+
+CALL = ToolCall("call_0", "count", {"to": 3})
+STARTED = ToolStarted("call_0", "count", {"to": 3})
+RESULT = ToolResult("call_0", "count", "3")
+
+
+def run(coroutine: Coroutine[Any, Any, T]) -> T:
+    """Runs a test that must not hang, and must leave no task behind."""
+
+    async def limited() -> T:
+        result = await asyncio.wait_for(coroutine, 10)
+        assert asyncio.all_tasks() == {asyncio.current_task()}
+        return result
+
+    return asyncio.run(limited())
+
+
+def progress(value: object) -> ToolProgress:
+    return ToolProgress("call_0", value)
+
+
+class Recorder:
+    """Hears of everything, each method sync or async as told."""
+
+    def __init__(self, *asynchronous: str) -> None:
+        self.heard: list[Any] = []
+        for name in ("on_started", "on_progress", "on_result"):
+            setattr(self, name, self._method(name, name in asynchronous))
+
+    def _method(self, name: str, asynchronous: bool) -> Any:
+        def hear(*arguments: Any) -> None:
+            self.heard.append((name, *arguments))
+
+        async def hear_async(*arguments: Any) -> None:
+            await asyncio.sleep(0)
+            hear(*arguments)
+
+        return hear_async if asynchronous else hear
+
+
+async def tell(observers: Observers, values: list[int]) -> None:
+    observers.notify(STARTED, CALL)
+    for value in values:
+        observers.notify(progress(value), CALL)
+    observers.notify(RESULT, CALL)
+
+
+@given(
+    st.sets(st.sampled_from(["on_started", "on_progress", "on_result"])),
+    st.lists(st.integers(), max_size=5),
+    st.lists(st.booleans(), max_size=5),
+)
+def test_an_observer_hears_of_everything_in_order_whichever_of_its_methods_are_async(
+    asynchronous: set[str], values: list[int], pauses: list[bool]
+) -> None:
+    recorder = Recorder(*asynchronous)
+
+    async def main() -> None:
+        observers = Observers(recorder)
+        for pause in [*pauses, False]:
+            await tell(observers, values)
+            if pause:
+                await asyncio.sleep(0)
+        await observers.drain()
+
+    run(main())
+    once = [
+        ("on_started", CALL),
+        *(("on_progress", CALL, value) for value in values),
+        ("on_result", CALL, RESULT),
+    ]
+    assert recorder.heard == once * (len(pauses) + 1)
+
+
+def test_a_callable_is_given_every_event() -> None:
+    heard: list[Any] = []
+    events = [
+        STARTED,
+        progress(1),
+        ToolApproval("call_0", "denied", None),
+        RESULT,
+        ToolAggregateMessage([CALL], [RESULT]),
+    ]
+
+    async def asynchronous(event: Any) -> None:
+        heard.append(event)
+
+    async def main(observer: Any) -> None:
+        heard.clear()
+        observers = Observers(observer)
+        for event in events:
+            observers.notify(event, CALL)
+        await observers.drain()
+        assert heard == events
+
+    for observer in (heard.append, asynchronous, lambda event: asynchronous(event)):
+        run(main(observer))
+
+
+def test_what_comes_while_something_is_awaited_comes_after_what_was_in_line() -> None:
+    go = threading.Event()
+    heard: list[Any] = []
+
+    async def hear(event: Any) -> None:
+        heard.append(event)
+
+    def observer(event: Any) -> Any:
+        go.wait(10)
+        return hear(event)
+
+    async def main() -> None:
+        observers = Observers(observer)
+        for value in range(3):
+            observers.notify(progress(value), CALL)
+        # The first three are with the thread by then.
+        await asyncio.sleep(0)
+        for value in range(3, 6):
+            observers.notify(progress(value), CALL)
+        go.set()
+        await observers.drain()
+
+    run(main())
+    assert heard == [progress(value) for value in range(6)]
+
+
+def test_many_observers_are_told_and_none_of_the_others_is_disturbed() -> None:
+    good, callable_heard = Recorder(), list[Any]()
+
+    class Bad:
+        def on_started(self, _call: ToolCall) -> None:
+            raise ValueError("broken")
+
+        async def on_result(self, _call: ToolCall, _result: ToolResult) -> None:
+            raise ValueError("broken")
+
+    async def main() -> None:
+        observers = Observers([Bad(), good, callable_heard.append])
+        await tell(observers, [1])
+        await observers.drain()
+
+    run(main())
+    assert [name for name, *_ in good.heard] == ["on_started", "on_progress", "on_result"]
+    assert callable_heard == [STARTED, progress(1), RESULT]
+
+
+def test_methods_may_be_missing() -> None:
+    class Half:
+        def __init__(self) -> None:
+            self.heard: list[Any] = []
+
+        def on_result(self, call: ToolCall, result: ToolResult) -> None:
+            self.heard.append((call, result))
+
+    half = Half()
+
+    async def main() -> None:
+        observers = Observers(half)
+        await tell(observers, [1])
+        await observers.drain()
+
+    run(main())
+    assert half.heard == [(CALL, RESULT)]
+
+
+def test_the_result_of_an_invalid_call_is_told_as_well() -> None:
+    recorder = Recorder()
+    invalid = InvalidToolCall(0, "call_0", "count", "unknown_tool", "", ())
+
+    async def main() -> None:
+        observers = Observers(recorder)
+        observers.notify(RESULT, invalid)
+        await observers.drain()
+
+    run(main())
+    assert recorder.heard == [("on_result", invalid, RESULT)]
+
+
+@pytest.mark.parametrize("observer", [7, object(), [object()], "print"])
+def test_what_can_hear_nothing_is_no_observer(observer: Any) -> None:
+    with pytest.raises(TypeError, match="an observer is a callable, or has at least one of the"):
+        Observers(observer)
+
+
+def test_nobody_is_an_observer_too() -> None:
+    async def main() -> None:
+        for nobody in (None, [], ()):
+            observers = Observers(nobody)
+            assert not observers
+            observers.notify(STARTED, CALL)
+            await observers.drain()
+
+    run(main())
+    assert Observers(print)
+
+
+def test_an_observer_that_blocks_holds_up_nobody() -> None:
+    go = threading.Event()
+
+    async def main() -> None:
+        both = asyncio.Event()
+        heard: list[Any] = []
+
+        async def hear(event: Any) -> None:
+            heard.append(event)
+            if len(heard) == 2:
+                both.set()
+
+        observers = Observers([lambda _event: go.wait(10), hear])
+        await tell(observers, [])
+        await both.wait()
+        assert not go.is_set()
+        go.set()
+        await observers.drain()
+
+    run(main())
+
+
+def test_an_observer_that_raises_is_logged_once_for_each_method(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    class Bad:
+        def on_progress(self, _call: ToolCall, _value: Any) -> None:
+            raise ValueError("broken")
+
+        async def on_result(self, _call: ToolCall, _result: ToolResult) -> None:
+            raise asyncio.CancelledError
+
+    async def main() -> None:
+        observers = Observers(Bad())
+        for _ in range(3):
+            await tell(observers, [1, 2])
+        await observers.drain()
+
+    run(main())
+    said = [(record.name, vars(record)["observer_method"]) for record in caplog.records]
+    assert said == [("toolweave.executor", "on_progress"), ("toolweave.executor", "on_result")]
+    assert caplog.records[0].exc_info is not None
+
+
+@pytest.mark.parametrize("error", [SystemExit, KeyboardInterrupt])
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_what_is_meant_for_the_program_reaches_it(
+    error: type[BaseException], asynchronous: bool
+) -> None:
+    def stop(_event: Any) -> None:
+        raise error
+
+    async def stop_async(_event: Any) -> None:
+        raise error
+
+    async def main() -> None:
+        observers = Observers(stop_async if asynchronous else stop)
+        observers.notify(STARTED, CALL)
+        await observers.drain()
+
+    with pytest.raises(error):
+        asyncio.run(main())
+
+
+def test_an_observer_that_is_too_slow_misses_progress_and_nothing_else(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    recorder = Recorder("on_started", "on_progress", "on_result")
+
+    async def main() -> None:
+        observers = Observers(recorder, backlog=5)
+        for _ in range(3):
+            await tell(observers, list(range(100)))
+        await observers.drain()
+
+    run(main())
+    names = [name for name, *_ in recorder.heard]
+    assert names.count("on_started") == names.count("on_result") == 3
+    # Those that were first in line.
+    assert [value for name, _, *value in recorder.heard if name == "on_progress"] == [
+        [0],
+        [1],
+        [2],
+        [3],
+    ]
+    (record,) = caplog.records
+    assert "too slow and misses progress" in record.getMessage()
+
+
+def test_observers_that_do_not_come_to_an_end_are_left_behind(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    go, heard = threading.Event(), list[Any]()
+
+    async def endless(_event: Any) -> None:
+        await asyncio.sleep(3600)
+
+    def blocking(event: Any) -> None:
+        go.wait(10)
+        heard.append(event)
+
+    async def main() -> None:
+        observers = Observers([endless, blocking])
+        await tell(observers, [1])
+        await observers.drain(timeout=0.01)
+        observers.notify(RESULT, CALL)
+        await observers.drain()
+
+    run(main())
+    assert "observers were too slow for the end of a run and were stopped" in caplog.messages
+    go.set()
+    # The one that was in a thread finishes what it was at, and hears of nothing more.
+    until = time.monotonic() + 5
+    while not heard and time.monotonic() < until:
+        time.sleep(0.001)
+    time.sleep(0.005)
+    assert heard == [STARTED]
+
+
+def test_whoever_waits_for_observers_may_be_cancelled() -> None:
+    left: list[str] = []
+
+    async def endless(_event: Any) -> None:
+        try:
+            await asyncio.sleep(3600)
+        finally:
+            left.append("left")
+
+    async def main() -> None:
+        observers = Observers(endless)
+        observers.notify(STARTED, CALL)
+        draining = asyncio.ensure_future(observers.drain())
+        await asyncio.sleep(0.001)
+        draining.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await draining
+        assert left == ["left"]
+
+    run(main())
+
+
+def test_an_observer_sees_the_context_of_the_run() -> None:
+    user: contextvars.ContextVar[str] = contextvars.ContextVar("user")
+    heard: list[str] = []
+
+    async def main() -> None:
+        user.set("ada")
+        observers = Observers(lambda _event: heard.append(user.get()))
+        observers.notify(STARTED, CALL)
+        await observers.drain()
+
+    run(main())
+    assert heard == ["ada"]
+
+
+def test_many_calls_wake_the_thread_of_an_observer_only_now_and_then(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    heard: list[Any] = []
+
+    async def main() -> float:
+        observers = Observers(heard.append)
+        began = time.process_time()
+        for _ in range(5000):
+            observers.notify(STARTED, CALL)
+        await observers.drain()
+        return time.process_time() - began
+
+    # A hop to a thread and back for each would take some 50 microseconds.
+    assert min(run(main()) for _ in range(3)) < 5000 * 20e-6
+    assert len(heard) == 15000
