@@ -23,6 +23,7 @@ from ._core import __version__
 if TYPE_CHECKING:
     from types import TracebackType
 
+    from opentelemetry.context import Context
     from opentelemetry.trace import Span as OtelSpan
     from opentelemetry.trace import Tracer
     from typing_extensions import Self
@@ -120,45 +121,53 @@ def execute_tool(call: ToolCall, *, description: str | None = None) -> Span:
         call: The call that it serves.
         description: What the tool does.
     """
-    tracer = _tracer()
-    if tracer is None:
+    span = _start("execute_tool", call.name, client=False)
+    if span is None:
         return _NOTHING
-    span = _start(tracer, "execute_tool", call.name, client=False)
-    if span is not _NOTHING:
-        span.set(TOOL_NAME, call.name)
-        span.set(TOOL_CALL_ID, call.id)
-        span.set(TOOL_TYPE, "function")
-        span.set(TOOL_DESCRIPTION, description)
-        span.content(TOOL_CALL_ARGUMENTS, call.arguments)
+    span.set(TOOL_NAME, call.name)
+    span.set(TOOL_CALL_ID, call.id)
+    span.set(TOOL_TYPE, "function")
+    span.set(TOOL_DESCRIPTION, description)
+    span.content(TOOL_CALL_ARGUMENTS, call.arguments)
     return span
 
 
-def chat(model: str, *, provider: str = "unknown", options: ModelOptions | None = None) -> Span:
+def chat(
+    model: str,
+    *,
+    provider: str = "unknown",
+    options: ModelOptions | None = None,
+    current: bool = True,
+) -> Span:
     """The span of one request to a model.
 
     Args:
         model: The model.
         provider: Whose it is, such as ``openai``.
         options: What the request asks for.
+        current: Whether spans that begin meanwhile are its children. In a generator it must not
+            be: between two items whoever reads it would run inside the span.
     """
-    tracer = _tracer()
-    if tracer is None:
+    span = _start("chat", model, client=True, current=current)
+    if span is None:
         return _NOTHING
-    span = _start(tracer, "chat", model, client=True)
-    if span is not _NOTHING:
-        span.set(REQUEST_MODEL, model)
-        span.set(PROVIDER_NAME, provider)
-        if options is not None:
-            span.set(REQUEST_TEMPERATURE, options.temperature)
-            span.set(REQUEST_TOP_P, options.top_p)
-            span.set(REQUEST_MAX_TOKENS, options.max_tokens)
-            span.set(REQUEST_SEED, options.seed)
-            span.set(REQUEST_STOP_SEQUENCES, options.stop or None)
+    span.set(REQUEST_MODEL, model)
+    span.set(PROVIDER_NAME, provider)
+    if options is not None:
+        span.set(REQUEST_TEMPERATURE, options.temperature)
+        span.set(REQUEST_TOP_P, options.top_p)
+        span.set(REQUEST_MAX_TOKENS, options.max_tokens)
+        span.set(REQUEST_SEED, options.seed)
+        span.set(REQUEST_STOP_SEQUENCES, options.stop or None)
     return span
 
 
 def invoke_agent(
-    name: str | None = None, *, agent_id: str | None = None, conversation_id: str | None = None
+    name: str | None = None,
+    *,
+    agent_id: str | None = None,
+    conversation_id: str | None = None,
+    current: bool = True,
 ) -> Span:
     """The span of one run of an agent.
 
@@ -166,11 +175,11 @@ def invoke_agent(
         name: The agent.
         agent_id: Its id, where it has one.
         conversation_id: The conversation.
+        current: As in `chat`.
     """
-    tracer = _tracer()
-    if tracer is None:
+    span = _start("invoke_agent", name, client=False, current=current)
+    if span is None:
         return _NOTHING
-    span = _start(tracer, "invoke_agent", name, client=False)
     span.set(AGENT_NAME, name)
     span.set(AGENT_ID, agent_id)
     span.set(CONVERSATION_ID, conversation_id)
@@ -195,7 +204,12 @@ class _Nothing:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *raised: object) -> None: ...
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None: ...
 
 
 _NOTHING = _Nothing()
@@ -204,11 +218,12 @@ _NOTHING = _Nothing()
 class _Recorded:
     """A span of OpenTelemetry."""
 
-    __slots__ = ("_failed", "_span", "_token")
+    __slots__ = ("_before", "_current", "_failed", "_span")
 
-    def __init__(self, span: OtelSpan) -> None:
+    def __init__(self, span: OtelSpan, *, current: bool) -> None:
         self._span = span
-        self._token: Any = None
+        self._current = current
+        self._before: Context | None = None
         self._failed = False
 
     def set(self, name: str, value: Any) -> None:
@@ -241,7 +256,9 @@ class _Recorded:
     def __enter__(self) -> Self:
         from opentelemetry import context, trace
 
-        self._token = context.attach(trace.set_span_in_context(self._span))
+        if self._current:
+            self._before = context.get_current()
+            context.attach(trace.set_span_in_context(self._span))
         return self
 
     def __exit__(
@@ -250,15 +267,23 @@ class _Recorded:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        from opentelemetry import context
+        from opentelemetry import context, trace
 
         if error is not None and not self._failed and not isinstance(error, GeneratorExit):
             self.fail(_name_of(type(error)), str(error))
-        context.detach(self._token)
+        if self._before is not None and trace.get_current_span() is self._span:
+            # Not by the token of `attach`: a generator may be closed in another context, such as a
+            # task of its own, where the token would not be taken.
+            context.attach(self._before)
         self._span.end()
 
 
-def _start(tracer: Tracer, operation: str, name: str | None, *, client: bool) -> Span:
+def _start(
+    operation: str, name: str | None, *, client: bool, current: bool = True
+) -> _Recorded | None:
+    tracer = _tracer()
+    if tracer is None:
+        return None
     from opentelemetry.trace import SpanKind
 
     span = tracer.start_span(
@@ -266,8 +291,9 @@ def _start(tracer: Tracer, operation: str, name: str | None, *, client: bool) ->
         kind=SpanKind.CLIENT if client else SpanKind.INTERNAL,
         attributes={OPERATION_NAME: operation},
     )
-    # Nobody set a provider. A span that was merely not sampled is kept: its children have to know.
-    return _Recorded(span) if span.get_span_context().is_valid else _NOTHING
+    # Without a provider it is not valid. One that was merely not sampled is: its children have to
+    # know that they are not either.
+    return _Recorded(span, current=current) if span.get_span_context().is_valid else None
 
 
 _known_tracer: Tracer | None = None
