@@ -10,6 +10,7 @@ import pytest
 
 from executing import call, codes, events_of, kinds, now, only, run, texts
 from toolweave import FunctionContract, ToolAggregateMessage, ToolCall, ToolResult, ValidationError
+from toolweave.exceptions import ToolFailed
 from toolweave.executor import (
     Deferred,
     DeferredResults,
@@ -138,6 +139,31 @@ def test_a_cancelled_follower_leaves_the_leader_alone() -> None:
         assert texts(await leader) == ["1"]
 
     run(main())
+
+
+def test_those_who_wait_for_a_call_that_takes_too_long_do_not_wait_in_turn() -> None:
+    counter = Counter()
+
+    async def main() -> None:
+        executor = ToolExecutor([counter.tool(idempotent=True, timeout=2)])
+        calls = [call("count", {"seconds": 9}) for _ in range(4)]
+        assert codes(await executor.execute(calls)) == ["timeout"] * 4
+        assert now() == 4
+
+    run(main())
+
+
+@pytest.mark.parametrize("options", [{"cache": True}, {"idempotent": True}])
+def test_a_tool_that_calls_itself_does_not_wait_for_itself(options: dict[str, Any]) -> None:
+    @tool(**options)
+    async def ponder(context: ToolContext) -> str:
+        try:
+            return str(await context.call("ponder", {}))
+        except ToolFailed:
+            return "deep enough"
+
+    executor = ToolExecutor([ponder], max_call_depth=3)
+    assert texts(run(executor.execute([call("ponder")]))) == ["deep enough"]
 
 
 def test_a_tool_that_takes_the_name_of_another_has_results_of_its_own() -> None:

@@ -120,11 +120,16 @@ class Follower(Generic[T]):
             return await self._future
         except asyncio.CancelledError:
             # The lead may have been handed over just before: it goes to the next.
-            if self._future.done() and not self._future.cancelled():
-                found = self._future.result()
-                if isinstance(found, Leader):
-                    found.abandon()
+            self.leave()
             raise
+
+    def leave(self) -> None:
+        """Waits no longer."""
+        if self._future.done() and not self._future.cancelled():
+            found = self._future.result()
+            if isinstance(found, Leader):
+                found.abandon()
+        self._future.cancel()
 
 
 class _Flight(Generic[T]):

@@ -7,10 +7,8 @@ a result whatever the tool does, and a call without options takes none of the de
 from __future__ import annotations
 
 import asyncio
-import inspect
 import logging
 from contextlib import asynccontextmanager
-from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from .._core import ToolResult
@@ -20,12 +18,13 @@ from .approval import decide
 from .cache import Follower, Hit
 from .deferred import Deferred
 from .events import ToolProgress, ToolStarted
-from .pools import run_blocking
+from .patience import Grace, Patience
 from .results import to_text, truncate
 from .retry import delay, is_transient
+from .stop import Stop
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Iterator
+    from collections.abc import AsyncGenerator
 
     from .._core import ToolCall
     from ..tools import RetryPolicy
@@ -36,17 +35,6 @@ if TYPE_CHECKING:
     from .run import ToolRun
 
 _log = logging.getLogger("toolweave.executor")
-
-
-class Stop(Enum):
-    """Why a call is stopped from outside."""
-
-    TIMEOUT = "timeout"
-    """It took too long."""
-    IDLE = "idle"
-    """It reported nothing for too long."""
-    INTERRUPTED = "interrupted"
-    """Nobody waits for it any more."""
 
 
 class _Refused(Exception):  # noqa: N818 - an outcome
@@ -86,13 +74,9 @@ class Execution:
     nested = 0
     children: tuple[Execution, ...] = ()
     answer: asyncio.Future[ToolResult | Deferred] | None = None
+    patience: Patience | None = None
     _progressed = False
     _progress: Any = None
-    _deadline = float("inf")
-    _idle_deadline = float("inf")
-    _give_up_at = float("inf")
-    _paused = 0
-    _paused_at = 0.0
 
     def __init__(
         self,
@@ -142,7 +126,7 @@ class Execution:
             raise asyncio.CancelledError
         self._begin()
         policy = self.plan.retries
-        value = await (self._invoke() if policy is None else self._retry(policy))
+        value = await (self.plan.invoke(self) if policy is None else self._retry(policy))
         # Whatever a tool still says after it was stopped, it was too late.
         if self.stopped is not None:
             raise asyncio.CancelledError
@@ -177,6 +161,10 @@ class Execution:
         """Runs the call unless the same one has been made, or is being made."""
         run, cache = self.run, self.run.cache
         found = cache.begin(cache.key(self.plan.identity, self.call.arguments))
+        if isinstance(found, Follower) and self.parent is not None:
+            # The one that runs may be the one whose tool makes this call, and waits for it.
+            found.leave()
+            return await self._in_turn()
         if isinstance(found, Follower):
             # The one that runs may need what this one has at the gate.
             queued = self.ticket is not None
@@ -190,10 +178,10 @@ class Execution:
         with found as leader:
             try:
                 result = await self._in_turn()
-            except asyncio.CancelledError:
-                raise
             except BaseException:
-                leader.fail()
+                # One that was interrupted is not at fault: another may lead in its place.
+                if self.stopped is not Stop.INTERRUPTED:
+                    leader.fail()
                 raise
             if isinstance(result, ToolResult):
                 ttl = self.plan.ttl
@@ -221,44 +209,14 @@ class Execution:
         run = self.run
         self.started = run.clock()
         if self.plan.timed:
-            now = run.loop.time()
-            if self.plan.timeout is not None:
-                self._deadline = now + self.plan.timeout
-            if self.plan.idle_timeout is not None:
-                self._idle_deadline = now + self.plan.idle_timeout
-            run.deadlines.add(min(self._deadline, self._idle_deadline), self)
+            self.patience = Patience(self)
         if run.heard:
             run.tell(ToolStarted(self.call.id, self.call.name, self.call.arguments), self)
-
-    async def _invoke(self) -> Any:
-        plan, arguments = self.plan, self.arguments
-        if plan.context_parameter is not None:
-            arguments = {**arguments, plan.context_parameter: self.run.context(self)}
-        if plan.style == "async":
-            return await plan.function(**arguments)
-        if plan.style == "generator":
-            return await self._last(plan.function(**arguments))
-        if plan.pool == "inline":
-            value = plan.function(**arguments)
-        else:
-            value = await run_blocking(plan.pool, plan.blocking, arguments)
-        # Such as a partial of a coroutine function, which does not look like one.
-        return await value if inspect.isawaitable(value) else value
-
-    async def _last(self, values: AsyncGenerator[Any, None]) -> Any:
-        last: Any = None
-        try:
-            async for last in values:
-                if not isinstance(last, Deferred):
-                    self.progress(last)
-        finally:
-            await values.aclose()
-        return last
 
     async def _retry(self, policy: RetryPolicy) -> Any:
         while True:
             try:
-                return await self._invoke()
+                return await self.plan.invoke(self)
             except Exception as error:
                 pause = self._pause_after(error, policy)
                 if pause is None:
@@ -277,20 +235,20 @@ class Execution:
             return None
         if not is_transient(policy, error):
             return None
-        plan, now = self.plan, self.run.loop.time()
+        plan = self.plan
         pause = delay(policy, self.attempt, error=error)
         if plan.bucket is not None:
             wait = plan.bucket.take()
             if wait > 0 and plan.refuses:
                 return None
             pause = max(pause, wait)
-        if now + pause >= self._deadline:
-            # The model had better read what went wrong than that there was no time left.
-            if plan.bucket is not None:
-                plan.bucket.give_back()
-            return None
-        if plan.idle_timeout is not None:
-            self._idle_deadline = now + pause + plan.idle_timeout
+        if self.patience is not None:
+            if not self.patience.outlasts(pause):
+                # The model had better read what went wrong than that there was no time left.
+                if plan.bucket is not None:
+                    plan.bucket.give_back()
+                return None
+            self.patience.touch(pause)
         return pause
 
     def progress(self, value: Any) -> None:
@@ -299,14 +257,9 @@ class Execution:
             return
         self._progressed = True
         self._progress = value
-        for each in self.lineage():
-            each.touch()
+        for patience in self._patiences():
+            patience.touch()
         self.run.tell(ToolProgress(self.call.id, value), self)
-
-    def touch(self) -> None:
-        """The tool is alive: the idle timeout begins anew."""
-        if self.plan.idle_timeout is not None:
-            self._idle_deadline = self.run.loop.time() + self.plan.idle_timeout
 
     # The end.
 
@@ -382,68 +335,38 @@ class Execution:
             return
         self.stopped = why
         _log.info("a call is stopped", extra=self.facts(reason=why.value))
-        loop = self.run.loop
-        self._give_up_at = loop.time() + self.run.defaults.cancel_grace
-        self.run.deadlines.add(self._give_up_at, self)
+        Grace(self)
         if self.task is not None:
             self.task.cancel()
-
-    def expire(self, now: float) -> float | None:
-        """A deadline has come, or one that was moved meanwhile; see `Deadlines`."""
-        if self.settled:
-            return None
-        if self.stopped is not None:
-            if now < self._give_up_at:
-                return self._give_up_at
-            self.run.abandon(self)
-            return None
-        if self._paused:
-            # `_resume` adds what is left.
-            return None
-        if now >= self._deadline:
-            self.stop(Stop.TIMEOUT)
-        elif now >= self._idle_deadline:
-            self.stop(Stop.IDLE)
-        else:
-            return min(self._deadline, self._idle_deadline)
-        return None
 
     @asynccontextmanager
     async def away(self) -> AsyncGenerator[None]:
         """While the tool waits for a person: no time passes for it, and others have its place."""
         turns = self.run.turns
         turns.step_aside(self)
-        for each in self.lineage():
-            each._pause()
+        for patience in self._patiences():
+            patience.pause()
         try:
             yield
             await turns.come_back(self)
         finally:
-            for each in self.lineage():
-                each._resume()
+            for patience in self._patiences():
+                patience.resume()
 
-    def lineage(self) -> Iterator[Execution]:
-        """The call, the one whose tool made it, and so on."""
+    def _patiences(self) -> list[Patience]:
+        """Those of the call, of the one whose tool made it, and so on."""
+        found: list[Patience] = []
         each: Execution | None = self
         while each is not None:
-            yield each
+            if each.patience is not None:
+                found.append(each.patience)
             each = each.parent
-
-    def _pause(self) -> None:
-        self._paused += 1
-        if self._paused == 1:
-            self._paused_at = self.run.loop.time()
-
-    def _resume(self) -> None:
-        self._paused -= 1
-        if self._paused or not self.plan.timed or self.settled:
-            return
-        self._deadline += self.run.loop.time() - self._paused_at
-        self.touch()
-        self.run.deadlines.add(min(self._deadline, self._idle_deadline), self)
+        return found
 
     def done(self, task: asyncio.Task[ToolResult | Deferred]) -> None:
         """The task has ended."""
-        # It is cancelled if it was before its first step.
-        error = asyncio.CancelledError() if task.cancelled() else task.exception()
-        self.run.settle(self, task.result() if error is None else self.failed(error))
+        try:
+            outcome = task.result()
+        except BaseException as error:  # noqa: BLE001 - cancelled before its first step
+            outcome = self.failed(error)
+        self.run.settle(self, outcome)

@@ -41,8 +41,10 @@ class Mailbox:
 
     def ring(self) -> None:
         """Wakes the reader, event or not."""
-        if self._waiter is not None and not self._waiter.done():
-            self._waiter.set_result(None)
+        # Once is enough, however much comes before the reader looks.
+        waiter, self._waiter = self._waiter, None
+        if waiter is not None and not waiter.done():
+            waiter.set_result(None)
 
     async def wait(self) -> None:
         """Returns when there is something new.
@@ -55,5 +57,6 @@ class Mailbox:
         self._waiter = self._loop.create_future()
         try:
             await self._waiter
-        finally:
+        except asyncio.CancelledError:
             self._waiter = None
+            raise

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 from .._core import ToolCall
 from ..exceptions import ToolFailed, ValidationError
 from . import failure
-from .call import Execution, Stop
+from .call import Execution
 from .deferred import Deferred
 from .results import to_text
+from .stop import Stop
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

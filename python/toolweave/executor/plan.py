@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from ..tools import RateLimit, RetryPolicy, Tool
 from .cache import ResultCache
 from .rate_limit import TokenBucket
+from .styles import invoke_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Mapping
@@ -33,6 +34,7 @@ class Plan:
         "idempotent",
         "identity",
         "idle_timeout",
+        "invoke",
         "key",
         "limited",
         "max_concurrency",
@@ -73,6 +75,9 @@ class Plan:
         self.max_result_chars = _either(tool.max_result_chars, defaults.max_result_chars)
         self.partial_results: bool = tool.partial_results
         self.pool: Executor | Literal["inline"] | None = _either(tool.pool, defaults.pool)
+
+        self.invoke = invoke_of(self)
+        """Runs the function once."""
 
         self.needs_approval: bool | Callable[[ToolCall], bool] = tool.requires_approval
         self.idempotent: bool = tool.idempotent

@@ -13,13 +13,14 @@ from .._core import InvalidToolCall, ToolAggregateMessage, ToolCall, ToolResult
 from ..exceptions import ValidationError
 from ..tools.context import ToolContext
 from . import failure
-from .call import Execution, Stop
+from .call import Execution
 from .deferred import METADATA as DEFERRED
 from .deferred import Deferred
 from .events import ToolDeferred
 from .host import CallHost
 from .ids import CallIds
 from .mailbox import Mailbox
+from .stop import Stop
 from .timers import Deadlines
 
 if TYPE_CHECKING:

@@ -1,0 +1,95 @@
+"""How long a call may take, and how long it is waited for when it is stopped."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .stop import Stop
+
+if TYPE_CHECKING:
+    from .call import Execution
+
+_NEVER = float("inf")
+
+
+class Patience:
+    """The timeouts of a running call. They start with this object.
+
+    Args:
+        execution: The call.
+    """
+
+    __slots__ = ("_deadline", "_execution", "_idle", "_idle_deadline", "_paused", "_paused_at")
+
+    def __init__(self, execution: Execution) -> None:
+        plan, now = execution.plan, execution.run.loop.time()
+        self._execution = execution
+        self._idle = _NEVER if plan.idle_timeout is None else plan.idle_timeout
+        self._deadline = _NEVER if plan.timeout is None else now + plan.timeout
+        self._idle_deadline = now + self._idle
+        self._paused = 0
+        self._paused_at = now
+        self._watch()
+
+    def _watch(self) -> None:
+        when = min(self._deadline, self._idle_deadline)
+        self._execution.run.deadlines.add(when, self)
+
+    def outlasts(self, seconds: float) -> bool:
+        """Whether the call may still run that much later."""
+        return self._execution.run.loop.time() + seconds < self._deadline
+
+    def touch(self, pause: float = 0.0) -> None:
+        """The tool is alive: the idle timeout begins anew.
+
+        Args:
+            pause: In how many seconds it does.
+        """
+        self._idle_deadline = self._execution.run.loop.time() + pause + self._idle
+
+    def pause(self) -> None:
+        """Time does not count from here. What is paused twice has to be resumed twice."""
+        self._paused += 1
+        if self._paused == 1:
+            self._paused_at = self._execution.run.loop.time()
+
+    def resume(self) -> None:
+        """Time counts again."""
+        self._paused -= 1
+        if self._paused == 0 and not self._execution.settled:
+            self._deadline += self._execution.run.loop.time() - self._paused_at
+            self.touch()
+            self._watch()
+
+    def expire(self, now: float) -> float | None:
+        """A deadline has come, or one that was moved meanwhile; see `Deadlines`."""
+        # While it is paused, `resume` is what asks to be called again.
+        if self._paused or self._execution.settled:
+            return None
+        if now >= self._deadline:
+            self._execution.stop(Stop.TIMEOUT)
+        elif now >= self._idle_deadline:
+            self._execution.stop(Stop.IDLE)
+        else:
+            return min(self._deadline, self._idle_deadline)
+        return None
+
+
+class Grace:
+    """The time that a stopped call has to end.
+
+    Args:
+        execution: The call.
+    """
+
+    __slots__ = ("_execution",)
+
+    def __init__(self, execution: Execution) -> None:
+        self._execution = execution
+        run = execution.run
+        run.deadlines.add(run.loop.time() + run.defaults.cancel_grace, self)
+
+    def expire(self, now: float) -> None:  # noqa: ARG002 - it is late enough
+        """The time is over."""
+        if not self._execution.settled:
+            self._execution.run.abandon(self._execution)

@@ -1,0 +1,68 @@
+"""How functions of each kind are run.
+
+Whatever the kind, what comes of it can be awaited; a coroutine function is simply called.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from .deferred import Deferred
+from .pools import run_blocking
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+
+    from .call import Execution
+    from .plan import Plan
+
+Invoke: TypeAlias = "Callable[[Execution], Awaitable[Any]]"
+"""Runs the function of a call once, with the arguments that the call has now."""
+
+
+def invoke_of(plan: Plan) -> Invoke:
+    """How the function of a tool is run."""
+    function = plan.function
+    if plan.style == "generator":
+        return lambda execution: _last(execution, function(**given(execution)))
+    if plan.style == "sync":
+        return _inline if plan.pool == "inline" else _in_pool
+    if plan.context_parameter is None:
+        return lambda execution: function(**execution.arguments)
+    return lambda execution: function(**given(execution))
+
+
+def given(execution: Execution) -> dict[str, Any]:
+    """What the function is called with, its context included."""
+    parameter = execution.plan.context_parameter
+    if parameter is None:
+        return execution.arguments
+    return {**execution.arguments, parameter: execution.run.context(execution)}
+
+
+async def _last(execution: Execution, values: AsyncGenerator[Any, None]) -> Any:
+    last: Any = None
+    try:
+        async for last in values:
+            if not isinstance(last, Deferred):
+                execution.progress(last)
+    finally:
+        await values.aclose()
+    return last
+
+
+async def _inline(execution: Execution) -> Any:
+    return await _settled(execution.plan.function(**given(execution)))
+
+
+async def _in_pool(execution: Execution) -> Any:
+    plan = execution.plan
+    pool = None if plan.pool == "inline" else plan.pool
+    return await _settled(await run_blocking(pool, plan.blocking, given(execution)))
+
+
+async def _settled(value: Any) -> Any:
+    # Such as a partial of a coroutine function, which does not look like one.
+    return await value if inspect.isawaitable(value) else value
