@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import json
+import subprocess
+import sys
 from collections.abc import AsyncIterator, Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -24,6 +28,7 @@ from toolweave import (
     UsageUpdate,
 )
 from toolweave.exceptions import MessageError, ModelError
+from toolweave.extras import require
 from toolweave.models import FunctionModel, as_model, complete
 from toolweave.testing import ScriptedModel
 
@@ -259,3 +264,106 @@ def test_complete_reads_the_conversation_before_it_asks() -> None:
     with pytest.raises(MessageError, match="message 0"):
         asyncio.run(complete(model, [{"role": "nobody"}]))
     assert model.requests == []
+
+
+def test_complete_lets_go_of_streams_of_every_kind() -> None:
+    closed: list[str] = []
+
+    class Stream:
+        def __init__(self) -> None:
+            self.left = [TextDelta("Hi"), FinishUpdate("stop")]
+
+        def __aiter__(self) -> Any:
+            return self
+
+        async def __anext__(self) -> Update:
+            if not self.left:
+                raise StopAsyncIteration
+            return self.left.pop(0)
+
+    class Sync(Stream):
+        def close(self) -> None:
+            closed.append("sync")
+
+    class Async(Stream):
+        async def close(self) -> None:
+            closed.append("async")
+
+    class AsyncOnly(Async):
+        async def aclose(self) -> None:
+            closed.append("aclose")
+
+    def model(stream: type[Stream]) -> Any:
+        class Model:
+            def stream(self, _: Any, **__: Any) -> Any:
+                return stream()
+
+        return Model()
+
+    for kind in (Stream, Sync, Async, AsyncOnly):
+        assert asyncio.run(complete(model(kind), "Hi")).finish_reason == "stop"
+    assert closed == ["sync", "async", "aclose"]
+
+
+@pytest.mark.parametrize("module", ["nowhere", "nowhere.deeper"])
+def test_a_package_that_is_missing_is_named_with_its_extra(module: str) -> None:
+    with pytest.raises(ImportError) as raised:
+        require(module, "some")
+    assert str(raised.value) == (
+        f"the package {module} is not installed; pip install 'toolweave[some]'"
+    )
+
+
+def test_a_package_that_is_there_but_broken_says_itself_what_is_wrong(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "half_there.py").write_text("import nowhere_at_all")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(ImportError, match=r"^No module named 'nowhere_at_all'$"):
+        require("half_there", "some")
+
+
+def test_complete_is_traced_as_one_request_without_what_was_said() -> None:
+    # A process can set a tracer provider only once.
+    program = """
+import asyncio, json
+from opentelemetry import trace
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from toolweave import UsageUpdate
+from toolweave.exceptions import ModelError
+from toolweave.models import complete
+from toolweave.protocols import ModelOptions
+from toolweave.testing import ScriptedModel
+exporter = InMemorySpanExporter()
+provider = TracerProvider()
+provider.add_span_processor(SimpleSpanProcessor(exporter))
+trace.set_tracer_provider(provider)
+model = ScriptedModel(["Hi", UsageUpdate(3, 2)], ModelError("busy"), name="m", provider="p")
+async def main():
+    await complete(model, "Hello", options=ModelOptions(max_tokens=9))
+    try:
+        await complete(model, "Hello")
+    except ModelError:
+        pass
+asyncio.run(main())
+print(json.dumps([[span.name, dict(span.attributes)] for span in exporter.get_finished_spans()]))
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
+    (first, told), (second, failed) = json.loads(done.stdout)
+    assert first == second == "chat m"
+    shared = {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.provider.name": "p",
+        "gen_ai.request.model": "m",
+    }
+    assert told == {
+        **shared,
+        "gen_ai.request.max_tokens": 9,
+        "gen_ai.usage.input_tokens": 3,
+        "gen_ai.usage.output_tokens": 2,
+        "gen_ai.response.finish_reasons": ["stop"],
+    }
+    assert failed.pop("error.type").endswith("ModelError")
+    assert failed == shared

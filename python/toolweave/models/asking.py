@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from .._core import Joiner
+from .. import tracing
+from .._core import Joiner, UsageUpdate
 from .conversation import as_messages
 from .function import FunctionModel
 from .reading import closing
@@ -75,9 +76,17 @@ async def complete(
         MessageError: The conversation cannot be read, or not be said to this model.
         ModelError: The model could not be asked, or broke off.
     """
+    asked = as_model(model)
+    read = as_messages(messages)
+    name: str = getattr(asked, "name", type(asked).__name__)
+    provider: str = getattr(asked, "provider", "unknown")
     joiner = Joiner()
-    asked = as_model(model).stream(as_messages(messages), tools=tools, options=options)
-    async with closing(asked) as updates:
-        async for update in updates:
-            joiner.push(update)
-    return joiner.finish()
+    with tracing.chat(name, provider=provider, options=options) as span:
+        async with closing(asked.stream(read, tools=tools, options=options)) as updates:
+            async for update in updates:
+                joiner.push(update)
+                if isinstance(update, UsageUpdate):
+                    span.usage(update)
+        reply = joiner.finish()
+        span.set(tracing.RESPONSE_FINISH_REASONS, [reply.finish_reason.value])
+    return reply

@@ -1,0 +1,83 @@
+"""Models as a type checker sees them: read by mypy and pyright, never run."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+
+from openai.types.chat import ChatCompletionMessage
+from typing_extensions import assert_type
+
+from toolweave import FunctionContract, Joined, Message, TextDelta, ToolCall, Update
+from toolweave.models import as_messages, as_model, complete
+from toolweave.models.anthropic import AnthropicModel
+from toolweave.models.litellm import LiteLLMModel
+from toolweave.models.openai import OpenAIModel
+from toolweave.models.recording import RecordedReply
+from toolweave.models.replay import ReplayModel
+from toolweave.protocols import ChatModel, Model, ModelOptions
+from toolweave.testing import ModelRequest, RecordingObserver, ScriptedModel, StreamRecorder
+
+
+async def returns(messages: Sequence[Message]) -> str:
+    return f"{len(messages)}"
+
+
+async def yields(messages: Sequence[Message]) -> AsyncIterator[str]:
+    yield f"{len(messages)}"
+
+
+def sync(messages: Sequence[Message]) -> str:
+    return f"{len(messages)}"
+
+
+def what_is_a_model(recordings: list[RecordedReply]) -> None:
+    adapters: list[ChatModel] = [
+        OpenAIModel("m"),
+        AnthropicModel("m"),
+        LiteLLMModel("m"),
+        ReplayModel(recordings),
+        ReplayModel("replies", match="order", speed=2),
+        ScriptedModel("Hi"),
+        StreamRecorder(yields),
+    ]
+    models: list[Model] = [returns, yields, *adapters]
+    assert_type(as_model(models[0]), ChatModel)
+    as_model(sync)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    as_model("gpt")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    OpenAIModel("m", client="gpt")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+
+
+async def asking(model: ChatModel, message: Message, answer: ChatCompletionMessage) -> None:
+    tools = [FunctionContract("Add")]
+    reply = await complete(model, "Hi", tools=tools, options=ModelOptions(stop=("x",)))
+    assert_type(reply, Joined)
+    assert_type(reply.messages, tuple[Message, ...])
+    async for update in model.stream([message], tools=tools):
+        assert_type(update, Update)
+
+    async with OpenAIModel("m") as opened:
+        assert_type(opened, OpenAIModel)
+
+    assert_type(as_messages("Hi"), list[Message])
+    as_messages(message)
+    as_messages([message, "Hi", {"role": "user", "content": "Hi"}, answer])
+    as_messages(answer)
+    as_messages(7)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+
+
+def doubles(call: ToolCall, observer: RecordingObserver) -> None:
+    async def later(messages: Sequence[Message]) -> list[str]:
+        return [f"{len(messages)}"]
+
+    model = ScriptedModel(
+        "Hi",
+        ["a", TextDelta("b"), call, ValueError()],
+        KeyError("x"),
+        lambda messages: f"{len(messages)}",
+        later,
+        yields,
+        native_tools=True,
+    )
+    assert_type(model.requests, list[ModelRequest])
+    assert_type(observer.started, list[ToolCall])
+    ScriptedModel(7)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
