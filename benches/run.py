@@ -1,4 +1,4 @@
-"""The benchmarks in Python: streaming, hostile replies, validation.
+"""The benchmarks in Python: streaming, hostile replies, validation, execution.
 
     make bench                        # all of it, the Rust benchmarks first
     python benches/run.py             # writes docs/benchmarks.md
@@ -15,6 +15,7 @@ import sys
 from pathlib import Path
 
 import core
+import execution
 import report
 import streaming
 import validation
@@ -27,7 +28,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--quick", action="store_true", help="smaller sizes, fewer repeats")
     parser.add_argument(
-        "--only", choices=("streaming", "attacks", "validation"), help="run one part"
+        "--only",
+        choices=("streaming", "attacks", "validation", "executor"),
+        help="run one part",
     )
     parser.add_argument(
         "--budget", type=float, metavar="S", help="CPU seconds a slow peer may take for a reply"
@@ -44,6 +47,7 @@ def main() -> int:
         ("streaming", streaming.replies),
         ("attacks", streaming.attacks),
         ("validation", validation.run),
+        ("executor", execution.run),
     ):
         if options.only in (None, name):
             sections.append(part(effort))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benches"))
 
 from attacks import ATTACKS, Attack
+from loop import longest_block, seconds_of
 from measure import Timing, race, run_once, slope
 from replies import TOKEN_CHARS, all_replies
 from report import BEGIN, END, Section, Target, write
@@ -86,6 +89,27 @@ def test_an_attack_is_as_long_as_asked_for(attack: Attack) -> None:
     for chars in (1_000, 2_000):
         assert abs(len(attack.text(chars)) - chars) < 200
         assert "".join(attack.chunks(chars)) == attack.text(chars)
+
+
+def work(seconds: float) -> None:
+    until = time.thread_time() + seconds
+    while time.thread_time() < until:
+        pass
+
+
+def test_the_longest_block_is_that_between_two_turns_of_the_loop() -> None:
+    async def run() -> None:
+        for _ in range(3):
+            work(0.01)
+            await asyncio.sleep(0)
+        work(0.02)
+
+    async def main() -> tuple[float, float]:
+        return await longest_block(run), await seconds_of(run, 2)
+
+    block, whole = asyncio.run(main())
+    assert 0.02 <= block < whole
+    assert whole >= 0.05
 
 
 def test_only_what_stands_between_the_markers_is_replaced(tmp_path: Path) -> None:
