@@ -1,4 +1,4 @@
-"""The benchmarks in Python: streaming, hostile replies, validation, execution.
+"""The benchmarks in Python: streaming, hostile replies, validation, execution, imports.
 
     make bench                        # all of it, the Rust benchmarks first
     python benches/run.py             # writes docs/benchmarks.md
@@ -16,6 +16,7 @@ from pathlib import Path
 
 import core
 import execution
+import imports
 import report
 import streaming
 import validation
@@ -29,7 +30,7 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="smaller sizes, fewer repeats")
     parser.add_argument(
         "--only",
-        choices=("streaming", "attacks", "validation", "executor"),
+        choices=("streaming", "attacks", "validation", "executor", "imports"),
         help="run one part",
     )
     parser.add_argument(
@@ -48,6 +49,7 @@ def main() -> int:
         ("attacks", streaming.attacks),
         ("validation", validation.run),
         ("executor", execution.run),
+        ("imports", imports.run),
     ):
         if options.only in (None, name):
             sections.append(part(effort))

@@ -13,6 +13,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benches"))
 
 from attacks import ATTACKS, Attack
+from imports import cost
 from loop import longest_block, seconds_of
 from measure import Timing, race, run_once, slope
 from replies import TOKEN_CHARS, all_replies
@@ -110,6 +111,13 @@ def test_the_longest_block_is_that_between_two_turns_of_the_loop() -> None:
     block, whole = asyncio.run(main())
     assert 0.02 <= block < whole
     assert whole >= 0.05
+
+
+def test_an_import_costs_what_it_loads() -> None:
+    assert cost("pass")[2] == 0
+    milliseconds, _, modules = cost("import xml.dom.minidom, decimal")
+    assert modules >= 4
+    assert milliseconds > 0
 
 
 def test_only_what_stands_between_the_markers_is_replaced(tmp_path: Path) -> None:
