@@ -50,7 +50,7 @@ lint: $(VENV)/dev ## formatting and lints of both languages; warnings are errors
 types: $(VENV)/dev $(VENV)/built ## both type checkers, and the stub against the built module
 	$(BIN)/mypy
 	$(BIN)/pyright --warnings
-	$(BIN)/python -m mypy.stubtest toolweave
+	$(BIN)/python -m mypy.stubtest toolweave._core
 
 core: ## the Rust suite, documentation examples included
 	cargo test --locked
