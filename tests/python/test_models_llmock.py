@@ -133,3 +133,21 @@ def test_a_busy_server_is_asked_again_as_late_as_it_says(name: str, llmock: Any)
     assert (came.text, came.error) == (TEXT, None)
     assert len(llmock.requests) == 2
     llmock.assert_resilient()
+
+
+def test_one_model_serves_several_loops_in_turn(name: str, llmock: Any) -> None:
+    llmock.reply(TEXT, times=None)
+    model = MODELS[name](llmock, max_retries=0)
+    loops = [asyncio.new_event_loop() for _ in range(2)]
+
+    async def close() -> None:
+        async with in_use(model):
+            pass
+
+    for loop in (*loops, *loops):
+        came = loop.run_until_complete(read(model, ASKED))
+        assert (came.text, came.error) == (TEXT, None)
+    for loop in loops:
+        loop.run_until_complete(close())
+        loop.run_until_complete(loop.shutdown_asyncgens())
+        loop.close()
