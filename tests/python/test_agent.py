@@ -417,6 +417,15 @@ async def test_a_run_can_be_told_to_stop_and_says_so() -> None:
 
 
 @on_a_loop
+async def test_a_run_that_is_told_to_stop_before_it_begins_asks_nobody() -> None:
+    model = ScriptedModel()
+    run = Agent(model, [ping]).open("Go!")
+    await run.cancel()
+    (result,) = await collect(run)
+    assert (result.stop_reason, model.requests) == ("cancelled", [])
+
+
+@on_a_loop
 async def test_leaving_a_stream_early_stops_everything() -> None:
     stopped: list[bool] = []
 

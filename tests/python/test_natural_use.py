@@ -4,48 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import inspect
 import threading
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 
 import toolweave as tw
+from conversing import ADD, REPLY, add, boom, call, ping, use
 from looping import collect, of, on_a_loop
 from toolweave.exceptions import (
-    MessageError,
-    ModelError,
     ToolDefinitionError,
-    ToolUseParsingError,
 )
 from toolweave.executor import ToolExecutor, ToolProgress, ToolStarted
-from toolweave.natural import FunctionCalling, NaturalToolUse, NaturalToolUseParser
+from toolweave.natural import ExecutorOptions, FunctionCalling, NaturalToolUse, NaturalToolUseParser
 from toolweave.testing import ScriptedModel
 from toolweave.tools import Toolset
-
-
-def add(a: int, b: int) -> int:
-    return a + b
-
-
-async def ping() -> str:
-    return "pong"
-
-
-def boom() -> None:
-    raise ValueError("it broke")
-
-
-def call(name: str, arguments: str = "{}") -> str:
-    return f"<{name}>{arguments}</{name}>"
-
-
-ADD = call("add", '{"a": 2, "b": 3}')
-REPLY = ["Let me see. ", ADD, " And ", call("ping"), call("boom"), " Done.", tw.UsageUpdate(9, 8)]
-
-
-def use(*replies: Any, tools: Iterable[Any] = (add, ping, boom), **options: Any) -> NaturalToolUse:
-    return NaturalToolUse(ScriptedModel(*replies), tools, **options)
 
 
 @on_a_loop
@@ -234,158 +209,6 @@ async def test_made_up_results_are_reported_and_in_no_message() -> None:
     assert [result.result for result in calls.tool_results] == ["pong"]
 
 
-# Failure and the end.
-
-
-@on_a_loop
-async def test_a_model_that_breaks_off_is_raised_after_its_tools_have_answered() -> None:
-    failed = asyncio.Event()
-    failure = ModelError("the connection was lost")
-
-    async def slow() -> str:
-        await failed.wait()
-        return "all the same"
-
-    async def model(_: Any) -> AsyncIterator[str]:
-        yield f"Well. {call('slow')} <slow>"
-        failed.set()
-        raise failure
-
-    natural = NaturalToolUse(model, [slow])
-    run = natural.open("Hi!")
-    seen: list[Any] = []
-    with pytest.raises(ModelError) as caught:
-        await collect(run, seen)
-    assert caught.value is failure
-    assert isinstance(seen[-1], tw.ToolAggregateMessage)
-    assert not of(tw.FinishUpdate, seen)
-    text, calls = run.messages
-    assert text.text == "Well.  <slow>"
-    assert calls.tool_results[0].result == "all the same"
-
-
-@on_a_loop
-async def test_strict_mode_raises_after_the_calls_before_have_answered() -> None:
-    natural = use([ADD, call("add", '{"a": 1}'), call("ping")], strict=True)
-    run = natural.open("Hi!")
-    with pytest.raises(ToolUseParsingError, match="schema_violation"):
-        await collect(run)
-    (message,) = run.messages
-    assert [r.result for r in message.tool_results] == ["5"]
-
-
-@on_a_loop
-async def test_cancelling_the_reader_stops_the_model_and_the_tools_and_waits_for_them() -> None:
-    stopped: list[str] = []
-    started = asyncio.Event()
-
-    async def slow() -> str:
-        started.set()
-        try:
-            return await asyncio.sleep(60, "never")
-        finally:
-            await asyncio.sleep(0)
-            stopped.append("tool")
-
-    async def model(_: Any) -> AsyncIterator[str]:
-        yield f"Well. {ADD}{call('slow')}"
-        try:
-            await asyncio.sleep(60)
-        finally:
-            stopped.append("model")
-
-    run = NaturalToolUse(model, [slow, add]).open("Hi!")
-    task = asyncio.create_task(run.wait())
-    await started.wait()
-    await asyncio.sleep(0.01)
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-    assert sorted(stopped) == ["model", "tool"]
-    text, calls = run.messages
-    assert text.text == "Well. "
-    assert [result.error_code for result in calls.tool_results] == [
-        None,
-        "interrupted",
-    ]
-
-
-@on_a_loop
-async def test_a_run_that_is_cancelled_tells_its_reader_how_the_calls_ended() -> None:
-    started = asyncio.Event()
-
-    async def slow() -> str:
-        started.set()
-        return await asyncio.sleep(60, "never")
-
-    run = use(call("slow"), tools=[slow]).open("Hi!")
-    reader = asyncio.create_task(collect(run))
-    await started.wait()
-    await run.cancel()
-    events = await reader
-    assert of(tw.ToolResult, events)[0].error_code == "interrupted"
-    assert isinstance(events[-1], tw.ToolAggregateMessage)
-    assert events[-1] == run.messages[-1]
-
-
-@on_a_loop
-async def test_leaving_a_stream_early_leaves_nothing_running() -> None:
-    async def slow() -> str:
-        return await asyncio.sleep(60, "never")
-
-    stream = use([call("slow"), "More."], tools=[slow]).stream("Hi!")
-    async for event in stream:
-        if isinstance(event, ToolStarted):
-            break
-    await stream.aclose()
-
-
-@on_a_loop
-async def test_a_run_that_nobody_reads_does_nothing() -> None:
-    model = ScriptedModel()
-    async with NaturalToolUse(model, [add]).open("Hi!") as run:
-        pass
-    assert (run.messages, model.requests) == ((), [])
-    assert await collect(run) == []
-
-
-@on_a_loop
-async def test_a_conversation_that_cannot_be_read_is_an_error() -> None:
-    with pytest.raises(MessageError):
-        await use("Hi.").complete([{"role": "nobody"}])
-
-
-@on_a_loop
-async def test_what_a_model_raises_of_its_own_is_raised() -> None:
-    class Model:
-        async def stream(self, *_: Any, **__: Any) -> AsyncIterator[tw.Update]:
-            yield tw.TextDelta("Well.")
-            raise asyncio.CancelledError
-
-    with pytest.raises(asyncio.CancelledError):
-        await NaturalToolUse(Model(), [add]).complete("Hi!")
-
-
-def test_an_exit_of_the_program_is_raised_and_every_call_has_its_result() -> None:
-    def leave() -> None:
-        raise SystemExit(7)
-
-    async def slow() -> str:
-        return await asyncio.sleep(60, "never")
-
-    runs: list[Any] = []
-
-    async def main() -> None:
-        runs.append(use([call("slow"), call("leave")], tools=[leave, slow]).open("Hi!"))
-        await runs[0].wait()
-
-    with pytest.raises(SystemExit) as caught:
-        asyncio.run(main())
-    assert caught.value.code == 7
-    (message,) = runs[0].messages
-    assert len(message.tool_results) == 2
-
-
 # One object, many conversations.
 
 
@@ -534,3 +357,8 @@ def test_wrong_options_are_errors_that_name_them(
     options = {"model": ScriptedModel(), **options}
     with pytest.raises(error, match=match):
         NaturalToolUse(**options)
+
+
+def test_the_options_are_those_of_the_executor() -> None:
+    known = set(inspect.signature(ToolExecutor).parameters) - {"tools", "handlers"}
+    assert set(ExecutorOptions.__annotations__) == known

@@ -181,6 +181,9 @@ class AgentRun:
             if self._resumed and any(_pending(self._messages)):
                 yield self._ended(StopReason.DEFERRED, "")
                 return
+            if self._cancelled:
+                yield self._ended(StopReason.CANCELLED, "")
+                return
             while True:
                 reply = self._next()
                 async with self._reading(reply):
@@ -194,6 +197,7 @@ class AgentRun:
                 async with self._reading(reply):
                     async for event in reply:
                         yield event
+                stop = StopReason.CANCELLED if self._cancelled else stop
             result = self._ended(stop, reply.text)
             if stop is StopReason.MAX_ITERATIONS and self._rules.strict:
                 limit = self._rules.max_iterations

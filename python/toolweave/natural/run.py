@@ -272,7 +272,7 @@ class ReplyRun:
 
     def _submit(self, call: ToolCall | InvalidToolCall) -> None:
         if self._run is None:
-            self._run = self._context.run(self._executor.open)
+            self._run = self._executor.open()
             loop = asyncio.get_running_loop()
             self._tools = self._context.run(loop.create_task, self._read_tools(self._run))
             self._tools.add_done_callback(self._tools_over)
