@@ -31,7 +31,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 help: ## say what there is
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: $(VENV)/built ## play recorded replies of real models through the package
+demo: $(VENV)/built ## run an agent with real tools on recorded replies of real models
 	$(BIN)/python -m toolweave demo $(ARGS)
 
 test: lint docs types wheel core matrix ## everything that must pass: lint, docs, types, both test suites

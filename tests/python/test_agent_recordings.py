@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import datetime
 from typing import Any
 
 import pytest
@@ -12,27 +11,19 @@ import toolweave as tw
 from looping import collect, of, on_a_loop
 from parsing import joined
 from toolweave.agent import Agent
-from toolweave.demo.recordings import Recording, contracts, recordings
+from toolweave.demo.recordings import RECORDED_ON, Recording, recordings
 from toolweave.demo.tools import ToolBox
-from toolweave.executor import ToolStarted
+from toolweave.executor import ToolProgress, ToolStarted
 from toolweave.natural import NaturalToolUse
 from toolweave.testing import ScriptedModel
 from toolweave.tools import Toolset
 
-CONTRACTS = contracts()
+CONTRACTS = [tool.contract for tool in ToolBox(RECORDED_ON).tools]
 RECORDINGS = [pytest.param(each, id=each.name) for each in recordings()]
 
 
 def tools() -> Toolset:
-    box = ToolBox(datetime.date(2025, 5, 12))
-    handlers: dict[str, Any] = {
-        "GetWeather": box.get_weather,
-        "BookRestaurant": box.book_restaurant,
-        "Add": box.add,
-        "Multiply": box.multiply,
-        "SendEmail": box.send_email,
-    }
-    return Toolset(CONTRACTS, handlers=handlers)
+    return Toolset(ToolBox(RECORDED_ON).tools)
 
 
 def script(recording: Recording) -> list[Any]:
@@ -81,7 +72,8 @@ async def test_a_real_reply_streams_as_the_parser_reads_it_with_calls_under_way(
         ScriptedModel(script(recording)), tools(), id_factory=lambda index: f"call_{index}"
     )
     events = await collect(natural.stream(recording.prompt))
-    kinds = (tw.UsageMessage, tw.FinishUpdate, tw.ToolAggregateMessage, tw.ToolResult, ToolStarted)
+    running = (ToolStarted, ToolProgress, tw.ToolResult, tw.ToolAggregateMessage)
+    kinds = (*running, tw.UsageMessage, tw.FinishUpdate)
     written = [event for event in events if not isinstance(event, kinds)]
     assert joined(written) == joined(found_in(recording))
     ran = {event.tool_call_id for event in of(ToolStarted, events)}

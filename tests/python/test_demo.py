@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
-from toolweave import Parser, Repair, ToolCall, parse
+from toolweave import Parser, Repair, ToolAggregateMessage, ToolCall, ToolResult, parse
 from toolweave.cli import main
 from toolweave.demo.held import HeldBack
 from toolweave.demo.narrator import LEGEND, WHY_MENDED, Narrator, told
-from toolweave.demo.player import RECORDED_ON, Player
-from toolweave.demo.recordings import SELECTION, Recording, contracts, recordings
+from toolweave.demo.player import Player
+from toolweave.demo.recordings import RECORDED_ON, SELECTION, Recording, recordings
 from toolweave.demo.screens import Kind, PlainScreen, harmless, visible
+from toolweave.demo.tools import ToolBox
+from toolweave.executor import ToolProgress, ToolStarted
+from toolweave.models import complete
 
-if TYPE_CHECKING:
-    pass
-
+CONTRACTS = [tool.contract for tool in ToolBox(RECORDED_ON).tools]
 EACH = pytest.mark.parametrize("recording", recordings(), ids=lambda recording: recording.name)
 
 
@@ -45,10 +46,10 @@ def test_a_recording_says_where_it_comes_from(recording: Recording) -> None:
 
 @EACH
 def test_what_is_held_back_is_always_the_end_of_what_came_in(recording: Recording) -> None:
-    parser = Parser(contracts())
+    parser = Parser(CONTRACTS)
     held = HeldBack()
     so_far = ""
-    for chunk in recording.chunks(None):
+    for chunk in recording.deltas:
         so_far += chunk
         held.feed(chunk)
         for event in parser.push(chunk):
@@ -59,29 +60,51 @@ def test_what_is_held_back_is_always_the_end_of_what_came_in(recording: Recordin
     assert held.text == ""
 
 
+def played(name: str) -> list[str]:
+    """The lines of a recording, played at once."""
+    [recording] = [each for each in recordings() if each.name == name]
+    out = io.StringIO()
+    asyncio.run(Player(Narrator(PlainScreen(out))).play(recording, None))
+    return out.getvalue().splitlines()
+
+
 @EACH
 def test_playing_a_recording_shows_all_of_its_text_and_its_history(recording: Recording) -> None:
-    out = io.StringIO()
-    Player(contracts(), Narrator(PlainScreen(out))).play(recording, None)
-    shown = out.getvalue()
-    assert shown.startswith(f"\n== {recording.name}: ")
-    assert f"user {recording.prompt}" in shown
-    assert "history" in shown
+    lines = played(recording.name)
+    assert lines[1].startswith(f"== {recording.name}: ")
+    assert f"    user {recording.prompt}" in lines
+    assert any(line.startswith(" history ") for line in lines)
     first = "".join(recording.deltas).split("\n", 1)[0]
     if "<" not in first:
-        assert f"    text {first}" in shown
+        assert f"    text {first}" in lines
 
 
-def test_the_pace_is_that_of_the_recording(monkeypatch: pytest.MonkeyPatch) -> None:
-    slept: list[float] = []
-    monkeypatch.setattr("time.sleep", slept.append)
-    recording = recordings()[0]
-    assert "".join(recording.chunks(2)) == "".join(recording.deltas)
-    expected = [
-        min((after - before) / 2000, 0.5)
-        for before, after in zip((0, *recording.delta_ms), recording.delta_ms, strict=False)
-    ]
-    assert slept == pytest.approx(expected)
+@EACH
+def test_every_call_of_a_recording_is_shown_from_its_writing_to_its_result(
+    recording: Recording,
+) -> None:
+    lines = played(recording.name)
+    begun = [line for line in lines if line.startswith("    call ")]
+    ids = [line.rpartition("(")[2].rstrip(")") for line in begun]
+    assert len(ids) == len(set(ids))
+    shown = [line for line in lines if line[:8].strip() in ("result", "failed", "invalid")]
+    for call_id in ids:
+        assert any(call_id in line for line in shown), call_id
+    together = [line for line in lines if line.startswith("     all ")]
+    assert [line.rpartition("(")[2].partition(")")[0] for line in together] == ids
+    not_recorded = "    note what the model said to the results was not recorded"
+    assert (not_recorded in lines) == bool(ids)
+
+
+def test_tools_run_side_by_side_while_the_model_still_writes() -> None:
+    lines = [line for line in played("repairs") if "call_1_" in line and line[:8] != "    call"]
+    mail, product = ([line for line in lines if f"call_1_{n}" in line] for n in (0, 1))
+    assert [line[:8].strip() for line in mail] == ["starts", "works", "result", "all"]
+    assert [line[:8].strip() for line in product] == ["starts", "result", "all"]
+    # The mail takes longer: results come as tools finish, the whole in the order of the calls.
+    assert lines.index(mail[0]) < lines.index(product[0])
+    assert lines.index(product[1]) < lines.index(mail[2])
+    assert lines.index(mail[3]) < lines.index(product[2])
 
 
 def test_streams_are_where_the_readme_says() -> None:
@@ -120,11 +143,35 @@ def test_one_recording_can_be_played_and_all_can_be_listed(
     assert "== add: " not in printed
 
 
+def sleeping(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """How long is slept from now on, which is not at all."""
+    slept: list[float] = []
+    sleep = asyncio.sleep
+
+    async def at_once(seconds: float) -> None:
+        slept.append(seconds)
+        await sleep(0)
+
+    monkeypatch.setattr("asyncio.sleep", at_once)
+    return slept
+
+
+def test_the_pace_is_that_of_the_recording(monkeypatch: pytest.MonkeyPatch) -> None:
+    slept = sleeping(monkeypatch)
+    recording = recordings()[0]
+    reply = asyncio.run(complete(recording.replay(2), recording.prompt))
+    assert [message.text for message in reply.messages] == ["".join(recording.deltas)]
+    expected = [
+        min((after - before) / 2000, 0.5)
+        for before, after in zip((0, *recording.delta_ms), recording.delta_ms, strict=False)
+    ]
+    assert [seconds for seconds in slept if seconds] == pytest.approx(expected)
+
+
 def test_who_watches_gets_a_selection_at_the_recorded_pace(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    slept: list[float] = []
-    monkeypatch.setattr("time.sleep", slept.append)
+    slept = sleeping(monkeypatch)
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
     monkeypatch.setenv("TERM", "dumb")
     assert main(["demo"]) == 0
@@ -135,7 +182,7 @@ def test_who_watches_gets_a_selection_at_the_recorded_pace(
     assert 20 < sum(slept) < 60
     slept.clear()
     assert main(["demo", "--fast"]) == 0
-    assert slept == []
+    assert max(slept) < 0.05
     assert f"{len(recordings())} of {len(recordings())} recordings: " in capsys.readouterr().out
 
 
@@ -154,7 +201,7 @@ def test_who_watches_gets_a_selection_at_the_recorded_pace(
         (["--model", "http://127.0.0.1:1/v1", "--model-name", "m"], "--prompt TEXT says"),
         (
             ["--model", "http://127.0.0.1:1/v1", "--model-name", "m", "--prompt", "x"],
-            "cannot reach http://127.0.0.1:1/v1/chat/completions",
+            "toolweave demo: http://127.0.0.1:1/v1: ",
         ),
     ],
 )
@@ -174,7 +221,7 @@ def test_without_rich_a_terminal_gets_plain_text_and_a_hint(
     assert main(["demo", "--fast", "--only", "add"]) == 0
     printed = capsys.readouterr()
     assert "pip install 'toolweave[cli]'" in printed.err
-    assert "result 42" in printed.out
+    assert "result call_1_0  42" in printed.out
 
 
 def test_a_terminal_shows_what_is_held_back_while_it_is() -> None:
@@ -183,10 +230,14 @@ def test_a_terminal_shows_what_is_held_back_while_it_is() -> None:
 
     out = io.StringIO()
     terminal = console.Console(file=out, force_terminal=True, width=100, highlight=False)
-    with ColourScreen(terminal) as screen:
-        player = Player(contracts(), Narrator(screen))
-        for recording in recordings():
-            player.play(recording, None)
+
+    async def play() -> None:
+        with ColourScreen(terminal) as screen:
+            player = Player(Narrator(screen))
+            for recording in recordings():
+                await player.play(recording, None)
+
+    asyncio.run(play())
     drawn = out.getvalue()
     assert "\x1b[30;43m<Add\x1b[0m\x1b[2;33m  kept back" in drawn
 
@@ -212,7 +263,7 @@ def tell(reply: str) -> list[str]:
     """The lines for a reply that comes character by character."""
     out = io.StringIO()
     narrator = Narrator(PlainScreen(out))
-    parser = Parser(contracts())
+    parser = Parser(CONTRACTS)
     held = HeldBack()
     for ch in reply:
         held.feed(ch)
@@ -237,7 +288,6 @@ def test_what_was_held_back_is_told_with_what_became_of_it() -> None:
         "    call Add (call_0)",
         '    args {"a": 1, "b": 2}',
         "    held </Add   for 5 deltas, then it ended the call",
-        '   ready Add {"a": 1, "b": 2}',
     ]
 
 
@@ -246,6 +296,38 @@ def test_what_the_model_made_up_or_thought_is_told_as_such() -> None:
         "invented a result that no tool gave: <tool_response>42</tool_response>"
     )
     assert "  thinks hm" in tell("<think>hm</think>ok")
+
+
+def test_what_becomes_of_a_call_is_told_above_the_line_that_grows() -> None:
+    out = io.StringIO()
+    narrator = Narrator(PlainScreen(out))
+    (text, *_, call) = parse('On it<Add>{"a": 1, "b": 2}</Add>', CONTRACTS)
+    narrator.event(text)
+    assert isinstance(call, ToolCall)
+    narrator.tool(ToolStarted("call_0", "Add", call.arguments))
+    narrator.tool(ToolProgress("call_0", "one\ntwo"))
+    result = ToolResult("call_0", "Add", "3")
+    refused = ToolResult("call_1", "Nope", "no such tool", is_error=True, error_code="unknown_tool")
+    narrator.tool(result)
+    narrator.tool(refused)
+    failed = ToolResult("call_2", "Add", "out of paper", is_error=True, error_code="tool_error")
+    narrator.tool(ToolStarted("call_2", "Add", {}))
+    narrator.tool(failed)
+    narrator.tool(ToolAggregateMessage([call.__replace__(id="call_0")], [result]))
+    assert out.getvalue().splitlines() == [
+        '  starts Add (call_0)  {"a": 1, "b": 2}',
+        "   works call_0  one",
+        "   works call_0  two",
+        "  result call_0  3",
+        " invalid call_1  no such tool",
+        "  starts Add (call_2)  {}",
+        "  failed call_2  out of paper",
+        "    text On it",
+        "     all 1 of 1  Add (call_0)  done",
+    ]
+    assert narrator.summary().startswith(
+        "2 calls ran after 0 repairs; 1 with a result, 1 with an error of the tool"
+    )
 
 
 def test_a_repair_says_where_why_and_from_what_to_what() -> None:
@@ -267,7 +349,7 @@ def test_every_repair_of_the_recordings_is_explained() -> None:
     kinds = {
         repair.kind
         for recording in recordings()
-        for event in parse("".join(recording.deltas), contracts())
+        for event in parse("".join(recording.deltas), CONTRACTS)
         if isinstance(event, ToolCall)
         for repair in event.repairs
     }

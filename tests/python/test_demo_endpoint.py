@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import datetime
 import json
 import threading
@@ -11,8 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from toolweave import FinishReason, ReasoningMessage, TextMessage
 from toolweave.cli import main
-from toolweave.demo.endpoint import Endpoint, EndpointError, server_sent_data
+from toolweave.demo.endpoint import Endpoint, model_at, server_sent_data
+from toolweave.exceptions import ModelError
+from toolweave.models import complete
+from toolweave.models.openai import OpenAIModel
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -77,7 +82,7 @@ def serving(*answers: Answer) -> Iterator[Served]:
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"]))
             served.requests.append(
-                {"path": self.path, "headers": dict(self.headers), "body": json.loads(body)}
+                {"path": self.path, "key": self.headers["Authorization"], "body": json.loads(body)}
             )
             answer = waiting.pop(0)
             self.send_response(answer.status)
@@ -106,17 +111,30 @@ def serving(*answers: Answer) -> Iterator[Served]:
         server.server_close()
 
 
-def ask(*parts: bytes, **how: Any) -> tuple[str, str, Any]:
-    """Text, thinking and the reply, of one request."""
+@pytest.fixture(params=["openai", "own"])
+def client(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """What asks: the client of OpenAI, or our own means where that is not installed."""
+    if request.param == "own":
+        monkeypatch.setattr("toolweave.demo.endpoint.find_spec", lambda _name: None)
+    return str(request.param)
+
+
+def ask(*parts: bytes, **how: Any) -> tuple[str, str, FinishReason]:
+    """Text, thinking and the finish reason of one request by our own means."""
     with serving(Answer(*parts, **how)) as served:
-        reply = Endpoint(served.url, "m", KEY, timeout=10).ask([{"role": "user", "content": "x"}])
-        pieces = list(reply)
-    text = "".join(piece.text for piece in pieces if not piece.reasoning)
-    return text, "".join(piece.text for piece in pieces if piece.reasoning), reply
+        reply = asyncio.run(complete(Endpoint(served.url, "m", KEY), "x"))
+    said = {type(message): message for message in reply.messages}
+    text, thought = said.get(TextMessage), said.get(ReasoningMessage)
+    assert reply.finish_reason is not None
+    return (
+        text.text if isinstance(text, TextMessage) else "",
+        thought.text if isinstance(thought, ReasoningMessage) else "",
+        reply.finish_reason,
+    )
 
 
 def test_a_stream_in_good_order() -> None:
-    text, thought, reply = ask(
+    reply = ask(
         b": ping\n\n",
         delta("", role="assistant"),
         delta(None, reasoning_content="hm"),
@@ -128,48 +146,28 @@ def test_a_stream_in_good_order() -> None:
         DONE,
         delta("after the end"),
     )
-    assert (text, thought) == ("Héllo 🍵", "hm")
-    assert (reply.finish_reason, reply.truncated, reply.remarks) == ("stop", False, [])
+    assert reply == ("Héllo 🍵", "hm", "stop")
 
 
-@pytest.mark.parametrize("reason", ["length", "content_filter"])
-def test_a_reply_that_was_cut_off_is_truncated(reason: str) -> None:
-    _, _, reply = ask(delta("x"), delta(finish=reason), DONE)
-    assert reply.truncated
-
-
-def test_no_finish_reason_is_remarked_on() -> None:
-    text, _, reply = ask(delta("x"), DONE)
-    assert (text, reply.truncated) == ("x", False)
-    assert reply.remarks == [
-        (
-            "the server gave no finish_reason; the stream ended in good order, "
-            "so the reply is taken as complete"
-        )
-    ]
-    text, _, reply = ask(delta("x"))
-    assert (text, reply.truncated) == ("x", True)
-    assert "taken as cut off" in reply.remarks[-1]
-
-
-def test_a_connection_that_breaks_keeps_what_came() -> None:
-    text, _, reply = ask(delta("half"), length=10_000)
-    assert text == "half"
-    assert reply.truncated
-    assert "taken as cut off" in reply.remarks[-1]
+@pytest.mark.parametrize(
+    ("parts", "length", "reason"),
+    [
+        ((delta("x"), delta(finish="length"), DONE), None, "length"),
+        ((delta("x"), delta(finish="content_filter"), DONE), None, "content_filter"),
+        ((delta("x"), DONE), None, "missing"),
+        ((delta("x"),), None, "missing"),
+        ((delta("x"),), 10_000, "missing"),
+    ],
+)
+def test_a_reply_that_was_cut_off_keeps_what_came_and_says_so(
+    parts: tuple[bytes, ...], length: int | None, reason: str
+) -> None:
+    assert ask(*parts, length=length) == ("x", "", reason)
 
 
 def test_a_server_that_does_not_stream_is_understood() -> None:
     message = {"choices": [{"message": {"content": "all"}, "finish_reason": "stop"}]}
-    text, _, reply = ask(json.dumps(message).encode(), kind="application/json")
-    assert (text, reply.truncated) == ("all", False)
-
-
-def test_native_tool_calls_are_remarked_on_once() -> None:
-    native = delta(tool_calls=[{"index": 0}])
-    _, _, reply = ask(native, native, delta(finish="tool_calls"), DONE)
-    assert [remark for remark in reply.remarks if "native" in remark] == reply.remarks
-    assert len(reply.remarks) == 1
+    assert ask(json.dumps(message).encode(), kind="application/json") == ("all", "", "stop")
 
 
 @pytest.mark.parametrize(
@@ -182,53 +180,65 @@ def test_native_tool_calls_are_remarked_on_once() -> None:
     ],
 )
 def test_a_stream_that_is_none_is_an_error(parts: tuple[bytes, ...], message: str) -> None:
-    with pytest.raises(EndpointError, match=message):
+    with pytest.raises(ModelError, match=message):
         ask(*parts)
 
 
 @pytest.mark.parametrize(
     ("status", "body", "message"),
     [
-        (401, f'{{"error": {{"message": "bad key {KEY}"}}}}', r"answered 401: bad key \[key\]"),
-        (404, '{"error": "no such model"}', "answered 404: no such model"),
-        (429, "slow\ndown", "answered 429: slow down"),
-        (500, "", "answered 500: Internal Server Error"),
-        (503, "[" * 10_000, "answered 503: "),
+        (401, f'{{"error": {{"message": "bad key {KEY}"}}}}', r"status 401: bad key \[key\]"),
+        (404, '{"error": "no such model"}', "status 404: no such model"),
+        (429, "slow\ndown", "status 429: slow down"),
+        (500, "", "status 500: Internal Server Error"),
+        (503, "[" * 10_000, "status 503: "),
     ],
 )
 def test_an_http_error_says_what_the_server_said_but_never_the_key(
     status: int, body: str, message: str
 ) -> None:
-    with pytest.raises(EndpointError, match=message) as raised:
+    with pytest.raises(ModelError, match=message) as raised:
         ask(body.encode(), status=status, kind="application/json")
     assert KEY not in str(raised.value)
+    assert raised.value.status == status
 
 
 def test_the_key_is_not_sent_on_to_another_host() -> None:
     with serving(Answer(delta("stolen"), DONE)) as other:
-        with pytest.raises(EndpointError, match=f"redirected to {other.url}"):
+        with pytest.raises(ModelError, match=f"redirected to {other.url}"):
             ask(status=307, headers=[("Location", other.url)])
         assert other.requests == []
 
 
+def play(served: Served, prompt: str, *more: str) -> None:
+    arguments = ["demo", "--model", served.url, "--model-name", "m", "--prompt", prompt]
+    assert main([*arguments, *more]) == 0
+
+
+def test_the_client_of_openai_is_used_where_it_is_installed(client: str) -> None:
+    model = model_at("http://127.0.0.1:1/v1/chat/completions", "m", KEY)
+    assert isinstance(model, OpenAIModel if client == "openai" else Endpoint)
+    assert KEY not in repr(model)
+    with pytest.raises(ValueError, match="key") as raised:
+        model_at("http://127.0.0.1:1/v1", "m", f"{KEY}\n")
+    assert KEY not in str(raised.value)
+
+
+@pytest.mark.usefixtures("client")
 def test_the_key_is_sent_and_never_shown(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("DEMO_KEY", KEY)
     with serving(Answer(delta(f"Hello {KEY[:3]}", finish="stop"), DONE)) as served:
-        arguments = ["demo", "--model", served.url, "--model-name", "m", "--prompt", "Hi"]
-        assert main([*arguments, "--api-key-env", "DEMO_KEY"]) == 0
+        play(served, "Hi", "--api-key-env", "DEMO_KEY")
     (request,) = served.requests
     assert request["path"] == "/v1/chat/completions"
-    assert request["headers"]["Authorization"] == f"Bearer {KEY}"
+    assert request["key"] == f"Bearer {KEY}"
     printed = capsys.readouterr()
     assert KEY not in printed.out + printed.err
-    assert KEY not in repr(Endpoint("http://h", "m", KEY))
-    with pytest.raises(EndpointError) as raised:
-        Endpoint("http://h", "m", f"{KEY}\n")
-    assert KEY not in str(raised.value)
 
 
+@pytest.mark.usefixtures("client")
 def test_results_go_back_to_the_model_until_it_calls_nothing(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -239,10 +249,9 @@ def test_results_go_back_to_the_model_until_it_calls_nothing(
         Answer(*first, delta(finish="stop"), DONE),
         Answer(delta("It is 42."), delta(finish="stop"), DONE),
     ) as served:
-        arguments = ["demo", "--model", served.url, "--model-name", "m", "--prompt", "15 + 27?"]
-        assert main(arguments) == 0
+        play(served, "15 + 27?")
     printed = capsys.readouterr().out
-    assert "result 42" in printed
+    assert "result call_1_0  42" in printed
     assert "text It is 42." in printed
     assert printed.index("the results go back") < printed.index("It is 42.")
     one, two = (request["body"] for request in served.requests)
@@ -263,29 +272,32 @@ def test_results_go_back_to_the_model_until_it_calls_nothing(
     ]
 
 
-def test_a_request_ends_with_results_even_if_the_model_went_on_after_its_call() -> None:
-    reply = 'Hm. <Add>{"a": 1, "b": 1}</Add> It is 3. <tool_call name="Gone">{"x": 1}</tool_call>'
+@pytest.mark.parametrize(
+    ("step", "last", "requests"), [(0, "stopped: loop", 3), (1, "stopped after 4 requests", 4)]
+)
+def test_a_model_that_only_calls_tools_is_stopped(
+    step: int, last: str, requests: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    calls = [f'<Add>{{"a": 1, "b": {step * number}}}</Add>' for number in range(4)]
+    answers = [Answer(delta(call, finish="stop"), DONE) for call in calls]
+    with serving(*answers) as served:
+        play(served, "loop")
+    assert len(served.requests) == requests
+    assert last in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("client")
+def test_a_reply_that_is_cut_off_and_what_it_cost_are_told(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    usage = b'data: {"choices": [], "usage": {"prompt_tokens": 1200, "completion_tokens": 7}}\n\n'
+    cut = '<Add>{"a": 1,'
     with serving(
-        Answer(delta(reply, finish="stop"), DONE), Answer(delta("2", finish="stop"), DONE)
+        Answer(delta(cut), delta(finish="length"), usage, DONE),
+        Answer(delta("2", finish="stop"), DONE),
     ) as served:
-        arguments = ["demo", "--model", served.url, "--model-name", "m", "--prompt", "1 + 1?"]
-        assert main(arguments) == 0
-    _, second = (request["body"]["messages"] for request in served.requests)
-    assert [message["role"] for message in second] == ["system", "user", "assistant", "user"]
-    said, results = (message["content"] for message in second[2:])
-    assert said.index("It is 3.") < said.index("<Add>") < said.index("<Gone>")
-    assert results == (
-        '<tool_response name="Add">\n2\n</tool_response>\n'
-        '<tool_response name="Gone" status="error">\n'
-        "Tool 'Gone' not found. Available tools: "
-        "GetWeather, BookRestaurant, Add, Multiply, SendEmail\n</tool_response>"
-    )
-
-
-def test_a_model_that_only_calls_tools_is_stopped(capsys: pytest.CaptureFixture[str]) -> None:
-    again = Answer(delta('<Add>{"a": 1, "b": 1}</Add>', finish="stop"), DONE)
-    with serving(*[again] * 4) as served:
-        arguments = ["demo", "--model", served.url, "--model-name", "m", "--prompt", "loop"]
-        assert main(arguments) == 0
-    assert len(served.requests) == 4
-    assert "stopped after 4 requests" in capsys.readouterr().out
+        play(served, "1 + 1?")
+    printed = capsys.readouterr().out
+    assert "note the model was cut off here (finish reason: length)" in printed
+    assert "invalid Add (call_1_0) does not run: unclosed" in printed
+    assert "note tokens: 1,200 read, 7 written" in printed

@@ -2,24 +2,44 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import asyncio
+from typing import Any
 
 import pytest
 
-from toolweave import ToolCall
-from toolweave.demo.player import RECORDED_ON
+from toolweave import ToolCall, ToolResult
+from toolweave.demo.recordings import RECORDED_ON, recordings
 from toolweave.demo.tools import ToolBox
-
-if TYPE_CHECKING:
-    pass
+from toolweave.executor import ToolExecutor, ToolProgress
 
 
-def call(name: str, **arguments: Any) -> ToolCall:
-    return ToolCall(id="call_0", name=name, arguments=arguments, raw="", index=0, repairs=())
+def run(box: ToolBox, name: str, **arguments: Any) -> ToolResult:
+    call = ToolCall("call_0", name, arguments)
+    [result] = asyncio.run(ToolExecutor(box.tools).execute([call])).tool_results
+    return result
 
 
 def answer(name: str, **arguments: Any) -> str:
-    return ToolBox(RECORDED_ON).run(call(name, **arguments)).result
+    return run(ToolBox(RECORDED_ON), name, **arguments).result
+
+
+def test_the_tools_are_those_that_the_recorded_models_were_told_of() -> None:
+    for recording in recordings():
+        for tool in ToolBox(RECORDED_ON).tools:
+            assert f"## {tool.name}\nDescription: {tool.description}\n" in recording.system
+            schema = tool.contract.parameters
+            assert schema is not None
+            for name, argument in schema["properties"].items():
+                needed = "required" if name in schema["required"] else "optional"
+                kind = argument["type"]
+                told = f"- {name} ({needed}, {kind}"
+                [line] = [line for line in _section(recording.system, tool.name) if told in line]
+                assert line.endswith(f": {argument['description']}")
+                assert all(value in line for value in argument.get("enum", ()))
+
+
+def _section(system: str, tool: str) -> list[str]:
+    return system.partition(f"## {tool}\n")[2].partition("\n## ")[0].splitlines()
 
 
 @pytest.mark.parametrize(
@@ -39,9 +59,9 @@ def test_sums_are_exact(name: str, a: float, b: float, expected: str) -> None:
 
 
 def test_a_number_that_is_too_long_is_an_error() -> None:
-    result = ToolBox(RECORDED_ON).run(call("Multiply", a=1 << 2_000, b=2))
+    result = run(ToolBox(RECORDED_ON), "Multiply", a=1 << 2_000, b=2)
     assert (result.is_error, result.error_code) == (True, "tool_error")
-    assert result.result.startswith("Error executing tool: ")
+    assert result.result == "a number with more than 300 digits"
 
 
 def test_weather_is_that_of_the_month_in_the_unit_asked_for() -> None:
@@ -75,20 +95,45 @@ def test_a_booking_is_made_or_refused_for_a_reason(changed: dict[str, Any], expe
 def test_seats_that_are_booked_are_gone() -> None:
     tools = ToolBox(RECORDED_ON)
     wish = {"restaurantName": "Bar <Centrale> & Co", "date": "2025-05-20", "time": "21:00"}
-    assert not tools.run(call("BookRestaurant", **wish, numberOfPeople=6)).is_error
-    assert "2 seats left" in tools.run(call("BookRestaurant", **wish, numberOfPeople=3)).result
+    assert not run(tools, "BookRestaurant", **wish, numberOfPeople=6).is_error
+    assert "2 seats left" in run(tools, "BookRestaurant", **wish, numberOfPeople=3).result
 
 
 def test_mail_is_written_but_not_sent() -> None:
     tools = ToolBox(RECORDED_ON)
     mail = {"subject": "Lünch", "body": "a\nb", "priority": "high"}
-    result = tools.run(call("SendEmail", to=["bob@example.com", "eve@example.com"], **mail))
+    result = run(tools, "SendEmail", to=["bob@example.com", "eve@example.com"], **mail)
     assert "nothing is sent" in result.result
     (message,) = tools.outbox
     assert message["To"] == "bob@example.com, eve@example.com"
     assert message["Importance"] == "high"
     assert message.get_content().splitlines() == ["a", "b"]
     for bad in ("bob", "bob@example.com\nBcc: eve@example.com", "@", "a b@c"):
-        assert tools.run(call("SendEmail", to=[bad], **mail)).is_error
-    assert tools.run(call("SendEmail", to=["a@b"], subject="x\r\nBcc: e@f", body="")).is_error
+        assert run(tools, "SendEmail", to=[bad], **mail).is_error
+    assert run(tools, "SendEmail", to=["a@b"], subject="x\r\nBcc: e@f", body="").is_error
     assert len(tools.outbox) == 1
+
+
+def test_what_takes_a_while_shows_how_far_it_is() -> None:
+    booking = {"restaurantName": "Gusto", "date": "2025-08-01", "time": "13:00"}
+    calls = [
+        ToolCall("book", "BookRestaurant", {**booking, "numberOfPeople": 3}),
+        ToolCall("mail", "SendEmail", {"to": ["a@b", "c@d"], "subject": "x", "body": "y"}),
+    ]
+
+    async def main() -> list[tuple[str, Any]]:
+        executor = ToolExecutor(ToolBox(RECORDED_ON).tools)
+        events = [event async for event in executor.stream(calls)]
+        return [(e.tool_call_id, e.value) for e in events if isinstance(e, ToolProgress)]
+
+    shown = asyncio.run(main())
+    assert [value for call_id, value in shown if call_id == "book"] == [
+        "is Gusto open on Friday at 13:00?",
+        "it is; are there 3 seats left?",
+    ]
+    assert [value for call_id, value in shown if call_id == "mail"] == [
+        "a@b can be written to (1 of 2)",
+        "c@d can be written to (2 of 2)",
+    ]
+    # Side by side, not one after the other.
+    assert {call_id for call_id, _ in shown[:2]} == {"book", "mail"}

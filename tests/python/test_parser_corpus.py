@@ -19,6 +19,8 @@ import pytest
 
 import toolweave as tw
 from parsing import FORMS, FRAMES, calls_in, feed, joined, source, spelled, split_at
+from toolweave.demo.recordings import RECORDED_ON
+from toolweave.demo.tools import ToolBox
 
 BESIDE = Path(__file__).parents[2].parent / "shared"
 CORPUS = Path(os.environ.get("TOOLWEAVE_SHARED") or BESIDE) / "data" / "bfcl" / "calls.jsonl"
@@ -89,11 +91,9 @@ def parsers() -> dict[str, tw.Parser]:
 
 
 @functools.cache
-def contracts() -> list[dict[str, Any]]:
+def contracts() -> list[tw.FunctionContract]:
     """The tools that the recorded models were told about."""
-    text = (files("toolweave.demo") / "contracts.json").read_text(encoding="utf-8")
-    loaded: list[dict[str, Any]] = json.loads(text)
-    return loaded
+    return [tool.contract for tool in ToolBox(RECORDED_ON).tools]
 
 
 def recorded() -> list[Any]:

@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
 import math
 import os
 import sys
+from contextlib import aclosing
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
+from ..exceptions import ModelError
 from .source import InputError, write_escapes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ..demo.endpoint import Endpoint
     from ..demo.recordings import Recording
     from ..demo.screens import Screen
+    from ..models.openai import OpenAIModel
 
-SUMMARY = "play recorded replies of real models, or ask a live one"
+SUMMARY = "run an agent on recorded replies of real models, or on a live one"
 DESCRIPTION = (
-    "Play recorded replies of real models through prompt, parser, validator, repair, tools and "
-    "consolidation; or ask a live model. A terminal shows a selection at the recorded pace; "
+    "Run an agent with real tools on recorded replies of real models, from the prompt to the "
+    "consolidated history; or on a live model. A terminal shows a selection at the recorded pace; "
     "where nobody has to wait, with --fast or without a terminal, all are played."
 )
 
@@ -78,36 +83,36 @@ def _list() -> None:
 
 
 def _play(options: argparse.Namespace) -> None:
-    from ..demo.narrator import LEGEND, Narrator
-    from ..demo.player import Player
-    from ..demo.recordings import contracts, recordings
-    from ..demo.screens import Kind
+    from ..demo.recordings import recordings
 
     speed: float | None = options.speed
     if options.fast or not sys.stdout.isatty():
         speed = None
     known = recordings()
-    chosen = _chosen(known, options, select=speed is not None)
+    asyncio.run(_played(_chosen(known, options, select=speed is not None), len(known), speed))
+
+
+async def _played(chosen: Sequence[Recording], known: int, speed: float | None) -> None:
+    from ..demo.narrator import LEGEND, Narrator
+    from ..demo.player import Player
+    from ..demo.screens import Kind
+
     with _screen() as screen:
         narrator = Narrator(screen)
-        player = Player(contracts(), narrator)
+        player = Player(narrator)
         player.show_prompt()
         narrator.say(Kind.TITLE, "what the lines below are")
         for kind, meaning in LEGEND.items():
             narrator.say(kind, meaning)
         for recording in chosen:
-            player.play(recording, speed)
-        played = f"{len(chosen)} of {len(known)} recordings"
-        narrator.say(Kind.END, f"{played}: {narrator.summary()}")
-        if len(chosen) < len(known):
+            await player.play(recording, speed)
+        narrator.say(Kind.END, f"{len(chosen)} of {known} recordings: {narrator.summary()}")
+        if len(chosen) < known:
             narrator.say(Kind.NOTE, "--list names them all, --all plays them, --fast does not wait")
 
 
 def _ask(options: argparse.Namespace) -> None:
-    from ..demo.endpoint import Endpoint, EndpointError
-    from ..demo.narrator import Narrator
-    from ..demo.player import Player
-    from ..demo.recordings import contracts
+    from ..demo.endpoint import model_at
 
     key: str | None = None
     if options.api_key_env is not None:
@@ -115,12 +120,24 @@ def _ask(options: argparse.Namespace) -> None:
         if not key:
             raise InputError(f"the environment variable {options.api_key_env} is not set")
     try:
-        endpoint = Endpoint(options.model, options.model_name, key)
-        prompt: str = options.prompt if options.prompt is not None else _question()
-        with _screen() as screen:
-            Player(contracts(), Narrator(screen)).ask(endpoint, prompt)
-    except EndpointError as err:
+        model = model_at(options.model, options.model_name, key)
+    except ValueError as err:
         raise InputError(str(err)) from None
+    prompt: str = options.prompt if options.prompt is not None else _question()
+    where = f"{options.model_name} at {options.model}"
+    try:
+        asyncio.run(_asked(model, where, prompt))
+    except ModelError as err:
+        raise InputError(f"{options.model}: {err}") from None
+
+
+async def _asked(model: OpenAIModel | Endpoint, where: str, prompt: str) -> None:
+    from ..demo.narrator import Narrator
+    from ..demo.player import Player
+
+    async with aclosing(model):
+        with _screen() as screen:
+            await Player(Narrator(screen)).ask(model, where, prompt)
 
 
 def _question() -> str:

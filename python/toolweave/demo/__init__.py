@@ -1,9 +1,9 @@
 """What `toolweave demo` plays, and how.
 
 `recordings` holds replies of real models, delta by delta; `endpoint` asks a live
-one. `player` takes either through parser, `tools` and consolidation. `narrator`
-makes lines of what happens, with what is `held` back at each moment, and
-`screens` and `colours` show them.
+one. `player` gives either to an agent with the tools of `tools`. `narrator` makes
+lines of what happens, with what is `held` back at each moment, and `screens` and
+`colours` show them.
 """
 
 from __future__ import annotations

@@ -12,25 +12,31 @@ from .. import (
     InvalidToolCall,
     ReasoningDelta,
     TextDelta,
+    ToolAggregateMessage,
     ToolCall,
     ToolCallDelta,
     ToolCallStart,
+    ToolProgress,
     ToolResult,
+    ToolStarted,
 )
 from .screens import Kind, Line, Screen, visible
 
 if TYPE_CHECKING:
     from .. import Event, Repair
+    from ..executor import ToolEvent
 
 LEGEND: dict[Kind, str] = {
     Kind.TEXT: "what the model says to the user, as it streams",
     Kind.HELD: "came in, but may begin a call, or end one: kept back until that is certain",
     Kind.ARGS: "the arguments of a call, as the model writes them",
     Kind.MENDED: "what was repaired in them: where, why, and from what to what",
-    Kind.READY: "the arguments fit the tool's schema: it runs",
-    Kind.RESULT: "what the tool answered",
+    Kind.STARTS: "the arguments fit the schema: the tool starts, whatever the model still writes",
+    Kind.WORKS: "what a tool shows while it runs",
+    Kind.RESULT: "what the tool answered, as soon as it did",
     Kind.FAILED: "why the tool could not do it",
-    Kind.INVALID: "a call that does not run, and why; the model is told the same",
+    Kind.INVALID: "a call that does not run, and what the model is told",
+    Kind.ALL: "the results in the order of the calls, for the history",
     Kind.SKIPPED: "markup that is neither text nor part of a call",
     Kind.HISTORY: "the reply and its results as text: what the model reads in the next request",
 }
@@ -74,7 +80,8 @@ class Narrator:
     """Tells one reply after another to a screen.
 
     Text and arguments become lines as their line breaks come; what has no line
-    break yet grows at the bottom, next to what the parser holds back.
+    break yet grows at the bottom, next to what the parser holds back. Tools that run
+    meanwhile have their say above that.
     """
 
     def __init__(self, screen: Screen) -> None:
@@ -86,6 +93,7 @@ class Narrator:
         self._held = ""
         self._held_for = 0
         self._asides: list[Line] = []
+        self._started: set[str] = set()
         self._seen: Counter[str] = Counter()
         self._invalid: Counter[str] = Counter()
 
@@ -99,7 +107,7 @@ class Narrator:
         """Show what is held back after a chunk."""
         self._held_for = self._held_for + 1 if text else 0
         self._held = text
-        self._screen.grow(Line(self._kind, self._line) if self._kind else None, text)
+        self._redraw()
 
     def event(self, event: Event) -> None:
         """Tell one event of the parser."""
@@ -118,18 +126,15 @@ class Narrator:
                 self._grow(Kind.ARGS, fragment)
             case ToolCall():
                 self._let_go("it ended the call")
-                self._seen["calls"] += 1
+                self._close()
                 self._seen["repairs"] += len(event.repairs)
                 for repair in event.repairs:
                     self.say(Kind.MENDED, told(repair))
-                self.say(Kind.READY, f"{event.name} {as_json(event.arguments)}")
             case InvalidToolCall():
                 cut = event.kind == "unclosed"
                 self._let_go("the reply ended" if cut else "it ended the call")
                 self._invalid[event.kind] += 1
-                self.say(Kind.INVALID, f"{event.name} does not run: {event.kind}")
-                for violation in event.violations:
-                    self.say(Kind.INVALID, violation.message)
+                self.say(Kind.INVALID, f"{event.name} ({event.id}) does not run: {event.kind}")
             case Discarded(raw=raw, reason=reason):
                 self._let_go("it was markup")
                 self.say(Kind.SKIPPED, f"{visible(raw)}   {WHY_SKIPPED.get(reason, reason)}")
@@ -139,14 +144,30 @@ class Narrator:
                 source = f"a result of {name}" if name else "a result"
                 self.say(Kind.INVENTED, f"{source} that no tool gave: {visible(raw)}")
 
-    def think(self, text: str) -> None:
-        """Tell thinking that did not come through the parser."""
-        self._grow(Kind.THINKS, text)
-
-    def result(self, result: ToolResult) -> None:
-        """Tell what a tool answered."""
-        self._seen["failures"] += result.is_error
-        self.say(Kind.FAILED if result.is_error else Kind.RESULT, result.result)
+    def tool(self, event: ToolEvent) -> None:
+        """Tell what became of a call."""
+        match event:
+            case ToolStarted(call_id, name, arguments):
+                self._started.add(call_id)
+                self._news(Kind.STARTS, f"{name} ({call_id})", as_json(dict(arguments)))
+            case ToolProgress(call_id, value):
+                self._news(Kind.WORKS, call_id, str(value))
+            case ToolResult(tool_call_id=call_id):
+                kind = Kind.RESULT if call_id in self._started else Kind.INVALID
+                if event.is_error and call_id in self._started:
+                    kind = Kind.FAILED
+                    self._seen["failures"] += 1
+                self._news(kind, call_id, event.result)
+            case ToolAggregateMessage(_, results):
+                self._close()
+                self._seen["calls"] += len(self._started)
+                self._started.clear()
+                for number, result in enumerate(results, 1):
+                    outcome = result.error_code.value if result.error_code else "done"
+                    where = f"{number} of {len(results)}  {result.name} ({result.tool_call_id})"
+                    self._news(Kind.ALL, where, outcome)
+            case _:
+                pass
 
     def rest(self) -> None:
         """End the line that grows."""
@@ -166,6 +187,16 @@ class Narrator:
         if self._seen["invented"]:
             parts.append(_count(self._seen["invented"], "invented result"))
         return "; ".join(parts)
+
+    def _news(self, kind: Kind, whose: str, text: str) -> None:
+        """Show lines that have nothing to do with the one that grows."""
+        for line in text.split("\n"):
+            self._screen.show(Line(kind, f"{whose}  {line}"))
+        self._redraw()
+
+    def _redraw(self) -> None:
+        line = Line(self._kind, self._line) if self._kind else None
+        self._screen.grow(line, self._held if self._held_for else "")
 
     def _grow(self, kind: Kind, text: str) -> None:
         if self._kind != kind:

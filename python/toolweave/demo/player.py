@@ -1,217 +1,195 @@
-"""Takes replies through parser, tools and consolidation, and tells how it went."""
+"""Runs an agent on a recorded or live model, and tells how it goes."""
 
 from __future__ import annotations
 
+import asyncio
 import datetime
-import json
-from typing import TYPE_CHECKING, Any, Literal, cast
+import itertools
+import re
+from typing import TYPE_CHECKING
 
 from .. import (
-    FunctionContract,
+    Agent,
+    AgentResult,
+    Discarded,
+    FabricatedResult,
+    FinishReason,
+    FinishUpdate,
     InvalidToolCall,
-    Joiner,
-    Parser,
+    ReasoningDelta,
+    StopReason,
     TextDelta,
-    TextMessage,
-    ToolAggregateMessage,
     ToolCall,
     ToolCallDelta,
-    ToolResult,
+    ToolCallStart,
+    UsageMessage,
     consolidate,
     system_prompt,
 )
+from ..models import closing
 from .held import HeldBack
+from .recordings import RECORDED_ON
 from .screens import Kind
 from .tools import ToolBox
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import AsyncIterator, Sequence
 
-    from .. import Event, Message
-    from .endpoint import Endpoint, LiveReply
+    from .. import ChatModel, FunctionContract, Message, ModelOptions, Update
+    from ..natural import UseEvent
     from .narrator import Narrator
     from .recordings import Recording
 
-RECORDED_ON = datetime.date(2025, 5, 12)
-"""What the recorded models were told that today is."""
+MAX_REQUESTS = 4
+"""To a live model, for one prompt; a small model may call tools for ever."""
 
-TAG: Literal["name"] = "name"
-"""How calls are written: `<Add>...</Add>`, in the prompt as in the history."""
+CUT_OFF = {
+    FinishReason.LENGTH: "the model was cut off here (finish reason: length)",
+    FinishReason.CONTENT_FILTER: "the provider withheld the rest (finish reason: content_filter)",
+    FinishReason.MISSING: "the stream ended without a finish reason; taken as cut off",
+}
 
-MAX_TURNS = 4
-"""Requests to a live model for one prompt; a small model may call tools for ever."""
+STEP = 0.5
+"""How long a step of a slow tool takes, in seconds: long enough to see that calls run together."""
+
+FAST_STEP = 0.02
+"""The same where nobody has to wait."""
 
 
 class Player:
-    """Plays replies with one set of tools."""
+    """Runs agents, and tells a narrator."""
 
-    def __init__(self, contracts: Sequence[FunctionContract], narrator: Narrator) -> None:
-        self._contracts = contracts
+    def __init__(self, narrator: Narrator) -> None:
         self._narrator = narrator
 
     def show_prompt(self) -> None:
-        """Show what the recorded models were told, to the end of the first contract."""
+        """Show what a model is told, to the end of the first contract."""
         tell = self._narrator
-        lines = self._prompt(RECORDED_ON).rstrip("\n").split("\n")
-        headings = [number for number, line in enumerate(lines) if line.startswith("## ")]
-        shown = headings[1] if len(headings) > 1 else len(lines)
+        contracts = [tool.contract for tool in ToolBox(RECORDED_ON).tools]
+        lines = system_prompt(contracts, _instructions(RECORDED_ON)).rstrip("\n").split("\n")
+        second = [number for number, line in enumerate(lines) if line.startswith("## ")][1]
         tell.say(Kind.TITLE, "what the model is told")
-        tell.say(Kind.PROMPT, "\n".join(lines[:shown]).rstrip())
-        if shown < len(lines):
-            tell.say(Kind.NOTE, f"and {len(lines) - shown} more lines: a section for each tool")
+        tell.say(Kind.PROMPT, "\n".join(lines[:second]).rstrip())
+        tell.say(Kind.NOTE, f"and {len(lines) - second} more lines: a section for each tool")
         tell.say(Kind.NOTE, "the models of the recordings were told the same in other words")
 
-    def play(self, recording: Recording, speed: float | None) -> None:
-        """Play one recording, from the question to the consolidated text."""
+    async def play(self, recording: Recording, speed: float | None) -> None:
+        """Run an agent on a recording, from the question to the consolidated text."""
         tell = self._narrator
         tell.say(Kind.TITLE, f"{recording.name}: {recording.shows}")
         tell.say(Kind.NOTE, recording.facts)
-        tell.say(Kind.USER, recording.prompt)
-        reply = Reply(self._contracts, ToolBox(RECORDED_ON), tell)
-        for chunk in recording.chunks(speed):
-            reply.push(chunk)
-        truncated = recording.finish_reason == "length"
-        if truncated:
-            tell.say(Kind.NOTE, "the model was cut off here (finish_reason: length)")
-        reply.finish(truncated=truncated)
-        self._show_history(reply.messages)
+        tools = ToolBox(RECORDED_ON, step=FAST_STEP if speed is None else STEP / speed)
+        result = await self._run(recording.replay(speed), tools, recording.prompt, requests=1)
+        if result.stop_reason is StopReason.MAX_ITERATIONS:
+            tell.say(Kind.NOTE, "what the model said to the results was not recorded")
+        self._show_history(result.new_messages[1:], tools)
 
-    def ask(self, endpoint: Endpoint, prompt: str) -> None:
-        """Ask a live model, run what it calls and hand it the results, until it calls nothing."""
+    async def ask(self, model: ChatModel, where: str, prompt: str) -> None:
+        """Run an agent on a live model."""
         tell = self._narrator
-        today = datetime.date.today()  # noqa: DTZ011 - the day where the user is
-        system = {"role": "system", "content": self._prompt(today)}
-        tools = ToolBox(today)
-        messages: list[Message] = [TextMessage(prompt, role="user")]
-        tell.say(Kind.TITLE, f"live: {endpoint.model} at {endpoint.url}")
+        tell.say(Kind.TITLE, f"live: {where}")
+        tools = ToolBox(datetime.date.today(), step=STEP)  # noqa: DTZ011 - where the user is
+        result = await self._run(model, tools, prompt, requests=MAX_REQUESTS)
+        if result.stop_reason is StopReason.MAX_ITERATIONS:
+            tell.say(Kind.NOTE, f"stopped after {MAX_REQUESTS} requests")
+        elif result.stop_reason is not StopReason.COMPLETED:
+            tell.say(Kind.NOTE, f"stopped: {result.stop_reason}")
+        self._show_history(result.new_messages[1:], tools)
+
+    async def _run(
+        self, model: ChatModel, tools: ToolBox, prompt: str, *, requests: int
+    ) -> AgentResult:
+        tell = self._narrator
         tell.say(Kind.USER, prompt)
-        for _ in range(MAX_TURNS):
-            history = self._consolidated(messages, "split")
-            answer = endpoint.ask([system, *map(_as_request, history)])
-            reply = Reply(self._contracts, tools, tell)
-            self._stream(answer, reply)
-            # Text first, even what stood after a call: a request ends with what is to be answered.
-            messages += sorted(reply.messages, key=_has_results)
-            if not _has_results(messages[-1]):
-                break
-            tell.say(Kind.NOTE, "the results go back to the model")
-        else:
-            tell.say(Kind.NOTE, f"stopped after {MAX_TURNS} requests")
-        self._show_history(messages[1:])
-
-    def _stream(self, answer: LiveReply, reply: Reply) -> None:
-        for piece in answer:
-            if piece.reasoning:
-                reply.think(piece.text)
-            else:
-                reply.push(piece.text)
-        for remark in answer.remarks:
-            self._narrator.say(Kind.NOTE, remark)
-        if answer.finish_reason not in (None, "stop"):
-            self._narrator.say(Kind.NOTE, f"finish_reason: {answer.finish_reason}")
-        reply.finish(truncated=answer.truncated)
-
-    def _show_history(self, messages: Sequence[Message]) -> None:
-        for message in self._consolidated(messages, "single"):
-            self._narrator.say(Kind.HISTORY, message.text.rstrip("\n"))
-
-    def _prompt(self, today: datetime.date) -> str:
-        return system_prompt(
-            self._contracts, f"You are a helpful assistant. Today is {today}.", tag=TAG
+        watched = Watched(model, tell)
+        agent = Agent(
+            watched,
+            tools.tools,
+            instructions=_instructions(tools.today),
+            max_iterations=requests,
+            # Short ones, since they are on the screen: `call_2_0` is the first call of reply 2.
+            generation_ids=map(str, itertools.count(1)).__next__,
         )
+        async with agent.open(prompt) as run:
+            async for event in run:
+                if isinstance(event, AgentResult):
+                    return event
+                self._tell(event, watched.held)
+        raise RuntimeError("the run ended without a result")
 
-    def _consolidated(
-        self, messages: Sequence[Message], form: Literal["single", "split"]
-    ) -> list[TextMessage]:
-        """The conversation as text; calls look as the prompt asks for them."""
-        return consolidate(messages, tools=self._contracts, form=form, tag=TAG, fenced=True)
+    def _tell(self, event: UseEvent, held: HeldBack) -> None:
+        tell = self._narrator
+        match event:
+            case FinishUpdate():
+                tell.rest()
+            case UsageMessage(input_tokens=read, output_tokens=written):
+                tell.say(Kind.NOTE, f"tokens: {read:,} read, {written:,} written")
+            case (
+                TextDelta()
+                | ReasoningDelta()
+                | ToolCallStart()
+                | ToolCallDelta()
+                | ToolCall()
+                | InvalidToolCall()
+                | Discarded()
+                | FabricatedResult()
+            ):
+                held.take(event)
+                tell.event(event)
+            case _:
+                tell.tool(event)
+
+    def _show_history(self, messages: Sequence[Message], tools: ToolBox) -> None:
+        contracts = [tool.contract for tool in tools.tools]
+        for message in consolidate(messages, tools=contracts, tag="name", fenced=True):
+            # The line breaks that stood between calls all come together behind the text.
+            text = re.sub(r"\n{3,}", "\n\n", message.text.strip("\n"))
+            self._narrator.say(Kind.HISTORY, text)
 
 
-class Reply:
-    """One reply while it streams: its calls are run as they complete."""
+class Watched:
+    """A model, with an eye on what comes in.
 
-    def __init__(
-        self, contracts: Sequence[FunctionContract], tools: ToolBox, narrator: Narrator
-    ) -> None:
-        self._parser = Parser(contracts)
-        self._tools = tools
+    Args:
+        model: The model.
+        narrator: Is told what the parser holds back after each delta.
+    """
+
+    native_tools = False
+
+    def __init__(self, model: ChatModel, narrator: Narrator) -> None:
+        self._model = model
         self._narrator = narrator
-        self._held = HeldBack()
-        self._joiner = Joiner()
-        self._known = [contract.name for contract in contracts]
-        self._payload: list[str] = []
+        self._requests = 0
+        self.name: str = getattr(model, "name", "model")
+        """The model's name."""
+        self.held = HeldBack()
+        """What is held back of the reply that comes in."""
 
-    @property
-    def messages(self) -> tuple[Message, ...]:
-        """Text, and the calls with their results."""
-        return self._joiner.finish().messages
-
-    def push(self, chunk: str) -> None:
-        """Take some more of the reply."""
-        self._held.feed(chunk)
-        self._take(self._parser.push(chunk))
-        self._narrator.held(self._held.text)
-
-    def think(self, text: str) -> None:
-        """Take thinking that the server keeps apart from the reply."""
-        self._narrator.think(text)
-
-    def finish(self, *, truncated: bool) -> None:
-        """Take the end of the reply."""
-        self._take(self._parser.finish(truncated=truncated))
-        self._narrator.rest()
-
-    def _take(self, events: Iterable[Event]) -> None:
-        for event in events:
-            self._held.take(event)
-            self._narrator.event(event)
-            match event:
-                case TextDelta():
-                    self._joiner.push(event)
-                case ToolCallDelta(fragment=fragment):
-                    self._payload.append(fragment)
-                case ToolCall():
-                    result = self._tools.run(event)
-                    self._narrator.result(result)
-                    self._answer(event, result)
-                case InvalidToolCall():
-                    self._answer(*rejected(event, "".join(self._payload), self._known))
-                case _:
-                    pass
-
-    def _answer(self, call: ToolCall, result: ToolResult) -> None:
-        self._payload.clear()
-        self._joiner.push(call)
-        self._joiner.push(result)
+    async def stream(
+        self,
+        messages: Sequence[Message],
+        *,
+        tools: Sequence[FunctionContract] = (),
+        options: ModelOptions | None = None,
+    ) -> AsyncIterator[Update]:
+        """Answers as the model does."""
+        tell = self._narrator
+        if self._requests:
+            tell.say(Kind.NOTE, "the results go back to the model")
+        self._requests += 1
+        self.held = HeldBack()
+        async with closing(self._model.stream(messages, tools=tools, options=options)) as updates:
+            async for update in updates:
+                if isinstance(update, (TextDelta, ReasoningDelta)):
+                    self.held.feed(update.text)
+                elif isinstance(update, FinishUpdate) and update.reason in CUT_OFF:
+                    tell.say(Kind.NOTE, CUT_OFF[update.reason])
+                yield update
+                # Whoever reads the agent's events gets those of this delta now.
+                await asyncio.sleep(0)
+                tell.held(self.held.text)
 
 
-def rejected(
-    event: InvalidToolCall, payload: str, known: Sequence[str]
-) -> tuple[ToolCall, ToolResult]:
-    """What the model is to read about a call that did not run."""
-    if event.kind == "unknown_tool":
-        code = "unknown_tool"
-        reason = f"Tool {event.name!r} not found. Available tools: {', '.join(known)}"
-    else:
-        code = "invalid_arguments"
-        reason = f"Invalid call: {'; '.join(found.message for found in event.violations)}"
-    try:
-        arguments = json.loads(payload)
-    except (ValueError, RecursionError):
-        arguments = None
-    call = ToolCall(
-        id=event.id,
-        name=event.name,
-        arguments=cast("dict[str, Any]", arguments) if isinstance(arguments, dict) else {},
-        raw=event.raw,
-        index=event.index,
-    )
-    return call, ToolResult(event.id, event.name, reason, error_code=code)
-
-
-def _has_results(message: Message) -> bool:
-    return isinstance(message, ToolAggregateMessage)
-
-
-def _as_request(message: TextMessage) -> dict[str, str]:
-    return {"role": message.role.value, "content": message.text}
+def _instructions(today: datetime.date) -> str:
+    return f"You are a helpful assistant. Today is {today}."

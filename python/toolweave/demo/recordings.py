@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
+import datetime
 import json
-import time
 from dataclasses import dataclass
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from .. import FunctionContract
+from ..models.recording import RecordedReply
+from ..models.replay import ReplayModel
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-MAX_PAUSE = 0.5
-"""Seconds; what a model thinks before its first word is not worth waiting for."""
+RECORDED_ON = datetime.date(2025, 5, 12)
+"""What the recorded models were told that today is."""
 
 SELECTION = ("email-list", "no-closing-tag", "missing-body", "cut-off", "repairs")
 """What to play where someone watches: under a minute at the recorded pace."""
@@ -36,8 +34,8 @@ class Recording:
     prompt: str
     finish_reason: str
     """`stop`, or `length` if the model was cut off."""
-    deltas: tuple[str, ...]
-    delta_ms: tuple[int, ...]
+    deltas: list[str]
+    delta_ms: list[int]
     """When each delta came, in milliseconds from the request."""
 
     @property
@@ -51,14 +49,16 @@ class Recording:
             f"told that today is {today}"
         )
 
-    def chunks(self, speed: float | None) -> Iterator[str]:
-        """The deltas, `speed` times as fast as they came but for long pauses; at once if None."""
-        before = 0
-        for delta, at in zip(self.deltas, self.delta_ms, strict=True):
-            if speed is not None:
-                time.sleep(min((at - before) / 1000 / speed, MAX_PAUSE))
-                before = at
-            yield delta
+    def replay(self, speed: float | None) -> ReplayModel:
+        """The model, `speed` times as fast as it was but for long pauses; at once if None."""
+        fields = {
+            "model": self.model,
+            "prompt": self.prompt,
+            "deltas": self.deltas,
+            "delta_ms": self.delta_ms,
+            "finish_reason": self.finish_reason,
+        }
+        return ReplayModel([RecordedReply.from_dict(fields)], speed=speed)
 
 
 def recordings() -> tuple[Recording, ...]:
@@ -81,18 +81,11 @@ def recordings() -> tuple[Recording, ...]:
                 system=systems[data["system"]],
                 prompt=data["prompt"],
                 finish_reason=data["finish_reason"],
-                deltas=tuple(data["deltas"]),
-                delta_ms=tuple(data["delta_ms"]),
+                deltas=data["deltas"],
+                delta_ms=data["delta_ms"],
             )
         )
     return tuple(found)
-
-
-def contracts() -> tuple[FunctionContract, ...]:
-    """The tools that the models were offered."""
-    return tuple(
-        FunctionContract(**entry) for entry in _read(files("toolweave.demo") / "contracts.json")
-    )
 
 
 def _read(file: Any) -> Any:

@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
+import asyncio
 import datetime
 import json
-import time
 import unicodedata
 from collections import Counter
 from decimal import Context, Decimal
 from email.message import EmailMessage
 from email.policy import SMTP
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from .. import ToolCall, ToolResult
+from pydantic import Field, WithJsonSchema
+
+from ..exceptions import ToolFailed
+from ..tools import ToolContext, tool
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Iterable
+
+    from ..tools import Tool
+
+Number = Annotated[int | float, WithJsonSchema({"type": "number"})]
+"""As the model wrote it: a float would lose digits of a large whole number."""
 
 # Enough for any sum a person would ask for; a model may ask for more.
 _ARITHMETIC = Context(prec=400, Emax=9999, Emin=-9999)
-
-
-class ToolBoxError(Exception):
-    """A tool cannot do what it was asked; the text says why."""
 
 
 class ToolBox:
@@ -31,48 +35,37 @@ class ToolBox:
 
     Args:
         today: The day that bookings and weather are relative to.
+        step: How long each step of a tool takes that would ask somebody else, in seconds.
     """
 
-    def __init__(self, today: datetime.date) -> None:
+    def __init__(self, today: datetime.date, *, step: float = 0.0) -> None:
         self.today = today
         self.outbox: list[EmailMessage] = []
+        self._step = step
         self._booked: Counter[tuple[str, datetime.date]] = Counter()
-        self._tools: dict[str, Callable[..., str]] = {
-            "GetWeather": self.get_weather,
-            "BookRestaurant": self.book_restaurant,
-            "Add": self.add,
-            "Multiply": self.multiply,
-            "SendEmail": self.send_email,
-        }
 
-    def run(self, call: ToolCall) -> ToolResult:
-        """Run one valid call. What the tool cannot do is an error result."""
-        begun = time.perf_counter()
-        try:
-            result, failed = self._tools[call.name](**call.arguments), False
-        except ToolBoxError as failure:
-            result, failed = f"Error executing tool: {failure}", True
-        return ToolResult(
-            tool_call_id=call.id,
-            name=call.name,
-            result=result,
-            is_error=failed,
-            error_code="tool_error" if failed else None,
-            duration=time.perf_counter() - begun,
-        )
+    @property
+    def tools(self) -> tuple[Tool[..., Any], ...]:
+        """All tools, in the order in which the recorded models were told of them."""
+        return self.get_weather, self.book_restaurant, self.add, self.multiply, self.send_email
 
-    def add(self, a: float, b: float) -> str:
-        """The sum."""
-        return _spell(_ARITHMETIC.add(_decimal(a), _decimal(b)))
+    @tool("GetWeather")
+    async def get_weather(
+        self, location: str, unit: Literal["celsius", "fahrenheit"] = "celsius"
+    ) -> str:
+        """Get the current weather for a location.
 
-    def multiply(self, a: float, b: float) -> str:
-        """The product."""
-        return _spell(_ARITHMETIC.multiply(_decimal(a), _decimal(b)))
+        Args:
+            location: The city and state, e.g. San Francisco, CA
+            unit: The temperature unit to use
 
-    def get_weather(self, location: str, unit: str = "celsius") -> str:
-        """What the weather is like at this time of the year: the mean of the month."""
+        Returns:
+            weather report
+        """
+        # All there is to tell is what it is like at this time of the year.
         table: dict[str, list[int]] = _data("climate.json")
         wanted = _folded(location.split(",")[0])
+        await asyncio.sleep(self._step)
         for city, means in table.items():
             if _folded(city) == wanted:
                 mean: float = means[self.today.month - 1]
@@ -80,58 +73,115 @@ class ToolBox:
                 if unit == "fahrenheit":
                     degrees = f"{mean * 9 / 5 + 32:.0f} °F"
                 return f"{city}: {degrees} (long-term mean of {self.today:%B}, rounded)"
-        raise ToolBoxError(f"no weather for {location!r}; there is for {_listed(table)}")
+        raise ToolFailed(f"no weather for {location!r}; there is for {_listed(table)}")
 
-    def book_restaurant(
+    @tool("BookRestaurant")
+    async def book_restaurant(
         self,
-        restaurantName: str,  # noqa: N803 - as the contract spells it
+        restaurantName: str,  # noqa: N803 - as the model is to spell it
         date: str,
         time: str,
         numberOfPeople: int,  # noqa: N803
+        context: ToolContext,
     ) -> str:
-        """Book seats, if the restaurant is open then and has as many left."""
-        table: list[dict[str, Any]] = _data("restaurants.json")
-        wanted = _folded(restaurantName)
-        place = next((row for row in table if _folded(row["name"]) == wanted), None)
-        if place is None:
-            known = _listed(row["name"] for row in table)
-            raise ToolBoxError(f"no restaurant {restaurantName!r}; there are {known}")
+        """Book a table at a restaurant.
+
+        Args:
+            restaurantName: Name of the restaurant
+            date: Date of booking in YYYY-MM-DD format
+            time: Time of booking in HH:MM format
+            numberOfPeople: Number of people for the reservation
+            context: What is asked on the way is shown there
+
+        Returns:
+            confirmation code
+        """
+        place = _restaurant(restaurantName)
         name = place["name"]
         try:
             day = datetime.date.fromisoformat(date)
             clock = datetime.time.fromisoformat(time)
         except ValueError as err:
-            raise ToolBoxError(f"not a date and a time: {err}") from err
+            raise ToolFailed(f"not a date and a time: {err}") from err
         if day < self.today:
-            raise ToolBoxError(f"{day} is in the past; today is {self.today}")
+            raise ToolFailed(f"{day} is in the past; today is {self.today}")
         if numberOfPeople < 1:
-            raise ToolBoxError("a booking is for at least one person")
+            raise ToolFailed("a booking is for at least one person")
+        context.progress(f"is {name} open on {day:%A} at {clock:%H:%M}?")
+        await asyncio.sleep(self._step)
         if f"{day:%A}" == place["closed"]:
-            raise ToolBoxError(f"{name} is closed on {day:%A}s")
+            raise ToolFailed(f"{name} is closed on {day:%A}s")
         if not place["opens"] <= f"{clock:%H:%M}" <= place["closes"]:
-            raise ToolBoxError(f"{name} is open from {place['opens']} to {place['closes']}")
+            raise ToolFailed(f"{name} is open from {place['opens']} to {place['closes']}")
+        context.progress(f"it is; are there {numberOfPeople} seats left?")
+        await asyncio.sleep(self._step)
         left = place["seats"] - self._booked[name, day]
         if numberOfPeople > left:
-            raise ToolBoxError(f"{name} has {left} seats left on {day}")
+            raise ToolFailed(f"{name} has {left} seats left on {day}")
         self._booked[name, day] += numberOfPeople
         letters = "".join(ch for ch in _folded(name) if ch.isalnum())[:3].upper()
         code = f"{letters}-{day:%m%d}-{self._booked[name, day]:02d}"
         return f"booked: {name}, {numberOfPeople} people, {day:%A %Y-%m-%d} {clock:%H:%M}, {code}"
 
-    def send_email(
-        self, to: Sequence[str], subject: str, body: str, priority: str = "normal"
+    @tool("Add")
+    async def add(self, a: Number, b: Number) -> str:
+        """Adds two numbers.
+
+        Args:
+            a: First number
+            b: Second number
+
+        Returns:
+            the sum
+        """
+        return _spell(_ARITHMETIC.add(_decimal(a), _decimal(b)))
+
+    @tool("Multiply")
+    async def multiply(self, a: Number, b: Number) -> str:
+        """Multiplies two numbers.
+
+        Args:
+            a: First number
+            b: Second number
+
+        Returns:
+            the product
+        """
+        return _spell(_ARITHMETIC.multiply(_decimal(a), _decimal(b)))
+
+    @tool("SendEmail")
+    async def send_email(
+        self,
+        to: Annotated[list[str], Field(min_length=1)],
+        subject: str,
+        body: str,
+        context: ToolContext,
+        priority: Literal["low", "normal", "high"] = "normal",
     ) -> str:
-        """Write the message as it would be sent; it stays in `outbox`."""
+        """Send an email message.
+
+        Args:
+            to: Recipient addresses
+            subject: Subject line
+            body: Plain-text body
+            context: Each address is shown there
+            priority: Priority
+
+        Returns:
+            message id
+        """
         message = EmailMessage(policy=SMTP)
-        for address in to:
+        for number, address in enumerate(to, 1):
             name, at, host = address.rpartition("@")
             if not (name and at and host) or any(ch.isspace() for ch in address):
-                raise ToolBoxError(f"{address!r} is not an address")
+                raise ToolFailed(f"{address!r} is not an address")
+            context.progress(f"{address} can be written to ({number} of {len(to)})")
+            await asyncio.sleep(self._step)
         try:
             message["To"] = ", ".join(to)
             message["Subject"] = subject
         except ValueError as err:
-            raise ToolBoxError(f"not a header: {err}") from err
+            raise ToolFailed(f"not a header: {err}") from err
         if priority != "normal":
             message["Importance"] = priority
         message["Message-ID"] = f"<{len(self.outbox) + 1}@demo.invalid>"
@@ -143,13 +193,23 @@ class ToolBox:
         )
 
 
+def _restaurant(wish: str) -> dict[str, Any]:
+    table: list[dict[str, Any]] = _data("restaurants.json")
+    wanted = _folded(wish)
+    for place in table:
+        if _folded(place["name"]) == wanted:
+            return place
+    known = _listed(place["name"] for place in table)
+    raise ToolFailed(f"no restaurant {wish!r}; there are {known}")
+
+
 def _decimal(number: float) -> Decimal:
     # By way of the digits: what the model wrote as 0.1 is a tenth.
     if isinstance(number, int) and number.bit_length() > 1_000:
-        raise ToolBoxError("a number with more than 300 digits")
+        raise ToolFailed("a number with more than 300 digits")
     value = Decimal(repr(number))
     if not value.is_finite():
-        raise ToolBoxError(f"{number} is not a number to reckon with")
+        raise ToolFailed(f"{number} is not a number to reckon with")
     return value
 
 
@@ -165,7 +225,7 @@ def _folded(text: str) -> str:
     return "".join(ch for ch in bare if not unicodedata.combining(ch))
 
 
-def _listed(names: Any) -> str:
+def _listed(names: Iterable[str]) -> str:
     return ", ".join(names)
 
 
