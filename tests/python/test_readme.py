@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import re
 from pathlib import Path
 from typing import NamedTuple
@@ -41,15 +43,39 @@ def blocks(markdown: str) -> list[Block]:
     return found
 
 
-def test_the_python_blocks_of_the_readme_run_in_order() -> None:
-    code = [block for block in blocks(README.read_text("utf-8")) if block.language == "python"]
-    if not code:
-        pytest.skip("the README shows no Python")
+def test_the_python_blocks_of_the_readme_run_in_order_and_print_what_they_say() -> None:
+    found = blocks(README.read_text("utf-8"))
     namespace: dict[str, object] = {"__name__": "__readme__"}
-    for block in code:
+    compared = 0
+    for block, after in zip(found, [*found[1:], None], strict=True):
+        if block.language != "python":
+            continue
         # Empty lines in front, so that a traceback names the README's own line.
         source = "\n" * (block.line - 1) + block.code
-        exec(compile(source, str(README), "exec"), namespace)
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            exec(compile(source, str(README), "exec"), namespace)
+        if after is not None and after.language == "text":
+            assert printed.getvalue() == after.code
+            compared += 1
+    assert compared == 2
+
+
+def test_the_tests_that_the_readme_names_are_there() -> None:
+    rows = README.read_text("utf-8").partition("## Promises\n")[2].partition("\n## ")[0]
+    named = re.findall(r"\[([^]]+)\]\((tests/python/[a-z_]+\.py)\)", rows)
+    assert len(named) > 30
+    for name, file in named:
+        text = (README.parent / file).read_text("utf-8")
+        assert f"def test_{name.replace(' ', '_')}(" in text, (file, name)
+
+
+def test_the_links_of_the_readme_lead_somewhere() -> None:
+    documents = [README, *README.parent.glob("docs/*.md"), README.parent / "examples" / "README.md"]
+    for document in documents:
+        for link in re.findall(r"\]\(([^)#]+)\)", document.read_text("utf-8")):
+            if "://" not in link:
+                assert (document.parent / link).exists(), (document.name, link)
 
 
 def test_blocks_are_found_with_their_language_and_line() -> None:
