@@ -72,6 +72,18 @@ async def test_requests_and_tools_are_side_by_side_in_the_run(spans: Any) -> Non
 
 
 @on_a_loop
+async def test_a_fallback_is_asked_within_the_request_that_needs_it(spans: Any) -> None:
+    fallback = ScriptedModel(['{"a": 2, "b": 3}', tw.UsageUpdate(30, 7)], name="m2")
+    model = ScriptedModel("<add>{nope}</add>", "5.", name="m1")
+    await Agent(model, [add], name="ann", fallback=fallback).run("2 + 3?")
+    finished = spans.get_finished_spans()
+    assert tree(finished)["chat m1"] == ["chat m2"]
+    assert tree(finished)["invoke_agent ann"] == ["chat m1", "execute_tool add", "chat m1"]
+    (asked,) = [span for span in finished if span.name == "chat m2"]
+    assert asked.attributes["gen_ai.usage.input_tokens"] == 30
+
+
+@on_a_loop
 async def test_what_reads_a_stream_is_not_in_the_span_of_the_run(spans: Any) -> None:
     agent = Agent(ScriptedModel(ADD, "5."), [add])
     async for _ in agent.stream("2 + 3?"):

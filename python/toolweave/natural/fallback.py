@@ -8,7 +8,16 @@ import logging
 import re
 from typing import TYPE_CHECKING, Any, cast
 
-from .._core import FinishUpdate, Repair, TextDelta, TextMessage, ToolCall, repair_json
+from .. import tracing
+from .._core import (
+    FinishUpdate,
+    Repair,
+    TextDelta,
+    TextMessage,
+    ToolCall,
+    UsageUpdate,
+    repair_json,
+)
 from ..exceptions import InvalidJSONError
 from ..kinds import FinishReason
 from ..models import as_model, closing
@@ -143,21 +152,27 @@ class Fallback:
 
     async def _ask(self, prompt: str, schema: Mapping[str, Any]) -> str | None:
         """What the model answers, without its thoughts; None if there is no whole answer."""
-        messages = [TextMessage(prompt)]
+        options = ModelOptions(response_schema=schema)
+        name: str = getattr(self._model, "name", type(self._model).__name__)
+        provider: str = getattr(self._model, "provider", "unknown")
         pieces: list[str] = []
         length = 0
         finish = FinishReason.MISSING
         try:
-            asked = self._model.stream(messages, options=ModelOptions(response_schema=schema))
-            async with closing(asked) as updates:
-                async for update in updates:
-                    if isinstance(update, FinishUpdate):
-                        finish = update.reason
-                    elif isinstance(update, TextDelta):
-                        pieces.append(update.text)
-                        length += len(update.text)
-                        if length > _MOST_ANSWERED:
-                            break
+            with tracing.chat(name, provider=provider, options=options) as span:
+                asked = self._model.stream([TextMessage(prompt)], options=options)
+                async with closing(asked) as updates:
+                    async for update in updates:
+                        if isinstance(update, FinishUpdate):
+                            finish = update.reason
+                        elif isinstance(update, UsageUpdate):
+                            span.usage(update)
+                        elif isinstance(update, TextDelta):
+                            pieces.append(update.text)
+                            length += len(update.text)
+                            if length > _MOST_ANSWERED:
+                                break
+                span.set(tracing.RESPONSE_FINISH_REASONS, [finish.value])
         except Exception:  # noqa: BLE001 - the call is only not mended
             _log.warning("the fallback could not be asked", exc_info=True)
             return None
