@@ -7,9 +7,12 @@ import io
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
+from executing import run
 from toolweave import Parser, Repair, ToolAggregateMessage, ToolCall, ToolResult, parse
 from toolweave.cli import main
+from toolweave.demo.colours import ColourScreen
 from toolweave.demo.held import HeldBack
 from toolweave.demo.narrator import LEGEND, WHY_MENDED, Narrator, told
 from toolweave.demo.player import Player
@@ -61,10 +64,10 @@ def test_what_is_held_back_is_always_the_end_of_what_came_in(recording: Recordin
 
 
 def played(name: str) -> list[str]:
-    """The lines of a recording, played at once."""
+    """The lines of a recording, played at once; tools are slow, but nobody waits for them."""
     [recording] = [each for each in recordings() if each.name == name]
     out = io.StringIO()
-    asyncio.run(Player(Narrator(PlainScreen(out))).play(recording, None))
+    run(Player(Narrator(PlainScreen(out))).play(recording, None))
     return out.getvalue().splitlines()
 
 
@@ -225,11 +228,8 @@ def test_without_rich_a_terminal_gets_plain_text_and_a_hint(
 
 
 def test_a_terminal_shows_what_is_held_back_while_it_is() -> None:
-    console = pytest.importorskip("rich.console")
-    from toolweave.demo.colours import ColourScreen
-
     out = io.StringIO()
-    terminal = console.Console(file=out, force_terminal=True, width=100, highlight=False)
+    terminal = Console(file=out, force_terminal=True, width=100, highlight=False)
 
     async def play() -> None:
         with ColourScreen(terminal) as screen:
