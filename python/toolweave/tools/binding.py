@@ -8,10 +8,7 @@ from typing import Any
 
 from .._core import Violation
 from ..exceptions import ValidationError
-from .plain import Convert, copy_json, is_array, is_object
-
-# There is nothing to copy in these.
-_ATOMS = frozenset({str, int, float, bool, type(None)})
+from .plain import Convert, is_array, is_object, untouched
 
 # As in the violations of the core.
 _MAX_SHOWN = 200
@@ -39,7 +36,9 @@ class Binder:
         required: frozenset[str] = frozenset(),
         fills: Mapping[str, Callable[[], Any]] | None = None,
     ) -> None:
-        self._converters = dict(converters)
+        self._converters = {
+            name: (convert, untouched(convert)) for name, convert in converters.items()
+        }
         self._extra = extra
         self._required = required
         self._fills = dict(fills or {})
@@ -55,22 +54,23 @@ class Binder:
         converters = self._converters
         for name, value in arguments.items():
             if name in converters:
-                convert = converters[name]
+                convert, same = converters[name]
+                if type(value) in same:
+                    bound[name] = value
+                    continue
             elif self._extra is not None:
                 convert = self._extra
             else:
                 violations.append(self._unexpected(name, arguments))
                 continue
-            if convert is None or (convert is copy_json and type(value) in _ATOMS):
-                bound[name] = value
-                continue
             try:
-                bound[name] = convert(value)
+                bound[name] = value if convert is None else convert(value)
             except Refusal as refusal:
                 violations += refusal.under(name, value)
             except OverflowError:
                 violations.append(_too_large(name, value))
-        if not self._required <= arguments.keys():
+        complete = self._extra is None and len(bound) == len(converters)
+        if not (complete or self._required <= arguments.keys()):
             missing = sorted(self._required - arguments.keys())
             violations += [_missing(name, arguments) for name in missing]
         if violations:

@@ -59,10 +59,15 @@ def suited(hint: Any) -> Convert:
     """
     members = get_args(hint) if get_origin(hint) in (Union, types.UnionType) else (hint,)
     if int in members and float not in members:
-        return lambda value: copy_json(_whole(value))
+        return _copy_whole
     if float in members and int not in members:
-        return lambda value: copy_json(_real(value))
+        return _copy_real
     return copy_json
+
+
+def untouched(convert: Convert | None) -> frozenset[type]:
+    """The types whose values stay as they are: those need not go through it."""
+    return _ATOMS if convert is None else _UNTOUCHED.get(convert, frozenset())
 
 
 def copy_json(value: Any) -> Any:
@@ -91,6 +96,23 @@ def _whole(value: Any) -> Any:
 def _real(value: Any) -> Any:
     return float(value) if type(value) is int else value
 
+
+def _copy_whole(value: Any) -> Any:
+    return copy_json(_whole(value))
+
+
+def _copy_real(value: Any) -> Any:
+    return copy_json(_real(value))
+
+
+_ATOMS: frozenset[type] = frozenset({str, int, float, bool, type(None)})
+_UNTOUCHED: dict[Convert, frozenset[type]] = {
+    copy_json: _ATOMS,
+    _whole: _ATOMS - {float},
+    _copy_whole: _ATOMS - {float},
+    _real: _ATOMS - {int},
+    _copy_real: _ATOMS - {int},
+}
 
 _NUMBERS: frozenset[type] = frozenset({int, float})
 _ANYTHING: frozenset[type] = frozenset({str, int, float, bool, list, dict, type(None)})
