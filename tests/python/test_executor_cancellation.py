@@ -190,8 +190,8 @@ def test_cancelling_a_run_ends_its_events_with_the_aggregate() -> None:
 
     assert kinds(run(main())) == [
         "ToolStarted quick",
-        "ToolStarted sleep",
         "ToolResult quick",
+        "ToolStarted sleep",
         "ToolResult sleep",
         "ToolAggregateMessage",
     ]

@@ -308,8 +308,8 @@ def test_a_deferred_call_is_pending_and_its_siblings_are_not() -> None:
     events = run(events_of(executor, [call("book", {"table": 4}), call("count")]))
     assert kinds(events) == [
         "ToolStarted book",
-        "ToolStarted count",
         "ToolDeferred book",
+        "ToolStarted count",
         "ToolResult count",
         "ToolAggregateMessage",
     ]
@@ -353,9 +353,15 @@ def test_what_is_resolved_before_the_reply_is_over_is_in_the_aggregate() -> None
     assert [each.result for each in only(events, ToolResult)] == ["1", "yes"]
 
 
-def test_a_key_that_is_taken_is_the_tools_error() -> None:
+def test_a_key_that_is_taken_or_none_is_the_tools_error() -> None:
     aggregate = run(ToolExecutor([book]).execute([call("book", {"table": 4})] * 2))
     assert codes(aggregate) == ["tool_error"]
+
+    @tool
+    async def confuse() -> Deferred:
+        return Deferred(["no", "key"])  # type: ignore[arg-type]
+
+    assert codes(run(ToolExecutor([confuse]).execute([call("confuse")]))) == ["tool_error"]
 
 
 def test_a_tool_waits_for_what_the_tool_it_calls_has_deferred() -> None:
@@ -370,6 +376,8 @@ def test_a_tool_waits_for_what_the_tool_it_calls_has_deferred() -> None:
                 asyncio.get_running_loop().call_later(60, executor.resolve, event.key, "yes")
         assert isinstance(event, ToolAggregateMessage)
         assert texts(event) == ["yes"]
+        assert event.metadata == {}
+        assert executor.deferred.to_dict() == DeferredResults().to_dict()
 
     run(main())
 

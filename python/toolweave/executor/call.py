@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
     from .._core import ToolCall
     from ..tools import RetryPolicy
+    from ..tracing import Span
+    from .cache import Leader
     from .failure import Failure
     from .limits import Ticket
     from .plan import Plan
@@ -57,10 +59,19 @@ class Execution:
     """
 
     # What most calls never touch stands here, and costs them nothing.
-    task: asyncio.Task[Any] | None = None
-    started: float | None = None
-    stopped: Stop | None = None
-    settled = False
+    __slots__ = (
+        "__dict__",
+        "arguments",
+        "begun",
+        "call",
+        "plan",
+        "run",
+        "settled",
+        "slot",
+        "started",
+        "stopped",
+        "task",
+    )
     attempt = 1
     # In line at the gate; see `Turns`.
     ticket: Ticket | None = None
@@ -68,6 +79,10 @@ class Execution:
     admitted = False
     aside = 0
     waiting: asyncio.Future[None] | None = None
+    # Others may wait for its result.
+    leader: Leader[ToolResult] | None = None
+    # What to resolve, where the result comes later.
+    key = ""
     # Made by a tool, or itself the call of a tool that makes calls.
     parent: Execution | None = None
     depth = 0
@@ -75,6 +90,7 @@ class Execution:
     children: tuple[Execution, ...] = ()
     answer: asyncio.Future[ToolResult | Deferred] | None = None
     patience: Patience | None = None
+    span: Span | None = None
     _progressed = False
     _progress: Any = None
 
@@ -91,46 +107,42 @@ class Execution:
         self.call = call
         self.arguments = arguments
         self.slot = slot
+        self.task: asyncio.Task[None] | None = None
+        self.begun = False
+        self.started: float | None = None
+        self.stopped: Stop | None = None
+        self.settled = False
 
-    async def serve(self) -> ToolResult | Deferred:
+    async def serve(self) -> None:
         """Takes the call to its result, or to the word that it comes later."""
+        self.begun = True
+        plan = self.plan
+        outcome: ToolResult | Deferred | None = None
         try:
-            if self.plan.direct:
-                return await self._in_turn()
-            return await self._with_policies()
+            if plan.needs_approval:
+                await self._approve()
+            if plan.shares:
+                outcome = await self._look_up()
+            if outcome is None:
+                if self.ticket is not None:
+                    await self.run.turns.wait(self)
+                if plan.bucket is not None:
+                    await self._take_token(plan.bucket)
+                self._begin()
+                value = await (
+                    plan.invoke(self) if plan.retries is None else self._retry(plan.retries)
+                )
+                outcome = self._succeeded(value)
         except BaseException as error:  # noqa: BLE001 - every call has a result
-            return self.failed(error)
+            outcome = self.failed(error)
+        if self.span is not None and isinstance(outcome, ToolResult):
+            self.span.result(outcome)
+        self.run.settle(self, outcome)
 
-    async def traced(self) -> ToolResult | Deferred:
+    async def traced(self) -> None:
         """Does what `serve` does, in a span."""
-        with execute_tool(self.call, description=self.plan.contract.description) as span:
-            outcome = await self.serve()
-            if isinstance(outcome, ToolResult):
-                span.result(outcome)
-            return outcome
-
-    async def _with_policies(self) -> ToolResult | Deferred:
-        if self._needs_approval():
-            await self._approve()
-        if self.plan.ttl is None and not self.plan.idempotent:
-            return await self._in_turn()
-        return await self._once()
-
-    async def _in_turn(self) -> ToolResult | Deferred:
-        """Waits until the limits let the call through, and runs it."""
-        if self.ticket is not None:
-            await self.run.turns.wait(self)
-        if self.plan.bucket is not None:
-            await self._take_token(self.plan.bucket)
-        if self.stopped is not None:
-            raise asyncio.CancelledError
-        self._begin()
-        policy = self.plan.retries
-        value = await (self.plan.invoke(self) if policy is None else self._retry(policy))
-        # Whatever a tool still says after it was stopped, it was too late.
-        if self.stopped is not None:
-            raise asyncio.CancelledError
-        return self._succeeded(value)
+        with execute_tool(self.call, description=self.plan.contract.description) as self.span:
+            await self.serve()
 
     # Before the start.
 
@@ -149,6 +161,8 @@ class Execution:
             return True
 
     async def _approve(self) -> None:
+        if not self._needs_approval():
+            return
         defaults = self.run.defaults
         record = await decide(
             defaults.approver, self.call, self.plan.contract, defaults.approval_timeout
@@ -157,15 +171,15 @@ class Execution:
         if not record.allowed:
             raise _Refused(failure.denied(self.call.name, record.reason))
 
-    async def _once(self) -> ToolResult | Deferred:
-        """Runs the call unless the same one has been made, or is being made."""
+    async def _look_up(self) -> ToolResult | None:
+        """The result of the same call, if it was made or is being made."""
         run, cache = self.run, self.run.cache
         found = cache.begin(cache.key(self.plan.identity, self.call.arguments))
-        if isinstance(found, Follower) and self.parent is not None:
-            # The one that runs may be the one whose tool makes this call, and waits for it.
-            found.leave()
-            return await self._in_turn()
         if isinstance(found, Follower):
+            if self.parent is not None:
+                # The one that runs may be the one whose tool makes this call, and waits for it.
+                found.leave()
+                return None
             # The one that runs may need what this one has at the gate.
             queued = self.ticket is not None
             run.turns.leave(self)
@@ -173,20 +187,20 @@ class Execution:
             if queued and not isinstance(found, Hit):
                 run.turns.enter(self, None)
         if isinstance(found, Hit):
-            earlier = found.value
-            return ToolResult(self.call.id, self.call.name, earlier.result, value=earlier.value)
-        with found as leader:
-            try:
-                result = await self._in_turn()
-            except BaseException:
-                # One that was interrupted is not at fault: another may lead in its place.
-                if self.stopped is not Stop.INTERRUPTED:
-                    leader.fail()
-                raise
-            if isinstance(result, ToolResult):
-                ttl = self.plan.ttl
-                leader.finish(result, ttl=0 if ttl is None else ttl)
-            return result
+            known = found.value
+            return ToolResult(self.call.id, self.call.name, known.result, value=known.value)
+        self.leader = found
+        return None
+
+    def lead(self, leader: Leader[ToolResult], outcome: ToolResult | Deferred) -> None:
+        """Says to those who wait for the same call what came of it."""
+        if self.stopped is Stop.INTERRUPTED:
+            # It is not at fault: another may lead in its place.
+            leader.abandon()
+        elif isinstance(outcome, Deferred) or outcome.is_error:
+            leader.fail()
+        else:
+            leader.finish(outcome, ttl=self.plan.ttl or 0)
 
     async def _take_token(self, bucket: TokenBucket) -> None:
         wait = bucket.take()
@@ -205,13 +219,19 @@ class Execution:
 
     # At work.
 
+    def _go_on(self) -> None:
+        if self.stopped is not None:
+            raise asyncio.CancelledError
+
     def _begin(self) -> None:
+        self._go_on()
         run = self.run
         self.started = run.clock()
         if self.plan.timed:
             self.patience = Patience(self)
-        if run.heard:
-            run.tell(ToolStarted(self.call.id, self.call.name, self.call.arguments), self)
+        if run.audience.attentive:
+            started = ToolStarted(self.call.id, self.call.name, self.call.arguments)
+            run.audience.tell(started, self)
 
     async def _retry(self, policy: RetryPolicy) -> Any:
         while True:
@@ -259,11 +279,13 @@ class Execution:
         self._progress = value
         for patience in self._patiences():
             patience.touch()
-        self.run.tell(ToolProgress(self.call.id, value), self)
+        self.run.audience.tell(ToolProgress(self.call.id, value), self)
 
     # The end.
 
     def _succeeded(self, value: Any) -> ToolResult | Deferred:
+        # Whatever a tool still says after it was stopped, it was too late.
+        self._go_on()
         if isinstance(value, Deferred):
             return value
         text, limit = to_text(value), self.plan.max_result_chars
@@ -362,11 +384,3 @@ class Execution:
                 found.append(each.patience)
             each = each.parent
         return found
-
-    def done(self, task: asyncio.Task[ToolResult | Deferred]) -> None:
-        """The task has ended."""
-        try:
-            outcome = task.result()
-        except BaseException as error:  # noqa: BLE001 - cancelled before its first step
-            outcome = self.failed(error)
-        self.run.settle(self, outcome)

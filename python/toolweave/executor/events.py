@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class ToolStarted:
     """A tool begins to run. Calls that are refused before that have only a result."""
 
@@ -23,7 +23,7 @@ class ToolStarted:
     """What it is called with."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class ToolProgress:
     """A running tool has something to show."""
 
@@ -33,7 +33,7 @@ class ToolProgress:
     """What the tool yielded, or gave to `ToolContext.progress`."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class ToolQuestion:
     """A running tool asks the user, and waits for `ToolExecutor.resolve`."""
 
@@ -47,7 +47,7 @@ class ToolQuestion:
     """The JSON Schema of an answer, where the tool gave one."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class ToolApproval:
     """An approver has decided."""
 
@@ -59,7 +59,7 @@ class ToolApproval:
     """Why, where something was said."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class ToolDeferred:
     """A tool will answer later: its call is pending until `ToolExecutor.resolve`."""
 

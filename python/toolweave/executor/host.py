@@ -44,7 +44,7 @@ class CallHost:
         run = execution.run
         key = run.deferred.add(call, question=question, schema=schema)
         try:
-            run.ask(ToolQuestion(call.id, key, question, schema), execution)
+            run.audience.announce(ToolQuestion(call.id, key, question, schema), call)
             async with execution.away():
                 answer = await run.deferred.wait(key)
         finally:

@@ -39,8 +39,11 @@ async def call_for(parent: Execution, name: str, arguments: Mapping[str, Any]) -
     outcome = answer.result()
     if isinstance(outcome, Deferred):
         # Somebody waits for this one here and now.
-        async with parent.away():
-            late = await run.deferred.wait(run.key_of(child))
+        try:
+            async with parent.away():
+                late = await run.deferred.wait(child.key)
+        finally:
+            run.deferred.discard(child.key)
         value, is_error, text = late.value, late.is_error, to_text(late.value)
     else:
         value, is_error, text = outcome.value, outcome.is_error, outcome.result

@@ -47,6 +47,7 @@ class Plan:
         "refuses",
         "retries",
         "sequential",
+        "shares",
         "style",
         "timed",
         "timeout",
@@ -93,7 +94,9 @@ class Plan:
         """Whether other calls of a reply decide when a call starts."""
         self.limited = self.ordered or self.max_concurrency is not None or self.key is not None
         """Whether a call has to stand in line."""
-        self.direct = not (self.needs_approval or self.idempotent or self.ttl is not None)
+        self.shares = self.idempotent or self.ttl is not None
+        """Whether calls may have the result of the same call."""
+        self.direct = not (self.needs_approval or self.shares)
         """Whether a call can start as soon as it is its turn."""
 
     def fit(self, arguments: Mapping[str, Any]) -> dict[str, Any]:

@@ -13,13 +13,13 @@ from .._core import InvalidToolCall, ToolAggregateMessage, ToolCall, ToolResult
 from ..exceptions import ValidationError
 from ..tools.context import ToolContext
 from . import failure
+from .audience import Audience
 from .call import Execution
 from .deferred import METADATA as DEFERRED
 from .deferred import Deferred
 from .events import ToolDeferred
 from .host import CallHost
 from .ids import CallIds
-from .mailbox import Mailbox
 from .stop import Stop
 from .timers import Deadlines
 
@@ -70,12 +70,9 @@ class ToolRun:
         self.turns = shared.turns(self.loop)
         self.cache = shared.cache
         self.deferred = shared.deferred
-        self.observers = shared.observers()
-        self.heard = watched or self.observers is not None
-
-        self.traced = tracing.is_on()
+        self.audience = Audience(self.loop, watched=watched, observers=shared.observers())
+        self._traced = tracing.is_on()
         self._shared = shared
-        self._mail = Mailbox(self.loop, keeps=watched)
         self._unread: deque[ToolEvent] = deque()
         self._ids = CallIds(shared.defaults.id_factory)
         self._in_line = plans.ordered or self.turns.bounded
@@ -84,6 +81,8 @@ class ToolRun:
         self._calls: list[ToolCall] = []
         self._results: list[ToolResult | None] = []
         self._running: set[Execution] = set()
+        # Those that may not have taken their first step.
+        self._fresh: list[Execution] = []
         self._from_threads: deque[tuple[Execution, Any]] = deque()
         self._cancelling: list[asyncio.Future[None]] = []
         self._closed = False
@@ -130,14 +129,14 @@ class ToolRun:
             except asyncio.CancelledError as error:
                 # It lasts no longer than the grace, whoever is impatient.
                 impatient = error
-        await self._tell_the_rest()
+        await self.audience.leave(self.defaults.cancel_grace)
         if impatient is not None:
             raise impatient
 
     async def wait(self) -> ToolAggregateMessage:
         """Waits for the end without looking at events."""
         while self.aggregate is None:
-            await self._mail.wait()
+            await self.audience.wait()
         await self._over()
         return self.aggregate
 
@@ -156,12 +155,12 @@ class ToolRun:
 
         For whoever handles many at once; iterating gives the same events one by one.
         """
-        while not self._mail.events:
+        while not self.audience.events:
             if self.aggregate is not None:
                 await self._over()
                 break
-            await self._mail.wait()
-        return self._mail.empty()
+            await self.audience.wait()
+        return self.audience.take()
 
     async def __aenter__(self) -> Self:
         return self
@@ -175,14 +174,10 @@ class ToolRun:
         await self.cancel()
 
     async def _over(self) -> None:
-        await self._tell_the_rest()
+        await self.audience.leave(self.defaults.cancel_grace)
         fatal, self._fatal = self._fatal, None
         if fatal is not None:
             raise fatal
-
-    async def _tell_the_rest(self) -> None:
-        if self.observers is not None:
-            await self.observers.drain(self.defaults.cancel_grace)
 
     # A call comes in.
 
@@ -234,7 +229,7 @@ class ToolRun:
             call.id, call.name, refused.text, is_error=True, error_code=refused.code
         )
         self._results[slot] = result
-        self._tell(result, heard)
+        self.audience.announce(result, heard)
         self._end_if_over()
 
     def start(self, execution: Execution) -> None:
@@ -248,13 +243,28 @@ class ToolRun:
             except Exception as error:  # noqa: BLE001 - the key is made by a function of the tool's
                 self.settle(execution, execution.failed(error))
                 return
-        task = execution.task = self.loop.create_task(
-            execution.traced() if self.traced else execution.serve()
+        execution.task = self.loop.create_task(
+            execution.traced() if self._traced else execution.serve()
         )
-        task.add_done_callback(execution.done)
-        if execution.stopped is not None:
-            # By itself, in a first step that an eager loop has taken already.
-            task.cancel()
+        self._fresh.append(execution)
+        if len(self._fresh) == 1:
+            self.loop.call_soon(self._look_after_the_fresh)
+
+    def _look_after_the_fresh(self) -> None:
+        """Settles calls whose tasks were cancelled before their first step.
+
+        All others settle themselves, at the price of no callback.
+        """
+        fresh, self._fresh = self._fresh, []
+        for execution in fresh:
+            if execution.begun or execution.task is None:
+                continue
+            if execution.task.done():
+                self.settle(execution, execution.failed(asyncio.CancelledError()))
+            else:
+                self._fresh.append(execution)
+        if self._fresh:
+            self.loop.call_soon(self._look_after_the_fresh)
 
     def context(self, execution: Execution) -> ToolContext:
         """What the tool of a call is given."""
@@ -266,22 +276,6 @@ class ToolRun:
         )
 
     # What calls say.
-
-    def tell(self, event: ToolEvent, execution: Execution) -> None:
-        """Hands on what happened to a call."""
-        if execution.parent is None:
-            self._mail.put(event)
-        if self.observers is not None:
-            self.observers.notify(event, execution.call)
-
-    def _tell(self, event: ToolEvent, call: ToolCall | InvalidToolCall | None) -> None:
-        self._mail.put(event)
-        if self.observers is not None:
-            self.observers.notify(event, call)
-
-    def ask(self, event: ToolEvent, execution: Execution) -> None:
-        """Hands on what needs an answer, from calls of tools as well."""
-        self._tell(event, execution.call)
 
     def progress_from_thread(self, execution: Execution, value: Any) -> None:
         """Takes what a tool reports on a thread of its own."""
@@ -301,7 +295,7 @@ class ToolRun:
         """Keeps what was decided on a call."""
         event = record.event()
         self._approvals[event.tool_call_id] = {"outcome": event.outcome, "reason": event.reason}
-        self.ask(event, execution)
+        self.audience.announce(event, execution.call)
 
     def fail(self, error: BaseException, execution: Execution) -> None:
         """A tool raised what is meant for the program: all others stop, and then it is raised."""
@@ -324,8 +318,10 @@ class ToolRun:
         if isinstance(outcome, ToolResult):
             if execution.parent is None:
                 self._results[execution.slot] = outcome
-            if self.heard:
-                self.tell(outcome, execution)
+            if self.audience.attentive:
+                self.audience.tell(outcome, execution)
+        if execution.leader is not None:
+            execution.lead(execution.leader, outcome)
         if execution.ticket is not None:
             self.turns.leave(execution)
         for child in execution.children:
@@ -340,16 +336,14 @@ class ToolRun:
         call = execution.call
         try:
             key = self.deferred.add(call, outcome.key, note=outcome.note)
-        except ValueError as error:
+        except Exception as error:  # noqa: BLE001 - the key is the tool's
             return execution.failed(error)
         _log.info("a call is deferred", extra=execution.facts())
-        self._keys[call.id] = key
-        self.ask(ToolDeferred(call.id, call.name, key), execution)
+        execution.key = key
+        if execution.parent is None:
+            self._keys[call.id] = key
+        self.audience.announce(ToolDeferred(call.id, call.name, key), call)
         return outcome
-
-    def key_of(self, execution: Execution) -> str:
-        """What to resolve for a deferred call."""
-        return self._keys[execution.call.id]
 
     def abandon(self, execution: Execution) -> None:
         """Goes on without a tool that does not stop."""
@@ -378,8 +372,8 @@ class ToolRun:
         if self._keys:
             aggregate = self._resolved(aggregate, len(results))
         self.aggregate = aggregate
-        self._tell(aggregate, None)
-        self._mail.ring()
+        self.audience.announce(aggregate, None)
+        self.audience.ring()
         for waiting in self._cancelling:
             if not waiting.done():
                 waiting.set_result(None)
@@ -392,5 +386,5 @@ class ToolRun:
             calls = {call.id: call for call in self._calls}
             for result in settled.tool_results:
                 if result.tool_call_id not in before:
-                    self._tell(result, calls[result.tool_call_id])
+                    self.audience.announce(result, calls[result.tool_call_id])
         return settled
