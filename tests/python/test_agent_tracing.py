@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
 import pytest
 from opentelemetry import trace
-from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
-from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 import toolweave as tw
@@ -16,18 +14,7 @@ from looping import collect, on_a_loop
 from toolweave.agent import Agent
 from toolweave.exceptions import ModelError
 from toolweave.testing import ScriptedModel
-
-
-@functools.cache
-def exporter() -> InMemorySpanExporter:
-    """Where the spans of this process go; there is one provider in each, for good."""
-    provider = trace.get_tracer_provider()
-    if not isinstance(provider, TracerProvider):
-        provider = TracerProvider()
-        trace.set_tracer_provider(provider)
-    exporter = InMemorySpanExporter()
-    provider.add_span_processor(SimpleSpanProcessor(exporter))
-    return exporter
+from tracing_spans import exporter
 
 
 @pytest.fixture

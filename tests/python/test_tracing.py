@@ -18,24 +18,16 @@ from opentelemetry.trace import SpanKind, StatusCode
 
 from toolweave import ToolCall, ToolResult, UsageUpdate, tracing
 from toolweave.protocols import ModelOptions
+from tracing_spans import exporter
 
 CALL = ToolCall("call_0", "add", {"a": 1, "city": "Köln"})
-EXPORTER = InMemorySpanExporter()
-
-
-@pytest.fixture(scope="module", autouse=True)
-def provider() -> None:
-    # A process has one provider, for good.
-    provider = TracerProvider()
-    provider.add_span_processor(SimpleSpanProcessor(EXPORTER))
-    trace.set_tracer_provider(provider)
 
 
 @pytest.fixture
 def spans(monkeypatch: pytest.MonkeyPatch) -> Iterator[InMemorySpanExporter]:
     monkeypatch.delenv(tracing.CAPTURE_CONTENT, raising=False)
-    EXPORTER.clear()
-    yield EXPORTER
+    exporter().clear()
+    yield exporter()
     tracing.capture_content(None)
 
 
@@ -256,7 +248,7 @@ def test_where_nothing_is_sampled_children_are_not_either(
     spans: InMemorySpanExporter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     provider = TracerProvider(sampler=sampling.ParentBased(sampling.ALWAYS_OFF))
-    provider.add_span_processor(SimpleSpanProcessor(EXPORTER))
+    provider.add_span_processor(SimpleSpanProcessor(exporter()))
     with monkeypatch.context() as patch:
         patch.setattr(tracing, "_known_tracer", provider.get_tracer("toolweave"))
         agent = tracing.invoke_agent("helper")
