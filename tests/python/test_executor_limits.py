@@ -198,6 +198,28 @@ def test_tools_that_call_tools_never_wait_for_themselves(
     assert texts(run(executor.execute(calls))) == ["5", "5", "5"]
 
 
+@pytest.mark.parametrize("chain", [["x", "y"], ["x", "y", "z"]])
+def test_tools_that_want_each_others_keys_do_not_wait_for_ever(chain: list[str]) -> None:
+    @tool(concurrency_key="key")
+    async def hold(key: str, wanted: str, context: ToolContext) -> str:
+        await asyncio.sleep(1)
+        if not wanted:
+            return f"had {key}"
+        try:
+            return str(await context.call("hold", {"key": wanted, "wanted": ""}))
+        except ToolFailed as error:
+            return error.message
+
+    calls = [
+        call("hold", {"key": key, "wanted": wanted})
+        for key, wanted in zip(chain, [*chain[1:], chain[0]], strict=True)
+    ]
+    results = sorted(texts(run(ToolExecutor([hold]).execute(calls))))
+    refused = "Tool 'hold' was not called: it would wait for a call that waits for it."
+    # The last one to ask would close the circle; the others have their turns when it is over.
+    assert results == [refused, *(f"had {key}" for key in chain[1:])]
+
+
 def test_a_tool_may_make_many_calls_at_once_within_the_limit(meter: Meter) -> None:
     @tool
     async def gather(context: ToolContext) -> float:

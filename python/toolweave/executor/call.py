@@ -24,7 +24,7 @@ from .retry import delay, is_transient
 from .stop import Stop
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
+    from collections.abc import AsyncGenerator, Hashable, Iterator
 
     from .._core import ToolCall
     from ..tools import RetryPolicy
@@ -78,6 +78,7 @@ class Execution:
     ready = False
     admitted = False
     aside = 0
+    lock: Hashable | None = None
     waiting: asyncio.Future[None] | None = None
     # Others may wait for its result.
     leader: Leader[ToolResult] | None = None
@@ -375,12 +376,19 @@ class Execution:
             for patience in self._patiences():
                 patience.resume()
 
-    def _patiences(self) -> list[Patience]:
-        """Those of the call, of the one whose tool made it, and so on."""
-        found: list[Patience] = []
+    def lineage(self) -> Iterator[Execution]:
+        """The call, the one whose tool made it, and so on."""
         each: Execution | None = self
         while each is not None:
-            if each.patience is not None:
-                found.append(each.patience)
+            yield each
             each = each.parent
-        return found
+
+    def descendants(self) -> Iterator[Execution]:
+        """The calls that its tool has made and that are not over, and theirs."""
+        for child in self.children:
+            if not child.settled:
+                yield child
+                yield from child.descendants()
+
+    def _patiences(self) -> list[Patience]:
+        return [each.patience for each in self.lineage() if each.patience is not None]

@@ -26,7 +26,7 @@ async def call_for(parent: Execution, name: str, arguments: Mapping[str, Any]) -
     run = parent.run
     child = _child(parent, name, arguments)
     answer = child.answer = run.loop.create_future()
-    parent.children = (*parent.children, child)
+    parent.children = (*(each for each in parent.children if not each.settled), child)
     run.turns.step_aside(parent)
     run.start(child)
     try:
