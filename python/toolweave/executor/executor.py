@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -146,9 +147,7 @@ class ToolExecutor:
             none yet.
         """
         async with self._open(watched=False) as run:
-            for call in _calls(calls):
-                run.submit(call)
-            run.close()
+            await _submit(run, calls)
             return await run.wait()
 
     async def stream(
@@ -165,9 +164,7 @@ class ToolExecutor:
             What happens, in that order; the aggregate is the last.
         """
         async with self.open() as run:
-            for call in _calls(calls):
-                run.submit(call)
-            run.close()
+            await _submit(run, calls)
             while events := await run.happened():
                 for event in events:
                     yield event
@@ -207,6 +204,20 @@ class ToolExecutor:
             # What changed meanwhile is for the next reply.
             self._version = version
         return ToolRun(self._shared, self._plans, watched=watched)
+
+
+_AT_ONCE = 128
+
+
+async def _submit(
+    run: ToolRun, calls: Iterable[ToolCall | InvalidToolCall] | ToolCallMessage
+) -> None:
+    for count, call in enumerate(_calls(calls), 1):
+        run.submit(call)
+        if count % _AT_ONCE == 0:
+            # A long reply must not hold up what else the loop serves.
+            await asyncio.sleep(0)
+    run.close()
 
 
 def _calls(
