@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from .._core import InvalidToolCall, ToolAggregateMessage, ToolCall, ToolCallMessage
 from ..tools import Toolset
+from ..tools.search import search_tool
 from .defaults import Defaults
 from .deferred import DeferredResults
 from .plan import Plans
@@ -124,7 +125,7 @@ class ToolExecutor:
 
     @property
     def contracts(self) -> tuple[FunctionContract, ...]:
-        """What the model is told about the tools."""
+        """What the model is told about the tools, once it has found all of them."""
         return tuple(self.toolset.contracts)
 
     @property
@@ -200,7 +201,10 @@ class ToolExecutor:
     def _open(self, *, watched: bool) -> ToolRun:
         version = self.toolset.version
         if self._version != version:
-            self._plans = Plans(self.toolset, self._shared.defaults, self._plans.values())
+            tools = self.toolset.snapshot()
+            finder = search_tool(tools.contracts, tools.searchable)
+            served = tools if finder is None else (*tools, finder)
+            self._plans = Plans(served, self._shared.defaults, self._plans.values())
             # What changed meanwhile is for the next reply.
             self._version = version
         return ToolRun(self._shared, self._plans, watched=watched)

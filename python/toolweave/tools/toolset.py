@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeGuard, cast
 
 from .._core import FunctionContract
 from ..exceptions import ContractError, ToolDefinitionError
@@ -52,7 +52,7 @@ class Toolset:
         self._lock = threading.Lock()
         # Never changed, only replaced: whoever reads it has it for good.
         self._tools: Mapping[str, AnyTool] = {}
-        self._contracts: tuple[FunctionContract, ...] | None = None
+        self._told: _Told | None = None
         self._version = 0
         unused = dict(handlers or {})
         for item in _listed(tools):
@@ -74,10 +74,12 @@ class Toolset:
     @property
     def contracts(self) -> tuple[FunctionContract, ...]:
         """What the model is told about the tools."""
-        contracts = self._contracts
-        if contracts is None:
-            contracts = self._contracts = tuple(tool.contract for tool in self)
-        return contracts
+        return self._telling().contracts
+
+    @property
+    def searchable(self) -> frozenset[str]:
+        """The names of the tools that the model is told of only once it has found them."""
+        return self._telling().searchable
 
     def add(self, tool: ToolLike, handler: AnyFunction | None = None) -> AnyTool:
         """Adds a tool, behind the others.
@@ -124,7 +126,7 @@ class Toolset:
         copy = Toolset()
         with self._lock:
             copy._tools = self._tools
-            copy._contracts = self._contracts
+            copy._told = self._telling()
             copy._version = self._version
         return copy
 
@@ -160,8 +162,23 @@ class Toolset:
 
     def _replace(self, tools: Mapping[str, AnyTool]) -> None:
         self._tools = tools
-        self._contracts = None
         self._version += 1
+
+    def _telling(self) -> _Told:
+        tools, told = self._tools, self._told
+        if told is None or told.tools is not tools:
+            contracts = tuple(tool.contract for tool in tools.values())
+            searchable = frozenset(tool.name for tool in tools.values() if tool.defer_loading)
+            told = self._told = _Told(tools, contracts, searchable)
+        return told
+
+
+class _Told(NamedTuple):
+    """What the model is told about some tools."""
+
+    tools: Mapping[str, AnyTool]
+    contracts: tuple[FunctionContract, ...]
+    searchable: frozenset[str]
 
 
 def _is_mapping(value: object) -> TypeGuard[Mapping[str, Any]]:
@@ -236,4 +253,7 @@ def _served(item: Any, contract: FunctionContract | None, handler: AnyFunction |
         raise ToolDefinitionError(
             f"tool {name!r} has no function to serve it: handlers={{{name!r}: ...}}", name
         )
-    return tool_from(contract, serving)
+    made = tool_from(contract, serving)
+    # As the clients of providers write it.
+    deferred = _is_mapping(item) and item.get("defer_loading") is True
+    return made.replace(defer_loading=True) if deferred else made

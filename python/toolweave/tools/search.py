@@ -1,0 +1,206 @@
+"""Finding tools by keywords, for those that the model is told of only once it looks for them."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from contextvars import ContextVar
+from itertools import pairwise
+from typing import TYPE_CHECKING, TypeAlias, cast
+
+from .._core import render_contracts
+from .function import Tool
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Sequence
+
+    from .._core import FunctionContract
+    from .function import AnyTool
+
+_NAME = "find_tools"
+_MOST_FOUND = 5
+_MOST_NAMED = 50
+
+# BM25 with its usual constants. A word of the name says more of a tool than one in its description.
+_SATURATION = 1.2
+_LENGTH = 0.75
+_NAME_WEIGHT = 3
+
+_RUN = re.compile(r"[^\W_]+")
+_PART = re.compile(r"\d+|[^\W\d_]+")
+_CASE = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+
+_FOUND = re.compile(r"Found ((?:`[^`\s]+`(?:, )?)+)")
+_QUOTED = re.compile(r"`([^`\s]+)`")
+
+Describe: TypeAlias = "Callable[[Sequence[FunctionContract]], str]"
+"""Writes what the model reads about tools that were found."""
+
+describe: ContextVar[Describe] = ContextVar("describe", default=render_contracts)
+"""How found tools are described. Whoever tells the model of tools sets it for its calls, so that
+they are written as in its prompt."""
+
+
+class ToolIndex:
+    """Tools by the words of their names, descriptions and parameters' names.
+
+    Words are split at punctuation, digits and changes of case. What only digits or case divide
+    counts in pairs and as a whole as well (``GitHub`` is *git*, *hub* and *github*). Case does not
+    matter, nor does an *s* at the end. The ranking is BM25, where a word of a name counts three
+    times. A tool whose very name is asked for comes first; among equals the order is that of the
+    tools.
+
+    Args:
+        contracts: The tools.
+
+    Example:
+        >>> from toolweave import FunctionContract
+        >>> index = ToolIndex([FunctionContract("GetWeather"), FunctionContract("send_mail")])
+        >>> [contract.name for contract in index.search("mails of today")]
+        ['send_mail']
+    """
+
+    def __init__(self, contracts: Collection[FunctionContract]) -> None:
+        self._contracts = tuple(contracts)
+        counts = [_weighted(contract) for contract in self._contracts]
+        lengths = [count.total() for count in counts]
+        mean = sum(lengths) / len(lengths) if any(lengths) else 1.0
+        self._weights: dict[str, dict[int, float]] = {}
+        for number, (count, length) in enumerate(zip(counts, lengths, strict=True)):
+            damping = _SATURATION * (1 - _LENGTH + _LENGTH * length / mean)
+            for word, often in count.items():
+                weight = often * (_SATURATION + 1) / (often + damping)
+                self._weights.setdefault(word, {})[number] = weight
+
+    def search(self, query: str, limit: int = _MOST_FOUND) -> list[FunctionContract]:
+        """The tools that fit best, the best one first.
+
+        Args:
+            query: Keywords.
+            limit: How many there are at most.
+
+        Returns:
+            Tools that have at least one of the words.
+        """
+        scores: dict[int, float] = {}
+        for word in dict.fromkeys(_words(query)):
+            having = self._weights.get(word, {})
+            rarity = math.log1p((len(self._contracts) - len(having) + 0.5) / (len(having) + 0.5))
+            for number, weight in having.items():
+                scores[number] = scores.get(number, 0.0) + rarity * weight
+        asked = query.strip()
+        for number, contract in enumerate(self._contracts):
+            if contract.name == asked:
+                scores[number] = math.inf
+        best = sorted(scores, key=lambda number: (-scores[number], number))
+        return [self._contracts[number] for number in best[:limit]]
+
+
+def search_tool(
+    contracts: Sequence[FunctionContract], searchable: Collection[str]
+) -> AnyTool | None:
+    """The tool that finds tools; None where there is nothing to find.
+
+    It is called ``find_tools``, or ``find_tools_2`` and so on where there is a tool of that name.
+
+    Args:
+        contracts: All tools.
+        searchable: The names of those that can be found.
+    """
+    hidden = [contract for contract in contracts if contract.name in searchable]
+    if not hidden:
+        return None
+    taken = {contract.name for contract in contracts}
+    name, number = _NAME, 1
+    while name in taken:
+        number += 1
+        name = f"{_NAME}_{number}"
+    # Whoever only tells the model of tools never searches.
+    index: list[ToolIndex] = []
+
+    async def find(query: str) -> str:
+        if not index:
+            index.append(ToolIndex(hidden))
+        return _answer(index[0].search(query), hidden)
+
+    there_are = "is 1 more tool" if len(hidden) == 1 else f"are {len(hidden)} more tools"
+    return Tool.from_schema(
+        name,
+        {
+            "type": "object",
+            "properties": {
+                "query": {
+                    "type": "string",
+                    "description": "Keywords for what the tool should do, or its name",
+                }
+            },
+            "required": ["query"],
+            "additionalProperties": False,
+        },
+        find,
+        description=(
+            f"Finds further tools. There {there_are} that you are told of only once you have found "
+            "them here. Look before you say that something cannot be done; then call what was found"
+        ),
+    )
+
+
+def found_in(result: str) -> list[str]:
+    """The names of the tools that were found, from the result of a search."""
+    line = _FOUND.match(result)
+    return [] if line is None else _QUOTED.findall(line[1])
+
+
+def listed(contracts: Sequence[FunctionContract]) -> str:
+    """Describes tools in a line each, for a model that is given the rest natively."""
+    return "\n".join(
+        f"- {contract.name}: {' '.join(contract.description.split())}"
+        if contract.description
+        else f"- {contract.name}"
+        for contract in contracts
+    )
+
+
+def _answer(found: Sequence[FunctionContract], hidden: Sequence[FunctionContract]) -> str:
+    if found:
+        # What is described from now on is read from this line; see `found_in`.
+        return f"Found {_named(found)}. Call them as any other tool.\n\n{describe.get()(found)}"
+    more = len(hidden) - _MOST_NAMED
+    rest = f" and {more} more" if more > 0 else ""
+    return (
+        "No tool fits these words. Search again with others, or for a name. There are "
+        f"{_named(hidden[:_MOST_NAMED])}{rest}."
+    )
+
+
+def _named(contracts: Sequence[FunctionContract]) -> str:
+    # No name has a backtick or white space in it.
+    return ", ".join(f"`{contract.name}`" for contract in contracts)
+
+
+def _weighted(contract: FunctionContract) -> Counter[str]:
+    """How often each word stands in a contract."""
+    counts: Counter[str] = Counter()
+    for word in _words(contract.name):
+        counts[word] += _NAME_WEIGHT
+    counts.update(_words(contract.description or ""))
+    parameters: object = (contract.parameters or {}).get("properties")
+    if isinstance(parameters, dict):
+        for name in cast("dict[str, object]", parameters):
+            counts.update(_words(name))
+    return counts
+
+
+def _words(text: str) -> list[str]:
+    words: list[str] = []
+    for run in _RUN.findall(text):
+        parts = [part for piece in _PART.findall(run) for part in _CASE.split(piece)]
+        pairs = map("".join, pairwise(parts))
+        words += map(_stem, [*parts, *pairs, *([run] if len(parts) > 2 else ())])
+    return words
+
+
+def _stem(word: str) -> str:
+    word = word.casefold()
+    return word[:-1] if len(word) > 3 and word.endswith("s") and word[-2] != "s" else word
