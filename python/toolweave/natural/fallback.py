@@ -24,7 +24,7 @@ from ..models import as_model, closing
 from ..protocols import ModelOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from .. import FunctionContract, InvalidToolCall
     from ..protocols import Model
@@ -119,17 +119,20 @@ class Fallback:
             recorded.insert(0, Repair("", "fallback", call.name, contract.name))
         return read.__replace__(raw=call.raw, repairs=(*recorded, *read.repairs))
 
-    async def rewrite(self, text: str, offer: Offer, call_id: str) -> ToolCall | None:
+    async def rewrite(
+        self, text: str, offer: Offer, call_id: str, *, found: Sequence[str] = ()
+    ) -> ToolCall | None:
         """The call that a reply without one means to make, or None."""
-        if not offer.contracts or not text.strip() or len(text) > MOST_ASKED:
+        contracts = offer.described(found)
+        if not contracts or not text.strip() or len(text) > MOST_ASKED:
             return None
         prompt = _REWRITE.format(
-            tools=_json([contract.to_dict() for contract in offer.contracts]), text=_quoted(text)
+            tools=_json([contract.to_dict() for contract in contracts]), text=_quoted(text)
         )
         schema = {
             "type": "object",
             "properties": {
-                "name": {"enum": [*offer.by_name, None]},
+                "name": {"enum": [*(contract.name for contract in contracts), None]},
                 "arguments": _OBJECT,
             },
             "required": ["name"],

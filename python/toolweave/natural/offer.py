@@ -6,11 +6,23 @@ from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
-from .._core import FunctionContract, Parser, system_prompt
+from .._core import (
+    FunctionContract,
+    Parser,
+    ToolAggregateMessage,
+    ToolCallMessage,
+    ToolResultMessage,
+    system_prompt,
+)
+from ..tools import Toolset
+from ..tools.search import found_in, search_tool
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from typing_extensions import Unpack
 
+    from .. import Message
     from ..options import HasContract, ParserOptions, Tools
 
 Tag: TypeAlias = Literal["name", "tool_call"]
@@ -25,29 +37,75 @@ class Offer:
 
     Args:
         contracts: The tools.
+        searchable: The names of those that the model is told of only once it has found them. With
+            them comes a tool that finds them.
         **options: As for `Parser`.
     """
 
     def __init__(
-        self, contracts: tuple[FunctionContract, ...], **options: Unpack[ParserOptions]
+        self,
+        contracts: tuple[FunctionContract, ...],
+        searchable: frozenset[str] = frozenset(),
+        **options: Unpack[ParserOptions],
     ) -> None:
-        self.contracts = contracts
-        """The tools, in order."""
-        self.parser = Parser(contracts, **options)
+        self.given = (contracts, searchable)
+        """What it was made of."""
+        finder = search_tool(contracts, searchable)
+        self._finder = None if finder is None else finder.name
+        self.contracts = contracts if finder is None else (*contracts, finder.contract)
+        """All tools that can be called, in order."""
+        self._always = tuple(tool for tool in self.contracts if tool.name not in searchable)
+        self._searchable = searchable
+        self.parser = Parser(self.contracts, **options)
         """Judges native calls. It is never fed: each reply has a fresh one."""
-        self._prompts: dict[tuple[str | None, Tag, bool], str] = {}
+        self._prompts: dict[tuple[str | None, Tag, bool, tuple[str, ...]], str] = {}
 
     @cached_property
     def by_name(self) -> Mapping[str, FunctionContract]:
         """The tools by name."""
         return {contract.name: contract for contract in self.contracts}
 
-    def prompt(self, existing: str | None, tag: Tag, *, fenced: bool) -> str:
-        """The system prompt with these tools in it; see `system_prompt`."""
-        key = (existing, tag, fenced)
+    def found(self, messages: Sequence[Message], chosen: str | None = None) -> tuple[str, ...]:
+        """The names of searchable tools that a conversation knows, in that order.
+
+        It knows those that were found or called in it. Only messages of calls and results count,
+        not text.
+
+        Args:
+            messages: The conversation.
+            chosen: The tool that is to be called now.
+        """
+        if self._finder is None:
+            return ()
+        names: list[str] = []
+        for message in messages:
+            if isinstance(message, (ToolCallMessage, ToolAggregateMessage)):
+                names += (call.name for call in message.tool_calls)
+            if isinstance(message, (ToolResultMessage, ToolAggregateMessage)):
+                for result in message.tool_results:
+                    if result.name == self._finder and not result.is_error:
+                        names += found_in(result.result)
+        if chosen is not None:
+            names.append(chosen)
+        return tuple(name for name in dict.fromkeys(names) if name in self._searchable)
+
+    def described(self, found: Iterable[str] = ()) -> tuple[FunctionContract, ...]:
+        """What the model is told of.
+
+        Args:
+            found: The names of the searchable tools among them. They come last: what stands before
+                them stays as it was, and in the caches of providers.
+        """
+        return (*self._always, *(self.by_name[name] for name in found))
+
+    def prompt(
+        self, existing: str | None, tag: Tag, *, fenced: bool, found: tuple[str, ...] = ()
+    ) -> str:
+        """The system prompt with the tools in it that are described; see `system_prompt`."""
+        key = (existing, tag, fenced, found)
         prompt = self._prompts.get(key)
         if prompt is None:
-            prompt = system_prompt(self.contracts, existing, tag=tag, fenced=fenced)
+            prompt = system_prompt(self.described(found), existing, tag=tag, fenced=fenced)
             # An application has few system prompts, but each of them goes out many times.
             if len(self._prompts) >= _MOST_PROMPTS:
                 self._prompts.clear()
@@ -70,12 +128,12 @@ class Offers:
             SchemaError: The parameters of a tool are not a JSON Schema.
             TypeError: Something in `tools` is no tool.
         """
-        contracts = contracts_of(tools)
+        given = _given(tools)
         # As a rule the contracts are the very same objects as last time, which compare at once.
         for offer in self._offers:
-            if offer.contracts == contracts:
+            if offer.given == given:
                 return offer
-        offer = Offer(contracts, **self._options)
+        offer = Offer(*given, **self._options)
         self._offers = [offer, *self._offers[: _MOST_OFFERS - 1]]
         return offer
 
@@ -87,20 +145,32 @@ def kept(tools: Tools) -> Tools:
     return tuple(cast("Iterable[HasContract]", tools)) if once else tools
 
 
-def contracts_of(tools: Tools) -> tuple[FunctionContract, ...]:
-    """The contracts of tools in any form.
+def _given(tools: Tools) -> tuple[tuple[FunctionContract, ...], frozenset[str]]:
+    """The contracts of tools in any form, and the names of those that are to be searched for.
 
     Raises:
         ContractError: A definition is wrong.
         TypeError: Something in `tools` is no tool.
     """
+    if isinstance(tools, Toolset):
+        now = tools.snapshot()
+        return now.contracts, now.searchable
     given = cast("object", tools)
     if isinstance(given, Mapping):
         items = cast("Mapping[str, object]", given).items()
-        return tuple(_named(name, tool) for name, tool in items)
-    if isinstance(given, Iterable) and not isinstance(given, str):
-        return tuple(map(_contract, cast("Iterable[object]", given)))
-    raise TypeError(f"tools are given as a list or a mapping, not as {type(given).__name__}")
+        read = [(_named(name, tool), tool) for name, tool in items]
+    elif isinstance(given, Iterable) and not isinstance(given, str):
+        read = [(_contract(tool), tool) for tool in cast("Iterable[object]", given)]
+    else:
+        raise TypeError(f"tools are given as a list or a mapping, not as {type(given).__name__}")
+    searchable = frozenset(contract.name for contract, tool in read if _is_searchable(tool))
+    return tuple(contract for contract, _ in read), searchable
+
+
+def _is_searchable(tool: object) -> bool:
+    if isinstance(tool, Mapping):
+        return cast("Mapping[str, object]", tool).get("defer_loading") is True
+    return getattr(tool, "defer_loading", False) is True
 
 
 def _contract(tool: object) -> FunctionContract:

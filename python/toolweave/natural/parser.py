@@ -20,17 +20,18 @@ from .._core import (
 from ..exceptions import ToolUseParsingError
 from ..kinds import FinishReason
 from ..models import as_messages, as_model, closing
+from ..tools.search import listed
 from .fallback import Fallback
 from .offer import Offers, kept
 from .reader import ReplyReader
 from .request import Style, native_request
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Iterable
+    from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 
     from typing_extensions import Unpack
 
-    from .. import Event, Message
+    from .. import Event, FunctionContract, Message
     from ..options import ParserOptions, Tools
     from ..protocols import Messages, Model, ModelOptions
     from .offer import Offer, Tag
@@ -153,6 +154,11 @@ class NaturalToolUseParser:
         """Whose model it is."""
         return str(getattr(self.model, "provider", "unknown"))
 
+    def describe(self, contracts: Sequence[FunctionContract]) -> str:
+        """Describes tools that the model has found, in the form of its prompt."""
+        # A contract shows how calls are written in text, which would mislead in native mode.
+        return listed(contracts) if self.native else self._style.describe(contracts)
+
     async def stream(
         self,
         messages: Messages,
@@ -184,10 +190,11 @@ class NaturalToolUseParser:
         """
         offer = self._offers.of(self._tools if tools is None else tools)
         conversation = as_messages(messages)
+        found = offer.found(conversation, None if options is None else options.tool_choice)
         if self.native:
-            request = native_request(conversation, offer, options)
+            request = native_request(conversation, offer, options, found)
         else:
-            request = self._style.request(conversation, offer, options)
+            request = self._style.request(conversation, offer, options, found)
         ids = call_ids or self._id_factory
         reader = ReplyReader(
             offer,
@@ -225,7 +232,7 @@ class NaturalToolUseParser:
             raise failure
         if not truncated:
             if self._rewrites and not reader.calls:
-                for event in await self._rewritten("".join(text), offer, ids(0)):
+                for event in await self._rewritten("".join(text), offer, ids(0), found):
                     yield event
                     finish = FinishReason.TOOL_CALLS
             if reader.calls:
@@ -290,10 +297,12 @@ class NaturalToolUseParser:
                 raise ToolUseParsingError(_sentence(event), event)
         return event
 
-    async def _rewritten(self, text: str, offer: Offer, call_id: str) -> Iterable[Event]:
+    async def _rewritten(
+        self, text: str, offer: Offer, call_id: str, found: Sequence[str]
+    ) -> Iterable[Event]:
         if self._fallback is None:
             return ()
-        call = await self._fallback.rewrite(text, offer, call_id)
+        call = await self._fallback.rewrite(text, offer, call_id, found=found)
         return () if call is None else (ToolCallStart(call.index, call.id, call.name), call)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from .._core import TextMessage, consolidate
+from .._core import TextMessage, consolidate, render_contracts
 from ..kinds import Role
 from ..protocols import ModelOptions
 
@@ -49,13 +49,21 @@ class Style:
     """Whether the model is asked to stop where it would make up a result."""
 
     def request(
-        self, messages: Sequence[Message], offer: Offer, options: ModelOptions | None
+        self,
+        messages: Sequence[Message],
+        offer: Offer,
+        options: ModelOptions | None,
+        found: tuple[str, ...] = (),
     ) -> Request:
         """A request whose tools are in the system prompt, and whose calls are text."""
         if self.stop and offer.contracts:
             options = _stopping(options)
-        written = self._prompted(self._written(messages, offer), offer)
+        written = self._prompted(self._written(messages, offer), offer, found)
         return Request(written, (), _without_choice(options))
+
+    def describe(self, contracts: Sequence[FunctionContract]) -> str:
+        """Describes tools as the system prompt does."""
+        return render_contracts(contracts, tag=self.tag, fenced=self.fenced)
 
     def _written(self, messages: Sequence[Message], offer: Offer) -> list[TextMessage]:
         """The messages as text."""
@@ -74,27 +82,31 @@ class Style:
             *(message.__replace__(role=Role.USER) for message in transcript),
         ]
 
-    def _prompted(self, messages: list[TextMessage], offer: Offer) -> list[TextMessage]:
+    def _prompted(
+        self, messages: list[TextMessage], offer: Offer, found: tuple[str, ...]
+    ) -> list[TextMessage]:
         """The messages, with the tools in the first system message."""
         for index, message in enumerate(messages):
             if message.role is Role.SYSTEM:
-                prompt = offer.prompt(message.text, self.tag, fenced=self.fenced)
+                prompt = offer.prompt(message.text, self.tag, fenced=self.fenced, found=found)
                 return [
                     *messages[:index],
                     *([message.__replace__(text=prompt)] if prompt else []),
                     *messages[index + 1 :],
                 ]
-        prompt = offer.prompt(None, self.tag, fenced=self.fenced)
+        prompt = offer.prompt(None, self.tag, fenced=self.fenced, found=found)
         return [TextMessage(prompt, role=Role.SYSTEM), *messages] if prompt else messages
 
 
 def native_request(
-    messages: Sequence[Message], offer: Offer, options: ModelOptions | None
+    messages: Sequence[Message],
+    offer: Offer,
+    options: ModelOptions | None,
+    found: tuple[str, ...] = (),
 ) -> Request:
     """A request whose tools and calls go by the protocol of the provider."""
-    return Request(
-        messages, offer.contracts, options if offer.contracts else _without_choice(options)
-    )
+    tools = offer.described(found)
+    return Request(messages, tools, options if tools else _without_choice(options))
 
 
 def _stopping(options: ModelOptions | None) -> ModelOptions:

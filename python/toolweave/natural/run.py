@@ -27,6 +27,7 @@ from .._core import (
 from ..exceptions import InvalidJSONError
 from ..kinds import FinishReason
 from ..models import closing
+from ..tools.search import describe
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -235,7 +236,7 @@ class ReplyRun:
         parser = self._parser
         asked = parser.stream(
             self._asked,
-            tools=self._executor.contracts if self._offered else (),
+            tools=self._executor.toolset if self._offered else (),
             options=self._options,
             call_ids=self._call_ids,
         )
@@ -273,6 +274,7 @@ class ReplyRun:
     def _submit(self, call: ToolCall | InvalidToolCall) -> None:
         if self._run is None:
             self._run = self._executor.open()
+            self._context.run(describe.set, self._parser.describe)
             loop = asyncio.get_running_loop()
             self._tools = self._context.run(loop.create_task, self._read_tools(self._run))
             self._tools.add_done_callback(self._tools_over)

@@ -116,7 +116,12 @@ class ToolOptions(TypedDict, total=False):
     max_result_chars: int | None
     """How long a result may be, in characters, before it is cut."""
     defer_loading: bool
-    """Whether the model learns of the tool only when it looks for it."""
+    """Whether the model learns of the tool only when it looks for it.
+
+    It is then not described to the model; ``find_tools`` is, which is offered as soon as there is
+    such a tool, and finds them by keywords. From then on the tool is described as any other,
+    wherever the history has the call that found it, or one of the tool itself. A call of a tool
+    that was not found is validated and run all the same: this saves words, it forbids nothing."""
     metadata: Mapping[str, Any] | None
     """Anything that the application wants to know of the tool."""
     pool: Pool | None
