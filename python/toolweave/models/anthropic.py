@@ -24,6 +24,7 @@ from .._core import (
 )
 from ..extras import require
 from .clients import (
+    ClientModel,
     Clients,
     Stream,
     checked_extra,
@@ -36,10 +37,8 @@ from .reading import closing, count, field, finish, guarded, read_reply, text
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-    from types import TracebackType
 
     from anthropic import AsyncAnthropic
-    from typing_extensions import Self
 
     from .. import FinishUpdate, FunctionContract, Message, Update
     from ..protocols import ModelOptions
@@ -67,7 +66,7 @@ _STATUSES = {
 """What the API would have answered with, had its stream not begun already."""
 
 
-class AnthropicModel:
+class AnthropicModel(ClientModel["AsyncAnthropic"]):
     """A model of Anthropic, or of a server that speaks as theirs does.
 
     The signatures that the API puts on its thinking are not kept, so thoughts cannot be sent back.
@@ -141,24 +140,6 @@ class AnthropicModel:
         """Whose model it is."""
         self.native_tools = native_tools
         """Whether it makes native calls."""
-
-    def __repr__(self) -> str:
-        return f"AnthropicModel({self._model!r}, provider={self.provider!r})"
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        await self.aclose()
-
-    async def aclose(self) -> None:
-        """Closes the connections of the running loop; a client that was given stays open."""
-        await self._clients.aclose()
 
     async def stream(
         self,

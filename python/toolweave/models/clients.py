@@ -11,6 +11,10 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, cast
 from ..exceptions import ModelError
 
 if TYPE_CHECKING:
+    from types import TracebackType
+
+    from typing_extensions import Self
+
     from .. import FunctionContract
     from ..protocols import ModelOptions
 
@@ -64,6 +68,33 @@ class Clients(Generic[C]):
         client = self._made.pop(asyncio.get_running_loop(), None)
         if client is not None:
             await client.close()
+
+
+class ClientModel(Generic[C]):
+    """A model behind a client. As a context manager it closes its connections in the end."""
+
+    provider: str
+    """Whose model it is."""
+    _model: str
+    _clients: Clients[C]
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._model!r}, provider={self.provider!r})"
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Closes the connections of the running loop; a client that was given stays open."""
+        await self._clients.aclose()
 
 
 class Response(Protocol):

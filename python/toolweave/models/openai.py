@@ -16,17 +16,15 @@ import re
 from typing import TYPE_CHECKING, Any, cast
 
 from ..extras import require
-from .clients import Clients, checked_extra, checked_key, failure, items
+from .clients import ClientModel, Clients, checked_extra, checked_key, failure, items
 from .completions import ChunkReader, request
 from .reading import closing, guarded, logger, read_reply
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping, Sequence
-    from types import TracebackType
 
     from openai import AsyncOpenAI, AsyncStream
     from openai.types.chat import ChatCompletionChunk
-    from typing_extensions import Self
 
     from .. import FunctionContract, Message, Update
     from ..protocols import ModelOptions
@@ -38,7 +36,7 @@ _NO_KEY = "none"
 """Sent where no key is known: servers of one's own want none, but the client insists."""
 
 
-class OpenAIModel:
+class OpenAIModel(ClientModel["AsyncOpenAI"]):
     """A model of OpenAI, of Azure OpenAI, or of a server that speaks as they do.
 
     A server that refuses ``stream_options``, ``stop`` or ``max_tokens`` (which newer models of
@@ -129,24 +127,6 @@ class OpenAIModel:
         self._send_reasoning = send_reasoning
         self._extra = dict(checked_extra(extra or {}))
         self._refused: frozenset[str] = frozenset()
-
-    def __repr__(self) -> str:
-        return f"OpenAIModel({self._model!r}, provider={self.provider!r})"
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        await self.aclose()
-
-    async def aclose(self) -> None:
-        """Closes the connections of the running loop; a client that was given stays open."""
-        await self._clients.aclose()
 
     async def stream(
         self,
