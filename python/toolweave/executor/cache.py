@@ -4,12 +4,13 @@ Who asks for a key is told one of three things: here is the result (`Hit`), go a
 (`Leader`), or somebody is on the way (`Follower`).
 
 Example:
-    >>> cache: ResultCache[int] = ResultCache()
-    >>> key = cache.key("add", {"a": 1, "b": 2})
-    >>> match cache.begin(key):
-    ...     case Leader() as leader:
-    ...         leader.finish(3, ttl=60)
-    >>> cache.begin(cache.key("add", {"b": 2, "a": 1}))
+    >>> async def main() -> Hit[int] | Leader[int] | Follower[int]:
+    ...     cache: ResultCache[int] = ResultCache()
+    ...     match cache.begin(cache.key("add", {"a": 1, "b": 2})):
+    ...         case Leader() as leader:
+    ...             leader.finish(3, ttl=60)
+    ...     return cache.begin(cache.key("add", {"b": 2, "a": 1}))
+    >>> asyncio.run(main())
     Hit(value=3)
 """
 
