@@ -344,15 +344,15 @@ def test_a_call_made_by_a_tool_ends_with_it() -> None:
 
 
 def test_a_tool_in_a_thread_is_told_and_not_waited_for() -> None:
-    told = threading.Event()
+    told, allowed, ended = threading.Event(), threading.Event(), threading.Event()
 
     @tool
     def poll(context: ToolContext) -> None:
-        for _ in range(500):
-            if context.cancelled:
-                told.set()
-                return
-            threading.Event().wait(0.01)
+        while not context.cancelled:
+            threading.Event().wait(0.005)
+        told.set()
+        allowed.wait(5)
+        ended.set()
 
     async def main() -> None:
         task = asyncio.create_task(ToolExecutor([poll]).execute([call("poll")]))
@@ -360,10 +360,12 @@ def test_a_tool_in_a_thread_is_told_and_not_waited_for() -> None:
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        assert not told.is_set()
+        assert not ended.is_set()
 
     run(main(), asyncio.new_event_loop())
-    assert told.wait(2)
+    assert told.wait(5)
+    allowed.set()
+    assert ended.wait(5)
 
 
 def test_tasks_cancelled_by_others_still_have_results() -> None:
