@@ -61,7 +61,7 @@ def test_of_an_exception_the_model_reads_the_first_line(message: str, said: str)
         ("[Errno 2] No such file: '/home/ada/notes.txt'", "[Errno 2] No such file: 'notes.txt'"),
         (r"cannot open C:\Users\ada\notes.txt", "cannot open notes.txt"),
         (r"cannot open \\server\share\notes.txt now", "cannot open notes.txt now"),
-        ("cannot open ~/work/notes.txt", "cannot open notes.txt"),
+        ("cannot open ~/papers/notes.txt", "cannot open notes.txt"),
         ("see file:///var/log/app.log", "see app.log"),
         ('File "/usr/lib/python3.11/json/decoder.py", line 355', 'File "decoder.py", line 355'),
         ("not a directory: /var/lib/", "not a directory: lib"),
