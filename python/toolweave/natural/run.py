@@ -349,8 +349,9 @@ class ReplyRun:
         if self._cancelled:
             return
         if self._error is None:
-            if self.usage is not None:
-                self._out.append(self.usage)
+            usage = self.usage
+            if usage is not None:
+                self._out.append(usage)
             self._out.append(FinishUpdate(self.finish_reason))
         self._end()
 
