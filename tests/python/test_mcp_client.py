@@ -128,7 +128,7 @@ def test_a_question_that_could_be_that_of_several_calls_is_put_to_nobody() -> No
     async def main() -> None:
         async with connected("legacy", "") as tools:
             executor = ToolExecutor(tools)
-            calls = [ToolCall(str(number), "order", {}) for number in range(2)]
+            calls = [ToolCall(str(number), "order_for_two", {}) for number in range(2)]
             events = [event async for event in executor.stream(calls)]
             assert not any(isinstance(event, ToolQuestion) for event in events)
             texts = [event.result for event in events if isinstance(event, ToolResult)]

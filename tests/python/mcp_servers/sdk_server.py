@@ -128,6 +128,34 @@ async def order(answer: Annotated[ElicitationResult[Size], Resolve(ask_size)]) -
     return answer.action
 
 
+class Meeting:
+    """Lets none of two go on before both are there."""
+
+    def __init__(self) -> None:
+        self._there = 0
+        self._both = asyncio.Event()
+
+    async def wait(self) -> None:
+        self._there += 1
+        if self._there == 2:
+            self._both.set()
+        await self._both.wait()
+
+
+asking, answered = Meeting(), Meeting()
+
+
+@server.tool()
+async def order_for_two(ctx: Context) -> str:
+    """Asks the user once it has been called twice, and ends once both calls have an answer."""
+    await asking.wait()
+    try:
+        answer = await ctx.elicit("How large?", Size)
+    finally:
+        await answered.wait()
+    return answer.action
+
+
 @server.tool(annotations=ToolAnnotations(read_only_hint=True))
 async def look(ctx: Context) -> str:
     """Looks, and changes nothing."""
