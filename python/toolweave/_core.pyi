@@ -9,6 +9,7 @@ from .options import ParserOptions, Tools
 
 __all__ = [
     "Consolidator",
+    "Diagnostic",
     "Discarded",
     "EventStream",
     "FabricatedResult",
@@ -20,10 +21,18 @@ __all__ = [
     "Joiner",
     "Limits",
     "MessageBase",
+    "Origin",
     "Parser",
+    "PromptTemplate",
+    "Ranking",
+    "RankingResult",
     "ReasoningDelta",
     "ReasoningMessage",
+    "RegistrySnapshot",
     "Repair",
+    "ReplyReader",
+    "ScoreReading",
+    "SearchIndex",
     "TextDelta",
     "TextMessage",
     "ToolAggregateMessage",
@@ -32,6 +41,7 @@ __all__ = [
     "ToolCallMessage",
     "ToolCallStart",
     "ToolCallUpdate",
+    "ToolEntry",
     "ToolResult",
     "ToolResultMessage",
     "UnknownMessage",
@@ -50,9 +60,12 @@ __all__ = [
     "parse_history",
     "render_contracts",
     "repair_json",
+    "structure_schema",
+    "supertypes",
     "system_prompt",
     "to_anthropic",
     "to_openai",
+    "type_name",
 ]
 
 _T = TypeVar("_T")
@@ -1439,3 +1452,261 @@ class Consolidator:
     @property
     def message(self) -> TextMessage | None:
         """The text so far as a message, with the metadata of all that went into it."""
+
+@final
+class Diagnostic:
+    """Something to say about a `tools.xml`, with the place it is about."""
+
+    __match_args__ = ("code", "severity", "message", "line", "column", "length", "hint")
+
+    def __new__(
+        cls,
+        code: str,
+        severity: Literal["error", "warning"],
+        message: str,
+        line: int = 1,
+        column: int = 1,
+        *,
+        length: int = 1,
+        hint: str | None = None,
+    ) -> Self: ...
+    @property
+    def code(self) -> str:
+        """What kind it is, such as ``TW001``; see docs/registry.md."""
+
+    @property
+    def severity(self) -> Literal["error", "warning"]:
+        """An error stops loading; a warning does not."""
+
+    @property
+    def message(self) -> str:
+        """What is wrong, in a sentence."""
+
+    @property
+    def line(self) -> int:
+        """The line, from 1."""
+
+    @property
+    def column(self) -> int:
+        """The column in characters, from 1."""
+
+    @property
+    def length(self) -> int:
+        """How many characters of that line it is about, at least 1."""
+
+    @property
+    def hint(self) -> str | None:
+        """What to do about it, in a sentence."""
+
+@final
+class ToolEntry:
+    """A tool as a registry has it: the element `Tool` of NLWeb's `tools.xml`."""
+
+    __match_args__ = ("name", "type", "site")
+
+    def __new__(
+        cls,
+        name: str,
+        *,
+        type: str = "Thing",
+        site: str | None = None,
+        enabled: bool = True,
+        path: str = "",
+        method: str = "",
+        handler: str | None = None,
+        arguments: Mapping[str, str] | None = None,
+        examples: Iterable[str] = (),
+        prompt: str | None = None,
+        return_struc: Any = None,
+    ) -> Self: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def type(self) -> str:
+        """The type it belongs to, in its short form, such as ``Recipe``."""
+
+    @property
+    def site(self) -> str | None:
+        """The site it belongs to; None for those of every site."""
+
+    @property
+    def enabled(self) -> bool: ...
+    @property
+    def path(self) -> str: ...
+    @property
+    def method(self) -> str: ...
+    @property
+    def handler(self) -> str | None: ...
+    @property
+    def arguments(self) -> dict[str, str]: ...
+    @property
+    def examples(self) -> tuple[str, ...]: ...
+    @property
+    def prompt(self) -> str | None: ...
+    @property
+    def return_struc(self) -> Any: ...
+    @property
+    def line(self) -> int | None:
+        """Where it begins in the file, from 1; None if it is from no file."""
+
+    @property
+    def placeholders(self) -> tuple[str, ...]:
+        """The placeholders of its prompt, each once."""
+
+    def render(self, values: Mapping[str, str]) -> str:
+        """Its prompt with the placeholders filled, in one pass; unknown ones become empty."""
+
+    @property
+    def reader(self) -> ReplyReader:
+        """Reads replies to its prompt. The same object each time."""
+
+    @property
+    def schema(self) -> dict[str, Any] | None:
+        """The JSON Schema that `return_struc` stands for: what a reply to its prompt has to fit."""
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The same without the score: what the handler is given. An object schema."""
+
+@final
+class Origin:
+    """Where a tool that a type has comes from, and what it stands in for."""
+
+    __match_args__ = ("tool", "owner", "site", "replaces")
+    @property
+    def tool(self) -> ToolEntry:
+        """The tool. Where it is disabled, the type does not have it, and `replaces` is hidden."""
+
+    @property
+    def owner(self) -> str:
+        """The type that declares it."""
+
+    @property
+    def site(self) -> str | None:
+        """The site that declares it."""
+
+    @property
+    def replaces(self) -> tuple[ToolEntry, ...]:
+        """Those it replaces, the nearest first."""
+
+@final
+class RegistrySnapshot:
+    """All that a `tools.xml` says. It never changes."""
+
+    @staticmethod
+    def read(source: str | bytes) -> RegistrySnapshot:
+        """Raises: RegistryError."""
+
+    @staticmethod
+    def of(entries: Iterable[ToolEntry]) -> RegistrySnapshot:
+        """Raises: RegistryError."""
+
+    def with_entries(self, entries: Iterable[ToolEntry]) -> RegistrySnapshot:
+        """The same with more tools; one of the same name, type and site replaces what was there."""
+
+    @property
+    def entries(self) -> tuple[ToolEntry, ...]:
+        """All tools in document order, disabled ones as well."""
+
+    @property
+    def types(self) -> tuple[str, ...]: ...
+    @property
+    def sites(self) -> tuple[str, ...]: ...
+    @property
+    def fingerprint(self) -> str:
+        """A hash of all that is said, whatever the layout: 32 hexadecimal digits."""
+
+    @property
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """The warnings."""
+
+    def tools_for(self, type: str, site: str | None = None) -> tuple[ToolEntry, ...]: ...
+    def explain(self, type: str, site: str | None = None) -> tuple[Origin, ...]: ...
+    def write(self) -> str: ...
+
+def type_name(spelling: str) -> str:
+    """The short form of a schema.org type: ``Recipe`` for ``https://schema.org/Recipe``."""
+
+def supertypes(type: str) -> tuple[str, ...]:
+    """A type and all it is a kind of, the most specific first, ``Thing`` last."""
+
+@final
+class PromptTemplate:
+    """A prompt with placeholders such as ``{request.query}``."""
+
+    def __new__(cls, text: str) -> Self: ...
+    @property
+    def text(self) -> str: ...
+    @property
+    def placeholders(self) -> tuple[str, ...]: ...
+    def render(self, values: Mapping[str, str]) -> str: ...
+
+def structure_schema(structure: Any) -> dict[str, Any]:
+    """The JSON Schema that a `returnStruc` (an example object) stands for."""
+
+@final
+class ScoreReading:
+    """What a reply to a scoring prompt says."""
+
+    __match_args__ = ("score", "parameters", "error")
+    @property
+    def score(self) -> float | None:
+        """From 0 to 100; None if there is none that can be used."""
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The rest of the reply, mended and checked."""
+
+    @property
+    def error(self) -> str | None:
+        """Why there is no score, or why the parameters cannot be used."""
+
+@final
+class ReplyReader:
+    """Reads replies that should fit the schema of a `returnStruc`."""
+
+    def __new__(cls, schema: Mapping[str, Any] | None = None) -> Self: ...
+    def read(self, reply: str | Mapping[str, Any]) -> ScoreReading: ...
+
+@final
+class RankingResult:
+    """Who won, and in which order the others come."""
+
+    __match_args__ = ("winner", "order", "reason", "ties")
+    @property
+    def winner(self) -> int | None: ...
+    @property
+    def order(self) -> tuple[int, ...]:
+        """All positions, best first: those with scores, then the failed."""
+
+    @property
+    def reason(self) -> Literal["threshold", "early_stop", "fallback", "none"]: ...
+    @property
+    def ties(self) -> tuple[int, ...]:
+        """The others that have the winner's very score."""
+
+@final
+class Ranking:
+    """Decides between tools by their scores, in whatever order these come."""
+
+    def __new__(
+        cls,
+        names: Iterable[str],
+        specificity: Iterable[int] | None = None,
+        *,
+        threshold: float = 70.0,
+        early_stop: float | None = 90.0,
+        fallback: str | None = "search",
+    ) -> Self: ...
+    def offer(self, outcomes: Iterable[tuple[int, float | None]]) -> bool:
+        """Takes the outcomes that came in the same turn; True once it is decided."""
+
+    def settle(self) -> RankingResult: ...
+
+@final
+class SearchIndex:
+    """Texts by the words in them, ranked with BM25."""
+
+    def __new__(cls, documents: Iterable[Iterable[tuple[str, int]]]) -> Self: ...
+    def search(self, query: str, limit: int) -> list[tuple[int, float]]:
+        """Positions and scores, the best first."""

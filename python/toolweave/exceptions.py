@@ -3,10 +3,12 @@
 ToolweaveError
 ├── ConsolidationError        (also a ValueError)
 ├── ContractError             (also a ValueError)
+├── HandlerError              (also an ImportError)
 ├── InvalidJSONError          (also a ValueError)
 ├── MessageError              (also a ValueError)
 ├── ModelError                (also a RuntimeError)
 ├── PoolError                 (also a RuntimeError)
+├── RegistryError             (also a ValueError)
 ├── ResultError               (also a TypeError)
 ├── SchemaError               (also a ValueError)
 ├── ToolError                 (also a RuntimeError)
@@ -26,7 +28,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ._core import InvalidToolCall, Violation
+    from ._core import Diagnostic, InvalidToolCall, Violation
 
 
 class ToolweaveError(Exception):
@@ -56,6 +58,15 @@ class ContractError(ToolweaveError, ValueError):
         """The name of the tool, as given; empty where there was none."""
         self.place = place
         """Where in its schema, as a JSON Pointer; empty for the whole."""
+
+
+class HandlerError(ToolweaveError, ImportError):
+    """The handler that a registry names cannot be had."""
+
+    def __init__(self, message: str, handler: str) -> None:
+        super().__init__(message, handler)
+        self.handler = handler
+        """Its dotted path, as the registry has it."""
 
 
 class InvalidJSONError(ToolweaveError, ValueError):
@@ -99,6 +110,15 @@ class ModelError(ToolweaveError, RuntimeError):
 
 class PoolError(ToolweaveError, RuntimeError):
     """A pool could not run a function, or could not carry it or its result."""
+
+
+class RegistryError(ToolweaveError, ValueError):
+    """A registry of tools cannot be used as it is written."""
+
+    def __init__(self, message: str, diagnostics: tuple[Diagnostic, ...] = ()) -> None:
+        super().__init__(message, diagnostics)
+        self.diagnostics = diagnostics
+        """All that is wrong with it, warnings included, in the order of the text."""
 
 
 class ResultError(ToolweaveError, TypeError):
