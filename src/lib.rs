@@ -36,6 +36,9 @@ pub mod consolidate;
 // From a found payload to a call that can be trusted.
 pub mod calls;
 
+// The tools of a `tools.xml`: reading, checking, looking up, writing.
+pub mod registry;
+
 // Top floor: what Python sees.
 
 #[cfg(feature = "python")]

@@ -5,12 +5,16 @@
 
 use pyo3::{exceptions::PyValueError, import_exception, prelude::*};
 
-use crate::{consolidate::ConsolidateError, contract, message, parser::GrammarError, validator};
+use super::registry::diagnostics;
+use crate::{
+    consolidate::ConsolidateError, contract, message, parser::GrammarError, registry, validator,
+};
 
 import_exception!(toolweave.exceptions, ConsolidationError);
 import_exception!(toolweave.exceptions, ContractError);
 import_exception!(toolweave.exceptions, InvalidJSONError);
 import_exception!(toolweave.exceptions, MessageError);
+import_exception!(toolweave.exceptions, RegistryError);
 import_exception!(toolweave.exceptions, SchemaError);
 import_exception!(toolweave.exceptions, ValidationError);
 
@@ -47,6 +51,16 @@ impl From<message::MessageError> for PyErr {
     fn from(err: message::MessageError) -> Self {
         let place = err.place().clone();
         MessageError::new_err((err.to_string(), place.index, place.path))
+    }
+}
+
+impl From<registry::RegistryError> for PyErr {
+    fn from(err: registry::RegistryError) -> Self {
+        let message = err.to_string();
+        Python::attach(|py| match diagnostics(py, &err.diagnostics) {
+            Ok(all) => RegistryError::new_err((message, all.unbind())),
+            Err(failed) => failed,
+        })
     }
 }
 

@@ -12,6 +12,7 @@ mod log;
 mod message;
 mod parser;
 mod prompt;
+mod registry;
 mod repair;
 mod validator;
 
@@ -40,6 +41,10 @@ mod core {
     };
     #[pymodule_export]
     use super::prompt::{render_contracts, system_prompt};
+    #[pymodule_export]
+    use super::registry::{
+        PyDiagnostic, PyOrigin, PyRegistrySnapshot, PyToolEntry, supertypes, type_name,
+    };
     #[pymodule_export]
     use super::repair::repair_json;
     #[pymodule_export]

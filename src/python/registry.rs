@@ -1,0 +1,480 @@
+//! Python classes for [`crate::registry`].
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use pyo3::{
+    exceptions::{PyTypeError, PyValueError},
+    prelude::*,
+    sync::PyOnceLock,
+    types::{PyBytes, PyDict, PyMapping, PyString, PyTuple},
+};
+use serde_json::Value;
+
+use super::{
+    class::record,
+    convert::{to_json, to_python},
+};
+use crate::registry::{self, Registry, Tool};
+
+/// Something to say about a `tools.xml`, with the place it is about.
+#[pyclass(name = "Diagnostic", module = "toolweave", frozen, get_all)]
+#[derive(Debug)]
+pub(crate) struct PyDiagnostic {
+    code: String,
+    severity: String,
+    message: String,
+    line: usize,
+    column: usize,
+    length: usize,
+    hint: Option<String>,
+}
+
+record!(PyDiagnostic { code, severity, message, line, column, length, hint }
+    #[new]
+    #[pyo3(signature = (code, severity, message, line=1, column=1, *, length=1, hint=None))]
+    fn new(
+        code: String,
+        severity: String,
+        message: String,
+        line: usize,
+        column: usize,
+        length: usize,
+        hint: Option<String>,
+    ) -> PyResult<Self> {
+        if !matches!(&*severity, "error" | "warning") {
+            let message = format!("a severity is \"error\" or \"warning\", not {severity:?}");
+            return Err(PyValueError::new_err(message));
+        }
+        Ok(Self { code, severity, message, line, column, length, hint })
+    }
+);
+
+impl From<&registry::Diagnostic> for PyDiagnostic {
+    fn from(diagnostic: &registry::Diagnostic) -> Self {
+        Self {
+            code: diagnostic.code.as_str().to_owned(),
+            severity: diagnostic.code.severity().as_str().to_owned(),
+            message: diagnostic.message.clone(),
+            line: diagnostic.line,
+            column: diagnostic.column,
+            length: diagnostic.length,
+            hint: diagnostic.hint.clone(),
+        }
+    }
+}
+
+/// Diagnostics as a tuple of Python objects.
+pub(crate) fn diagnostics<'py>(
+    py: Python<'py>,
+    diagnostics: &[registry::Diagnostic],
+) -> PyResult<Bound<'py, PyTuple>> {
+    PyTuple::new(
+        py,
+        diagnostics
+            .iter()
+            .map(|diagnostic| Bound::new(py, PyDiagnostic::from(diagnostic)))
+            .collect::<PyResult<Vec<_>>>()?,
+    )
+}
+
+/// A tool as a registry has it: the element `Tool` of NLWeb's `tools.xml`.
+#[pyclass(name = "ToolEntry", module = "toolweave", frozen, eq, from_py_object)]
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct PyToolEntry(pub(crate) Arc<Tool>);
+
+/// Text as the format has it: without white space around it.
+fn stripped(text: Option<&str>) -> Option<Box<str>> {
+    text.map(str::trim).filter(|text| !text.is_empty()).map(Into::into)
+}
+
+#[pymethods]
+impl PyToolEntry {
+    #[classattr]
+    fn __match_args__() -> (&'static str, &'static str, &'static str) {
+        ("name", "type", "site")
+    }
+
+    #[new]
+    #[pyo3(signature = (
+        name, *, r#type="Thing", site=None, enabled=true, path="", method="", handler=None,
+        arguments=None, examples=None, prompt=None, return_struc=None,
+    ))]
+    #[allow(clippy::too_many_arguments, reason = "they are the fields of the format")]
+    fn new(
+        name: &str,
+        r#type: &str,
+        site: Option<&str>,
+        enabled: bool,
+        path: &str,
+        method: &str,
+        handler: Option<&str>,
+        arguments: Option<&Bound<'_, PyMapping>>,
+        examples: Option<&Bound<'_, PyAny>>,
+        prompt: Option<&str>,
+        return_struc: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        if name.trim().is_empty() {
+            return Err(PyValueError::new_err("a tool needs a name"));
+        }
+        if site.is_some_and(|site| site.trim().is_empty()) {
+            return Err(PyValueError::new_err("a site needs a name; None means every site"));
+        }
+        let mut tool = Tool::new(name, r#type, site);
+        tool.enabled = enabled;
+        tool.path = path.trim().into();
+        tool.method = method.trim().into();
+        tool.handler = stripped(handler);
+        tool.prompt = stripped(prompt);
+        if let Some(arguments) = arguments {
+            for item in arguments.items()? {
+                let (name, text): (String, String) = item.extract()?;
+                tool.arguments.push((name.into(), text.trim().into()));
+            }
+        }
+        if let Some(examples) = examples {
+            if examples.is_instance_of::<PyString>() {
+                return Err(PyTypeError::new_err("examples are a list of texts, not one text"));
+            }
+            for example in examples.try_iter()? {
+                let example: String = example?.extract()?;
+                tool.examples.extend(stripped(Some(&example)));
+            }
+        }
+        let structure = return_struc.map(to_json).transpose()?;
+        tool.return_struc = structure.filter(|value| !value.is_null());
+        Ok(Self(Arc::new(tool)))
+    }
+
+    #[getter]
+    fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    #[getter]
+    fn r#type(&self) -> &str {
+        &self.0.type_name
+    }
+
+    #[getter]
+    fn site(&self) -> Option<&str> {
+        self.0.site.as_deref()
+    }
+
+    #[getter]
+    fn enabled(&self) -> bool {
+        self.0.enabled
+    }
+
+    #[getter]
+    fn path(&self) -> &str {
+        &self.0.path
+    }
+
+    #[getter]
+    fn method(&self) -> &str {
+        &self.0.method
+    }
+
+    #[getter]
+    fn handler(&self) -> Option<&str> {
+        self.0.handler.as_deref()
+    }
+
+    #[getter]
+    fn arguments<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let arguments = PyDict::new(py);
+        for (name, text) in &self.0.arguments {
+            arguments.set_item(&**name, &**text)?;
+        }
+        Ok(arguments)
+    }
+
+    #[getter]
+    fn examples<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        PyTuple::new(py, self.0.examples.iter().map(|example| &**example))
+    }
+
+    #[getter]
+    fn prompt(&self) -> Option<&str> {
+        self.0.prompt.as_deref()
+    }
+
+    // A new object each time: an entry does not change behind the back of those who hold it.
+    #[getter]
+    fn return_struc<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        to_python(py, self.0.return_struc.as_ref().unwrap_or(&Value::Null))
+    }
+
+    #[getter]
+    fn line(&self) -> Option<usize> {
+        self.0.line
+    }
+
+    // Equal entries have the same name, type and site; that those differ is enough for a hash.
+    fn __hash__(&self, py: Python<'_>) -> PyResult<isize> {
+        let Tool { name, type_name, site, .. } = &*self.0;
+        (&**name, &**type_name, site.as_deref()).into_pyobject(py)?.hash()
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        let Tool { name, type_name, site, enabled, .. } = &*self.0;
+        let quoted = |text: &str| PyString::new(py, text).repr().map(|repr| repr.to_string());
+        let mut text = format!("ToolEntry(name={}, type={}", quoted(name)?, quoted(type_name)?);
+        if let Some(site) = site {
+            text.push_str(", site=");
+            text.push_str(&quoted(site)?);
+        }
+        if !enabled {
+            text.push_str(", enabled=False");
+        }
+        text.push(')');
+        Ok(text)
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
+        let py = slf.py();
+        let fields = PyDict::new(py);
+        for field in [
+            "name",
+            "type",
+            "site",
+            "enabled",
+            "path",
+            "method",
+            "handler",
+            "arguments",
+            "examples",
+            "prompt",
+            "return_struc",
+        ] {
+            fields.set_item(field, slf.getattr(field)?)?;
+        }
+        let rebuild = py.import("toolweave._core")?.getattr("_rebuild")?;
+        (rebuild, (slf.get_type(), fields)).into_pyobject(py)
+    }
+}
+
+/// Where a tool that a type has comes from, and what it stands in for.
+#[pyclass(name = "Origin", module = "toolweave", frozen, get_all)]
+#[derive(Debug)]
+pub(crate) struct PyOrigin {
+    tool: Py<PyToolEntry>,
+    owner: String,
+    site: Option<String>,
+    replaces: Py<PyTuple>,
+}
+
+record!(PyOrigin { tool, owner, site, replaces }
+    #[new]
+    #[pyo3(signature = (tool, owner, site=None, replaces=None))]
+    fn new(
+        py: Python<'_>,
+        tool: Py<PyToolEntry>,
+        owner: String,
+        site: Option<String>,
+        replaces: Option<Py<PyTuple>>,
+    ) -> Self {
+        let replaces = replaces.unwrap_or_else(|| PyTuple::empty(py).unbind());
+        Self { tool, owner, site, replaces }
+    }
+);
+
+/// How many answers a snapshot keeps. Callers ask for the same few types again and again; names
+/// that somebody makes up must not fill the memory.
+const MAX_ANSWERS: usize = 1024;
+
+/// Answers by type, as it was spelled, and site.
+#[derive(Debug, Default)]
+struct Answers {
+    by_type: HashMap<Box<str>, HashMap<Box<str>, Py<PyTuple>>>,
+    count: usize,
+}
+
+impl Answers {
+    fn get(&self, py: Python<'_>, type_: &str, site: &str) -> Option<Py<PyTuple>> {
+        Some(self.by_type.get(type_)?.get(site)?.clone_ref(py))
+    }
+
+    /// Keeps an answer; what is given back is to be dropped when nothing is locked.
+    fn put(&mut self, type_: &str, site: &str, answer: Py<PyTuple>) -> Option<Self> {
+        let full = self.count >= MAX_ANSWERS;
+        let dropped = full.then(|| std::mem::take(self));
+        self.count += 1;
+        self.by_type.entry(type_.into()).or_default().insert(site.into(), answer);
+        dropped
+    }
+}
+
+/// All that a `tools.xml` says. It never changes.
+#[pyclass(name = "RegistrySnapshot", module = "toolweave", frozen)]
+pub(crate) struct PyRegistrySnapshot {
+    registry: Registry,
+    /// The tools as Python objects, each made when it is first asked for.
+    made: Vec<PyOnceLock<Py<PyToolEntry>>>,
+    entries: PyOnceLock<Py<PyTuple>>,
+    answers: Mutex<Answers>,
+}
+
+impl PyRegistrySnapshot {
+    fn new(registry: Registry) -> Self {
+        let made = registry.tools().map(|_| PyOnceLock::new()).collect();
+        Self { registry, made, entries: PyOnceLock::new(), answers: Mutex::default() }
+    }
+
+    fn entry<'py>(&self, py: Python<'py>, position: usize) -> PyResult<&Bound<'py, PyToolEntry>> {
+        let make = || Py::new(py, PyToolEntry(Arc::clone(self.registry.tool(position))));
+        self.made[position].get_or_try_init(py, make).map(|entry| entry.bind(py))
+    }
+
+    fn tuple<'py>(
+        &self,
+        py: Python<'py>,
+        positions: impl IntoIterator<Item = usize>,
+    ) -> PyResult<Bound<'py, PyTuple>> {
+        let entries = positions.into_iter().map(|position| self.entry(py, position));
+        PyTuple::new(py, entries.collect::<PyResult<Vec<_>>>()?)
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Answers> {
+        self.answers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn tools_of(entries: &Bound<'_, PyAny>) -> PyResult<Vec<Arc<Tool>>> {
+    entries
+        .try_iter()?
+        .map(|entry| {
+            let entry = entry?;
+            match entry.cast::<PyToolEntry>() {
+                Ok(entry) => Ok(Arc::clone(&entry.get().0)),
+                Err(_) => Err(PyTypeError::new_err(format!(
+                    "a registry is made of ToolEntry objects, not of {}",
+                    entry.get_type().name()?
+                ))),
+            }
+        })
+        .collect()
+}
+
+#[pymethods]
+impl PyRegistrySnapshot {
+    #[staticmethod]
+    fn read(source: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let py = source.py();
+        let registry = if let Ok(text) = source.cast::<PyString>() {
+            let text = text.to_str()?;
+            py.detach(|| Registry::read_text(text))?
+        } else if let Ok(bytes) = source.cast::<PyBytes>() {
+            let bytes = bytes.as_bytes();
+            py.detach(|| Registry::read(bytes))?
+        } else {
+            return Err(PyTypeError::new_err(format!(
+                "expected XML as str or bytes, got {}",
+                source.get_type().name()?
+            )));
+        };
+        Ok(Self::new(registry))
+    }
+
+    #[staticmethod]
+    fn of(entries: &Bound<'_, PyAny>) -> PyResult<Self> {
+        Ok(Self::new(Registry::of(tools_of(entries)?)?))
+    }
+
+    fn with_entries(&self, entries: &Bound<'_, PyAny>) -> PyResult<Self> {
+        Ok(Self::new(self.registry.with(tools_of(entries)?)?))
+    }
+
+    #[getter]
+    fn entries<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let make = || self.tuple(py, 0..self.made.len()).map(Bound::unbind);
+        Ok(self.entries.get_or_try_init(py, make)?.bind(py).clone())
+    }
+
+    #[getter]
+    fn types<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        PyTuple::new(py, self.registry.types().collect::<Vec<_>>())
+    }
+
+    #[getter]
+    fn sites<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        PyTuple::new(py, self.registry.sites().collect::<Vec<_>>())
+    }
+
+    #[getter]
+    fn fingerprint(&self) -> String {
+        format!("{:032x}", self.registry.fingerprint())
+    }
+
+    #[getter]
+    fn diagnostics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        diagnostics(py, self.registry.diagnostics())
+    }
+
+    #[pyo3(signature = (r#type, site=None))]
+    fn tools_for<'py>(
+        &self,
+        py: Python<'py>,
+        r#type: &str,
+        site: Option<&str>,
+    ) -> PyResult<Bound<'py, PyTuple>> {
+        // No site can be called nothing.
+        let key = site.unwrap_or("");
+        if let Some(answer) = self.lock().get(py, r#type, key) {
+            return Ok(answer.into_bound(py));
+        }
+        let answer = self.tuple(py, self.registry.positions_for(r#type, site))?;
+        let dropped = self.lock().put(r#type, key, answer.clone().unbind());
+        drop(dropped);
+        Ok(answer)
+    }
+
+    #[pyo3(signature = (r#type, site=None))]
+    fn explain<'py>(
+        &self,
+        py: Python<'py>,
+        r#type: &str,
+        site: Option<&str>,
+    ) -> PyResult<Bound<'py, PyTuple>> {
+        let origins = self.registry.explain(r#type, site).into_iter().map(|origin| {
+            let tool = self.entry(py, origin.tool)?.clone();
+            let owner = tool.get().0.type_name.to_string();
+            let site = tool.get().0.site.as_deref().map(str::to_owned);
+            let replaces = self.tuple(py, origin.replaces)?.unbind();
+            Bound::new(py, PyOrigin { tool: tool.unbind(), owner, site, replaces })
+        });
+        PyTuple::new(py, origins.collect::<PyResult<Vec<_>>>()?)
+    }
+
+    #[pyo3(signature = (r#type))]
+    fn supertypes<'py>(&self, py: Python<'py>, r#type: &str) -> PyResult<Bound<'py, PyTuple>> {
+        PyTuple::new(py, self.registry.supertypes(r#type))
+    }
+
+    fn write(&self, py: Python<'_>) -> PyResult<String> {
+        Ok(py.detach(|| self.registry.write())?)
+    }
+
+    fn __repr__(&self) -> String {
+        let tools = self.made.len();
+        let plural = if tools == 1 { "" } else { "s" };
+        format!("<RegistrySnapshot of {tools} tool{plural}, {}>", &self.fingerprint()[..8])
+    }
+}
+
+/// The short form of a schema.org type.
+#[pyfunction]
+#[pyo3(signature = (spelling))]
+pub(crate) fn type_name(spelling: &str) -> &str {
+    registry::type_name(spelling)
+}
+
+/// A type and all it is a kind of, the most specific first.
+#[pyfunction]
+#[pyo3(signature = (r#type))]
+pub(crate) fn supertypes<'py>(py: Python<'py>, r#type: &str) -> PyResult<Bound<'py, PyTuple>> {
+    PyTuple::new(py, registry::supertypes(r#type))
+}

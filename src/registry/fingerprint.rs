@@ -1,0 +1,65 @@
+//! A hash of what a registry says.
+
+use serde_json::Value;
+use xxhash_rust::xxh3::Xxh3;
+
+use super::{ancestry::Ancestry, index::Index, tool::Tool};
+
+/// Hashes tools in their order, which sites stand alone, and what types are kinds of.
+pub(super) fn of<'a>(
+    tools: impl Iterator<Item = &'a Tool>,
+    index: &Index,
+    ancestry: &Ancestry,
+) -> u128 {
+    let mut hasher = Hasher(Xxh3::new());
+    for tool in tools {
+        hasher.tool(tool);
+    }
+    let mut alone: Vec<_> = index.sites().iter().filter(|site| index.stands_alone(site)).collect();
+    alone.sort_unstable();
+    hasher.count(alone.len());
+    alone.into_iter().for_each(|site| hasher.text(site));
+    for lineage in ancestry.declared() {
+        hasher.count(lineage.len());
+        lineage.iter().for_each(|name| hasher.text(name));
+    }
+    hasher.0.digest128()
+}
+
+/// Everything is hashed with its length, so that no two ways to cut it are alike.
+struct Hasher(Xxh3);
+
+impl Hasher {
+    fn count(&mut self, count: usize) {
+        self.0.update(&(count as u64).to_le_bytes());
+    }
+
+    fn text(&mut self, text: &str) {
+        self.count(text.len());
+        self.0.update(text.as_bytes());
+    }
+
+    fn optional(&mut self, text: Option<&str>) {
+        self.0.update(&[u8::from(text.is_some())]);
+        self.text(text.unwrap_or(""));
+    }
+
+    fn tool(&mut self, tool: &Tool) {
+        self.text(&tool.name);
+        self.text(&tool.type_name);
+        self.optional(tool.site.as_deref());
+        self.0.update(&[u8::from(tool.enabled)]);
+        self.text(&tool.path);
+        self.text(&tool.method);
+        self.optional(tool.handler.as_deref());
+        self.count(tool.arguments.len());
+        for (name, text) in &tool.arguments {
+            self.text(name);
+            self.text(text);
+        }
+        self.count(tool.examples.len());
+        tool.examples.iter().for_each(|example| self.text(example));
+        self.optional(tool.prompt.as_deref());
+        self.optional(tool.return_struc.as_ref().map(Value::to_string).as_deref());
+    }
+}

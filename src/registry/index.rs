@@ -1,0 +1,164 @@
+//! Which tools a type has on a site, and why.
+
+use std::{
+    collections::{HashMap, hash_map::Entry},
+    sync::Arc,
+};
+
+use super::{DEFAULT_SITE, ancestry::Ancestry, schema_org::type_name, tool::Tool};
+
+/// Where tools are declared: the number of the type and that of the site.
+type Group = (u32, u32);
+
+/// The number of the site that the others inherit.
+const DEFAULT: u32 = 0;
+
+/// Tools by name, type and site.
+#[derive(Clone, Debug)]
+pub(super) struct Index {
+    names: HashMap<Arc<str>, u32>,
+    types: HashMap<Arc<str>, u32>,
+    sites: HashMap<Arc<str>, u32>,
+    type_names: Vec<Arc<str>>,
+    site_names: Vec<Arc<str>>,
+    /// Sites that stand alone.
+    alone: Vec<bool>,
+    groups: HashMap<Group, Vec<u32>>,
+    /// The number of the name of each tool.
+    name_of: Vec<u32>,
+    positions: HashMap<(Group, u32), u32>,
+}
+
+/// Where a tool of a type comes from: positions of the tool and of those it replaces.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Found {
+    pub(super) tool: u32,
+    /// The nearest first.
+    pub(super) replaces: Vec<u32>,
+}
+
+fn number(table: &mut HashMap<Arc<str>, u32>, name: &Arc<str>) -> (u32, bool) {
+    let next = u32::try_from(table.len()).unwrap_or(u32::MAX);
+    match table.entry(Arc::clone(name)) {
+        Entry::Occupied(known) => (*known.get(), false),
+        Entry::Vacant(free) => (*free.insert(next), true),
+    }
+}
+
+impl Default for Index {
+    fn default() -> Self {
+        let mut index = Self {
+            names: HashMap::new(),
+            types: HashMap::new(),
+            sites: HashMap::new(),
+            type_names: Vec::new(),
+            site_names: Vec::new(),
+            alone: Vec::new(),
+            groups: HashMap::new(),
+            name_of: Vec::new(),
+            positions: HashMap::new(),
+        };
+        index.site(&DEFAULT_SITE.into());
+        index
+    }
+}
+
+impl Index {
+    /// Makes a site known; false if it was.
+    pub(super) fn site(&mut self, site: &Arc<str>) -> bool {
+        let (_, new) = number(&mut self.sites, site);
+        if new {
+            self.site_names.push(Arc::clone(site));
+            self.alone.push(false);
+        }
+        new
+    }
+
+    /// Lets a site inherit nothing.
+    pub(super) fn stand_alone(&mut self, site: &str) {
+        if let Some(site) = self.sites.get(site).filter(|site| **site != DEFAULT) {
+            self.alone[*site as usize] = true;
+        }
+    }
+
+    /// Whether a site inherits nothing.
+    pub(super) fn stands_alone(&self, site: &str) -> bool {
+        self.sites.get(site).is_some_and(|site| self.alone[*site as usize])
+    }
+
+    /// Adds the next tool; the position of the last of the same name, type and site.
+    pub(super) fn add(&mut self, tool: &Tool) -> Option<u32> {
+        let position = u32::try_from(self.name_of.len()).unwrap_or(u32::MAX);
+        let (type_, new) = number(&mut self.types, &tool.type_name);
+        if new {
+            self.type_names.push(Arc::clone(&tool.type_name));
+        }
+        let site = match &tool.site {
+            None => DEFAULT,
+            Some(site) => {
+                self.site(site);
+                self.sites[site]
+            }
+        };
+        let (name, _) = number(&mut self.names, &tool.name);
+        self.name_of.push(name);
+        self.groups.entry((type_, site)).or_default().push(position);
+        self.positions.insert(((type_, site), name), position)
+    }
+
+    /// The last tool of this name, type and site.
+    pub(super) fn position(&self, tool: &Tool) -> Option<u32> {
+        let site = match &tool.site {
+            None => DEFAULT,
+            Some(site) => *self.sites.get(site)?,
+        };
+        let group = (*self.types.get(&tool.type_name)?, site);
+        self.positions.get(&(group, *self.names.get(&tool.name)?)).copied()
+    }
+
+    /// The types that have tools, in document order.
+    pub(super) fn types(&self) -> &[Arc<str>] {
+        &self.type_names
+    }
+
+    /// The sites, without the one that the others inherit.
+    pub(super) fn sites(&self) -> &[Arc<str>] {
+        &self.site_names[1..]
+    }
+
+    /// The tools of a type on a site, disabled ones included, general to specific; one that
+    /// replaces another stands in its place.
+    pub(super) fn find(&self, ancestry: &Ancestry, type_: &str, site: Option<&str>) -> Vec<Found> {
+        let mut slots: HashMap<u32, usize> = HashMap::new();
+        let mut found: Vec<Found> = Vec::new();
+        for position in self.walk(ancestry, type_, site) {
+            match slots.entry(self.name_of[position as usize]) {
+                Entry::Vacant(free) => {
+                    free.insert(found.len());
+                    found.push(Found { tool: position, replaces: Vec::new() });
+                }
+                Entry::Occupied(slot) => {
+                    let slot = &mut found[*slot.get()];
+                    slot.replaces.push(slot.tool);
+                    slot.tool = position;
+                }
+            }
+        }
+        found.iter_mut().for_each(|found| found.replaces.reverse());
+        found
+    }
+
+    /// The positions of the tools that count for a type on a site, general to specific.
+    fn walk(&self, ancestry: &Ancestry, type_: &str, site: Option<&str>) -> Vec<u32> {
+        let site = site.and_then(|site| self.sites.get(site).copied()).unwrap_or(DEFAULT);
+        let sites: &[u32] = match (site, self.alone[site as usize]) {
+            (DEFAULT, _) => &[DEFAULT],
+            (site, true) => &[site],
+            (site, false) => &[DEFAULT, site],
+        };
+        let lineage = ancestry.lineage(type_name(type_));
+        let types = lineage.iter().rev().filter_map(|name| self.types.get(*name).copied());
+        let groups = types.flat_map(|type_| sites.iter().map(move |site| (type_, *site)));
+        groups.filter_map(|group| self.groups.get(&group)).flatten().copied().collect()
+    }
+}

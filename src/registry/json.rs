@@ -1,0 +1,60 @@
+//! The JSON of a `returnStruc`.
+
+use serde::Deserialize;
+use serde_json::{Deserializer, Value};
+
+use super::limits::MAX_STRUCTURE_DEPTH;
+
+/// Why a text is no structure, and from which byte on.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Fault {
+    Syntax { at: usize, message: String },
+    Depth { at: usize },
+}
+
+/// Reads JSON of limited depth.
+pub(super) fn read(text: &str) -> Result<Value, Fault> {
+    if let Some(at) = too_deep(text) {
+        return Err(Fault::Depth { at });
+    }
+    let mut reader = Deserializer::from_str(text);
+    // Counted above, so that the error can say where.
+    reader.disable_recursion_limit();
+    Value::deserialize(&mut reader).and_then(|value| reader.end().map(|()| value)).map_err(|err| {
+        let message = err.to_string();
+        let message = message.rsplit_once(" at line ").map_or(&*message, |(message, _)| message);
+        Fault::Syntax { at: offset(text, err.line(), err.column()), message: message.to_owned() }
+    })
+}
+
+/// The byte of a line and a column in bytes, both from 1.
+fn offset(text: &str, line: usize, column: usize) -> usize {
+    let before: usize = text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum();
+    let at = (before + column.saturating_sub(1)).min(text.len());
+    (0..=at).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
+}
+
+fn too_deep(text: &str) -> Option<usize> {
+    let (mut depth, mut in_string, mut escaped) = (0_usize, false, false);
+    for (at, byte) in text.bytes().enumerate() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_string => escaped = true,
+            b'"' => in_string = !in_string,
+            b'[' | b'{' if !in_string => {
+                depth += 1;
+                if depth > MAX_STRUCTURE_DEPTH {
+                    return Some(at);
+                }
+            }
+            b']' | b'}' if !in_string => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    None
+}
+
+/// JSON on several lines.
+pub(super) fn pretty(value: &Value) -> String {
+    format!("{value:#}")
+}

@@ -1,0 +1,183 @@
+//! What is wrong with a tool though it can be read.
+
+use std::ops::Range;
+
+use memchr::memchr_iter;
+use serde_json::Value;
+
+use super::{
+    diagnostic::{Code, Finding, Report, did_you_mean},
+    nlweb::{self, HANDLERS, METHODS},
+    tool::Tool,
+};
+
+/// How bytes of a value are found in the text it was read from.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Source {
+    /// Where pieces begin: in the value, and in the text.
+    pub(super) pieces: Vec<(usize, usize)>,
+    /// How much white space was taken from the front of the value.
+    pub(super) trimmed: usize,
+}
+
+impl Source {
+    /// Where a byte of the value stands in the text.
+    pub(super) fn locate(&self, offset: usize) -> usize {
+        let offset = offset + self.trimmed;
+        let after = self.pieces.partition_point(|(start, _)| *start <= offset);
+        let (start, place) = after.checked_sub(1).map_or((0, 0), |index| self.pieces[index]);
+        place + (offset - start)
+    }
+
+    fn span(&self, range: Range<usize>) -> Range<usize> {
+        let start = self.locate(range.start);
+        start..start + range.len()
+    }
+}
+
+/// Where the parts of a tool stand.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Places {
+    /// Its name; the tag where there is none.
+    pub(super) name: Range<usize>,
+    pub(super) method: Range<usize>,
+    pub(super) prompt: Source,
+    /// The tag of `returnStruc`.
+    pub(super) structure: Range<usize>,
+    /// What is in it, as text.
+    pub(super) structure_source: Source,
+}
+
+/// Reports what is wrong with a tool. One that is off needs nothing to run.
+pub(super) fn check(tool: &Tool, structure: &str, places: &Places, report: &mut Report) {
+    if tool.name.trim().is_empty() {
+        report.add(
+            Finding::new(Code::NoName, places.name.clone(), "a tool without a name")
+                .hint("Write <Tool name=\"...\">."),
+        );
+    }
+    method(tool, places, report);
+    placeholders(tool, structure, places, report);
+    if tool.enabled {
+        running(tool, places, report);
+        replying(tool, places, report);
+    }
+}
+
+fn method(tool: &Tool, places: &Places, report: &mut Report) {
+    let method = &*tool.method;
+    if method.is_empty() || METHODS.contains(&method) {
+        return;
+    }
+    let message = format!("the method {method:?} of tool {:?} is not known", tool.name);
+    let hint = did_you_mean(method, METHODS.iter().copied())
+        .unwrap_or_else(|| format!("Known are {}.", METHODS.join(", ")));
+    report.add(Finding::new(Code::UnknownMethod, places.method.clone(), message).hint(hint));
+}
+
+/// Whether anything runs it, and is given what it reads.
+fn running(tool: &Tool, places: &Places, report: &mut Report) {
+    let Some(handler) = &tool.handler else {
+        let runs = match &*tool.method {
+            "builtin" => true,
+            "url" => !tool.path.is_empty(),
+            _ => &*tool.name == nlweb::SEARCH,
+        };
+        if !runs {
+            let message = format!("the tool {:?} has no handler, so nothing runs it", tool.name);
+            let finding = Finding::new(Code::NoHandler, places.name.clone(), message);
+            report.add(finding.hint(
+                "Add <handler>package.module.Class</handler>, or <method>builtin</method> and \
+                 register a handler of its name, or <method>url</method> with a <path>.",
+            ));
+        }
+        return;
+    };
+    let Some(Value::Object(fields)) = &tool.return_struc else { return };
+    let class = handler.rsplit('.').next().unwrap_or(handler);
+    let Some(known) = HANDLERS.iter().find(|known| known.class == class) else { return };
+    let missing: Vec<_> =
+        known.required.iter().filter(|field| !fields.contains_key(**field)).copied().collect();
+    if missing.is_empty() {
+        return;
+    }
+    let quoted: Vec<_> = missing.iter().map(|field| format!("{field:?}")).collect();
+    let which = quoted.join(" and ");
+    let message = format!("{class} reads {which}, which returnStruc never yields");
+    let spare = fields.keys().filter(|field| !known.reads(field) && *field != "score");
+    let spare: Vec<_> =
+        spare.filter(|field| missing.iter().any(|m| m.contains(&***field))).collect();
+    let hint = match spare[..] {
+        [] => format!("Add {which} to returnStruc."),
+        _ => {
+            let renamed: Vec<_> = spare
+                .iter()
+                .filter_map(|field| Some((field, missing.iter().find(|m| m.contains(&***field))?)))
+                .map(|(field, wanted)| format!("{field:?} to {wanted:?}"))
+                .collect();
+            format!("Rename {}.", renamed.join(" and "))
+        }
+    };
+    report.add(Finding::new(Code::MissingParameter, places.structure.clone(), message).hint(hint));
+}
+
+/// Whether a model can be asked, and knows what to reply.
+fn replying(tool: &Tool, places: &Places, report: &mut Report) {
+    if tool.prompt.is_none() {
+        let message =
+            format!("the tool {:?} has no prompt, so no model is asked about it", tool.name);
+        report.add(
+            Finding::new(Code::NoPrompt, places.name.clone(), message)
+                .hint("Add <prompt>...{request.query}...</prompt>."),
+        );
+    }
+    let hint = "Add \"score\": \"integer between 0 and 100\" to it.";
+    let (span, message) = match &tool.return_struc {
+        Some(Value::Object(fields)) if fields.contains_key("score") => return,
+        Some(Value::Object(_)) => (&places.structure, "this returnStruc has no \"score\""),
+        Some(_) => (&places.structure, "this returnStruc is no object, so it has no \"score\""),
+        None if tool.prompt.is_none() => return,
+        None => (&places.name, "the tool has no returnStruc, so no reply has a \"score\""),
+    };
+    report.add(Finding::new(Code::NoScore, span.clone(), message).hint(hint));
+}
+
+fn placeholders(tool: &Tool, structure: &str, places: &Places, report: &mut Report) {
+    for (at, name) in found(tool.prompt.as_deref().unwrap_or("")) {
+        let span = places.prompt.span(at..at + name.len() + 2);
+        if nlweb::PLACEHOLDERS.contains(&name) {
+            continue;
+        }
+        if nlweb::UNFILLED.contains(&name) {
+            let message = format!("nothing fills {{{name}}} in the prompt of a tool");
+            report.add(
+                Finding::new(Code::UnfilledPlaceholder, span, message)
+                    .hint("It would be left empty; write what is meant."),
+            );
+            continue;
+        }
+        let message = format!("the placeholder {{{name}}} is not known");
+        let hint = did_you_mean(name, nlweb::PLACEHOLDERS.iter().copied())
+            .unwrap_or_else(|| format!("It is left empty unless the context has {name:?}."));
+        report.add(Finding::new(Code::UnknownPlaceholder, span, message).hint(hint));
+    }
+    for (at, name) in found(structure) {
+        let message = format!("nothing fills {{{name}}} in a returnStruc");
+        let span = places.structure_source.span(at..at + name.len() + 2);
+        report.add(
+            Finding::new(Code::UnfilledPlaceholder, span, message)
+                .hint("Say in words what the model is to write there."),
+        );
+    }
+}
+
+/// The placeholders of a text, and where they stand.
+fn found(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    memchr_iter(b'{', text.as_bytes()).filter_map(|at| {
+        let rest = &text[at + 1..];
+        let named = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.');
+        let end = rest.find(|c| !named(c))?;
+        let starts = rest.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+        (rest[end..].starts_with('}') && starts).then(|| (at, &rest[..end]))
+    })
+}
