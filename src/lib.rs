@@ -39,6 +39,9 @@ pub mod calls;
 // The tools of a `tools.xml`: reading, checking, looking up, writing.
 pub mod registry;
 
+// Texts by the words in them.
+pub mod search;
+
 // Top floor: what Python sees.
 
 #[cfg(feature = "python")]

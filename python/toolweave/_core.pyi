@@ -1705,8 +1705,26 @@ class Ranking:
 
 @final
 class SearchIndex:
-    """Texts by the words in them, ranked with BM25."""
+    """Texts by the words in them, ranked with BM25.
+
+    Words are split at punctuation, digits and changes of case. What only digits or case divide
+    counts in pairs and as a whole as well (``GitHub`` is *git*, *hub* and *github*). Case does not
+    matter, nor does an *s* at the end. Of scripts that are written without blanks, each character
+    counts, and each pair of neighbours.
+
+    Args:
+        documents: Each a few texts, with how many times their words count, from 0 to 100.
+
+    Example:
+        >>> index = SearchIndex([[("GetWeather", 3)], [("send_mail", 3), ("Sends a mail.", 1)]])
+        >>> [position for position, _ in index.search("mails of today", 5)]
+        [1]
+    """
 
     def __new__(cls, documents: Iterable[Iterable[tuple[str, int]]]) -> Self: ...
     def search(self, query: str, limit: int) -> list[tuple[int, float]]:
-        """Positions and scores, the best first."""
+        """Positions and scores of the documents that have a word of `query`, the best first.
+
+        Among equals the order is that of the documents. Of a long query the first 10,000
+        characters count, and of these the first 64 words that any document has.
+        """

@@ -14,6 +14,7 @@ mod parser;
 mod prompt;
 mod registry;
 mod repair;
+mod search;
 mod validator;
 
 use pyo3::prelude::*;
@@ -47,6 +48,8 @@ mod core {
     };
     #[pymodule_export]
     use super::repair::repair_json;
+    #[pymodule_export]
+    use super::search::PySearchIndex;
     #[pymodule_export]
     use super::validator::{PyValidator, PyViolation};
 

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import math
 import re
-from collections import Counter
 from contextvars import ContextVar
-from itertools import pairwise
 from typing import TYPE_CHECKING, TypeAlias, cast
 
-from .._core import render_contracts
+from .._core import SearchIndex, render_contracts
 from .function import Tool
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
     from .._core import FunctionContract
     from .function import AnyTool
@@ -22,14 +19,8 @@ _NAME = "find_tools"
 _MOST_FOUND = 5
 _MOST_NAMED = 50
 
-# BM25 with its usual constants. A word of the name says more of a tool than one in its description.
-_SATURATION = 1.2
-_LENGTH = 0.75
+# A word of the name says more of a tool than one in its description.
 _NAME_WEIGHT = 3
-
-_RUN = re.compile(r"[^\W_]+")
-_PART = re.compile(r"\d+|[^\W\d_]+")
-_CASE = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 _FOUND = re.compile(r"Found ((?:`[^`\s]+`(?:, )?)+)")
 _QUOTED = re.compile(r"`([^`\s]+)`")
@@ -45,11 +36,8 @@ they are written as in its prompt."""
 class ToolIndex:
     """Tools by the words of their names, descriptions and parameters' names.
 
-    Words are split at punctuation, digits and changes of case. What only digits or case divide
-    counts in pairs and as a whole as well (``GitHub`` is *git*, *hub* and *github*). Case does not
-    matter, nor does an *s* at the end. The ranking is BM25, where a word of a name counts three
-    times. A tool whose very name is asked for comes first; among equals the order is that of the
-    tools.
+    What counts as a word is said by `SearchIndex`; one of a name counts three times. A tool whose
+    very name is asked for comes first; among equals the order is that of the tools.
 
     Args:
         contracts: The tools.
@@ -63,15 +51,7 @@ class ToolIndex:
 
     def __init__(self, contracts: Collection[FunctionContract]) -> None:
         self._contracts = tuple(contracts)
-        counts = [_weighted(contract) for contract in self._contracts]
-        lengths = [count.total() for count in counts]
-        mean = sum(lengths) / len(lengths) if any(lengths) else 1.0
-        self._weights: dict[str, dict[int, float]] = {}
-        for number, (count, length) in enumerate(zip(counts, lengths, strict=True)):
-            damping = _SATURATION * (1 - _LENGTH + _LENGTH * length / mean)
-            for word, often in count.items():
-                weight = often * (_SATURATION + 1) / (often + damping)
-                self._weights.setdefault(word, {})[number] = weight
+        self._index = SearchIndex(map(_texts, self._contracts))
 
     def search(self, query: str, limit: int = _MOST_FOUND) -> list[FunctionContract]:
         """The tools that fit best, the best one first.
@@ -83,18 +63,10 @@ class ToolIndex:
         Returns:
             Tools that have at least one of the words.
         """
-        scores: dict[int, float] = {}
-        for word in dict.fromkeys(_words(query)):
-            having = self._weights.get(word, {})
-            rarity = math.log1p((len(self._contracts) - len(having) + 0.5) / (len(having) + 0.5))
-            for number, weight in having.items():
-                scores[number] = scores.get(number, 0.0) + rarity * weight
         asked = query.strip()
-        for number, contract in enumerate(self._contracts):
-            if contract.name == asked:
-                scores[number] = math.inf
-        best = sorted(scores, key=lambda number: (-scores[number], number))
-        return [self._contracts[number] for number in best[:limit]]
+        named = [contract for contract in self._contracts if contract.name == asked]
+        found = [self._contracts[number] for number, _ in self._index.search(query, limit + 1)]
+        return [*named, *(contract for contract in found if contract not in named)][:limit]
 
 
 def search_tool(
@@ -179,28 +151,11 @@ def _named(contracts: Sequence[FunctionContract]) -> str:
     return ", ".join(f"`{contract.name}`" for contract in contracts)
 
 
-def _weighted(contract: FunctionContract) -> Counter[str]:
-    """How often each word stands in a contract."""
-    counts: Counter[str] = Counter()
-    for word in _words(contract.name):
-        counts[word] += _NAME_WEIGHT
-    counts.update(_words(contract.description or ""))
+def _texts(contract: FunctionContract) -> Iterator[tuple[str, int]]:
+    """The texts of a contract that are searched, and how often they count."""
+    yield contract.name, _NAME_WEIGHT
+    yield contract.description or "", 1
     parameters: object = (contract.parameters or {}).get("properties")
     if isinstance(parameters, dict):
         for name in cast("dict[str, object]", parameters):
-            counts.update(_words(name))
-    return counts
-
-
-def _words(text: str) -> list[str]:
-    words: list[str] = []
-    for run in _RUN.findall(text):
-        parts = [part for piece in _PART.findall(run) for part in _CASE.split(piece)]
-        pairs = map("".join, pairwise(parts))
-        words += map(_stem, [*parts, *pairs, *([run] if len(parts) > 2 else ())])
-    return words
-
-
-def _stem(word: str) -> str:
-    word = word.casefold()
-    return word[:-1] if len(word) > 3 and word.endswith("s") and word[-2] != "s" else word
+            yield name, 1

@@ -1,0 +1,50 @@
+//! Python class for [`crate::search`].
+
+use pyo3::{
+    exceptions::{PyTypeError, PyValueError},
+    prelude::*,
+    types::PyString,
+};
+
+use crate::search::{Index, MAX_WEIGHT};
+
+/// Texts by the words in them, ranked with BM25.
+#[pyclass(name = "SearchIndex", module = "toolweave", frozen)]
+#[derive(Debug)]
+pub(crate) struct PySearchIndex(Index);
+
+#[pymethods]
+impl PySearchIndex {
+    #[new]
+    fn new(py: Python<'_>, documents: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let mut read = Vec::new();
+        for document in documents.try_iter()? {
+            let texts: Vec<_> =
+                document?.try_iter()?.map(|text| weighted(&text?)).collect::<PyResult<_>>()?;
+            read.push(texts);
+        }
+        Ok(Self(py.detach(|| Index::new(read))))
+    }
+
+    fn search(
+        &self,
+        py: Python<'_>,
+        query: &Bound<'_, PyString>,
+        limit: usize,
+    ) -> Vec<(usize, f32)> {
+        let query = query.to_string_lossy();
+        py.detach(|| self.0.search(&query, limit))
+    }
+}
+
+fn weighted(pair: &Bound<'_, PyAny>) -> PyResult<(String, u32)> {
+    let (text, weight): (Bound<'_, PyString>, i64) = pair.extract().map_err(|_| {
+        PyTypeError::new_err("a document is made of pairs: a text and how many times it counts")
+    })?;
+    let weight = u32::try_from(weight).ok().filter(|weight| *weight <= MAX_WEIGHT);
+    let weight = weight.ok_or_else(|| {
+        PyValueError::new_err(format!("a text counts from 0 to {MAX_WEIGHT} times"))
+    })?;
+    // Half a character is no word.
+    Ok((text.to_string_lossy().into_owned(), weight))
+}

@@ -1,0 +1,94 @@
+//! What counts as a word.
+
+/// The words of a text, as an index knows them.
+///
+/// Words are split at punctuation, digits and changes of case. What only digits or case divide
+/// counts in pairs and as a whole as well: `GitHub` is *git*, *hub* and *github*. Case does not
+/// matter, nor does an *s* at the end. Of scripts without blanks between words, as Chinese and
+/// Japanese are written, each character counts, and each pair of neighbours.
+///
+/// ```
+/// # use toolweave::search::words;
+/// assert_eq!(words("Send_mails2"), ["send", "mail", "2", "mail2"]);
+/// ```
+pub fn words(text: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    for run in text.split(|ch: char| !ch.is_alphanumeric()).filter(|run| !run.is_empty()) {
+        let parts = parts(run);
+        words.extend(parts.iter().map(|part| stem(part)));
+        words.extend(parts.windows(2).map(|pair| stem(&pair.concat())));
+        if parts.len() > 2 && !run.contains(is_unspaced) {
+            words.push(stem(run));
+        }
+    }
+    words
+}
+
+/// What a character is to its neighbours.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Digit,
+    Upper,
+    Letter,
+    Unspaced,
+}
+
+fn kind(ch: char) -> Kind {
+    if ch.is_numeric() {
+        Kind::Digit
+    } else if is_unspaced(ch) {
+        Kind::Unspaced
+    } else if ch.is_uppercase() {
+        Kind::Upper
+    } else {
+        Kind::Letter
+    }
+}
+
+/// Whether a character is of a script that is written without blanks: Han, Kana, Thai, Lao,
+/// Myanmar and Khmer.
+fn is_unspaced(ch: char) -> bool {
+    matches!(ch,
+        '\u{0e00}'..='\u{0eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}'
+        | '\u{2e80}'..='\u{2fdf}' | '\u{3005}'..='\u{3007}' | '\u{3040}'..='\u{30ff}'
+        | '\u{31f0}'..='\u{31ff}' | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}'
+        | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
+}
+
+/// The parts of a run of letters and digits.
+fn parts(run: &str) -> Vec<&str> {
+    let characters: Vec<(usize, Kind)> =
+        run.char_indices().map(|(at, ch)| (at, kind(ch))).collect();
+    let mut parts = Vec::new();
+    let mut start = 0;
+    for (number, pair) in characters.windows(2).enumerate() {
+        let [(_, before), (at, after)] = [pair[0], pair[1]];
+        let next = characters.get(number + 2).map(|(_, kind)| *kind);
+        let is_edge = match (before, after) {
+            // `HTTPServer`: the last capital begins the next word.
+            (Kind::Upper, Kind::Upper) => next == Some(Kind::Letter),
+            (Kind::Upper, Kind::Letter) => false,
+            (Kind::Unspaced, Kind::Unspaced) => true,
+            _ => before != after,
+        };
+        if is_edge {
+            parts.push(&run[start..at]);
+            start = at;
+        }
+    }
+    parts.push(&run[start..]);
+    parts
+}
+
+/// A word without regard to case, and without the *s* of a plural.
+fn stem(word: &str) -> String {
+    // There and back: `ß` and `ẞ` are `ss`, and `ς` is `σ`, as in full case folding.
+    let lower = word.chars().flat_map(char::to_lowercase);
+    let upper = lower.flat_map(char::to_uppercase);
+    let mut word: String = upper.flat_map(char::to_lowercase).collect();
+    let is_plural = word.ends_with('s') && !word.ends_with("ss") && word.chars().count() > 3;
+    if is_plural {
+        word.pop();
+    }
+    word
+}
