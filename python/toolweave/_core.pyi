@@ -1632,17 +1632,55 @@ def supertypes(type: str) -> tuple[str, ...]:
 
 @final
 class PromptTemplate:
-    """A prompt with placeholders such as ``{request.query}``."""
+    """A prompt with placeholders such as ``{request.query}``.
+
+    A placeholder is a name in braces, with blanks around it or not; a name is words joined by
+    dots, in ASCII letters, digits and ``_``. All other braces are text, so JSON survives, and no
+    brace is an escape.
+
+    Example:
+        >>> prompt = PromptTemplate('Score {request.query} as {"score": 1}.')
+        >>> prompt.render({"request.query": "soup"})
+        'Score soup as {"score": 1}.'
+    """
+
+    __match_args__ = ("text",)
 
     def __new__(cls, text: str) -> Self: ...
     @property
-    def text(self) -> str: ...
+    def text(self) -> str:
+        """The prompt as it was written."""
+
     @property
-    def placeholders(self) -> tuple[str, ...]: ...
-    def render(self, values: Mapping[str, str]) -> str: ...
+    def placeholders(self) -> tuple[str, ...]:
+        """The names of the placeholders, each once, in the order of the text."""
+
+    def render(self, values: Mapping[str, str]) -> str:
+        """Fills the placeholders in one pass; what a value holds is never read for placeholders.
+
+        A name with a dot that `values` does not have becomes empty. A single word such as
+        ``{name}`` stays as it stands where there is no value for it.
+
+        Args:
+            values: Texts by the names of the placeholders; only those in the prompt are asked for.
+
+        Raises:
+            TypeError: A value is no ``str``.
+        """
+
+    def __hash__(self) -> int: ...
 
 def structure_schema(structure: Any) -> dict[str, Any]:
-    """The JSON Schema that a `returnStruc` (an example object) stands for."""
+    """The JSON Schema (draft 2020-12) that a `returnStruc` (an example object) stands for.
+
+    Phrases about types, ranges and options are read (``"integer between 0 and 100"``, ``"list of
+    strings"``, ``"one of 'a' or 'b'"``, ``"(optional)"``); all others describe a string. Only the
+    score is required, and what says ``(required)``. An object that is a JSON Schema with
+    ``properties`` already is returned as it is.
+
+    Raises:
+        TypeError: `structure` is no JSON.
+    """
 
 @final
 class ScoreReading:

@@ -15,6 +15,7 @@ mod prompt;
 mod registry;
 mod repair;
 mod search;
+mod template;
 mod validator;
 
 use pyo3::prelude::*;
@@ -50,6 +51,8 @@ mod core {
     use super::repair::repair_json;
     #[pymodule_export]
     use super::search::PySearchIndex;
+    #[pymodule_export]
+    use super::template::{PyPromptTemplate, structure_schema};
     #[pymodule_export]
     use super::validator::{PyValidator, PyViolation};
 

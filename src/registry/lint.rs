@@ -2,12 +2,12 @@
 
 use std::ops::Range;
 
-use memchr::memchr_iter;
 use serde_json::Value;
 
 use super::{
     diagnostic::{Code, Finding, Report, did_you_mean},
     nlweb::{self, HANDLERS, METHODS},
+    template::Template,
     tool::Tool,
 };
 
@@ -143,8 +143,9 @@ fn replying(tool: &Tool, places: &Places, report: &mut Report) {
 }
 
 fn placeholders(tool: &Tool, structure: &str, places: &Places, report: &mut Report) {
-    for (at, name) in found(tool.prompt.as_deref().unwrap_or("")) {
-        let span = places.prompt.span(at..at + name.len() + 2);
+    let prompt = Template::parse(tool.prompt.as_deref().unwrap_or(""));
+    for (name, at) in prompt.spans() {
+        let span = places.prompt.span(at);
         if nlweb::PLACEHOLDERS.contains(&name) {
             continue;
         }
@@ -161,23 +162,12 @@ fn placeholders(tool: &Tool, structure: &str, places: &Places, report: &mut Repo
             .unwrap_or_else(|| format!("It is left empty unless the context has {name:?}."));
         report.add(Finding::new(Code::UnknownPlaceholder, span, message).hint(hint));
     }
-    for (at, name) in found(structure) {
+    for (name, at) in Template::parse(structure).spans() {
         let message = format!("nothing fills {{{name}}} in a returnStruc");
-        let span = places.structure_source.span(at..at + name.len() + 2);
+        let span = places.structure_source.span(at);
         report.add(
             Finding::new(Code::UnfilledPlaceholder, span, message)
                 .hint("Say in words what the model is to write there."),
         );
     }
-}
-
-/// The placeholders of a text, and where they stand.
-fn found(text: &str) -> impl Iterator<Item = (usize, &str)> {
-    memchr_iter(b'{', text.as_bytes()).filter_map(|at| {
-        let rest = &text[at + 1..];
-        let named = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.');
-        let end = rest.find(|c| !named(c))?;
-        let starts = rest.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
-        (rest[end..].starts_with('}') && starts).then(|| (at, &rest[..end]))
-    })
 }

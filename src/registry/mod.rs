@@ -37,6 +37,8 @@ mod lint;
 mod nlweb;
 mod read;
 mod schema_org;
+pub mod structure;
+pub mod template;
 #[cfg(test)]
 mod tests;
 mod tool;

@@ -1,0 +1,265 @@
+//! What a model is to answer, from an example of it.
+//!
+//! A `returnStruc` is an example object whose values say in words what belongs there. [`schema`]
+//! makes a JSON Schema (draft 2020-12) of it: phrases about types, ranges and options are read,
+//! and all others describe a string.
+//!
+//! Only the score is required: prompts ask for the rest only where the score is high, and say
+//! nowhere what a tool can do without. The object is closed, so that a handler is given nothing
+//! that it was not made for.
+//!
+//! ```
+//! use serde_json::json;
+//! use toolweave::registry::structure;
+//!
+//! let structure = json!({
+//!     "score": "integer between 0 and 100",
+//!     "queries": "array of search queries",
+//!     "order": "one of 'price' or 'rating'",
+//! });
+//! assert_eq!(
+//!     structure::schema(&structure),
+//!     json!({
+//!         "type": "object",
+//!         "properties": {
+//!             "score": {
+//!                 "type": "integer", "minimum": 0, "maximum": 100,
+//!                 "description": "integer between 0 and 100",
+//!             },
+//!             "queries": {
+//!                 "type": "array", "items": {"type": "string"},
+//!                 "description": "array of search queries",
+//!             },
+//!             "order": {
+//!                 "type": "string", "enum": ["price", "rating"],
+//!                 "description": "one of 'price' or 'rating'",
+//!             },
+//!         },
+//!         "required": ["score"],
+//!         "additionalProperties": false,
+//!     })
+//! );
+//! ```
+
+mod options;
+mod phrase;
+mod range;
+
+use regex::Regex;
+use serde_json::{Map, Value, json};
+
+use crate::validator::Validator;
+
+/// How deep examples are read; what is deeper may be anything.
+const MAX_DEPTH: usize = 16;
+
+/// How many kinds of items a list may have; the items of one with more may be anything.
+const MAX_ITEM_KINDS: usize = 8;
+
+const SCORE: &str = "score";
+
+/// The JSON Schema that an example stands for. An object that is a JSON Schema of objects
+/// already, with `properties`, is one as it stands.
+pub fn schema(structure: &Value) -> Value {
+    if is_schema(structure) {
+        return structure.clone();
+    }
+    let Value::Object(members) = structure else { return example(structure, 0).schema.into() };
+    let score = score_key(members.keys().map(String::as_str));
+    let mut properties = Map::new();
+    let mut required = Vec::new();
+    for (key, value) in members {
+        let (schema, is_required) = if Some(key.as_str()) == score {
+            (self::score(value), true)
+        } else {
+            let read = example(value, 1);
+            (read.schema, read.required)
+        };
+        properties.insert(key.clone(), schema.into());
+        if is_required {
+            required.push(key.as_str());
+        }
+    }
+    let mut schema = json!({"type": "object", "properties": properties});
+    if !required.is_empty() {
+        schema["required"] = required.into();
+    }
+    schema["additionalProperties"] = false.into();
+    schema
+}
+
+/// What a reply to a prompt has to fit: the schema of the structure, with a score even where the
+/// structure has none, or is no object.
+pub fn reply_schema(structure: Option<&Value>) -> Value {
+    let mut schema = match structure {
+        Some(structure @ Value::Object(_)) => self::schema(structure),
+        _ => json!({"type": "object", "properties": {}, "additionalProperties": false}),
+    };
+    if let Some(members) = schema.as_object_mut()
+        && score_property(members).is_none()
+    {
+        let properties = members.entry("properties").or_insert_with(|| json!({}));
+        if let Some(properties) = properties.as_object_mut() {
+            properties.insert(SCORE.to_owned(), score(&Value::Null).into());
+        }
+        let required = members.entry("required").or_insert_with(|| json!([]));
+        if let Some(required) = required.as_array_mut() {
+            required.push(SCORE.into());
+        }
+    }
+    schema
+}
+
+/// The schema of a reply without its score: what a handler is given.
+pub fn parameter_schema(reply_schema: &Value) -> Value {
+    let mut schema = reply_schema.clone();
+    let Value::Object(members) = &mut schema else { return schema };
+    let Some(score) = score_property(members).map(str::to_owned) else { return schema };
+    if let Some(properties) = members.get_mut("properties").and_then(Value::as_object_mut) {
+        properties.shift_remove(&score);
+    }
+    if let Some(required) = members.get_mut("required").and_then(Value::as_array_mut) {
+        required.retain(|name| name.as_str() != Some(score.as_str()));
+        if required.is_empty() {
+            members.shift_remove("required");
+        }
+    }
+    schema
+}
+
+/// Which of the keys of an object is the score: `score`, or else the only one that differs from
+/// that in case alone.
+pub fn score_key<'k>(keys: impl Iterator<Item = &'k str>) -> Option<&'k str> {
+    let mut others = 0;
+    let mut other = None;
+    for key in keys {
+        if key == SCORE {
+            return Some(key);
+        }
+        if key.eq_ignore_ascii_case(SCORE) {
+            others += 1;
+            other = Some(key);
+        }
+    }
+    other.filter(|_| others == 1)
+}
+
+fn score_property(schema: &Map<String, Value>) -> Option<&str> {
+    let properties = schema.get("properties")?.as_object()?;
+    score_key(properties.keys().map(String::as_str))
+}
+
+fn is_schema(structure: &Value) -> bool {
+    structure.get("type").is_some_and(|kind| kind == "object")
+        && structure
+            .get("properties")
+            .and_then(Value::as_object)
+            .is_some_and(|all| all.values().all(Value::is_object))
+        && Validator::new(structure).is_ok()
+}
+
+/// What an example says.
+#[derive(Debug, Default, PartialEq)]
+struct Example {
+    schema: Map<String, Value>,
+    /// Whether it says that it cannot be left out.
+    required: bool,
+}
+
+impl From<Map<String, Value>> for Example {
+    fn from(schema: Map<String, Value>) -> Self {
+        Self { schema, required: false }
+    }
+}
+
+#[expect(clippy::expect_used, reason = "a constant, which the tests use")]
+fn compiled(pattern: &str) -> Regex {
+    Regex::new(pattern).expect("a pattern")
+}
+
+fn typed(name: &str) -> Map<String, Value> {
+    Map::from_iter([("type".to_owned(), name.into())])
+}
+
+fn score(value: &Value) -> Map<String, Value> {
+    let said = match value {
+        Value::String(text) => phrase::read(text).schema,
+        _ => Map::new(),
+    };
+    let is_fractional = said.get("type").is_some_and(|kind| kind == "number");
+    let mut schema = typed(if is_fractional { "number" } else { "integer" });
+    schema.insert("minimum".to_owned(), 0.into());
+    schema.insert("maximum".to_owned(), 100.into());
+    // Not "100": some files have an example of a score instead of words.
+    if let Some(description) = said.get("description")
+        && description.as_str().is_some_and(|text| text.contains(char::is_alphabetic))
+    {
+        schema.insert("description".to_owned(), description.clone());
+    }
+    schema
+}
+
+fn example(value: &Value, depth: usize) -> Example {
+    if depth > MAX_DEPTH {
+        return Example::default();
+    }
+    match value {
+        Value::Null => Example::default(),
+        Value::Bool(_) => typed("boolean").into(),
+        Value::Number(number) => {
+            let is_whole = !number.as_str().contains(['.', 'e', 'E']);
+            typed(if is_whole { "integer" } else { "number" }).into()
+        }
+        Value::String(text) => phrase::read(text),
+        Value::Array(items) => array(items, depth).into(),
+        Value::Object(members) => object(members, depth).into(),
+    }
+}
+
+fn object(members: &Map<String, Value>, depth: usize) -> Map<String, Value> {
+    let mut schema = typed("object");
+    if members.is_empty() {
+        return schema;
+    }
+    let mut properties = Map::new();
+    let mut required = Vec::new();
+    for (key, value) in members {
+        let read = example(value, depth + 1);
+        if read.required {
+            required.push(Value::from(key.as_str()));
+        }
+        properties.insert(key.clone(), read.schema.into());
+    }
+    schema.insert("properties".to_owned(), properties.into());
+    if !required.is_empty() {
+        schema.insert("required".to_owned(), required.into());
+    }
+    schema
+}
+
+/// A list says what its items are by some of them.
+fn array(items: &[Value], depth: usize) -> Map<String, Value> {
+    let mut schema = typed("array");
+    let mut kinds: Vec<Value> = Vec::new();
+    for item in items {
+        let mut kind = example(item, depth + 1).schema;
+        if items.len() > 1 && kind.get("type").is_some_and(|name| name == "string") {
+            // Examples of one kind of string, not descriptions of several.
+            kind.shift_remove("description");
+        }
+        let kind = kind.into();
+        if !kinds.contains(&kind) {
+            kinds.push(kind);
+        }
+        if kinds.len() > MAX_ITEM_KINDS {
+            return schema;
+        }
+    }
+    let items = match kinds.len() {
+        0 => return schema,
+        1 => kinds.remove(0),
+        _ => json!({"anyOf": kinds}),
+    };
+    schema.insert("items".to_owned(), items);
+    schema
+}

@@ -1,0 +1,152 @@
+//! What a phrase such as "integer between 0 and 100" says.
+//!
+//! A phrase counts only where it can hardly be meant otherwise: "number" begins a type in "number
+//! between 1 and 5" and a count in "number of guests", but in "number plate of the car" it does
+//! not. What is not understood describes a string, which takes whatever a model has to say.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+use serde_json::{Map, Value};
+
+use super::{Example, compiled, options, range, typed};
+
+/// How much of a phrase is read for what it says; all of it is kept as the description.
+const READ_CHARACTERS: usize = 1_000;
+
+/// How many lists of lists a phrase may speak of.
+const MAX_DEPTH: usize = 4;
+
+macro_rules! patterns {
+    ($($name:ident = $pattern:expr;)*) => {
+        $(static $name: LazyLock<Regex> = LazyLock::new(|| compiled($pattern));)*
+    };
+}
+
+/// What may come after the name of a type that is one.
+const AFTER_TYPE: &str = concat!(
+    r"(?P<rest>$|\s*[,;:.(\[<>=≤≥|–—/-].*|\s*\d.*|",
+    r"\s+(?:between|from|in|at|up|above|below|under|over|less|greater|more|no|not|indicating|",
+    r"representing|describing|containing|that|which|for|with|without|always|ranging|where|if|",
+    r"or\s+(?:null|none|nil))\b.*)$",
+);
+
+patterns! {
+    LEADING = r"(?is)^[(\[]?(optional|required)\b[)\]]?\s*[:,;–—-]?\s*";
+    TRAILING = r"(?is)(?:[,;:–—-]\s*(optional|required)|[(\[](optional|required)[)\]])\.?\s*$";
+    NULLABLE = r"(?is)(?:\bor|\|)\s*(?:null|none|nil)\b";
+    ARTICLE = r"(?is)^(?:an?|the)\s+";
+    COUNT = r"(?is)^(?:numbers?|count|how many)\b(?P<rest>\s+of\b.*|\s.*)$";
+    NUMBER = &format!(
+        r"(?is)^(?P<sign>(?:positive|non-?negative)\s+)?(?P<kind>integer|int|whole number|number|numeric|float|double|decimal|percentage|percent)s?(?:\s+(?:value|number)s?)?{AFTER_TYPE}",
+    );
+    BOOLEAN = &format!(
+        r#"(?is)^(?:bool(?:ean)?s?(?:\s+(?:value|flag)s?)?{AFTER_TYPE}|['"]?true['"]?\s*(?:or|/|\||,)\s*['"]?false\b|true\s+(?:if|when|for)\b|false\s+(?:if|when|unless)\b)"#,
+    );
+    TEXTS = &format!(r"(?is)^(?:strings?|texts?){AFTER_TYPE}");
+    LIST_OF = r"(?is)^(?:list|array|sequence)s?\s+of\s+(?P<items>.+)$";
+    LIST_IN_BRACKETS = r"(?is)^(?:(?:list|array|sequence)\s*[\[<]\s*(?P<item>\w+)\s*[\]>]|(?P<before>\w+)\s*\[\s*\])";
+    LIST = &format!(r"(?is)^(?:(?:json\s+)?(?:list|array)s?){AFTER_TYPE}");
+    COMMAS = r"(?is)\bcomma[\s-]?(?:separated|delimited)\b|\b(?:separated|delimited)\s+(?:by|with)\s+commas\b";
+    OBJECT = &format!(r"(?is)^(?:(?:json\s+)?(?:object|dict|dictionary)s?|(?:dictionar|mapping)(?:y|ies|s)?){AFTER_TYPE}");
+}
+
+/// Reads a phrase.
+pub(super) fn read(text: &str) -> Example {
+    let text = text.trim();
+    let end = text.char_indices().nth(READ_CHARACTERS).map_or(text.len(), |(at, _)| at);
+    let mut phrase = &text[..end];
+    let mut required = false;
+    for pattern in [&LEADING, &TRAILING] {
+        if let Some(found) = pattern.captures(phrase) {
+            let word = found.iter().skip(1).flatten().next();
+            required |= word.is_some_and(|word| word.as_str().eq_ignore_ascii_case("required"));
+            let whole = found.get_match();
+            phrase =
+                if whole.start() == 0 { &phrase[whole.end()..] } else { &phrase[..whole.start()] };
+        }
+    }
+    let mut schema = kind(phrase.trim(), 0).unwrap_or_else(|| typed("string"));
+    if NULLABLE.is_match(phrase) {
+        nullable(&mut schema);
+    }
+    if !text.is_empty() {
+        schema.insert("description".to_owned(), text.into());
+    }
+    Example { schema, required }
+}
+
+/// The schema that a phrase speaks of; `None` if it only describes something.
+fn kind(phrase: &str, depth: usize) -> Option<Map<String, Value>> {
+    if depth > MAX_DEPTH {
+        return None;
+    }
+    let phrase = ARTICLE.find(phrase).map_or(phrase, |article| &phrase[article.end()..]);
+    if let Some(list) = list(phrase, depth) {
+        return Some(list);
+    }
+    if let Some(found) = NUMBER.captures(phrase) {
+        let is_whole = matches!(
+            found["kind"].to_ascii_lowercase().as_str(),
+            "integer" | "int" | "whole number"
+        );
+        let sign = found.name("sign").map_or("", |sign| sign.as_str());
+        return Some(range::number(is_whole, sign, &found["rest"]));
+    }
+    if let Some(found) = COUNT.captures(phrase)
+        && found["rest"].trim_start().to_ascii_lowercase().starts_with("of ")
+    {
+        return Some(range::number(true, "", &found["rest"]));
+    }
+    if BOOLEAN.is_match(phrase) {
+        return Some(typed("boolean"));
+    }
+    if let Some(options) = options::read(phrase) {
+        return Some(options);
+    }
+    if TEXTS.is_match(phrase) {
+        return Some(typed("string"));
+    }
+    OBJECT.is_match(phrase).then(|| typed("object"))
+}
+
+fn list(phrase: &str, depth: usize) -> Option<Map<String, Value>> {
+    let items = if let Some(found) = LIST_OF.captures(phrase) {
+        let items = found.name("items").map_or("", |items| items.as_str());
+        Some(kind(items, depth + 1).unwrap_or_else(|| typed("string")))
+    } else if let Some(found) = LIST_IN_BRACKETS.captures(phrase) {
+        let item = found.name("item").or_else(|| found.name("before"));
+        match item.map_or("", |item| item.as_str()).to_ascii_lowercase().as_str() {
+            "string" | "str" | "text" => Some(typed("string")),
+            "integer" | "int" => Some(typed("integer")),
+            "number" | "float" | "double" => Some(typed("number")),
+            "boolean" | "bool" => Some(typed("boolean")),
+            "object" | "dict" => Some(typed("object")),
+            "any" => None,
+            _ => return None,
+        }
+    } else if LIST.is_match(phrase) {
+        None
+    } else {
+        return None;
+    };
+    // Text with commas in it, and a handler that takes it apart.
+    if COMMAS.is_match(phrase) {
+        return Some(typed("string"));
+    }
+    let mut schema = typed("array");
+    if let Some(items) = items {
+        schema.insert("items".to_owned(), items.into());
+    }
+    Some(schema)
+}
+
+/// Makes null one of the values that fit.
+fn nullable(schema: &mut Map<String, Value>) {
+    if let Some(kind) = schema.get_mut("type") {
+        *kind = Value::Array(vec![kind.take(), "null".into()]);
+    }
+    if let Some(Value::Array(options)) = schema.get_mut("enum") {
+        options.push(Value::Null);
+    }
+}
