@@ -39,6 +39,9 @@ pub mod calls;
 // The tools of a `tools.xml`: reading, checking, looking up, writing.
 pub mod registry;
 
+// Choosing a tool by the scores that a model gives.
+pub mod selection;
+
 // Texts by the words in them.
 pub mod search;
 

@@ -1,5 +1,5 @@
 from collections.abc import Iterable, Mapping
-from typing import Any, Final, Literal, Protocol, TypeAlias, TypeVar, final
+from typing import Any, ClassVar, Final, Literal, Protocol, TypeAlias, TypeVar, final
 
 from typing_extensions import Self, Unpack, disjoint_base
 
@@ -1684,48 +1684,123 @@ def structure_schema(structure: Any) -> dict[str, Any]:
 
 @final
 class ScoreReading:
-    """What a reply to a scoring prompt says."""
+    """What a reply to a scoring prompt says.
+
+    Score and parameters stand for themselves: where the parameters do not fit, the tool can be
+    ranked by its score all the same, and `violations` says what is wrong with them.
+    """
 
     __match_args__ = ("score", "parameters", "error")
+    __hash__: ClassVar[None]  # type: ignore[assignment]
+
     @property
     def score(self) -> float | None:
         """From 0 to 100; None if there is none that can be used."""
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """The rest of the reply, mended and checked."""
+        """The rest of the reply, mended. It fits the schema if there are no `violations`."""
 
     @property
     def error(self) -> str | None:
-        """Why there is no score, or why the parameters cannot be used."""
+        """Why there is no score or, where there is one, why the parameters cannot be used."""
+
+    @property
+    def violations(self) -> tuple[Violation, ...]:
+        """In which ways the parameters do not fit the schema."""
+
+    @property
+    def ignored(self) -> tuple[str, ...]:
+        """What was in the reply but is not among the parameters.
+
+        These are members that the schema does not have, and those that are null where it wants a
+        value and can do without.
+        """
+
+    @property
+    def repairs(self) -> tuple[Repair, ...]:
+        """What was mended."""
 
 @final
 class ReplyReader:
-    """Reads replies that should fit the schema of a `returnStruc`."""
+    """Reads replies that should fit the schema of a `returnStruc`.
+
+    A score may be ``85``, ``85.0``, ``"85"``, ``"85.5"`` or ``"85%"``, and is brought into the
+    range from 0 to 100. It is the member ``score`` or, without one, the only one that is spelled
+    so but for case. The rest is judged by the schema without the score, and mended where it does
+    not fit. The object may stand in a fence or between sentences, after thoughts in ``<think>``,
+    and its syntax may need mending.
+
+    Args:
+        schema: The schema; None takes any object.
+
+    Raises:
+        SchemaError: `schema` is no JSON Schema.
+    """
 
     def __new__(cls, schema: Mapping[str, Any] | None = None) -> Self: ...
-    def read(self, reply: str | Mapping[str, Any]) -> ScoreReading: ...
+    def read(self, reply: str | Mapping[str, Any]) -> ScoreReading:
+        """Reads a reply. Raises nothing: whatever is wrong with it is in the reading."""
 
 @final
 class RankingResult:
     """Who won, and in which order the others come."""
 
     __match_args__ = ("winner", "order", "reason", "ties")
+
+    def __new__(
+        cls,
+        winner: int | None,
+        order: Iterable[int],
+        reason: Literal["threshold", "early_stop", "fallback", "none"],
+        ties: Iterable[int],
+    ) -> Self: ...
     @property
-    def winner(self) -> int | None: ...
-    @property
-    def order(self) -> tuple[int, ...]:
-        """All positions, best first: those with scores, then the failed."""
+    def winner(self) -> int | None:
+        """The position of the winner."""
 
     @property
-    def reason(self) -> Literal["threshold", "early_stop", "fallback", "none"]: ...
+    def order(self) -> tuple[int, ...]:
+        """All positions: those with scores, best first, then those that failed or never came."""
+
+    @property
+    def reason(self) -> Literal["threshold", "early_stop", "fallback", "none"]:
+        """Why: ``early_stop`` means that others were not waited for."""
+
     @property
     def ties(self) -> tuple[int, ...]:
-        """The others that have the winner's very score."""
+        """The others that have the winner's very score, best first. Empty for a fallback."""
+
+    def __hash__(self) -> int: ...
 
 @final
 class Ranking:
-    """Decides between tools by their scores, in whatever order these come."""
+    """Decides between tools by their scores, in whatever order these come.
+
+    The highest score wins if it reaches the threshold; of equal ones that of the more specific
+    tool, then of the one that comes first in `names`. So the same scores give the same winner in
+    every order, unless one is good enough to stop for.
+
+    Args:
+        names: The tools, in document order. Everything else knows them by their positions.
+        specificity: How specific each tool is; the greater wins. All the same by default.
+        threshold: The lowest score that wins.
+        early_stop: The lowest score that ends the waiting; it has to reach `threshold` as well.
+            None waits for all.
+        fallback: The tool that is taken if no score reaches `threshold`, even if it failed.
+
+    Raises:
+        ValueError: There is not one specificity a name, or a limit is not a finite number.
+
+    Example:
+        >>> ranking = Ranking(["search", "details"])
+        >>> ranking.offer([(1, 85.0)])
+        False
+        >>> ranking.offer([(0, None)])
+        True
+        >>> ranking.settle().winner
+        1
+    """
 
     def __new__(
         cls,
@@ -1737,9 +1812,19 @@ class Ranking:
         fallback: str | None = "search",
     ) -> Self: ...
     def offer(self, outcomes: Iterable[tuple[int, float | None]]) -> bool:
-        """Takes the outcomes that came in the same turn; True once it is decided."""
+        """Takes the outcomes that came in the same turn: scores, or None for a failure.
 
-    def settle(self) -> RankingResult: ...
+        Returns:
+            True once it is decided, because one of them is good enough or all have come. What
+            comes after that is ranked, but does not change the winner.
+
+        Raises:
+            IndexError: There is no tool at such a position.
+            ValueError: A tool has an outcome already.
+        """
+
+    def settle(self) -> RankingResult:
+        """The result as it stands. Outcomes that have not come count as failed."""
 
 @final
 class SearchIndex:

@@ -15,6 +15,7 @@ mod prompt;
 mod registry;
 mod repair;
 mod search;
+mod selection;
 mod template;
 mod validator;
 
@@ -51,6 +52,8 @@ mod core {
     use super::repair::repair_json;
     #[pymodule_export]
     use super::search::PySearchIndex;
+    #[pymodule_export]
+    use super::selection::{PyRanking, PyRankingResult, PyReplyReader, PyScoreReading};
     #[pymodule_export]
     use super::template::{PyPromptTemplate, structure_schema};
     #[pymodule_export]

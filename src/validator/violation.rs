@@ -25,7 +25,6 @@ pub struct Violation {
 
 impl Violation {
     /// The JSON of `value`, cut short where it is long.
-    #[cfg(feature = "python")]
     pub(crate) fn quote(value: &Value) -> String {
         quote(value)
     }
