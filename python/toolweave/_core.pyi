@@ -1561,8 +1561,8 @@ class ToolEntry:
         """Reads replies to its prompt. The same object each time."""
 
     @property
-    def schema(self) -> dict[str, Any] | None:
-        """The JSON Schema that `return_struc` stands for: what a reply to its prompt has to fit."""
+    def schema(self) -> dict[str, Any]:
+        """The JSON Schema of a reply: what `return_struc` stands for, with a score."""
 
     @property
     def parameters(self) -> dict[str, Any]:

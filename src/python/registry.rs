@@ -2,7 +2,7 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, OnceLock, PoisonError},
 };
 
 use pyo3::{
@@ -16,8 +16,13 @@ use serde_json::Value;
 use super::{
     class::record,
     convert::{to_json, to_python},
+    selection::PyReplyReader,
+    template,
 };
-use crate::registry::{self, Registry, Tool};
+use crate::{
+    registry::{self, Registry, Tool, structure, template::Template},
+    selection::ReplyReader,
+};
 
 /// Something to say about a `tools.xml`, with the place it is about.
 #[pyclass(name = "Diagnostic", module = "toolweave", frozen, get_all)]
@@ -81,9 +86,34 @@ pub(crate) fn diagnostics<'py>(
 }
 
 /// A tool as a registry has it: the element `Tool` of NLWeb's `tools.xml`.
-#[pyclass(name = "ToolEntry", module = "toolweave", frozen, eq, from_py_object)]
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct PyToolEntry(pub(crate) Arc<Tool>);
+#[pyclass(name = "ToolEntry", module = "toolweave", frozen, eq)]
+pub(crate) struct PyToolEntry {
+    tool: Arc<Tool>,
+    // What is made of it, when it is first asked for: most tools of a file never are.
+    prompt: OnceLock<Template>,
+    schema: OnceLock<Value>,
+    reader: PyOnceLock<Py<PyReplyReader>>,
+}
+
+impl PyToolEntry {
+    fn of(tool: Arc<Tool>) -> Self {
+        Self { tool, prompt: OnceLock::new(), schema: OnceLock::new(), reader: PyOnceLock::new() }
+    }
+
+    fn template(&self) -> &Template {
+        self.prompt.get_or_init(|| Template::parse(self.tool.prompt.as_deref().unwrap_or("")))
+    }
+
+    fn reply_schema(&self) -> &Value {
+        self.schema.get_or_init(|| structure::reply_schema(self.tool.return_struc.as_ref()))
+    }
+}
+
+impl PartialEq for PyToolEntry {
+    fn eq(&self, other: &Self) -> bool {
+        self.tool == other.tool
+    }
+}
 
 /// Text as the format has it: without white space around it.
 fn stripped(text: Option<&str>) -> Option<Box<str>> {
@@ -145,48 +175,48 @@ impl PyToolEntry {
         }
         let structure = return_struc.map(to_json).transpose()?;
         tool.return_struc = structure.filter(|value| !value.is_null());
-        Ok(Self(Arc::new(tool)))
+        Ok(Self::of(Arc::new(tool)))
     }
 
     #[getter]
     fn name(&self) -> &str {
-        &self.0.name
+        &self.tool.name
     }
 
     #[getter]
     fn r#type(&self) -> &str {
-        &self.0.type_name
+        &self.tool.type_name
     }
 
     #[getter]
     fn site(&self) -> Option<&str> {
-        self.0.site.as_deref()
+        self.tool.site.as_deref()
     }
 
     #[getter]
     fn enabled(&self) -> bool {
-        self.0.enabled
+        self.tool.enabled
     }
 
     #[getter]
     fn path(&self) -> &str {
-        &self.0.path
+        &self.tool.path
     }
 
     #[getter]
     fn method(&self) -> &str {
-        &self.0.method
+        &self.tool.method
     }
 
     #[getter]
     fn handler(&self) -> Option<&str> {
-        self.0.handler.as_deref()
+        self.tool.handler.as_deref()
     }
 
     #[getter]
     fn arguments<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let arguments = PyDict::new(py);
-        for (name, text) in &self.0.arguments {
+        for (name, text) in &self.tool.arguments {
             arguments.set_item(&**name, &**text)?;
         }
         Ok(arguments)
@@ -194,33 +224,58 @@ impl PyToolEntry {
 
     #[getter]
     fn examples<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        PyTuple::new(py, self.0.examples.iter().map(|example| &**example))
+        PyTuple::new(py, self.tool.examples.iter().map(|example| &**example))
     }
 
     #[getter]
     fn prompt(&self) -> Option<&str> {
-        self.0.prompt.as_deref()
+        self.tool.prompt.as_deref()
     }
 
     // A new object each time: an entry does not change behind the back of those who hold it.
     #[getter]
     fn return_struc<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        to_python(py, self.0.return_struc.as_ref().unwrap_or(&Value::Null))
+        to_python(py, self.tool.return_struc.as_ref().unwrap_or(&Value::Null))
     }
 
     #[getter]
     fn line(&self) -> Option<usize> {
-        self.0.line
+        self.tool.line
+    }
+
+    #[getter]
+    fn placeholders<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        template::placeholders(py, self.template())
+    }
+
+    fn render(&self, values: &Bound<'_, PyAny>) -> PyResult<String> {
+        template::render(self.template(), values)
+    }
+
+    #[getter]
+    fn schema<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        to_python(py, self.reply_schema())
+    }
+
+    #[getter]
+    fn parameters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        to_python(py, &structure::parameter_schema(self.reply_schema()))
+    }
+
+    #[getter]
+    fn reader<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyReplyReader>> {
+        let make = || Py::new(py, PyReplyReader(ReplyReader::new(self.reply_schema())?));
+        self.reader.get_or_try_init(py, make).map(|reader| reader.bind(py).clone())
     }
 
     // Equal entries have the same name, type and site; that those differ is enough for a hash.
     fn __hash__(&self, py: Python<'_>) -> PyResult<isize> {
-        let Tool { name, type_name, site, .. } = &*self.0;
+        let Tool { name, type_name, site, .. } = &*self.tool;
         (&**name, &**type_name, site.as_deref()).into_pyobject(py)?.hash()
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
-        let Tool { name, type_name, site, enabled, .. } = &*self.0;
+        let Tool { name, type_name, site, enabled, .. } = &*self.tool;
         let quoted = |text: &str| PyString::new(py, text).repr().map(|repr| repr.to_string());
         let mut text = format!("ToolEntry(name={}, type={}", quoted(name)?, quoted(type_name)?);
         if let Some(site) = site {
@@ -325,7 +380,7 @@ impl PyRegistrySnapshot {
     }
 
     fn entry<'py>(&self, py: Python<'py>, position: usize) -> PyResult<&Bound<'py, PyToolEntry>> {
-        let make = || Py::new(py, PyToolEntry(Arc::clone(self.registry.tool(position))));
+        let make = || Py::new(py, PyToolEntry::of(Arc::clone(self.registry.tool(position))));
         self.made[position].get_or_try_init(py, make).map(|entry| entry.bind(py))
     }
 
@@ -349,7 +404,7 @@ fn tools_of(entries: &Bound<'_, PyAny>) -> PyResult<Vec<Arc<Tool>>> {
         .map(|entry| {
             let entry = entry?;
             match entry.cast::<PyToolEntry>() {
-                Ok(entry) => Ok(Arc::clone(&entry.get().0)),
+                Ok(entry) => Ok(Arc::clone(&entry.get().tool)),
                 Err(_) => Err(PyTypeError::new_err(format!(
                     "a registry is made of ToolEntry objects, not of {}",
                     entry.get_type().name()?
@@ -441,8 +496,8 @@ impl PyRegistrySnapshot {
     ) -> PyResult<Bound<'py, PyTuple>> {
         let origins = self.registry.explain(r#type, site).into_iter().map(|origin| {
             let tool = self.entry(py, origin.tool)?.clone();
-            let owner = tool.get().0.type_name.to_string();
-            let site = tool.get().0.site.as_deref().map(str::to_owned);
+            let owner = tool.get().tool.type_name.to_string();
+            let site = tool.get().tool.site.as_deref().map(str::to_owned);
             let replaces = self.tuple(py, origin.replaces)?.unbind();
             Bound::new(py, PyOrigin { tool: tool.unbind(), owner, site, replaces })
         });
