@@ -5,7 +5,7 @@
 
 use pyo3::{exceptions::PyValueError, import_exception, prelude::*};
 
-use super::registry::diagnostics;
+use super::diagnostic::diagnostics;
 use crate::{
     consolidate::ConsolidateError, contract, message, parser::GrammarError, registry, validator,
 };

@@ -7,6 +7,7 @@ mod class;
 mod consolidate;
 mod contract;
 mod convert;
+mod diagnostic;
 mod error;
 mod log;
 mod message;
@@ -30,6 +31,8 @@ mod core {
     #[pymodule_export]
     use super::contract::PyFunctionContract;
     #[pymodule_export]
+    use super::diagnostic::PyDiagnostic;
+    #[pymodule_export]
     use super::message::{
         PyFinishUpdate, PyJoinProblem, PyJoined, PyJoiner, PyMessageBase, PyReasoningDelta,
         PyReasoningMessage, PyRepair, PyTextDelta, PyTextMessage, PyToolAggregateMessage,
@@ -45,9 +48,7 @@ mod core {
     #[pymodule_export]
     use super::prompt::{render_contracts, system_prompt};
     #[pymodule_export]
-    use super::registry::{
-        PyDiagnostic, PyOrigin, PyRegistrySnapshot, PyToolEntry, supertypes, type_name,
-    };
+    use super::registry::{PyOrigin, PyRegistrySnapshot, PyToolEntry, supertypes, type_name};
     #[pymodule_export]
     use super::repair::repair_json;
     #[pymodule_export]

@@ -16,6 +16,7 @@ use serde_json::Value;
 use super::{
     class::record,
     convert::{to_json, to_python},
+    diagnostic::diagnostics,
     selection::PyReplyReader,
     template,
 };
@@ -24,68 +25,7 @@ use crate::{
     selection::ReplyReader,
 };
 
-/// Something to say about a `tools.xml`, with the place it is about.
-#[pyclass(name = "Diagnostic", module = "toolweave", frozen, get_all)]
-#[derive(Debug)]
-pub(crate) struct PyDiagnostic {
-    code: String,
-    severity: String,
-    message: String,
-    line: usize,
-    column: usize,
-    length: usize,
-    hint: Option<String>,
-}
-
-record!(PyDiagnostic { code, severity, message, line, column, length, hint }
-    #[new]
-    #[pyo3(signature = (code, severity, message, line=1, column=1, *, length=1, hint=None))]
-    fn new(
-        code: String,
-        severity: String,
-        message: String,
-        line: usize,
-        column: usize,
-        length: usize,
-        hint: Option<String>,
-    ) -> PyResult<Self> {
-        if !matches!(&*severity, "error" | "warning") {
-            let message = format!("a severity is \"error\" or \"warning\", not {severity:?}");
-            return Err(PyValueError::new_err(message));
-        }
-        Ok(Self { code, severity, message, line, column, length, hint })
-    }
-);
-
-impl From<&registry::Diagnostic> for PyDiagnostic {
-    fn from(diagnostic: &registry::Diagnostic) -> Self {
-        Self {
-            code: diagnostic.code.as_str().to_owned(),
-            severity: diagnostic.code.severity().as_str().to_owned(),
-            message: diagnostic.message.clone(),
-            line: diagnostic.line,
-            column: diagnostic.column,
-            length: diagnostic.length,
-            hint: diagnostic.hint.clone(),
-        }
-    }
-}
-
-/// Diagnostics as a tuple of Python objects.
-pub(crate) fn diagnostics<'py>(
-    py: Python<'py>,
-    diagnostics: &[registry::Diagnostic],
-) -> PyResult<Bound<'py, PyTuple>> {
-    PyTuple::new(
-        py,
-        diagnostics
-            .iter()
-            .map(|diagnostic| Bound::new(py, PyDiagnostic::from(diagnostic)))
-            .collect::<PyResult<Vec<_>>>()?,
-    )
-}
-
-/// A tool as a registry has it: the element `Tool` of NLWeb's `tools.xml`.
+/// A tool as a registry has it: the element `Tool` of `NLWeb`'s `tools.xml`.
 #[pyclass(name = "ToolEntry", module = "toolweave", frozen, eq)]
 pub(crate) struct PyToolEntry {
     tool: Arc<Tool>,

@@ -75,36 +75,36 @@ impl Declarations {
                 break;
             }
         }
-        self.report_circles(&waiting, report);
+        report_circles(&waiting, report);
         ancestry
     }
+}
 
-    /// Follows those that wait for one another until one comes again.
-    fn report_circles(&self, waiting: &[&Declared], report: &mut Report) {
-        let mut seen: HashMap<&str, usize> = HashMap::new();
-        for (turn, start) in waiting.iter().enumerate() {
-            let mut path: Vec<&Declared> = Vec::new();
-            let mut next = Some(*start);
-            while let Some(declared) = next {
-                if let Some(earlier) = seen.get(&*declared.name) {
-                    if *earlier == turn {
-                        let from = path.iter().position(|step| step.name == declared.name);
-                        let circle = path[from.unwrap_or(0)..].iter().chain([&declared]);
-                        let names: Vec<_> = circle.take(12).map(|step| &*step.name).collect();
-                        let message = format!("a type is its own ancestor: {}", names.join(" < "));
-                        let finding = Finding::new(Code::TypeCycle, declared.span.clone(), message)
-                            .hint("Remove one of these types from the extends of the one before.");
-                        report.add(finding);
-                    }
-                    break;
+/// Follows those that wait for one another until one comes again.
+fn report_circles(waiting: &[&Declared], report: &mut Report) {
+    let mut seen: HashMap<&str, usize> = HashMap::new();
+    for (turn, start) in waiting.iter().enumerate() {
+        let mut path: Vec<&Declared> = Vec::new();
+        let mut next = Some(*start);
+        while let Some(declared) = next {
+            if let Some(earlier) = seen.get(&*declared.name) {
+                if *earlier == turn {
+                    let from = path.iter().position(|step| step.name == declared.name);
+                    let circle = path[from.unwrap_or(0)..].iter().chain([&declared]);
+                    let names: Vec<_> = circle.take(12).map(|step| &*step.name).collect();
+                    let message = format!("a type is its own ancestor: {}", names.join(" < "));
+                    let finding = Finding::new(Code::TypeCycle, declared.span.clone(), message)
+                        .hint("Remove one of these types from the extends of the one before.");
+                    report.add(finding);
                 }
-                seen.insert(&declared.name, turn);
-                path.push(declared);
-                next = declared
-                    .parents
-                    .iter()
-                    .find_map(|parent| waiting.iter().copied().find(|other| other.name == *parent));
+                break;
             }
+            seen.insert(&declared.name, turn);
+            path.push(declared);
+            next = declared
+                .parents
+                .iter()
+                .find_map(|parent| waiting.iter().copied().find(|other| other.name == *parent));
         }
     }
 }

@@ -9,7 +9,7 @@ use super::{
     DEFAULT_SITE, Registry, RegistryError,
     diagnostic::{Code, Diagnostic, Finding, Report},
     document::{Entry, Form, Item},
-    lint::{self, Places},
+    lint::{self, Places, Source},
     schema_org::type_name,
     tool::Tool,
 };
@@ -127,8 +127,9 @@ impl Registry {
 }
 
 fn check(tool: &Tool, report: &mut Report) {
+    lint::check(tool, &Places::default(), report);
     let structure = tool.return_struc.as_ref().map(ToString::to_string).unwrap_or_default();
-    lint::check(tool, &structure, &Places::default(), report);
+    lint::structure_placeholders(&structure, &Source::default(), report);
     if matches!(&*tool.type_name, "Site" | "Tool") {
         let message = format!("no type can be called {:?}", tool.type_name);
         let hint = "The format has another meaning for it; take another name.";

@@ -7,7 +7,7 @@ use memchr::memchr;
 use super::diagnostic::{Code, Finding};
 
 /// What could be read before an error, and the error, which is at its end.
-pub(super) type Undecodable = Box<(String, Finding)>;
+pub(super) type Undecodable = (String, Finding);
 
 const SAVE_AS: &str = "Save the file as UTF-8, and let its XML declaration say so or nothing.";
 
@@ -86,13 +86,13 @@ fn utf_16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> Result<String, Undecodable>
 fn undecodable(before: String, message: impl Into<String>) -> Undecodable {
     let end = before.len();
     let finding = Finding::new(Code::Encoding, end..end, message).hint(SAVE_AS);
-    Box::new((before, finding))
+    (before, finding)
 }
 
 /// The first character that XML does not allow.
 pub(super) fn forbidden(text: &str) -> Option<(usize, char)> {
     // Chunks without branches inside: the compiler makes wide instructions of them.
-    let suspicious = |byte: u8| (byte < b' ') & (byte != b'\n') & (byte != b'\t') & (byte != b'\r');
+    let suspicious = |byte: u8| byte < b' ' && !matches!(byte, b'\n' | b'\t' | b'\r');
     let mut at = text.len();
     for (index, chunk) in text.as_bytes().chunks(256).enumerate() {
         if chunk.iter().fold(false, |found, byte| found | suspicious(*byte)) {

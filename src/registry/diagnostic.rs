@@ -234,6 +234,14 @@ impl Default for Place {
 }
 
 impl Place {
+    /// Moves on to an offset; the line there. The column is lost.
+    pub(super) fn line(&mut self, text: &str, offset: usize) -> usize {
+        let passed = text.as_bytes().get(self.offset..offset).unwrap_or(b"");
+        self.line += memchr_iter(b'\n', passed).count();
+        self.offset = offset;
+        self.line
+    }
+
     /// Moves on to an offset; the line and the column there.
     pub(super) fn advance(&mut self, text: &str, offset: usize) -> (usize, usize) {
         let passed = text.get(self.offset..offset).unwrap_or("");
@@ -255,14 +263,18 @@ pub(super) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) 
     if name.len() > 64 {
         return None;
     }
+    let most = 1 + name.len() / 6;
+    let first = name.chars().next()?;
     let folded = name.to_lowercase();
-    let distance = |other: &str| strsim::damerau_levenshtein(&folded, &other.to_lowercase());
+    let distance = |other: &str| strsim::osa_distance(&folded, &other.to_lowercase());
+    // Most of hundreds of names are told apart by their length and first letter.
     known
         .into_iter()
-        .filter(|other| other.len().abs_diff(name.len()) <= 3)
+        .filter(|other| other.len().abs_diff(name.len()) <= most)
+        .filter(|other| other.starts_with(|c: char| c.eq_ignore_ascii_case(&first)))
         .map(|other| (distance(other), other))
         .min_by_key(|(distance, _)| *distance)
-        .filter(|(distance, _)| *distance <= 1 + name.chars().count() / 5)
+        .filter(|(distance, _)| *distance <= most)
         .map(|(_, other)| other)
 }
 

@@ -18,10 +18,14 @@ pub(super) fn of<'a>(
     let mut alone: Vec<_> = index.sites().iter().filter(|site| index.stands_alone(site)).collect();
     alone.sort_unstable();
     hasher.count(alone.len());
-    alone.into_iter().for_each(|site| hasher.text(site));
+    for site in alone {
+        hasher.text(site);
+    }
     for lineage in ancestry.declared() {
         hasher.count(lineage.len());
-        lineage.iter().for_each(|name| hasher.text(name));
+        for name in lineage {
+            hasher.text(name);
+        }
     }
     hasher.0.digest128()
 }
@@ -58,7 +62,9 @@ impl Hasher {
             self.text(text);
         }
         self.count(tool.examples.len());
-        tool.examples.iter().for_each(|example| self.text(example));
+        for example in &tool.examples {
+            self.text(example);
+        }
         self.optional(tool.prompt.as_deref());
         self.optional(tool.return_struc.as_ref().map(Value::to_string).as_deref());
     }

@@ -144,7 +144,9 @@ impl Index {
                 }
             }
         }
-        found.iter_mut().for_each(|found| found.replaces.reverse());
+        for found in &mut found {
+            found.replaces.reverse();
+        }
         found
     }
 
@@ -157,8 +159,8 @@ impl Index {
             (site, false) => &[DEFAULT, site],
         };
         let lineage = ancestry.lineage(type_name(type_));
-        let types = lineage.iter().rev().filter_map(|name| self.types.get(*name).copied());
-        let groups = types.flat_map(|type_| sites.iter().map(move |site| (type_, *site)));
+        let numbers = lineage.iter().rev().filter_map(|name| self.types.get(*name).copied());
+        let groups = numbers.flat_map(|type_| sites.iter().map(move |site| (type_, *site)));
         groups.filter_map(|group| self.groups.get(&group)).flatten().copied().collect()
     }
 }

@@ -35,6 +35,8 @@ fn offset(text: &str, line: usize, column: usize) -> usize {
 }
 
 fn too_deep(text: &str) -> Option<usize> {
+    // Most structures have too few brackets for that.
+    memchr::memchr2_iter(b'[', b'{', text.as_bytes()).nth(MAX_STRUCTURE_DEPTH)?;
     let (mut depth, mut in_string, mut escaped) = (0_usize, false, false);
     for (at, byte) in text.bytes().enumerate() {
         match byte {

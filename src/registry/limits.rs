@@ -10,6 +10,8 @@ pub(super) const MAX_DEPTH: usize = 64;
 pub(super) const MAX_NODES: usize = 1_000_000;
 /// Attributes of an element.
 pub(super) const MAX_ATTRIBUTES: usize = 64;
+/// Arguments of a tool.
+pub(super) const MAX_ARGUMENTS: usize = 256;
 /// Levels of a `returnStruc`.
 pub(super) const MAX_STRUCTURE_DEPTH: usize = 64;
 /// Types that declare parents of their own.

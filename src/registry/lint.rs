@@ -14,19 +14,30 @@ use super::{
 /// How bytes of a value are found in the text it was read from.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Source {
-    /// Where pieces begin: in the value, and in the text.
-    pub(super) pieces: Vec<(usize, usize)>,
+    /// Where the first piece begins in the text.
+    pub(super) first: usize,
+    /// Where further pieces begin: in the value, and in the text.
+    pub(super) further: Vec<(usize, usize)>,
     /// How much white space was taken from the front of the value.
     pub(super) trimmed: usize,
 }
 
 impl Source {
+    /// Adds the next piece of the value.
+    pub(super) fn add(&mut self, offset: usize, place: usize) {
+        if offset == 0 {
+            self.first = place;
+        } else {
+            self.further.push((offset, place));
+        }
+    }
+
     /// Where a byte of the value stands in the text.
     pub(super) fn locate(&self, offset: usize) -> usize {
         let offset = offset + self.trimmed;
-        let after = self.pieces.partition_point(|(start, _)| *start <= offset);
-        let (start, place) = after.checked_sub(1).map_or((0, 0), |index| self.pieces[index]);
-        place + (offset - start)
+        let after = self.further.partition_point(|(start, _)| *start <= offset);
+        let piece = after.checked_sub(1).map_or((0, self.first), |index| self.further[index]);
+        piece.1 + (offset - piece.0)
     }
 
     fn span(&self, range: Range<usize>) -> Range<usize> {
@@ -44,12 +55,10 @@ pub(super) struct Places {
     pub(super) prompt: Source,
     /// The tag of `returnStruc`.
     pub(super) structure: Range<usize>,
-    /// What is in it, as text.
-    pub(super) structure_source: Source,
 }
 
 /// Reports what is wrong with a tool. One that is off needs nothing to run.
-pub(super) fn check(tool: &Tool, structure: &str, places: &Places, report: &mut Report) {
+pub(super) fn check(tool: &Tool, places: &Places, report: &mut Report) {
     if tool.name.trim().is_empty() {
         report.add(
             Finding::new(Code::NoName, places.name.clone(), "a tool without a name")
@@ -57,7 +66,7 @@ pub(super) fn check(tool: &Tool, structure: &str, places: &Places, report: &mut 
         );
     }
     method(tool, places, report);
-    placeholders(tool, structure, places, report);
+    placeholders(tool, places, report);
     if tool.enabled {
         running(tool, places, report);
         replying(tool, places, report);
@@ -104,19 +113,19 @@ fn running(tool: &Tool, places: &Places, report: &mut Report) {
     let quoted: Vec<_> = missing.iter().map(|field| format!("{field:?}")).collect();
     let which = quoted.join(" and ");
     let message = format!("{class} reads {which}, which returnStruc never yields");
-    let spare = fields.keys().filter(|field| !known.reads(field) && *field != "score");
-    let spare: Vec<_> =
-        spare.filter(|field| missing.iter().any(|m| m.contains(&***field))).collect();
-    let hint = match spare[..] {
-        [] => format!("Add {which} to returnStruc."),
-        _ => {
-            let renamed: Vec<_> = spare
-                .iter()
-                .filter_map(|field| Some((field, missing.iter().find(|m| m.contains(&***field))?)))
-                .map(|(field, wanted)| format!("{field:?} to {wanted:?}"))
-                .collect();
-            format!("Rename {}.", renamed.join(" and "))
-        }
+    // `item1` for `item1_name`: what is there by half its name was most likely meant.
+    let renamed: Vec<_> = fields
+        .keys()
+        .filter(|field| !known.reads(field) && *field != "score")
+        .filter_map(|field| {
+            Some((field, missing.iter().find(|m| field.len() > 2 && m.contains(&**field))?))
+        })
+        .map(|(field, wanted)| format!("{field:?} to {wanted:?}"))
+        .collect();
+    let hint = if renamed.is_empty() {
+        format!("Add {which} to returnStruc.")
+    } else {
+        format!("Rename {}.", renamed.join(" and "))
     };
     report.add(Finding::new(Code::MissingParameter, places.structure.clone(), message).hint(hint));
 }
@@ -142,7 +151,7 @@ fn replying(tool: &Tool, places: &Places, report: &mut Report) {
     report.add(Finding::new(Code::NoScore, span.clone(), message).hint(hint));
 }
 
-fn placeholders(tool: &Tool, structure: &str, places: &Places, report: &mut Report) {
+fn placeholders(tool: &Tool, places: &Places, report: &mut Report) {
     let prompt = Template::parse(tool.prompt.as_deref().unwrap_or(""));
     for (name, at) in prompt.spans() {
         let span = places.prompt.span(at);
@@ -162,9 +171,13 @@ fn placeholders(tool: &Tool, structure: &str, places: &Places, report: &mut Repo
             .unwrap_or_else(|| format!("It is left empty unless the context has {name:?}."));
         report.add(Finding::new(Code::UnknownPlaceholder, span, message).hint(hint));
     }
+}
+
+/// Reports placeholders in the text of a `returnStruc`, which is sent as it is.
+pub(super) fn structure_placeholders(structure: &str, source: &Source, report: &mut Report) {
     for (name, at) in Template::parse(structure).spans() {
         let message = format!("nothing fills {{{name}}} in a returnStruc");
-        let span = places.structure_source.span(at);
+        let span = source.span(at);
         report.add(
             Finding::new(Code::UnfilledPlaceholder, span, message)
                 .hint("Say in words what the model is to write there."),

@@ -1,6 +1,6 @@
 //! The tools of a `tools.xml`: reading, checking, looking up, writing.
 //!
-//! [`Registry::read`] takes the bytes of a file in either of NLWeb's layouts and gives all that is
+//! [`Registry::read`] takes the bytes of a file in either of `NLWeb`'s layouts and gives all that is
 //! wrong with it at once, by line and column. [`Registry::tools_for`] answers which tools a type
 //! has on a site: those of all it is a kind of, general to specific, where a specific one stands
 //! in the place of the general one it replaces.
@@ -49,7 +49,7 @@ use std::sync::{Arc, OnceLock};
 
 use self::{
     ancestry::Ancestry,
-    diagnostic::{Finding, Place, Report},
+    diagnostic::{Finding, Report},
     document::{Entry, Item},
     index::Index,
     read::Draft,
@@ -148,20 +148,12 @@ impl Registry {
     }
 
     fn finish(draft: Draft, text: &str, mut report: Report) -> Result<Self, RegistryError> {
-        let Draft { tools, layout, index, declarations } = draft;
+        let Draft { entries, layout, index, declarations } = draft;
         let ancestry = declarations.resolve(&mut report);
         let diagnostics = report.resolve(text);
         if diagnostics.iter().any(Diagnostic::is_error) {
             return Err(RegistryError { diagnostics });
         }
-        let mut place = Place::default();
-        let entries = tools
-            .into_iter()
-            .map(|(mut tool, form, at)| {
-                tool.line = Some(place.advance(text, at).0);
-                Entry { tool: Arc::new(tool), form: Arc::new(form) }
-            })
-            .collect();
         let fingerprint = OnceLock::new();
         Ok(Self { entries, layout, index, ancestry, diagnostics, fingerprint })
     }

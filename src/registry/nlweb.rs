@@ -1,4 +1,4 @@
-//! What NLWeb's own tools and prompts use.
+//! What `NLWeb`'s own tools and prompts use.
 
 /// The tool that is there when no other fits; it needs no handler.
 pub(super) const SEARCH: &str = "search";
@@ -28,7 +28,7 @@ pub const PLACEHOLDERS: &[&str] = &[
     "system.query_analysis_hints",
 ];
 
-/// Placeholders of other prompts of NLWeb, which have none then.
+/// Placeholders of other prompts of `NLWeb`, which have none then.
 pub(super) const UNFILLED: &[&str] = &[
     "request.answer",
     "request.item1_description",
@@ -47,7 +47,7 @@ pub(super) const UNFILLED: &[&str] = &[
     "ensemble.results",
 ];
 
-/// What a class of NLWeb's `methods` reads from the reply of the model.
+/// What a class of `NLWeb`'s `methods` reads from the reply of the model.
 #[derive(Debug)]
 pub(super) struct Handler {
     pub(super) class: &'static str,
@@ -63,7 +63,7 @@ impl Handler {
     }
 }
 
-/// The handlers that NLWeb brings along.
+/// The handlers that `NLWeb` brings along.
 pub(super) const HANDLERS: &[Handler] = &[
     Handler {
         class: "ItemDetailsHandler",

@@ -3,6 +3,7 @@
 use std::{
     borrow::Cow,
     collections::{HashMap, HashSet},
+    hash::{BuildHasher, BuildHasherDefault, Hasher, RandomState},
     ops::Range,
     sync::Arc,
 };
@@ -12,11 +13,11 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::{
     ancestry::Declarations,
-    diagnostic::{Code, Finding, Report, did_you_mean},
-    document::{Dressed, Field, Form, Item, Part, Piece},
+    diagnostic::{Code, Finding, Place, Report, did_you_mean},
+    document::{Dressed, Entry, Field, Form, Item, Part, Piece},
     index::Index,
     json::{self, Fault},
-    limits::{MAX_STRUCTURE_DEPTH, MAX_TEXT},
+    limits::{MAX_ARGUMENTS, MAX_STRUCTURE_DEPTH, MAX_TEXT},
     lint::{self, Places, Source},
     schema_org::{self, type_name},
     tool::{Tool, stripped},
@@ -32,8 +33,7 @@ const MAX_SUGGESTIONS: usize = 32;
 /// All that a document says, so far as it could be read.
 #[derive(Debug, Default)]
 pub(super) struct Draft {
-    /// The tools, how they are written, and where they begin.
-    pub(super) tools: Vec<(Tool, Form, usize)>,
+    pub(super) entries: Vec<Entry>,
     pub(super) layout: Vec<Item>,
     pub(super) index: Index,
     pub(super) declarations: Declarations,
@@ -43,12 +43,15 @@ pub(super) struct Draft {
 pub(super) fn read(text: &str, report: &mut Report) -> Draft {
     let mut reader = Reader {
         xml: Xml::new(text),
+        text,
+        place: Place::default(),
         report,
         draft: Draft::default(),
         sites: HashSet::new(),
         unknown_types: Vec::new(),
         known_types: HashSet::new(),
-        examples: HashMap::new(),
+        examples: HashMap::default(),
+        seed: RandomState::new().hash_one(0),
     };
     if let Err(finding) = reader.document() {
         reader.report.add(*finding);
@@ -63,6 +66,9 @@ type Read<T> = Result<T, Box<Finding>>;
 
 struct Reader<'a, 'r> {
     xml: Xml<'a>,
+    text: &'a str,
+    /// How far lines are counted.
+    place: Place,
     report: &'r mut Report,
     draft: Draft,
     /// Sites that had a block.
@@ -71,7 +77,27 @@ struct Reader<'a, 'r> {
     unknown_types: Vec<(Arc<str>, Range<usize>)>,
     known_types: HashSet<Arc<str>>,
     /// Which tool has an example, by the hash of type, site and example.
-    examples: HashMap<u64, usize>,
+    examples: HashMap<u64, usize, BuildHasherDefault<Hashed>>,
+    /// So that nobody can prepare examples that are alike.
+    seed: u64,
+}
+
+/// For keys that are hashes.
+#[derive(Default)]
+struct Hashed(u64);
+
+impl Hasher for Hashed {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        self.0 = bytes.iter().fold(self.0, |hash, byte| hash.rotate_left(8) ^ u64::from(*byte));
+    }
+
+    fn write_u64(&mut self, hash: u64) {
+        self.0 = hash;
+    }
 }
 
 /// The text of an element.
@@ -293,6 +319,7 @@ impl<'a> Reader<'a, '_> {
             type_name: Arc::clone(&owner.type_name),
             site: owner.site.clone(),
             enabled: enabled.is_none_or(|enabled| self.enabled(enabled)),
+            line: Some(self.place.line(self.text, tag.span.start)),
             ..Tool::default()
         };
         loop {
@@ -313,19 +340,19 @@ impl<'a> Reader<'a, '_> {
             };
             making.parts.push(Part::Loose([piece].into()));
         }
-        lint::check(&tool, &making.structure, &making.places, self.report);
+        lint::check(&tool, &making.places, self.report);
         self.compare(&tool, &making.places);
         let form = Form {
             enabled: enabled.map(|enabled| enabled.value.as_ref().into()),
             attributes: kept(&tag.attributes, &["name", "enabled"]),
             parts: making.parts.into(),
         };
-        self.draft.layout.push(Item::Tool(count(self.draft.tools.len())));
-        self.draft.tools.push((tool, form, tag.span.start));
+        self.draft.layout.push(Item::Tool(count(self.draft.entries.len())));
+        self.draft.entries.push(Entry { tool: Arc::new(tool), form: Arc::new(form) });
         Ok(())
     }
 
-    /// What `enabled` says. NLWeb knows `true`, in any case, and takes all else for off.
+    /// What `enabled` says. `NLWeb` knows `true`, in any case, and takes all else for off.
     fn enabled(&mut self, attribute: &Attribute<'a>) -> bool {
         let value = attribute.value.to_lowercase();
         if value == "true" {
@@ -351,13 +378,13 @@ impl<'a> Reader<'a, '_> {
             return;
         }
         let site = tool.site.as_deref().unwrap_or("");
-        let seed = xxh3_64_with_seed(tool.type_name.as_bytes(), 0);
+        let seed = xxh3_64_with_seed(tool.type_name.as_bytes(), self.seed);
         let seed = xxh3_64_with_seed(site.as_bytes(), seed);
-        let position = self.draft.tools.len();
+        let position = self.draft.entries.len();
         for example in &tool.examples {
             let hash = xxh3_64_with_seed(example.as_bytes(), seed);
             let earlier = *self.examples.entry(hash).or_insert(position);
-            let Some((other, ..)) = self.draft.tools.get(earlier) else { continue };
+            let Some(Entry { tool: other, .. }) = self.draft.entries.get(earlier) else { continue };
             if other.name != tool.name {
                 let example: String = example.chars().take(60).collect();
                 let message = format!("the example {example:?} stands under {:?} too", other.name);
@@ -368,7 +395,7 @@ impl<'a> Reader<'a, '_> {
     }
 
     /// Reads a child element of a tool.
-    fn part(&mut self, tag: &Tag<'a>, tool: &mut Tool, making: &mut Making<'a>) -> Read<Part> {
+    fn part(&mut self, tag: &Tag<'a>, tool: &mut Tool, making: &mut Making) -> Read<Part> {
         let name = tag.local();
         if !IN_TOOL.contains(&name) {
             let message = format!("the element <{}> is ignored here", tag.name);
@@ -394,7 +421,7 @@ impl<'a> Reader<'a, '_> {
         tag: &Tag<'a>,
         content: &Content<'a>,
         tool: &mut Tool,
-        making: &mut Making<'a>,
+        making: &mut Making,
     ) -> Option<Field> {
         let text = stripped(&content.text);
         let field = match tag.local() {
@@ -405,14 +432,18 @@ impl<'a> Reader<'a, '_> {
             "argument" => {
                 let name = attribute(tag, "name").map_or("", |name| &name.value);
                 let value = text.unwrap_or("").into();
-                if let Some(&position) = making.arguments.get(name) {
-                    tool.arguments[position].1 = value;
+                if let Some(known) = tool.arguments.iter_mut().find(|known| *known.0 == *name) {
+                    known.1 = value;
                     let message = format!("the argument {name:?} was there before");
                     let hint = "This one counts; remove one of them.".to_owned();
                     self.warn(Code::RepeatedElement, &tag.span, message, Some(hint));
                     return None;
                 }
-                making.arguments.insert(name.to_owned(), tool.arguments.len());
+                if tool.arguments.len() == MAX_ARGUMENTS {
+                    let message = format!("more than {MAX_ARGUMENTS} arguments of a tool");
+                    self.warn(Code::Limit, &tag.span, message, None);
+                    return None;
+                }
                 tool.arguments.push((name.into(), value));
                 return Some(Field::Argument(count(tool.arguments.len() - 1)));
             }
@@ -429,29 +460,27 @@ impl<'a> Reader<'a, '_> {
             return None;
         }
         making.seen.push(field);
-        let mut source = content.source.clone();
-        source.trimmed = content.text.len() - content.text.trim_start().len();
         match field {
             Field::Path => tool.path = text.unwrap_or("").into(),
             Field::Method => {
                 tool.method = text.unwrap_or("").into();
                 making.places.method = tag.span.clone();
                 if let Some(text) = text {
-                    let start = source.locate(0);
+                    let start = content.trimmed().locate(0);
                     making.places.method = start..start + text.len();
                 }
             }
             Field::Handler => tool.handler = text.map(Into::into),
             Field::Prompt => {
                 tool.prompt = text.map(Into::into);
-                making.places.prompt = source;
+                making.places.prompt = content.trimmed();
             }
             _ => {
                 let text = text.unwrap_or("");
+                let source = content.trimmed();
+                lint::structure_placeholders(text, &source, self.report);
                 tool.return_struc = self.structure(tag, text, &source);
-                making.structure = text.to_owned().into();
                 making.places.structure = tag.span.clone();
-                making.places.structure_source = source;
             }
         }
         Some(field)
@@ -500,7 +529,7 @@ impl<'a> Reader<'a, '_> {
                         let message = format!("the text is longer than {MAX_TEXT} bytes");
                         return Err(Finding::new(Code::Limit, tag.span.clone(), message).into());
                     }
-                    source.pieces.push((text.len(), at));
+                    source.add(text.len(), at);
                     if let Some(inner) = &mut inner {
                         add_text(inner, &more);
                     }
@@ -565,7 +594,7 @@ impl<'a> Reader<'a, '_> {
 
     /// Reports what can be told at the end alone.
     fn finish(&mut self) {
-        if self.draft.tools.is_empty() {
+        if self.draft.entries.is_empty() {
             let hint = "Write <Tools><Thing><Tool name=\"...\">...</Tool></Thing></Tools>.";
             self.warn(Code::NoTools, &(0..0), "there is no tool".to_owned(), Some(hint.to_owned()));
         }
@@ -587,18 +616,20 @@ impl<'a> Reader<'a, '_> {
 
 /// A tool that is being read.
 #[derive(Default)]
-struct Making<'a> {
+struct Making {
     places: Places,
     parts: Vec<Part>,
     /// Fields that were there.
     seen: Vec<Field>,
-    /// The positions of arguments.
-    arguments: HashMap<String, usize>,
-    /// The text of `returnStruc`.
-    structure: Cow<'a, str>,
 }
 
 impl Content<'_> {
+    /// Where the text stands without the white space around it.
+    fn trimmed(&self) -> Source {
+        let trimmed = self.text.len() - self.text.trim_start().len();
+        Source { trimmed, ..self.source.clone() }
+    }
+
     /// The element as it is, for one that does not count.
     fn into_pieces(self, tag: &Tag<'_>) -> Box<[Piece]> {
         let mut pieces = vec![opening(tag)];
@@ -617,6 +648,9 @@ fn attribute<'t, 'a>(tag: &'t Tag<'a>, name: &str) -> Option<&'t Attribute<'a>> 
 
 /// The attributes but for some, to be written again.
 fn kept(attributes: &[Attribute<'_>], without: &[&str]) -> Box<[(Box<str>, Box<str>)]> {
+    if attributes.is_empty() {
+        return Box::default();
+    }
     let kept = attributes.iter().filter(|attribute| !without.contains(&attribute.name));
     kept.map(|attribute| (attribute.name.into(), attribute.value.as_ref().into())).collect()
 }

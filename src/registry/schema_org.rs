@@ -5,11 +5,11 @@ use std::{
     sync::{LazyLock, OnceLock},
 };
 
-/// The type that all others are kinds of. NLWeb calls it `Item`.
+/// The type that all others are kinds of. `NLWeb` calls it `Item`.
 pub const ROOT: &str = "Thing";
 
 /// The short form of a type in any spelling: `Recipe` for `https://schema.org/Recipe`,
-/// `schema:Recipe` and `{http://schema.org/}Recipe`, and [`ROOT`] for NLWeb's `Item`.
+/// `schema:Recipe` and `{http://schema.org/}Recipe`, and [`ROOT`] for `NLWeb`'s `Item`.
 pub fn type_name(spelling: &str) -> &str {
     let name = spelling.trim().trim_end_matches(['/', '#']);
     let name = name.rsplit(['}', '/', '#', ':']).next().unwrap_or(name);

@@ -55,6 +55,16 @@ pub(super) enum Token<'a> {
     End,
 }
 
+/// How far a document has come.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Stage {
+    Start,
+    /// There was a DOCTYPE.
+    Doctype,
+    /// The root element was opened.
+    Root,
+}
+
 /// Reads a document token by token.
 pub(super) struct Xml<'a> {
     text: &'a str,
@@ -64,8 +74,11 @@ pub(super) struct Xml<'a> {
     /// Prefixes that are declared, with the depth of their elements.
     prefixes: Vec<(usize, &'a str)>,
     nodes: usize,
-    had_root: bool,
-    had_doctype: bool,
+    stage: Stage,
+    /// Whether there are line ends of other systems anywhere, and `]]>`. Most files have neither,
+    /// and to look once is cheaper than to look in each text.
+    has_returns: bool,
+    has_section_ends: bool,
 }
 
 fn wrong(span: Range<usize>, message: impl Into<String>) -> Finding {
@@ -85,8 +98,9 @@ impl<'a> Xml<'a> {
             open: Vec::new(),
             prefixes: Vec::new(),
             nodes: 0,
-            had_root: false,
-            had_doctype: false,
+            stage: Stage::Start,
+            has_returns: memchr(b'\r', text.as_bytes()).is_some(),
+            has_section_ends: memmem::find(text.as_bytes(), b"]]>").is_some(),
         }
     }
 
@@ -121,17 +135,13 @@ impl<'a> Xml<'a> {
                         }
                     }
                 }
-                Event::Text(_) => match memmem::find(raw.as_bytes(), b"]]>") {
-                    Some(at) => Err(wrong(start + at..start + at + 3, "\"]]>\" in a text")
-                        .hint("Write \"]]&gt;\".")),
-                    None => Ok(Token::Text(newlines(raw), start)),
-                },
+                Event::Text(_) => self.characters(raw, start),
                 Event::CData(_) | Event::GeneralRef(_) if self.open.is_empty() => {
                     Err(wrong(span, "text outside of the root element"))
                 }
                 Event::CData(_) => {
                     let inner = raw.get(9..raw.len().saturating_sub(3)).unwrap_or("");
-                    Ok(Token::Text(newlines(inner), start + 9))
+                    Ok(Token::Text(self.newlines(inner), start + 9))
                 }
                 Event::GeneralRef(_) => {
                     let resolved = reference(raw, start)?;
@@ -162,6 +172,23 @@ impl<'a> Xml<'a> {
         }
     }
 
+    fn characters(&self, raw: &'a str, start: usize) -> Result<Token<'a>, Finding> {
+        let section_end =
+            if self.has_section_ends { memmem::find(raw.as_bytes(), b"]]>") } else { None };
+        if let Some(at) = section_end.map(|at| start + at) {
+            return Err(wrong(at..at + 3, "\"]]>\" in a text").hint("Write \"]]&gt;\"."));
+        }
+        Ok(Token::Text(self.newlines(raw), start))
+    }
+
+    /// Text with the line ends of XML: `\n` alone.
+    fn newlines(&self, text: &'a str) -> Cow<'a, str> {
+        if !self.has_returns || memchr(b'\r', text.as_bytes()).is_none() {
+            return Cow::Borrowed(text);
+        }
+        Cow::Owned(text.replace("\r\n", "\n").replace('\r', "\n"))
+    }
+
     fn count(&mut self, at: usize) -> Result<(), Finding> {
         self.nodes += 1;
         if self.nodes <= MAX_NODES {
@@ -176,7 +203,7 @@ impl<'a> Xml<'a> {
             let message = format!("<{name}> is not closed");
             return Err(wrong(*at..*at + name.len(), message).hint(format!("Add </{name}>.")));
         }
-        if !self.had_root {
+        if self.stage < Stage::Root {
             let end = self.text.len();
             return Err(wrong(end..end, "there is no element").hint("Begin with <Tools>."));
         }
@@ -194,14 +221,14 @@ impl<'a> Xml<'a> {
             return Err(wrong(span, format!("{name:?} is not the name of an element"))
                 .hint("A \"<\" that begins no element is written \"&lt;\"."));
         }
-        if self.open.is_empty() && self.had_root {
+        if self.open.is_empty() && self.stage == Stage::Root {
             return Err(wrong(span, format!("<{name}> after the end of the root element")));
         }
         if self.open.len() == MAX_DEPTH {
             let message = format!("more than {MAX_DEPTH} elements inside one another");
             return Err(Finding::new(Code::Limit, span, message));
         }
-        self.had_root = true;
+        self.stage = Stage::Root;
         let attributes = attributes(rest, start + 1 + length)?;
         self.open.push((name, span.start));
         for attribute in &attributes {
@@ -218,7 +245,10 @@ impl<'a> Xml<'a> {
 
     /// Whether the prefix of a name is declared.
     fn declared(&self, name: &str, span: &Range<usize>) -> Result<(), Finding> {
-        let Some((prefix, local)) = name.split_once(':') else { return Ok(()) };
+        if memchr(b':', name.as_bytes()).is_none() {
+            return Ok(());
+        }
+        let (prefix, local) = name.split_once(':').unwrap_or(("", name));
         let known = matches!(prefix, "xml" | "xmlns")
             || self.prefixes.iter().any(|(_, declared)| *declared == prefix);
         if known && !local.contains(':') && local.starts_with(starts_name) {
@@ -239,10 +269,10 @@ impl<'a> Xml<'a> {
     }
 
     fn doctype(&mut self, raw: &'a str, span: Range<usize>) -> Result<&'a str, Finding> {
-        if self.had_root || self.had_doctype || !raw.starts_with("<!DOCTYPE") {
+        if self.stage > Stage::Start || !raw.starts_with("<!DOCTYPE") {
             return Err(wrong(span, "a DOCTYPE can stand once, before the root element"));
         }
-        self.had_doctype = true;
+        self.stage = Stage::Doctype;
         let inner = raw[9..raw.len() - 1].trim();
         if let Some(at) = memchr(b'[', raw.as_bytes()) {
             let at = span.start + at;
@@ -294,14 +324,6 @@ impl<'a> Xml<'a> {
             other => wrong(span, other.to_string()),
         }
     }
-}
-
-/// Text with the line ends of XML: `\n` alone.
-fn newlines(text: &str) -> Cow<'_, str> {
-    if memchr(b'\r', text.as_bytes()).is_none() {
-        return Cow::Borrowed(text);
-    }
-    Cow::Owned(text.replace("\r\n", "\n").replace('\r', "\n"))
 }
 
 /// The character that `&...;` stands for.
