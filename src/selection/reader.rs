@@ -7,7 +7,7 @@ use super::{
     score::{ScoreError, score},
 };
 use crate::{
-    message::Repair,
+    message::{Repair, RepairKind},
     registry::structure::{parameter_schema, score_key},
     repair::fit,
     validator::{SchemaError, Validator, Violation},
@@ -109,10 +109,16 @@ impl ReplyReader {
     }
 
     fn judge(&self, mut parameters: Map<String, Value>, mut repairs: Vec<Repair>) -> Reading {
+        let cut_off = repairs.iter().filter(|repair| is_cut_off(repair));
+        let cut_off: Vec<Repair> = cut_off.cloned().collect();
         let key = score_key(parameters.keys().map(String::as_str)).map(str::to_owned);
-        let score = key
-            .and_then(|key| parameters.shift_remove(&key))
-            .map_or(Err(ScoreError::Missing), |value| score(&value));
+        let score = match key.and_then(|key| Some((parameters.shift_remove(&key)?, key))) {
+            Some((_, key)) if cut_off.iter().any(|repair| repair.path[1..] == key) => {
+                Err(ScoreError::CutOff)
+            }
+            Some((value, _)) => score(&value),
+            None => Err(ScoreError::Missing),
+        };
         let mut ignored = Vec::new();
         let mut value = Value::Object(parameters);
         let mut violations = Vec::new();
@@ -134,6 +140,10 @@ impl ReplyReader {
                 violations = self.validator.violations(&value);
             }
         }
+        // The beginning of a value may fit where all of it would not.
+        if score.is_ok() {
+            violations.extend(cut_off.into_iter().map(unfinished));
+        }
         let parameters = match value {
             Value::Object(members) => members,
             // Nothing brings an object to another type.
@@ -152,6 +162,22 @@ impl ReplyReader {
         }
         let required = self.schema.get("required").and_then(Value::as_array);
         required.is_some_and(|names| names.iter().any(|other| other == name))
+    }
+}
+
+/// Whether the end of the reply came in the middle of a value, and not just before the last
+/// bracket.
+fn is_cut_off(repair: &Repair) -> bool {
+    repair.kind == RepairKind::MissingCloser && !repair.path.is_empty()
+}
+
+fn unfinished(repair: Repair) -> Violation {
+    Violation {
+        message: format!("{}: the reply ends in the middle of it", repair.path),
+        path: repair.path,
+        keyword: "json".to_owned(),
+        expected: Value::Null,
+        actual: repair.before,
     }
 }
 

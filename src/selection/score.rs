@@ -36,6 +36,9 @@ pub enum ScoreError {
         /// What it is.
         found: String,
     },
+    /// The end of the reply came before that of the score.
+    #[error("the reply ends in the middle of the score")]
+    CutOff,
     /// The object has no score.
     #[error("the reply has no score")]
     Missing,
