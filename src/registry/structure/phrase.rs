@@ -25,18 +25,19 @@ macro_rules! patterns {
 
 /// What may come after the name of a type that is one.
 const AFTER_TYPE: &str = concat!(
-    r"(?P<rest>$|\s*[,;:.(\[<>=≤≥|–—/-].*|\s*\d.*|",
+    r"(?P<rest>$|\s*[,;:.(\[<>=≤≥|].*|\s+[–—-].*|\s*\d.*|",
     r"\s+(?:between|from|in|at|up|above|below|under|over|less|greater|more|no|not|indicating|",
     r"representing|describing|containing|that|which|for|with|without|always|ranging|where|if|",
     r"or\s+(?:null|none|nil))\b.*)$",
 );
 
 patterns! {
-    LEADING = r"(?is)^[(\[]?(optional|required)\b[)\]]?\s*[:,;–—-]?\s*";
-    TRAILING = r"(?is)(?:[,;:–—-]\s*(optional|required)|[(\[](optional|required)[)\]])\.?\s*$";
+    LEADING = r"(?is)^(?:[(\[](optional|required)[)\]]\s*[:,;–—-]?|(optional|required)(?:\s*[:,;]|\s+[–—-]))\s*";
+    LEADING_WORD = r"(?is)^(optional|required)\s+(?P<rest>.*)$";
+    TRAILING = r"(?is)(?:(?:[,;:]|\s[–—-])\s*(optional|required)|[(\[](optional|required)[)\]])\.?\s*$";
     NULLABLE = r"(?is)(?:\bor|\|)\s*(?:null|none|nil)\b";
     ARTICLE = r"(?is)^(?:an?|the)\s+";
-    COUNT = r"(?is)^(?:numbers?|count|how many)\b(?P<rest>\s+of\b.*|\s.*)$";
+    COUNT = r"(?is)^(?:(?:numbers?|count)\s+of|how\s+many)\b(?P<rest>.*)$";
     NUMBER = &format!(
         r"(?is)^(?P<sign>(?:positive|non-?negative)\s+)?(?P<kind>integer|int|whole number|number|numeric|float|double|decimal|percentage|percent)s?(?:\s+(?:value|number)s?)?{AFTER_TYPE}",
     );
@@ -55,18 +56,17 @@ patterns! {
 pub(super) fn read(text: &str) -> Example {
     let text = text.trim();
     let end = text.char_indices().nth(READ_CHARACTERS).map_or(text.len(), |(at, _)| at);
-    let mut phrase = &text[..end];
-    let mut required = false;
-    for pattern in [&LEADING, &TRAILING] {
-        if let Some(found) = pattern.captures(phrase) {
-            let word = found.iter().skip(1).flatten().next();
-            required |= word.is_some_and(|word| word.as_str().eq_ignore_ascii_case("required"));
-            let whole = found.get_match();
-            phrase =
-                if whole.start() == 0 { &phrase[whole.end()..] } else { &phrase[..whole.start()] };
-        }
+    let (phrase, mut required) = without_remark(&text[..end]);
+    let mut said = kind(phrase, 0);
+    if said.is_none()
+        && let Some(found) = LEADING_WORD.captures(phrase)
+        && let Some(rest) = found.name("rest")
+    {
+        // "required integer" says that it is, "required documents" does not.
+        said = kind(rest.as_str(), 0);
+        required |= said.is_some() && is_required(&found[1]);
     }
-    let mut schema = kind(phrase.trim(), 0).unwrap_or_else(|| typed("string"));
+    let mut schema = said.unwrap_or_else(|| typed("string"));
     if NULLABLE.is_match(phrase) {
         nullable(&mut schema);
     }
@@ -74,6 +74,26 @@ pub(super) fn read(text: &str) -> Example {
         schema.insert("description".to_owned(), text.into());
     }
     Example { schema, required }
+}
+
+/// A phrase without a remark such as "(optional)" before or after it, and whether the remark says
+/// "required".
+fn without_remark(phrase: &str) -> (&str, bool) {
+    let mut phrase = phrase;
+    let mut required = false;
+    for pattern in [&LEADING, &TRAILING] {
+        let Some(found) = pattern.captures(phrase) else { continue };
+        let word = found.iter().skip(1).flatten().next();
+        required |= word.is_some_and(|word| is_required(word.as_str()));
+        let remark = found.get_match();
+        phrase =
+            if remark.start() == 0 { &phrase[remark.end()..] } else { &phrase[..remark.start()] };
+    }
+    (phrase.trim(), required)
+}
+
+fn is_required(word: &str) -> bool {
+    word.eq_ignore_ascii_case("required")
 }
 
 /// The schema that a phrase speaks of; `None` if it only describes something.
@@ -93,8 +113,9 @@ fn kind(phrase: &str, depth: usize) -> Option<Map<String, Value>> {
         let sign = found.name("sign").map_or("", |sign| sign.as_str());
         return Some(range::number(is_whole, sign, &found["rest"]));
     }
+    // That of one thing, such as "number of the flight", may have letters.
     if let Some(found) = COUNT.captures(phrase)
-        && found["rest"].trim_start().to_ascii_lowercase().starts_with("of ")
+        && !found["rest"].trim_start().to_ascii_lowercase().starts_with("the ")
     {
         return Some(range::number(true, "", &found["rest"]));
     }
