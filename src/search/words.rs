@@ -9,7 +9,7 @@
 ///
 /// ```
 /// # use toolweave::search::words;
-/// assert_eq!(words("Send_mails2"), ["send", "mail", "2", "mail2"]);
+/// assert_eq!(words("Send_mails2"), ["send", "mail", "2", "mails2"]);
 /// ```
 pub fn words(text: &str) -> Vec<String> {
     let mut words = Vec::new();

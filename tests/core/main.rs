@@ -11,4 +11,5 @@ mod message;
 mod native;
 mod prompt;
 mod repair;
+mod search;
 mod validator;
