@@ -44,6 +44,8 @@
 mod options;
 mod phrase;
 mod range;
+#[cfg(test)]
+mod tests;
 
 use regex::Regex;
 use serde_json::{Map, Value, json};
