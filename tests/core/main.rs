@@ -13,4 +13,5 @@ mod prompt;
 mod registry_prompts;
 mod repair;
 mod search;
+mod selection;
 mod validator;
