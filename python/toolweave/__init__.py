@@ -86,6 +86,7 @@ from .streams import Event, parse_stream
 
 if _TYPE_CHECKING:
     from .agent import Agent, AgentEvent, AgentResult, AgentRun
+    from .costs import Budget, Cost, CostDelta, CostMeter, Price, PriceTable, estimate_tokens
     from .executor import (
         Deferred,
         DeferredResults,
@@ -126,10 +127,14 @@ __all__ = [
     "AgentRun",
     "Approval",
     "Approver",
+    "Budget",
     "ChatModel",
     "ConsolidationError",
     "Consolidator",
     "ContractError",
+    "Cost",
+    "CostDelta",
+    "CostMeter",
     "Deferred",
     "DeferredResults",
     "Discarded",
@@ -168,6 +173,8 @@ __all__ = [
     "PromptTemplate",
     "Ranking",
     "RankingResult",
+    "Price",
+    "PriceTable",
     "RateLimit",
     "ReasoningDelta",
     "ReasoningMessage",
@@ -219,6 +226,7 @@ __all__ = [
     "Violation",
     "__version__",
     "consolidate",
+    "estimate_tokens",
     "from_anthropic",
     "from_openai",
     "message_from_dict",
@@ -245,6 +253,15 @@ _LATER = {
         "AgentEvent",
         "AgentResult",
         "AgentRun",
+    ),
+    "costs": (
+        "Budget",
+        "Cost",
+        "CostDelta",
+        "CostMeter",
+        "Price",
+        "PriceTable",
+        "estimate_tokens",
     ),
     "executor": (
         "Deferred",
