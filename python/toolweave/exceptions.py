@@ -99,13 +99,29 @@ class ModelError(ToolweaveError, RuntimeError):
     """
 
     def __init__(
-        self, message: str, provider: str | None = None, status: int | None = None
+        self,
+        message: str,
+        provider: str | None = None,
+        status: int | None = None,
+        retry_after: float | None = None,
+        transient: bool | None = None,
     ) -> None:
-        super().__init__(message, provider, status)
+        if transient is None:
+            transient = status is not None and _passes(status)
+        super().__init__(message, provider, status, retry_after, transient)
         self.provider = provider
         """Whose model it is, such as ``openai``."""
         self.status = status
         """The HTTP status, where there was one."""
+        self.retry_after = retry_after
+        """How many seconds the server asks to wait, where it does."""
+        self.transient = transient
+        """Whether asking again may help. If nobody said so, the status decides."""
+
+
+def _passes(status: int) -> bool:
+    """Whether what stands behind an HTTP status may pass by itself."""
+    return status in (408, 409, 425, 429) or (500 <= status < 600 and status not in (501, 505))
 
 
 class PoolError(ToolweaveError, RuntimeError):

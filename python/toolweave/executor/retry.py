@@ -13,7 +13,7 @@ import concurrent.futures
 import random as _random
 from typing import TYPE_CHECKING
 
-from ..exceptions import ModelRetry, ToolFailed, TransientToolError
+from ..exceptions import ModelError, ModelRetry, ToolFailed, TransientToolError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -70,5 +70,5 @@ def delay(
         except OverflowError:
             wait = policy.maximum
     wait *= 1 + policy.jitter * (2 * random() - 1)
-    asked = error.retry_after if isinstance(error, TransientToolError) else None
+    asked = error.retry_after if isinstance(error, (TransientToolError, ModelError)) else None
     return max(wait, 0.0, asked or 0.0)

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mappin
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, cast
 
 from ..exceptions import ModelError
+from .passing import is_passing, retry_after
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -222,11 +223,15 @@ def failure(
     detail = " ".join(detail.split())
     if len(detail) > MAX_DETAIL:
         detail = detail[:MAX_DETAIL] + "..."
-    if isinstance(status, int):
-        return ModelError(f"{provider} answered with status {status}: {detail}", provider, status)
-    if isinstance(error, json.JSONDecodeError | UnicodeDecodeError):
-        return ModelError(f"{provider} sent a chunk that cannot be read: {detail}", provider)
-    return ModelError(f"{provider}: {detail}", provider)
+    known = status if isinstance(status, int) else None
+    if known is not None:
+        said = f"{provider} answered with status {known}: {detail}"
+    elif isinstance(error, json.JSONDecodeError | UnicodeDecodeError):
+        said = f"{provider} sent a chunk that cannot be read: {detail}"
+    else:
+        said = f"{provider}: {detail}"
+    passing = silent or is_passing(error, known, body)
+    return ModelError(said, provider, known, retry_after(error), passing)
 
 
 def _redacted(text: str, secrets: Iterable[object]) -> str:

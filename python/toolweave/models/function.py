@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, cast
 
 from .._core import FinishUpdate, TextDelta
 from ..exceptions import ModelError, ToolweaveError
+from .passing import is_passing
 from .reading import closing, guarded
 
 if TYPE_CHECKING:
@@ -101,7 +102,8 @@ class FunctionModel:
     def _failed(self, err: Exception) -> Exception:
         if isinstance(err, ToolweaveError):
             return err
-        return ModelError(f"the model function {self.name} raised {type(err).__name__}: {err}")
+        said = f"the model function {self.name} raised {type(err).__name__}: {err}"
+        return ModelError(said, transient=is_passing(err, None, None))
 
 
 async def _one(answer: Awaitable[object]) -> AsyncIterator[object]:

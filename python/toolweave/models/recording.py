@@ -80,7 +80,12 @@ class RecordedReply:
             )
         error = None
         if (broken := fields.get("error")) is not None:
-            error = ModelError(broken["message"], broken.get("provider"), broken.get("status"))
+            error = ModelError(
+                broken["message"],
+                broken.get("provider"),
+                broken.get("status"),
+                transient=broken.get("transient"),
+            )
         else:
             updates.append(FinishUpdate(fields.get("finish_reason") or "missing"))
         return cls(
@@ -108,6 +113,7 @@ class RecordedReply:
                 "message": str(self.error),
                 "provider": self.error.provider,
                 "status": self.error.status,
+                "transient": self.error.transient,
             }
         return fields
 

@@ -110,7 +110,9 @@ class ReplayModel:
             yield update
         if reply.error is not None:
             error = reply.error
-            raise ModelError(str(error), error.provider, error.status)
+            raise ModelError(
+                str(error), error.provider, error.status, error.retry_after, error.transient
+            )
 
     def _find(self, messages: Sequence[Message]) -> RecordedReply:
         if self._match == "order":

@@ -13,6 +13,7 @@ from ..._core import FinishUpdate, ReasoningDelta, TextDelta, ToolCallUpdate, Us
 from ...exceptions import ModelError
 from ...kinds import FinishReason
 from ...protocols import ModelOptions
+from ..passing import is_passing, retry_after
 from ..reading import closing, guarded
 from .messages import to_langchain
 
@@ -132,11 +133,14 @@ class LangChainModel:
         return cast("Runnable[LanguageModelInput, BaseMessage]", bound)
 
     def _failed(self, err: Exception) -> Exception:
-        status = getattr(err, "status_code", None)
+        said: object = getattr(err, "status_code", None)
+        status = said if isinstance(said, int) else None
         return ModelError(
             f"the LangChain model {self.name} failed: {type(err).__name__}: {err}",
             self.provider,
-            status if isinstance(status, int) else None,
+            status,
+            retry_after(err),
+            is_passing(err, status, getattr(err, "body", None)),
         )
 
 
