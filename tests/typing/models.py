@@ -10,6 +10,7 @@ from typing_extensions import assert_type
 from toolweave import FunctionContract, Joined, Message, TextDelta, ToolCall, Update
 from toolweave.models import as_messages, as_model, complete
 from toolweave.models.anthropic import AnthropicModel
+from toolweave.models.fallback import FallbackModel, answering
 from toolweave.models.litellm import LiteLLMModel
 from toolweave.models.openai import OpenAIModel
 from toolweave.models.recording import RecordedReply
@@ -40,7 +41,12 @@ def what_is_a_model(recordings: list[RecordedReply]) -> None:
         ScriptedModel("Hi"),
         StreamRecorder(yields),
     ]
-    models: list[Model] = [returns, yields, *adapters]
+    chain = FallbackModel(returns, adapters[0], retry=None)
+    models: list[Model] = [returns, yields, chain, *adapters]
+    assert_type(chain.current, ChatModel)
+    with answering() as answer:
+        assert_type(answer.model, ChatModel | None)
+    FallbackModel(sync)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     assert_type(as_model(models[0]), ChatModel)
     as_model(sync)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     as_model("gpt")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]

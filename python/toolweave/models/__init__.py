@@ -15,8 +15,8 @@ an async generator function. `complete` asks any of them:
 The clients of providers are in modules of their own, which need the extra of that name:
 `toolweave.models.openai` (any OpenAI-compatible endpoint, Azure), `.anthropic` and `.litellm`. None
 of them takes a reply that was cut off for a whole one, and each lets go of its connection when
-nobody reads any more. `toolweave.models.replay` plays recorded replies, `toolweave.testing`
-scripted ones.
+nobody reads any more. `toolweave.models.fallback` puts models behind each other,
+`toolweave.models.replay` plays recorded replies, `toolweave.testing` scripted ones.
 """
 
 from __future__ import annotations

@@ -13,6 +13,7 @@ from toolweave import FinishUpdate, Message, TextDelta, TextMessage, ToolCallUpd
 from toolweave.exceptions import ModelError
 from toolweave.models import FunctionModel
 from toolweave.models.anthropic import AnthropicModel
+from toolweave.models.fallback import FallbackModel
 from toolweave.models.litellm import LiteLLMModel
 from toolweave.models.openai import OpenAIModel
 from toolweave.models.recording import RecordedReply
@@ -170,6 +171,12 @@ def _litellm(url: str) -> LiteLLMModel:
     return LiteLLMModel("openai/m", base_url=f"{url}/v1", api_key=KEY, max_retries=0)
 
 
+def _fallback(url: str) -> FallbackModel:
+    """A chain whose first model never answers."""
+    broken = ScriptedModel(*[ModelError("no such key", "test", 401)] * 100, native_tools=True)
+    return FallbackModel(broken, _openai(url))
+
+
 HTTP: dict[str, tuple[Callable[[str], Any], Callable[[Reply], list[Any]]]] = {
     "openai": (_openai, openai_steps),
     "anthropic": (_anthropic, anthropic_steps),
@@ -186,6 +193,7 @@ ADAPTERS: dict[str, Answering] = {
     "function": function,
     "replay": replayed,
     **{name: over_http(make, steps) for name, (make, steps) in HTTP.items()},
+    "fallback": over_http(_fallback, openai_steps),
 }
 
 QUIET = [

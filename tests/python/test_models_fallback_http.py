@@ -1,0 +1,171 @@
+"""Two endpoints over HTTP, the first of which fails in every way that endpoints fail."""
+
+from __future__ import annotations
+
+import asyncio
+import email.utils
+import json
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from servers.adapters import HTTP, KEY, QUIET, Reply
+from servers.asking import Read, read
+from servers.sse import Answer, Do, Served, serving
+from toolweave import FinishUpdate, ModelError, RetryPolicy
+from toolweave.models.fallback import FallbackModel
+
+pytestmark = [pytest.mark.filterwarnings(line) for line in QUIET]
+
+each_client = pytest.mark.parametrize("name", HTTP)
+
+
+@dataclass
+class Came:
+    """What came of a request to both endpoints."""
+
+    read: Read
+    first: Served
+    second: Served
+    slept: list[float] = field(default_factory=list)
+
+
+def sent(name: str, *pieces: str, end: str = "stop") -> list[Any]:
+    return HTTP[name][1](Reply(pieces, end=end))
+
+
+def ask(name: str, *answers: Answer, attempts: int = 2, gone: bool = False) -> Came:
+    """Asks a chain of two endpoints; `gone`: nobody listens at the first."""
+    make, _ = HTTP[name]
+
+    async def main() -> Came:
+        slept: list[float] = []
+
+        async def sleep(seconds: float) -> None:
+            slept.append(seconds)
+
+        async with (
+            serving(*answers or [Answer()]) as first,
+            serving(Answer(sent(name, "Second."))) as second,
+        ):
+            url = first.url
+            if gone:
+                async with serving(Answer()) as closed:
+                    url = closed.url
+            async with FallbackModel(
+                make(url),
+                make(second.url),
+                retry=RetryPolicy(attempts, initial=1.0, jitter=0),
+                sleep=sleep,
+            ) as model:
+                return Came(await read(model), first, second, slept)
+
+    return asyncio.run(asyncio.wait_for(main(), 20))
+
+
+def refusal(status: int, *headers: str, code: str | None = None) -> Answer:
+    body = {"type": "error", "error": {"message": "No.", "type": "x", "code": code}}
+    return Answer([json.dumps(body).encode()], status, "application/json", headers=headers)
+
+
+@each_client
+@pytest.mark.parametrize("status", [429, 500, 503, 529])
+def test_a_server_that_may_recover_is_asked_again_and_then_the_next(name: str, status: int) -> None:
+    came = ask(name, refusal(status))
+    assert (came.read.text, came.read.error) == ("Second.", None)
+    assert (len(came.first.requests), len(came.second.requests)) == (2, 1)
+    assert came.slept == [1.0]
+
+
+@each_client
+def test_a_server_that_recovers_answers_itself(name: str) -> None:
+    came = ask(name, refusal(500), Answer(sent(name, "First.")))
+    assert (came.read.text, came.read.error, came.second.requests) == ("First.", None, [])
+
+
+@each_client
+@pytest.mark.parametrize("status", [400, 401, 403, 404])
+def test_a_server_that_refuses_is_asked_once(name: str, status: int) -> None:
+    came = ask(name, refusal(status))
+    assert came.read.text == "Second."
+    assert (len(came.first.requests), came.slept) == (1, [])
+
+
+@pytest.mark.parametrize("name", ["openai", "anthropic"])
+def test_a_server_that_says_how_long_to_wait_is_given_the_time(name: str) -> None:
+    later = email.utils.formatdate(time.time() + 20, usegmt=True)
+    for said, least, most in (
+        ("Retry-After: 7", 7, 7),
+        ("Retry-After-Ms: 2500", 2.5, 2.5),
+        (f"Retry-After: {later}", 15, 20),
+        ("Retry-After: soon", 1, 1),
+        ("Retry-After: -5", 1, 1),
+        ("Retry-After: nan", 1, 1),
+    ):
+        came = ask(name, refusal(429, said), Answer(sent(name, "First.")))
+        assert came.read.text == "First."
+        assert least <= came.slept[0] <= most, said
+
+
+@pytest.mark.parametrize("name", ["openai", "anthropic"])
+def test_a_server_that_wants_to_be_left_alone_for_long_is(name: str) -> None:
+    came = ask(name, refusal(429, "Retry-After: 3600"))
+    assert (came.read.text, came.slept, len(came.first.requests)) == ("Second.", [], 1)
+
+
+def test_a_quota_that_is_used_up_is_not_waited_for() -> None:
+    came = ask("openai", refusal(429, code="insufficient_quota"))
+    assert (came.read.text, came.slept, len(came.first.requests)) == ("Second.", [], 1)
+
+
+@each_client
+def test_a_server_that_is_not_there_is_tried_again_and_then_the_next(name: str) -> None:
+    came = ask(name, gone=True)
+    assert (came.read.text, came.slept) == ("Second.", [1.0])
+
+
+@each_client
+@pytest.mark.parametrize("cut", [Do.CUT, Do.END])
+def test_a_stream_that_breaks_before_its_first_piece_is_asked_for_again(name: str, cut: Do) -> None:
+    nothing = sent(name, end="missing")  # what providers send before they speak
+    came = ask(name, Answer([*nothing, cut]), Answer(sent(name, "First.")))
+    assert (came.read.text, came.read.error, came.slept) == ("First.", None, [1.0])
+
+
+@each_client
+def test_a_stream_that_breaks_after_its_first_piece_is_never_begun_again(name: str) -> None:
+    came = ask(name, Answer([*sent(name, "One ", end="missing"), Do.CUT]))
+    assert came.read.text == "One "
+    assert came.read.error is not None
+    assert came.read.error.transient
+    assert not any(isinstance(update, FinishUpdate) for update in came.read.updates)
+    assert (len(came.first.requests), came.second.requests, came.slept) == (1, [], [])
+
+
+@pytest.mark.parametrize("name", ["openai", "anthropic"])
+def test_an_endpoint_that_is_none_is_not_tried_again(name: str) -> None:
+    came = ask(name, Answer([b"<html>"], kind="text/html"))
+    assert (came.read.text, came.slept, len(came.first.requests)) == ("Second.", [], 1)
+
+
+def test_when_both_fail_the_error_names_both_and_no_key() -> None:
+    make, _ = HTTP["openai"]
+
+    async def main() -> ModelError | None:
+        async with (
+            serving(refusal(503)) as first,
+            serving(refusal(401)) as second,
+            FallbackModel(make(first.url), make(second.url), retry=None) as model,
+        ):
+            return (await read(model)).error
+
+    error = asyncio.run(main())
+    assert error is not None
+    assert str(error) == (
+        "no model could answer: m: openai answered with status 503: No.; "
+        "m: openai answered with status 401: No."
+    )
+    assert KEY not in str(error)
+    assert (error.provider, error.status) == ("openai", 401)
