@@ -69,6 +69,7 @@ from .exceptions import (
     ModelError,
     ModelRetry,
     PoolError,
+    RateLimitedError,
     ResultError,
     SchemaError,
     ToolDefinitionError,
@@ -100,6 +101,7 @@ if _TYPE_CHECKING:
         ToolRun,
         ToolStarted,
     )
+    from .limits import RateLimiter
     from .natural import FunctionCalling, NaturalToolUse, NaturalToolUseParser
     from .protocols import Approval, Approver, ChatModel, Messages, Model, ModelOptions, Observer
     from .tools import RateLimit, RetryPolicy, Tool, ToolContext, ToolOptions, Toolset, tool
@@ -176,6 +178,8 @@ __all__ = [
     "Price",
     "PriceTable",
     "RateLimit",
+    "RateLimitedError",
+    "RateLimiter",
     "ReasoningDelta",
     "ReasoningMessage",
     "Repair",
@@ -276,6 +280,7 @@ _LATER = {
         "ToolRun",
         "ToolStarted",
     ),
+    "limits": ("RateLimiter",),
     "natural": (
         "FunctionCalling",
         "NaturalToolUse",

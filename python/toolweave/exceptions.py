@@ -8,6 +8,7 @@ ToolweaveError
 ├── MessageError              (also a ValueError)
 ├── ModelError                (also a RuntimeError)
 ├── PoolError                 (also a RuntimeError)
+├── RateLimitedError          (also a RuntimeError)
 ├── RegistryError             (also a ValueError)
 ├── ResultError               (also a TypeError)
 ├── SchemaError               (also a ValueError)
@@ -126,6 +127,15 @@ def _passes(status: int) -> bool:
 
 class PoolError(ToolweaveError, RuntimeError):
     """A pool could not run a function, or could not carry it or its result."""
+
+
+class RateLimitedError(ToolweaveError, RuntimeError):
+    """Somebody asks more often than a `RateLimiter` lets them, and would have to wait too long."""
+
+    def __init__(self, message: str, retry_after: float) -> None:
+        super().__init__(message, retry_after)
+        self.retry_after = retry_after
+        """In how many seconds asking again may help."""
 
 
 class RegistryError(ToolweaveError, ValueError):

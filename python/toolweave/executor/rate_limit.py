@@ -57,6 +57,15 @@ class TokenBucket:
             self._due = due + self._interval
         return wait
 
+    def wait(self) -> float:
+        """In how many seconds there is a token; it is not taken."""
+        now = self._clock()
+        return max(max(self._due, now) - self._burst - now, 0.0)
+
+    def is_full(self) -> bool:
+        """Whether it has all of its tokens again, so that a new one would do the same."""
+        return self._due <= self._clock()
+
     def give_back(self) -> None:
         """Returns a token that was taken or reserved and not used, such as on cancellation."""
         self._due -= self._interval
