@@ -87,6 +87,7 @@ from .streams import Event, parse_stream
 
 if _TYPE_CHECKING:
     from .agent import Agent, AgentEvent, AgentResult, AgentRun
+    from .conversations import Conversation, ConversationStore, MemoryConversations
     from .costs import Budget, Cost, CostDelta, CostMeter, Price, PriceTable, estimate_tokens
     from .executor import (
         Deferred,
@@ -134,6 +135,8 @@ __all__ = [
     "ConsolidationError",
     "Consolidator",
     "ContractError",
+    "Conversation",
+    "ConversationStore",
     "Cost",
     "CostDelta",
     "CostMeter",
@@ -155,6 +158,7 @@ __all__ = [
     "Joiner",
     "Limits",
     "MaxIterationsError",
+    "MemoryConversations",
     "Message",
     "MessageBase",
     "MessageError",
@@ -257,6 +261,11 @@ _LATER = {
         "AgentEvent",
         "AgentResult",
         "AgentRun",
+    ),
+    "conversations": (
+        "Conversation",
+        "ConversationStore",
+        "MemoryConversations",
     ),
     "costs": (
         "Budget",

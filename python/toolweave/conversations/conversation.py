@@ -1,0 +1,153 @@
+"""One conversation, as data."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, cast
+
+from ..costs import Cost
+from ..models import as_messages
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+    from .. import Message
+
+
+@dataclass(frozen=True)
+class Interaction:
+    """A call that waits for the client to run it."""
+
+    interaction_id: str
+    """What the client names it by."""
+    call_id: str
+    """The call, as the conversation has it."""
+    scene: str
+    """The scene that it was made in."""
+    function: str
+    """The tool."""
+    arguments: Mapping[str, Any]
+    """Its arguments."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The call as JSON has it."""
+        return {
+            "interactionId": self.interaction_id,
+            "callId": self.call_id,
+            "scene": self.scene,
+            "function": self.function,
+            "arguments": dict(self.arguments),
+        }
+
+    @classmethod
+    def from_dict(cls, fields: Mapping[str, Any]) -> Self:
+        """Reads what `to_dict` writes.
+
+        Raises:
+            ValueError: A field is missing or wrong; says which.
+        """
+        return cls(
+            _text(fields, "interactionId"),
+            _text(fields, "callId"),
+            _text(fields, "scene"),
+            _text(fields, "function"),
+            _object(fields, "arguments"),
+        )
+
+
+@dataclass
+class Conversation:
+    """What is kept of one conversation.
+
+    Example:
+        >>> conversation = Conversation("ann-1", [TextMessage("Hi!")], metadata={"tenant": 7})
+        >>> Conversation.from_dict(conversation.to_dict()) == conversation
+        True
+    """
+
+    key: str
+    """Which one it is."""
+    messages: list[Message] = field(default_factory=list["Message"])
+    """All that was said, called and answered, summaries of earlier messages included."""
+    summary: str | None = None
+    """The last summary of messages that are no longer there."""
+    cost: Cost = field(default_factory=Cost)
+    """What it has cost so far."""
+    pending: list[Interaction] = field(default_factory=list[Interaction])
+    """The calls that wait for the client."""
+    scene: str | None = None
+    """The scene that waits for them."""
+    metadata: dict[str, Any] = field(default_factory=dict[str, Any])
+    """Anything else: a JSON object."""
+
+    def copy(self) -> Conversation:
+        """Another one with the same content, which can be changed without changing this one."""
+        return Conversation(
+            self.key,
+            list(self.messages),  # which themselves do not change
+            self.summary,
+            self.cost,
+            copy.deepcopy(self.pending),
+            self.scene,
+            copy.deepcopy(self.metadata),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The conversation as JSON has it: camelCase, messages as on the wire."""
+        return {
+            "key": self.key,
+            "messages": [message.to_dict() for message in self.messages],
+            "summary": self.summary,
+            "cost": self.cost.to_dict(),
+            "pending": [call.to_dict() for call in self.pending],
+            "scene": self.scene,
+            "metadata": copy.deepcopy(self.metadata),
+        }
+
+    @classmethod
+    def from_dict(cls, fields: Mapping[str, Any]) -> Self:
+        """Reads what `to_dict` writes; all but the key may be missing.
+
+        Raises:
+            MessageError: A message cannot be read; says which and where.
+            TypeError: An amount is no number.
+            ValueError: Something else is missing or wrong; says what.
+        """
+        return cls(
+            _text(fields, "key"),
+            as_messages(_objects(fields, "messages")),
+            _text(fields, "summary", optional=True),
+            Cost.from_dict(_object(fields, "cost", optional=True)),
+            [Interaction.from_dict(call) for call in _objects(fields, "pending")],
+            _text(fields, "scene", optional=True),
+            copy.deepcopy(dict(_object(fields, "metadata", optional=True))),
+        )
+
+
+def _text(fields: Mapping[str, Any], name: str, *, optional: bool = False) -> Any:
+    value: object = fields.get(name)
+    if value is None and optional:
+        return None
+    if not isinstance(value, str):
+        raise ValueError(f"a conversation needs `{name}`, a str, not {type(value).__name__}")
+    return value
+
+
+def _object(fields: Mapping[str, Any], name: str, *, optional: bool = False) -> Mapping[str, Any]:
+    value: object = fields.get(name)
+    if value is None and optional:
+        return {}
+    if not isinstance(value, Mapping):
+        raise ValueError(f"a conversation needs `{name}`, an object, not {type(value).__name__}")
+    return cast("Mapping[str, Any]", value)
+
+
+def _objects(fields: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
+    value: object = fields.get(name, [])
+    if not isinstance(value, (list, tuple)) or not all(
+        isinstance(each, Mapping) for each in cast("list[object]", value)
+    ):
+        raise ValueError(f"`{name}` of a conversation is a list of objects")
+    return list(cast("list[Mapping[str, Any]]", value))
