@@ -105,6 +105,7 @@ if _TYPE_CHECKING:
     from .limits import RateLimiter
     from .natural import FunctionCalling, NaturalToolUse, NaturalToolUseParser
     from .protocols import Approval, Approver, ChatModel, Messages, Model, ModelOptions, Observer
+    from .summary import Summarizer
     from .tools import RateLimit, RetryPolicy, Tool, ToolContext, ToolOptions, Toolset, tool
 
 Message: _TypeAlias = (
@@ -195,6 +196,7 @@ __all__ = [
     "ScoreReading",
     "SearchIndex",
     "StopReason",
+    "Summarizer",
     "TextDelta",
     "TextMessage",
     "Tool",
@@ -304,6 +306,7 @@ _LATER = {
         "ModelOptions",
         "Observer",
     ),
+    "summary": ("Summarizer",),
     "tools": (
         "RateLimit",
         "RetryPolicy",

@@ -4,8 +4,19 @@ from __future__ import annotations
 
 from typing_extensions import assert_type
 
-from toolweave import Conversation, ConversationStore, Cost, MemoryConversations, TextMessage
+from toolweave import (
+    ChatModel,
+    Conversation,
+    ConversationStore,
+    Cost,
+    MemoryConversations,
+    ModelError,
+    Summarizer,
+    TextMessage,
+)
 from toolweave.conversations import Interaction
+from toolweave.costs import Usage
+from toolweave.summary import Shortened
 
 
 async def keeping() -> None:
@@ -23,3 +34,15 @@ async def keeping() -> None:
 
     await store.save({"key": "k"})  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     MemoryConversations(60)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+
+
+async def shortening(model: ChatModel) -> None:
+    summarizer = Summarizer(model, max_messages=None, max_tokens=4_000, keep=2)
+    assert_type(summarizer.is_due(["Hi!"]), bool)
+    shortened = await summarizer.shorten([TextMessage("Hi!")])
+    assert_type(shortened, Shortened | None)
+    if shortened is not None:
+        assert_type(shortened.usage, Usage | None)
+        assert_type(shortened.error, ModelError | None)
+
+    Summarizer("gpt")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]

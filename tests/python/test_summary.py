@@ -1,0 +1,346 @@
+"""Summaries: what may go, what must stay, and a model that fails."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from looping import on_a_loop
+from toolweave import (
+    FinishUpdate,
+    Message,
+    ModelError,
+    ModelOptions,
+    ReasoningMessage,
+    Role,
+    Summarizer,
+    TextMessage,
+    ToolAggregateMessage,
+    ToolCall,
+    ToolCallMessage,
+    ToolResult,
+    ToolResultMessage,
+    UnknownMessage,
+    UsageMessage,
+    UsageUpdate,
+    estimate_tokens,
+)
+from toolweave.summary import SUMMARY, Shortened
+from toolweave.testing import ScriptedModel
+
+SYSTEM, USER, ASSISTANT = Role.SYSTEM, Role.USER, Role.ASSISTANT
+
+
+def text(said: str, role: Role = USER, **envelope: Any) -> TextMessage:
+    return TextMessage(said, role=role, **envelope)
+
+
+def called(*ids: str, result: str | None = "found") -> ToolAggregateMessage:
+    results = [] if result is None else [ToolResult(each, "find", result) for each in ids]
+    return ToolAggregateMessage([ToolCall(each, "find", {"id": each}) for each in ids], results)
+
+
+def calls(*ids: str) -> ToolCallMessage:
+    return ToolCallMessage([ToolCall(each, "find", {"id": each}) for each in ids])
+
+
+def results(*ids: str) -> ToolResultMessage:
+    return ToolResultMessage([ToolResult(each, "find", "found") for each in ids])
+
+
+IMAGE = UnknownMessage("image", {"url": "data:image/png;base64,AAAA"})
+TALK: list[Message] = [text(f"word {at}", (USER, ASSISTANT)[at % 2]) for at in range(10)]
+
+
+async def shorten(
+    messages: Sequence[Message], *replies: Any, **options: Any
+) -> tuple[Shortened | None, str]:
+    """What comes of it, and what the model has read of the conversation."""
+    model = ScriptedModel(*replies or ["The summary."], name="small")
+    shortened = await Summarizer(model, **options).shorten(messages)
+    read = [message.text for request in model.requests for message in request.messages[1:]]  # type: ignore[union-attr]
+    return shortened, "\n\n".join(read)
+
+
+def kept(shortened: Shortened | None) -> list[Message]:
+    """What has stayed, the summary aside."""
+    assert shortened is not None
+    assert shortened.summary is not None
+    told = [
+        message
+        for message in shortened.messages
+        if getattr(message, "text", "") == (f"{SUMMARY}\n{shortened.summary}")
+    ]
+    assert [message.role for message in told] == [SYSTEM]
+    return [message for message in shortened.messages if message is not told[0]]
+
+
+ids = st.sampled_from(["c1", "c2", "c3", "c4"])
+some_ids = st.lists(ids, min_size=1, max_size=2, unique=True)
+conversations = st.lists(
+    st.one_of(
+        st.tuples(st.just("text"), st.sampled_from([USER, ASSISTANT, SYSTEM])),
+        st.tuples(st.sampled_from(["calls", "results", "called", "open"]), some_ids),
+        st.tuples(st.sampled_from(["thought", "usage", "image"]), st.none()),
+    ),
+    max_size=25,
+)
+
+
+def made(entries: list[tuple[str, Any]]) -> list[Message]:
+    """Messages of which no two are equal."""
+    messages: list[Message] = []
+    for at, (kind, what) in enumerate(entries):
+        message: Message = {
+            "text": lambda what=what: text("said", what),
+            "calls": lambda what=what: calls(*what),
+            "results": lambda what=what: results(*what),
+            "called": lambda what=what: called(*what),
+            "open": lambda what=what: called(*what, result=None),
+            "thought": lambda: ReasoningMessage("thought"),
+            "usage": lambda: UsageMessage(5, 5),
+            "image": lambda: IMAGE,
+        }[kind]()
+        messages.append(message.__replace__(id=str(at)))
+    return messages
+
+
+def counts(message: Message) -> bool:
+    return message.role is not SYSTEM and not isinstance(message, (UsageMessage, UnknownMessage))
+
+
+@given(conversations, st.integers(1, 10), st.integers(0, 5))
+def test_whatever_is_summed_up_what_must_stay_stays(
+    entries: list[tuple[str, Any]], most: int, keep: int
+) -> None:
+    messages = made(entries)
+    keep = min(keep, most - 1)
+
+    @on_a_loop
+    async def check() -> None:
+        shortened, _ = await shorten(messages, max_messages=most, keep=keep)
+        counted = [message for message in messages if counts(message)]
+        if shortened is None:
+            return
+        assert len(counted) > most
+        stayed = kept(shortened)
+        assert stayed == [message for message in messages if message in stayed]
+        assert len(messages) - len(stayed) == shortened.summed_up > 0
+        assert all(message in stayed for message in counted[len(counted) - keep :])
+        for message in messages:
+            if isinstance(message, UnknownMessage) or message.role is SYSTEM:
+                assert message in stayed
+        users = [message for message in messages if message.role is USER and counts(message)]
+        assert all(message in stayed for message in users[-1:])
+        # A result stays with its call, and goes with it; a call without one stays.
+        waiting: dict[str, Message] = {}
+        for message in messages:
+            waiting.update((call.id, message) for call in getattr(message, "tool_calls", ()))
+            for result in getattr(message, "tool_results", ()):
+                call = waiting.pop(result.tool_call_id, message)
+                if message in stayed and call not in stayed:
+                    raise AssertionError(f"{message} without {call}")
+        assert all(message in stayed for message in waiting.values())
+
+    check()
+
+
+@on_a_loop
+async def test_what_is_old_becomes_a_summary_after_the_instructions() -> None:
+    talk = [text("Be brief.", SYSTEM), *TALK]
+    shortened, read = await shorten(talk, max_messages=9, keep=3)
+    assert shortened is not None
+    assert list(shortened.messages) == [
+        talk[0],
+        text(f"{SUMMARY}\nThe summary.", SYSTEM),
+        *TALK[-3:],
+    ]
+    assert (shortened.summary, shortened.summed_up, shortened.error) == ("The summary.", 7, None)
+    assert read == "\n\n".join(f"{('User', 'Assistant')[at % 2]}: word {at}" for at in range(7))
+
+
+@on_a_loop
+async def test_what_is_short_enough_stays_and_no_model_is_asked() -> None:
+    model = ScriptedModel()
+    assert await Summarizer(model, max_messages=10).shorten(TALK) is None
+    assert await Summarizer(model, max_messages=None, max_tokens=10_000).shorten(TALK) is None
+    assert await Summarizer(model).shorten("Hi!") is None
+    assert not Summarizer(model, max_messages=10).is_due(TALK)
+    assert Summarizer(model, max_messages=9).is_due(TALK)
+    assert model.requests == []
+
+
+@on_a_loop
+async def test_too_many_tokens_are_too_long_however_few_messages() -> None:
+    talk = [text("a " * 500), text("b", ASSISTANT), text("c")]
+    tokens = estimate_tokens(talk)
+    assert (await shorten(talk, max_messages=None, max_tokens=tokens, keep=1))[0] is None
+    shortened, read = await shorten(talk, max_messages=20, max_tokens=tokens - 1, keep=1)
+    assert kept(shortened) == [talk[2]]
+    assert "a a a" in read
+
+
+@on_a_loop
+async def test_calls_and_results_are_summed_up_with_what_they_say() -> None:
+    talk = [text("Find it."), calls("c1"), results("c1"), called("c2"), *TALK[1:6]]
+    failed = ToolResult("c9", "send", "no route", is_error=True)
+    talk.insert(4, ToolAggregateMessage([ToolCall("c9", "send", {"to": "zoë"})], [failed]))
+    _, read = await shorten(talk, max_messages=5, keep=2)
+    for line in (
+        'Assistant called the tool find: {"id": "c1"}',
+        "The tool find answered: found",
+        'Assistant called the tool send: {"to": "zoë"}',
+        "The tool send failed: no route",
+    ):
+        assert line in read
+
+
+@on_a_loop
+async def test_a_long_result_is_shown_in_part_and_says_so() -> None:
+    talk = [called("c1", result="x" * 50_000 + "the end"), *TALK]
+    _, read = await shorten(talk, max_messages=5, keep=2)
+    assert "[46007 characters left out]" in read
+    assert "the end\n" in read
+    assert len(read) < 6_000
+
+
+@on_a_loop
+async def test_a_cut_between_a_call_and_its_result_moves_before_the_call() -> None:
+    talk = [*TALK[:4], calls("c1", "c2"), results("c1"), text("wait", ASSISTANT), results("c2")]
+    shortened, _ = await shorten([*talk, text("thanks")], max_messages=5, keep=2)
+    assert kept(shortened) == [*talk[4:], text("thanks")]
+
+
+@on_a_loop
+async def test_a_call_that_waits_stays_and_what_is_about_it_goes() -> None:
+    waiting = called("c1", result=None)
+    shortened, _ = await shorten([*TALK[:3], waiting, *TALK[3:]], max_messages=5, keep=2)
+    assert kept(shortened) == [waiting, *TALK[-2:]]
+
+
+@on_a_loop
+async def test_the_messages_of_one_reply_stay_together() -> None:
+    reply = [
+        ReasoningMessage("Hm.", generation_id="g"),
+        text("I look it up.", ASSISTANT, generation_id="g"),
+        called("c1").__replace__(generation_id="g"),
+        UsageMessage(5, 5, generation_id="g"),
+    ]
+    shortened, _ = await shorten([*TALK, *reply, text("And?")], max_messages=5, keep=2)
+    assert kept(shortened) == [*reply, text("And?")]
+
+
+@on_a_loop
+async def test_the_latest_message_of_the_user_stays_though_much_came_after_it() -> None:
+    rounds = [called(f"c{at}") for at in range(12)]
+    shortened, read = await shorten([*TALK[:3], *rounds], max_messages=10, keep=2)
+    assert kept(shortened) == [TALK[2], *rounds[-2:]]
+    assert "word 2" not in read
+    assert shortened is not None
+    assert shortened.messages[1] == TALK[2]
+
+
+@on_a_loop
+async def test_content_of_other_kinds_stays_as_it_is() -> None:
+    shortened, read = await shorten([TALK[0], IMAGE, *TALK[1:]], max_messages=5, keep=2)
+    assert kept(shortened) == [IMAGE, *TALK[-2:]]
+    assert "image" not in read
+
+
+@on_a_loop
+async def test_thoughts_and_counts_go_unread() -> None:
+    talk = [TALK[0], ReasoningMessage("a secret"), UsageMessage(77, 77), *TALK[1:]]
+    shortened, read = await shorten(talk, max_messages=5, keep=2)
+    assert kept(shortened) == TALK[-2:]
+    assert "secret" not in read
+    assert "77" not in read
+
+
+@on_a_loop
+async def test_a_summary_takes_over_the_one_before_it() -> None:
+    first, _ = await shorten([text("Be brief.", SYSTEM), *TALK], max_messages=5, keep=2)
+    assert first is not None
+    again = [*first.messages, *TALK]
+    second, read = await shorten(again, "All of it.", max_messages=5, keep=2)
+    assert read.startswith("Summary of what was before: The summary.\n\nUser: word 8")
+    assert second is not None
+    assert [message.text for message in second.messages if message.role is SYSTEM] == [  # type: ignore[union-attr]
+        "Be brief.",
+        f"{SUMMARY}\nAll of it.",
+    ]
+
+
+@on_a_loop
+async def test_nothing_but_an_old_summary_is_not_summed_up_again() -> None:
+    summary = text(f"{SUMMARY}\n{'long ' * 500}", SYSTEM)
+    shortened, _ = await shorten([summary, TALK[0]], max_messages=None, max_tokens=10, keep=0)
+    assert shortened is None
+
+
+@pytest.mark.parametrize(
+    ("reply", "said"),
+    [
+        (ModelError("overloaded", "acme", 503), "overloaded"),
+        (["Half a", ModelError("gone")], "gone"),
+        (
+            ["Half a", FinishUpdate("length")],
+            "the summary of the conversation was cut off (length)",
+        ),
+        ([" \n"], "the summary of the conversation is empty"),
+    ],
+)
+@on_a_loop
+async def test_a_model_that_fails_leaves_the_conversation_and_is_reported(
+    reply: Any, said: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.INFO, "toolweave.summary"):
+        shortened, _ = await shorten(TALK, reply, max_messages=5)
+    assert shortened is not None
+    assert shortened.messages == tuple(TALK)
+    assert (shortened.summary, shortened.summed_up, shortened.usage) == (None, 0, None)
+    assert str(shortened.error) == said
+    assert [record.getMessage() for record in caplog.records] == ["a summary could not be made"]
+
+
+@on_a_loop
+async def test_what_it_has_used_is_told_or_estimated() -> None:
+    counted, _ = await shorten(TALK, ["Sum.", UsageUpdate(70, 3, 20)], max_messages=5)
+    assert counted is not None
+    assert counted.usage is not None
+    assert (counted.usage.input_tokens, counted.usage.cached_input_tokens) == (70, 20)
+    assert counted.estimated is False
+    guessed, _ = await shorten(TALK, "Sum.", max_messages=5)
+    assert guessed is not None
+    assert guessed.usage is not None
+    assert guessed.usage.input_tokens > 100
+    assert guessed.estimated is True
+
+
+@on_a_loop
+async def test_the_model_is_told_as_the_application_wants() -> None:
+    model = ScriptedModel("Sum.")
+    options = ModelOptions(max_tokens=100)
+    summarizer = Summarizer(model, max_messages=5, instructions="In one line.", options=options)
+    await summarizer.shorten([{"role": "user", "content": f"{at}"} for at in range(6)])
+    assert model.requests[0].messages[0] == text("In one line.", SYSTEM)
+    assert model.requests[0].options is options
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"max_messages": 0}, "max_messages is a whole number from 1, or None, not 0"),
+        ({"max_tokens": -1}, "max_tokens is a whole number from 1, or None, not -1"),
+        ({"max_messages": None}, "give max_messages, max_tokens, or both"),
+        ({"keep": -1}, "keep is a whole number from 0, not -1"),
+        ({"max_messages": 4}, "keep is less than max_messages, 4, not 4"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_a_sentence(options: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        Summarizer(ScriptedModel(), **options)
