@@ -1,4 +1,4 @@
-"""The benchmarks in Python: streaming, hostile replies, validation, execution, imports.
+"""The benchmarks in Python: streaming, hostile replies, validation, execution, the loop, imports.
 
     make bench                        # all of it, the Rust benchmarks first
     python benches/run.py             # writes docs/benchmarks.md
@@ -18,6 +18,7 @@ import core
 import execution
 import imports
 import report
+import scenes
 import streaming
 import validation
 
@@ -30,7 +31,7 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="smaller sizes, fewer repeats")
     parser.add_argument(
         "--only",
-        choices=("streaming", "attacks", "validation", "executor", "imports"),
+        choices=("streaming", "attacks", "validation", "executor", "scenes", "imports"),
         help="run one part",
     )
     parser.add_argument(
@@ -49,6 +50,7 @@ def main() -> int:
         ("attacks", streaming.attacks),
         ("validation", validation.run),
         ("executor", execution.run),
+        ("scenes", scenes.run),
         ("imports", imports.run),
     ):
         if options.only in (None, name):

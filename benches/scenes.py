@@ -1,0 +1,403 @@
+"""The loop around a model that answers at once: what is left is ours, or that of other agents."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import json
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+import agents
+import pydantic_ai
+from agents.items import ModelResponse as AgentsResponse
+from agents.models.interface import Model as AgentsModel
+from openai.types.responses import (
+    Response,
+    ResponseCompletedEvent,
+    ResponseFunctionToolCall,
+    ResponseOutputMessage,
+    ResponseOutputText,
+)
+from pydantic_ai.messages import ModelResponse, TextPart, ToolCallPart
+from pydantic_ai.models.function import DeltaToolCall
+from pydantic_ai.models.function import FunctionModel as PydanticFunctionModel
+from pydantic_ai.usage import RequestUsage
+
+from loop import seconds_of
+from report import Section, Target
+from toolweave import (
+    Agent,
+    FinishUpdate,
+    Message,
+    TextDelta,
+    ToolAggregateMessage,
+    ToolCallUpdate,
+    Update,
+    UsageUpdate,
+    tool,
+)
+
+if TYPE_CHECKING:
+    from streaming import Effort
+
+TURNS = 10
+CALLS = 3
+ANSWER = "All of it is added up."
+
+Run = Callable[[], Awaitable[int]]
+"""One run, from the question to the answer; how many results and events it has come to."""
+
+
+@dataclass(frozen=True)
+class Contestant:
+    """Somebody who runs the same conversation."""
+
+    name: str
+    package: str | None
+    run: Run
+    streams: bool = False
+    """Whether the run tells of what happens, and `run` returns how often."""
+
+    @property
+    def label(self) -> str:
+        """The name, with the package and its version."""
+        return self.name + (f" ({self.package} {version(self.package)})" if self.package else "")
+
+
+async def add(a: int, b: int) -> int:
+    """Add two numbers."""
+    return a + b
+
+
+def wanted(turn: int) -> list[dict[str, int]]:
+    """The arguments of the calls of a turn: those of no two turns are the same."""
+    return [{"a": turn, "b": number} for number in range(CALLS)]
+
+
+def written(turn: int) -> list[tuple[str, str]]:
+    """The id and the arguments, as JSON, of the calls of a turn."""
+    return [(f"call_{turn}_{at}", json.dumps(given)) for at, given in enumerate(wanted(turn))]
+
+
+EXPECTED = TURNS * CALLS
+
+
+def checked(text: object, results: int) -> None:
+    """Whether a run has done its work."""
+    if text != ANSWER or results != EXPECTED:
+        raise AssertionError(f"a run came to {text!r} after {results} results")
+
+
+class Instant:
+    """A model of ours that answers at once; the history says which turn it is."""
+
+    name = "instant"
+    provider = "bench"
+
+    def __init__(self, *, native_tools: bool) -> None:
+        self.native_tools = native_tools
+        usage = UsageUpdate(100, 20)
+        self._replies: list[list[Update]] = []
+        for turn in range(TURNS):
+            calls: list[Update] = [
+                ToolCallUpdate(call, at, "add", arguments)
+                if native_tools
+                else TextDelta(f"<add>{arguments}</add>")
+                for at, (call, arguments) in enumerate(written(turn))
+            ]
+            finish = FinishUpdate("tool_calls" if native_tools else "stop")
+            self._replies.append([*calls, usage, finish])
+        self._replies.append([TextDelta(ANSWER), usage, FinishUpdate("stop")])
+
+    async def stream(
+        self,
+        messages: Sequence[Message],
+        *,
+        tools: Sequence[Any] = (),  # noqa: ARG002
+        options: Any = None,  # noqa: ARG002
+    ) -> AsyncIterator[Update]:
+        """Answers the turn."""
+        if self.native_tools:
+            turn = sum(isinstance(message, ToolAggregateMessage) for message in messages)
+        else:
+            turn = sum("<tool_response" in getattr(message, "text", "") for message in messages[1:])
+        for update in self._replies[turn]:
+            yield update
+
+
+def ours(*, native: bool) -> Run:
+    """Our agent, when only the outcome is wanted."""
+    agent = Agent(Instant(native_tools=native), [tool(add)], max_iterations=TURNS + 1)
+
+    async def run() -> int:
+        result = await agent.run("Add it all up.")
+        made = [m for m in result.messages if isinstance(m, ToolAggregateMessage)]
+        checked(result.text, sum(len(message.tool_results) for message in made))
+        return 0
+
+    return run
+
+
+def ours_streamed(*, native: bool) -> Run:
+    """Our agent, every event of it taken."""
+    agent = Agent(Instant(native_tools=native), [tool(add)], max_iterations=TURNS + 1)
+
+    async def run() -> int:
+        events, results, text = 0, 0, ""
+        async for event in agent.stream("Add it all up."):
+            events += 1
+            if isinstance(event, ToolAggregateMessage):
+                results += len(event.tool_results)
+            text = getattr(event, "text", "")
+        checked(text, results)
+        return events
+
+    return run
+
+
+def by_hand() -> Run:
+    """What it takes at the least: no validation, no limits, nothing that can go wrong."""
+
+    async def model(messages: list[dict[str, Any]]) -> dict[str, Any]:
+        turn = sum(message["role"] == "assistant" for message in messages)
+        if turn == TURNS:
+            return {"role": "assistant", "content": ANSWER}
+        calls = [{"id": call, "arguments": arguments} for call, arguments in written(turn)]
+        return {"role": "assistant", "content": None, "tool_calls": calls}
+
+    async def run() -> int:
+        messages: list[dict[str, Any]] = [{"role": "user", "content": "Add it all up."}]
+        results = 0
+        while True:
+            reply = await model(messages)
+            messages.append(reply)
+            calls = reply.get("tool_calls")
+            if calls is None:
+                checked(reply["content"], results)
+                return 0
+            values = await asyncio.gather(*[add(**json.loads(c["arguments"])) for c in calls])
+            results += len(values)
+            for call, value in zip(calls, values, strict=True):
+                said = json.dumps(value)
+                messages.append({"role": "tool", "tool_call_id": call["id"], "content": said})
+
+    return run
+
+
+def _pydantic_model() -> PydanticFunctionModel:
+    usage = RequestUsage(input_tokens=100, output_tokens=20)  # or it would count words
+
+    def turn_of(messages: list[Any]) -> int:
+        return sum(isinstance(message, ModelResponse) for message in messages)
+
+    async def reply(messages: list[Any], _: Any) -> ModelResponse:
+        turn = turn_of(messages)
+        if turn == TURNS:
+            return ModelResponse([TextPart(ANSWER)], usage=usage)
+        calls = [ToolCallPart("add", arguments, call) for call, arguments in written(turn)]
+        return ModelResponse(calls, usage=usage)
+
+    async def pieces(messages: list[Any], _: Any) -> AsyncIterator[Any]:
+        turn = turn_of(messages)
+        if turn == TURNS:
+            yield ANSWER
+            return
+        for at, (call, arguments) in enumerate(written(turn)):
+            yield {at: DeltaToolCall("add", arguments, tool_call_id=call)}
+
+    return PydanticFunctionModel(reply, stream_function=pieces)
+
+
+def _returns(messages: Sequence[Any]) -> int:
+    return sum(part.part_kind == "tool-return" for message in messages for part in message.parts)
+
+
+def pydantic() -> Run:
+    """An agent of pydantic-ai on its own model for tests."""
+    agent = pydantic_ai.Agent(_pydantic_model(), tools=[add])
+
+    async def run() -> int:
+        result = await agent.run("Add it all up.")
+        checked(result.output, _returns(result.all_messages()))
+        return 0
+
+    return run
+
+
+def pydantic_streamed() -> Run:
+    """The same, every event of it taken."""
+    agent = pydantic_ai.Agent(_pydantic_model(), tools=[add])
+
+    async def run() -> int:
+        events, result = 0, None
+        async with agent.run_stream_events("Add it all up.") as stream:
+            async for event in stream:
+                events += 1
+                result = getattr(event, "result", None) or result
+        if result is None or not hasattr(result, "output"):
+            raise AssertionError("a run without a result")
+        checked(result.output, _returns(result.all_messages()))
+        return events
+
+    return run
+
+
+class InstantAgentsModel(AgentsModel):
+    """A model of openai-agents that answers at once."""
+
+    async def get_response(self, *args: Any, **given: Any) -> AgentsResponse:
+        return AgentsResponse(_output(args, given), agents.Usage(requests=1), None)
+
+    async def stream_response(self, *args: Any, **given: Any) -> AsyncIterator[Any]:
+        response = Response.model_construct(
+            id="r", created_at=0, model="instant", object="response", output=_output(args, given)
+        )
+        response.usage = None
+        yield ResponseCompletedEvent.model_construct(
+            type="response.completed", response=response, sequence_number=0
+        )
+
+
+def _output(args: Sequence[Any], given: dict[str, Any]) -> list[Any]:
+    asked = given["input"] if "input" in given else args[1]
+    items = asked if isinstance(asked, list) else []
+    turn = sum(item.get("type") == "function_call" for item in items) // CALLS
+    if turn == TURNS:
+        text = ResponseOutputText(text=ANSWER, type="output_text", annotations=[])
+        return [
+            ResponseOutputMessage(
+                id="m", content=[text], role="assistant", status="completed", type="message"
+            )
+        ]
+    return [
+        ResponseFunctionToolCall(
+            call_id=call, name="add", arguments=arguments, type="function_call"
+        )
+        for call, arguments in written(turn)
+    ]
+
+
+def _openai_agent() -> tuple[Any, Any]:
+    agent = agents.Agent(
+        name="bench", model=InstantAgentsModel(), tools=[agents.function_tool(add)]
+    )
+    return agent, agents.RunConfig(tracing_disabled=True)
+
+
+def openai() -> Run:
+    """An agent of openai-agents, without its tracing."""
+    agent, config = _openai_agent()
+
+    async def run() -> int:
+        result = await agents.Runner.run(
+            agent, "Add it all up.", max_turns=TURNS + 1, run_config=config
+        )
+        made = [item for item in result.new_items if item.type == "tool_call_output_item"]
+        checked(result.final_output, len(made))
+        return 0
+
+    return run
+
+
+def openai_streamed() -> Run:
+    """The same, every event of it taken."""
+    agent, config = _openai_agent()
+
+    async def run() -> int:
+        result = agents.Runner.run_streamed(
+            agent, "Add it all up.", max_turns=TURNS + 1, run_config=config
+        )
+        events = 0
+        async for _ in result.stream_events():
+            events += 1
+        made = [item for item in result.new_items if item.type == "tool_call_output_item"]
+        checked(result.final_output, len(made))
+        return events
+
+    return run
+
+
+OURS = "toolweave `Agent.run`, native calls"
+OURS_STREAMED = "toolweave `Agent.stream`, native calls"
+
+CONTESTANTS = [
+    Contestant(OURS, "toolweave", ours(native=True)),
+    Contestant(OURS_STREAMED, "toolweave", ours_streamed(native=True), streams=True),
+    Contestant("toolweave `Agent.run`, calls in text", "toolweave", ours(native=False)),
+    Contestant(
+        "toolweave `Agent.stream`, calls in text",
+        "toolweave",
+        ours_streamed(native=False),
+        streams=True,
+    ),
+    Contestant("pydantic-ai `Agent.run`", "pydantic-ai-slim", pydantic()),
+    Contestant(
+        "pydantic-ai `Agent.run_stream_events`",
+        "pydantic-ai-slim",
+        pydantic_streamed(),
+        streams=True,
+    ),
+    Contestant("openai-agents `Runner.run`", "openai-agents", openai()),
+    Contestant(
+        "openai-agents `Runner.run_streamed`", "openai-agents", openai_streamed(), streams=True
+    ),
+    Contestant("a loop around `asyncio.gather`, nothing else", None, by_hand()),
+]
+
+
+async def measure(effort: Effort) -> tuple[dict[str, float], dict[str, int]]:
+    """Microseconds a run, and events a run, by contestant.
+
+    All take turns, and the least counts: whatever else the machine does only adds.
+    """
+    per_run: dict[str, float] = {}
+    events: dict[str, int] = {}
+    rounds: dict[str, int] = {}
+    for each in CONTESTANTS:
+        print(f"scenes: {each.name}", file=sys.stderr)
+        events[each.name] = await each.run()
+        once = await seconds_of(each.run, 2)
+        rounds[each.name] = max(1, int(effort.seconds / 10 / max(once, 1e-7)))
+    for _ in range(max(effort.repeats, 5) * 2):
+        for each in CONTESTANTS:
+            gc.collect()
+            took = await seconds_of(each.run, rounds[each.name]) * 1e6
+            per_run[each.name] = min(took, per_run.get(each.name, took))
+    return per_run, events
+
+
+def run(effort: Effort) -> Section:
+    """All contestants over the same conversation."""
+    per_run, events = asyncio.run(measure(effort))
+    rows: list[list[str]] = []
+    for each in CONTESTANTS:
+        took, told = per_run[each.name], events[each.name]
+        rows.append(
+            [
+                each.label,
+                f"{took:,.0f}",
+                f"{took / TURNS:,.0f}",
+                f"{told:,}" if each.streams else "-",
+                f"{told / took * 1e6:,.0f}" if each.streams else "-",
+            ]
+        )
+    others = [each for each in CONTESTANTS if each.package not in (None, "toolweave")]
+    targets: list[Target] = []
+    for name, streams in ((OURS, False), (OURS_STREAMED, True)):
+        best = min(per_run[each.name] for each in others if each.streams is streams)
+        what = "a streamed run" if streams else "a run"
+        targets.append(Target(f"{what}, in that of the best other", 0.25, per_run[name] / best))
+    return Section(
+        "The loop",
+        f"CPU microseconds of a run with a model that answers at once: {TURNS} replies with "
+        f"{CALLS} calls each of a trivial async tool, then the answer. Per run and per turn; where "
+        "the run tells of what happens, how many events there are, and how many come in a second "
+        "of CPU time. Nobody traces; usage is given, so that nobody counts words.",
+        ["", "run", "turn", "events", "events a second"],
+        rows,
+        targets,
+    )
