@@ -122,12 +122,23 @@ class AgentRun:
     @property
     def usage(self) -> UsageMessage:
         """What the run has used so far, as far as the provider says so."""
-        more = None if self._reply is None else self._reply.usage
         return UsageMessage(
-            *(a + b for a, b in zip(self._usage, _counts(more), strict=True)),
+            *self._used(),
             from_agent=self._use.name,
             run_id=self._run_id,
             chat_id=self._chat_id,
+        )
+
+    def _used(self) -> tuple[int, int, int]:
+        """Tokens of the prompts, of the replies, and those of the prompts that were cached."""
+        inputs, outputs, cached = self._usage
+        more = None if self._reply is None else self._reply.usage
+        if more is None:
+            return self._usage
+        return (
+            inputs + more.input_tokens,
+            outputs + more.output_tokens,
+            cached + more.cached_input_tokens,
         )
 
     def __aiter__(self) -> Self:
@@ -220,7 +231,7 @@ class AgentRun:
             failed = error
             raise
         finally:
-            span.usage(UsageUpdate(*_counts(self.usage)))
+            span.usage(UsageUpdate(*self._used()))
             where = None if failed is None else failed.__traceback__
             context.run(span.__exit__, None if failed is None else type(failed), failed, where)
 
@@ -257,7 +268,7 @@ class AgentRun:
             async with reply:
                 yield
         finally:
-            self._usage = _counts(self.usage)
+            self._usage = self._used()
             self._messages += reply.messages
             self._reply = None
 
@@ -309,9 +320,3 @@ def _pending(messages: Iterable[Message]) -> Iterator[ToolDeferred]:
             for call in message.tool_calls:
                 if call.id not in known:
                     yield ToolDeferred(call.id, call.name, keys.get(call.id, call.id))
-
-
-def _counts(usage: UsageMessage | None) -> tuple[int, int, int]:
-    if usage is None:
-        return 0, 0, 0
-    return usage.input_tokens, usage.output_tokens, usage.cached_input_tokens

@@ -101,6 +101,7 @@ class ReplyRun:
             run_id=envelope.run_id,
             chat_id=envelope.chat_id,
         )
+        self._so_far: tuple[Message, ...] | None = None
         self.finish_reason = FinishReason.MISSING
         """Why the model ended, once it has."""
         self.aggregate: ToolAggregateMessage | None = None
@@ -122,10 +123,9 @@ class ReplyRun:
         White space between calls is no message. Calls are there as soon as all have a result, or
         are deferred.
         """
-        said = self._joiner.finish().messages
         kept: list[Message] = [
             message
-            for message in said
+            for message in self._joined()
             if not isinstance(message, UsageMessage)
             and not (isinstance(message, TextMessage) and message.text.isspace())
         ]
@@ -142,16 +142,28 @@ class ReplyRun:
     @property
     def usage(self) -> UsageMessage | None:
         """What the request has used so far, if the provider says so."""
-        for message in self._joiner.finish().messages:
-            if isinstance(message, UsageMessage):
-                return message.__replace__(id=self._id("usage"))
-        return None
+        return next((m for m in self._joined() if isinstance(m, UsageMessage)), None)
 
     @property
     def text(self) -> str:
         """What the model has said so far, without thoughts and calls."""
-        messages = self._joiner.finish().messages
-        return "".join(m.text for m in messages if isinstance(m, TextMessage))
+        return "".join(m.text for m in self._joined() if isinstance(m, TextMessage))
+
+    def _joined(self) -> tuple[Message, ...]:
+        """What the model has said and used so far."""
+        # Asked for several times in a reply, and seldom while it still comes.
+        if self._so_far is None:
+            self._so_far = tuple(
+                message.__replace__(id=self._id("usage"))
+                if isinstance(message, UsageMessage)
+                else message
+                for message in self._joiner.finish().messages
+            )
+        return self._so_far
+
+    def _join(self, update: TextDelta | ReasoningDelta | UsageUpdate) -> None:
+        self._joiner.push(update)
+        self._so_far = None
 
     def __aiter__(self) -> Self:
         return self
@@ -254,10 +266,10 @@ class ReplyRun:
         if isinstance(event, FinishUpdate):
             self.finish_reason = event.reason
         elif isinstance(event, UsageUpdate):
-            self._joiner.push(event)
+            self._join(event)
         else:
             if isinstance(event, (TextDelta, ReasoningDelta)):
-                self._joiner.push(event)
+                self._join(event)
             self._emit(event)
             if isinstance(event, (ToolCall, InvalidToolCall)):
                 self._submit(event)
