@@ -6,6 +6,7 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,8 +14,9 @@ from mcp_processes import plain_server
 from toolweave import FunctionContract, ToolCall, ToolResult
 from toolweave.executor import ToolExecutor
 from toolweave.mcp import MCPTools
-from toolweave.mcp.definitions import MAX_DESCRIPTION_CHARS, MAX_TOOLS, usable_name
+from toolweave.mcp.definitions import MAX_DESCRIPTION_CHARS, MAX_TOOLS
 from toolweave.mcp.screening import MAX_DEFINITION_BYTES
+from toolweave.tools.names import usable_name
 
 OBJECT = {"type": "object"}
 
@@ -143,10 +145,19 @@ def test_whatever_a_server_calls_a_tool_it_gets_a_name_of_its_own(
     assert FunctionContract(second).name == second
 
 
-@given(name=st.from_regex(r"[A-Za-z0-9_./-]{1,128}", fullmatch=True))
+@given(name=st.from_regex(r"[A-Za-z0-9_.-]([A-Za-z0-9_./-]{0,126}[A-Za-z0-9_.-])?", fullmatch=True))
 def test_a_name_as_the_protocol_wants_it_stays_as_it_is(name: str) -> None:
     assert usable_name(name, "", ()) in (name, f"{name}_")
     assert usable_name(name, "server", ()) == f"server_{name}"
+
+
+@pytest.mark.parametrize(
+    ("name", "usable"),
+    [("/get/weather/", "get/weather"), ("//", "_"), ("Tool_Call", "Tool_Call_"), ("a b", "a_b")],
+)
+def test_a_name_that_no_tag_can_hold_is_changed(name: str, usable: str) -> None:
+    assert usable_name(name, "", ()) == usable
+    assert FunctionContract(usable).name == usable
 
 
 def test_answers_are_held_to_what_the_server_announced(tmp_path: Path) -> None:

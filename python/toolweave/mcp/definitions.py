@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +10,7 @@ import mcp_types
 from .._core import Validator
 from ..exceptions import ContractError, SchemaError, ToolDefinitionError
 from ..tools import Tool, ToolContext
+from ..tools.names import usable_name
 from .results import fields_of, unwrapped, value_of
 from .screening import OUTPUT_SCHEMA, ToolProblem
 
@@ -25,29 +25,6 @@ MAX_TOOLS = 1000
 
 Send = Callable[[str, Mapping[str, Any], ToolContext, bool], Awaitable[mcp_types.CallToolResult]]
 """Calls a server's tool: by its name there, and whether the call may be sent twice."""
-
-# As in a `FunctionContract`: white space, control characters, and what tags are made of.
-_UNUSABLE = re.compile(r"[\s\x00-\x1f\x7f-\x9f<>\"'=`&\\]")
-_MAX_NAME_BYTES = 256
-_OUR_TAGS = ("tool_call", "tool_response")
-
-
-def usable_name(name: str, prefix: str, taken: Iterable[str]) -> str:
-    """What a model can call the tool by: the server's name, unless something forbids it.
-
-    Characters that cannot stand in a tag become ``_``, and a name that is taken gets a number.
-    """
-    whole = _UNUSABLE.sub("_", f"{prefix}_{name}" if prefix else name) or "_"
-    if whole in _OUR_TAGS:
-        whole += "_"
-    whole = _cut(whole, _MAX_NAME_BYTES)
-    usable, number = whole, 1
-    others = frozenset(taken)
-    while usable in others:
-        number += 1
-        suffix = f"_{number}"
-        usable = _cut(whole, _MAX_NAME_BYTES - len(suffix)) + suffix
-    return usable
 
 
 def tools_of(
@@ -124,7 +101,3 @@ def _description(definition: mcp_types.Tool) -> str | None:
     if text is not None and len(text) > MAX_DESCRIPTION_CHARS:
         return text[:MAX_DESCRIPTION_CHARS].rstrip() + "…"
     return text
-
-
-def _cut(name: str, most: int) -> str:
-    return name.encode()[:most].decode(errors="ignore")

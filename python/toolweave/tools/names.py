@@ -1,0 +1,37 @@
+"""Names that a model can call a tool by, made of whatever the tool is called elsewhere."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+# As in a `FunctionContract`: white space, control characters, and what tags are made of.
+_UNUSABLE = re.compile(r"[\s\x00-\x1f\x7f-\x9f<>\"'=`&\\]")
+_MAX_NAME_BYTES = 256
+_OUR_TAGS = ("tool_call", "tool_response")
+
+
+def usable_name(name: str, prefix: str, taken: Iterable[str]) -> str:
+    """What a model can call a tool by: its own name, unless something forbids it.
+
+    Characters that cannot stand in a tag become ``_``, slashes at the ends are dropped, and a
+    name that is taken gets a number.
+    """
+    whole = _UNUSABLE.sub("_", f"{prefix}_{name}" if prefix else name)
+    whole = _cut(whole, _MAX_NAME_BYTES).strip("/") or "_"
+    if whole.lower() in _OUR_TAGS:
+        whole += "_"
+    usable, number = whole, 1
+    others = frozenset(taken)
+    while usable in others:
+        number += 1
+        suffix = f"_{number}"
+        usable = _cut(whole, _MAX_NAME_BYTES - len(suffix)) + suffix
+    return usable
+
+
+def _cut(name: str, most: int) -> str:
+    return name.encode()[:most].decode(errors="ignore")
