@@ -70,6 +70,7 @@ from .exceptions import (
     ModelRetry,
     PoolError,
     RateLimitedError,
+    RegistryError,
     ResultError,
     SchemaError,
     ToolDefinitionError,
@@ -106,6 +107,7 @@ if _TYPE_CHECKING:
     from .natural import FunctionCalling, NaturalToolUse, NaturalToolUseParser
     from .protocols import Approval, Approver, ChatModel, Messages, Model, ModelOptions, Observer
     from .summary import Summarizer
+    from .registry import ToolRegistry
     from .tools import RateLimit, RetryPolicy, Tool, ToolContext, ToolOptions, Toolset, tool
 
 Message: _TypeAlias = (
@@ -187,6 +189,7 @@ __all__ = [
     "RateLimiter",
     "ReasoningDelta",
     "ReasoningMessage",
+    "RegistryError",
     "Repair",
     "ReplyReader",
     "ResultError",
@@ -217,6 +220,7 @@ __all__ = [
     "ToolOptions",
     "ToolProgress",
     "ToolQuestion",
+    "ToolRegistry",
     "ToolResult",
     "ToolResultMessage",
     "ToolRun",
@@ -307,6 +311,7 @@ _LATER = {
         "Observer",
     ),
     "summary": ("Summarizer",),
+    "registry": ("ToolRegistry",),
     "tools": (
         "RateLimit",
         "RetryPolicy",

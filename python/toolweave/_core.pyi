@@ -1612,6 +1612,9 @@ class RegistrySnapshot:
     def types(self) -> tuple[str, ...]: ...
     @property
     def sites(self) -> tuple[str, ...]: ...
+    def supertypes(self, type: str) -> tuple[str, ...]:
+        """A type and all it is a kind of, as `supertypes`, with those that the registry declares."""
+
     @property
     def fingerprint(self) -> str:
         """A hash of all that is said, whatever the layout: 32 hexadecimal digits."""

@@ -1,0 +1,100 @@
+"""Registries in files: read whole and in bounds, replaced in one step."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+from typing import TYPE_CHECKING
+
+from .._core import RegistrySnapshot
+from ..exceptions import RegistryError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from .._core import Diagnostic
+
+MAX_FILE_BYTES = 64 << 20
+"""More than any registry has. A path may lead to a device that never ends."""
+
+_SHOWN_ERRORS = 10
+
+
+def read_bytes(path: Path) -> bytes:
+    """What a file holds.
+
+    Raises:
+        OSError: It cannot be read.
+        RegistryError: It holds more than any registry does.
+    """
+    with path.open("rb") as file:
+        data = file.read(MAX_FILE_BYTES + 1)
+    if len(data) > MAX_FILE_BYTES:
+        raise RegistryError(f"{path} holds more than {MAX_FILE_BYTES >> 20} MiB: that is too much")
+    return data
+
+
+def read_snapshot(source: str | bytes, name: str) -> RegistrySnapshot:
+    """The registry that a text is.
+
+    Args:
+        source: The text, or its bytes in any encoding that XML names.
+        name: What errors call it: the file.
+
+    Raises:
+        RegistryError: It is none; says where.
+    """
+    try:
+        return RegistrySnapshot.read(source)
+    except RegistryError as err:
+        raise RegistryError(_sentences(name, err), err.diagnostics) from None
+
+
+def _sentences(name: str, err: RegistryError) -> str:
+    errors = [found for found in err.diagnostics if found.severity == "error"]
+    if not errors:
+        return f"{name}: {err}"
+    if len(errors) == 1:
+        return located(name, errors[0])
+    lines = [f"{name} has {len(errors)} errors"]
+    lines += [f"  {located(name, error)}" for error in errors[:_SHOWN_ERRORS]]
+    if len(errors) > _SHOWN_ERRORS:
+        lines.append(f"  and {len(errors) - _SHOWN_ERRORS} more")
+    return "\n".join(lines)
+
+
+def located(name: str, found: Diagnostic) -> str:
+    """A diagnostic in one line, with the file and the place."""
+    return f"{name}:{found.line}:{found.column}: {found.message} [{found.code}]"
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """Replaces a file, or makes it: whoever reads it meanwhile has the old text or the new one.
+
+    A link stays a link, and the file keeps its permissions.
+
+    Raises:
+        OSError: It cannot be written; it is then as it was.
+    """
+    target = path.resolve()
+    made = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
+    # Not by `tempfile`: the permissions are to be those that any new file has.
+    descriptor = os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        with contextlib.suppress(FileNotFoundError):
+            made.chmod(target.stat().st_mode & 0o7777)
+        made.replace(target)
+    except BaseException:
+        made.unlink(missing_ok=True)
+        raise
+
+
+def in_order(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+    """Diagnostics in the order of the text."""
+    return tuple(sorted(diagnostics, key=lambda found: (found.line, found.column)))

@@ -1,0 +1,156 @@
+"""What can be said against a registry beyond what its text alone says."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+from .._core import Diagnostic
+from .files import in_order
+from .imports import Handlers, is_allowed, quoted
+from .reading import Needs, needs_in, needs_of
+from .registrations import handler_for
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from .._core import ToolEntry
+    from .registrations import Assembled
+    from .source import SourceText
+
+# Codes of the core: a tool that nothing can run, and one whose handler is known to read more.
+NO_HANDLER = "TW115"
+MISSING_PARAMETER = "TW117"
+
+NOT_FOUND = "TW201"
+NOT_ALLOWED = "TW202"
+NOT_GIVEN = "TW203"
+
+
+class _Fault(NamedTuple):
+    """Why a handler cannot run. Many tools may share one, such as a package that is missing."""
+
+    code: str
+    reason: str
+    hint: str
+
+
+def lint(now: Assembled, allowed: Collection[str], source: SourceText) -> tuple[Diagnostic, ...]:
+    """All warnings about a registry, in the order of the text.
+
+    Args:
+        now: The registry, with what is registered in Python.
+        allowed: What may be imported.
+        source: The text.
+    """
+    return in_order(_Check(now, allowed, source).findings())
+
+
+class _Check:
+    def __init__(self, now: Assembled, allowed: Collection[str], source: SourceText) -> None:
+        self._now = now
+        self._allowed = allowed
+        self._source = source
+        self._handlers = Handlers(allowed)
+        entries = now.snapshot.entries
+        self._starts = sorted({entry.line for entry in entries if entry.line is not None})
+        self._faults: dict[str, _Fault | None] = {}
+
+    def findings(self) -> list[Diagnostic]:
+        snapshot = self._now.snapshot
+        served = {entry.line for entry in snapshot.entries if self._registered(entry) is not None}
+        found: list[Diagnostic] = []
+        told: set[int | None] = set()
+        for one in self._now.diagnostics:
+            start = self._start(one.line)
+            if one.code in (NO_HANDLER, MISSING_PARAMETER) and start in served:
+                # The handler that is meant is not the one that runs.
+                continue
+            if one.code == MISSING_PARAMETER:
+                told.add(start)
+            found.append(one)
+        shared: dict[_Fault, list[ToolEntry]] = {}
+        for entry in snapshot.entries:
+            if not entry.enabled:
+                continue
+            registered = self._registered(entry)
+            needs: Needs | None = None
+            if registered is not None:
+                needs = needs_of(registered)
+            elif entry.handler:
+                fault = self._fault(entry.handler)
+                if fault is not None:
+                    shared.setdefault(fault, []).append(entry)
+                    continue
+                definition = self._handlers.definition_of(entry.handler)
+                needs = None if definition is None else needs_in(definition)
+            if needs is not None and entry.line not in told:
+                found.extend(self._not_given(entry, needs))
+        found.extend(self._cannot_run(fault, entries) for fault, entries in shared.items())
+        return found
+
+    def _registered(self, entry: ToolEntry) -> object | None:
+        return handler_for(entry, self._now.snapshot, self._now.handlers)
+
+    def _fault(self, path: str) -> _Fault | None:
+        if path not in self._faults:
+            self._faults[path] = self._judge(path)
+        return self._faults[path]
+
+    def _judge(self, path: str) -> _Fault | None:
+        if self._allowed and not is_allowed(path, self._allowed):
+            return _Fault(
+                NOT_ALLOWED,
+                f"is not allowed: {quoted(path)} is not under {', '.join(self._allowed)}",
+                "Allow the module that it is in, or register a handler in Python.",
+            )
+        reason = self._handlers.fault_of(path)
+        if reason is None:
+            return None
+        return _Fault(
+            NOT_FOUND,
+            f"cannot be imported: {reason}",
+            "Correct the path, install what it is in, or register a handler in Python.",
+        )
+
+    def _cannot_run(self, fault: _Fault, entries: Sequence[ToolEntry]) -> Diagnostic:
+        """One diagnostic for all tools with a fault, where the first of them names its handler."""
+        first, others = entries[0], len(entries) - 1
+        message = f"the handler of the tool {quoted(first.name)} {fault.reason}"
+        if others:
+            message += f"; so with {others} other {'tool' if others == 1 else 'tools'}"
+        return self._at_handler(first, fault.code, message, fault.hint)
+
+    def _not_given(self, entry: ToolEntry, needs: Needs) -> Sequence[Diagnostic]:
+        if not isinstance(entry.return_struc, dict):
+            # There is nothing to be given, and that is told.
+            return ()
+        known = cast("Mapping[str, Any]", entry.parameters).get("properties", {})
+        missing = [quoted(name) for name in needs.missing(known)]
+        if not missing:
+            return ()
+        message = (
+            f"the handler of the tool {quoted(entry.name)} reads {' and '.join(missing)}, which "
+            "its returnStruc never yields"
+        )
+        hint = "Add what it reads to returnStruc, or let the handler do without."
+        return (self._at_handler(entry, NOT_GIVEN, message, hint),)
+
+    def _at_handler(self, entry: ToolEntry, code: str, message: str, hint: str) -> Diagnostic:
+        """A diagnostic where a tool names its handler, or else where the tool begins."""
+        line, column, length = entry.line or 1, 1, 1
+        if entry.line is not None:
+            index = bisect_right(self._starts, entry.line)
+            following = self._starts[index : index + 1] or [len(self._source.lines) + 1]
+            for text in (entry.handler, "Tool"):
+                place = self._source.find(text, entry.line, following[0]) if text else None
+                if text and place is not None:
+                    (line, column), length = place, len(text)
+                    break
+        return Diagnostic(code, "warning", message, line, column, length=length, hint=hint)
+
+    def _start(self, line: int) -> int | None:
+        """The line on which the tool begins that a line is in."""
+        index = bisect_right(self._starts, line)
+        return self._starts[index - 1] if index else None

@@ -1,0 +1,114 @@
+"""Which parameters a handler cannot do without: by its signature, or by the text of its class."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import textwrap
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+from ..tools.function import is_tool
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+GIVEN = frozenset({"handler", "params"})
+"""The parameters of a function that are given by whoever runs it; see `toolweave.handlers`."""
+
+Definition: TypeAlias = "ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef"
+
+
+class Needs(NamedTuple):
+    """The parameters that a handler reads whatever comes."""
+
+    names: tuple[str, ...]
+    by_position: bool = False
+    """Whether two of other names are the dict of all parameters and the application's object."""
+
+    def missing(self, known: Collection[str]) -> tuple[str, ...]:
+        """Those that are not among the parameters of a tool."""
+        if self.by_position and len(self.names) == 2 and not {*self.names} & {*known, *GIVEN}:
+            return ()
+        return tuple(name for name in self.names if name not in known and name not in GIVEN)
+
+
+def needs_of(handler: object) -> Needs:
+    """What a handler that is registered in Python needs."""
+    if is_tool(handler):
+        return Needs(tuple((handler.contract.parameters or {}).get("required", ())))
+    if inspect.isclass(handler):
+        try:
+            [definition] = ast.parse(textwrap.dedent(inspect.getsource(handler))).body
+        except (OSError, TypeError, SyntaxError, ValueError):
+            return Needs(())
+        return needs_in(definition) if isinstance(definition, ast.ClassDef) else Needs(())
+    function: Any = handler
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return Needs(())
+    return Needs(
+        tuple(
+            one.name
+            for one in parameters
+            if one.default is one.empty and one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)
+        ),
+        by_position=True,
+    )
+
+
+def needs_in(definition: Definition) -> Needs:
+    """What a handler needs, by its text."""
+    if isinstance(definition, ast.ClassDef):
+        return Needs(tuple(dict.fromkeys(_read_by(definition))))
+    arguments = definition.args
+    plain = [*arguments.posonlyargs, *arguments.args]
+    required = plain[: len(plain) - len(arguments.defaults)]
+    required += [
+        one
+        for one, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
+        if default is None
+    ]
+    return Needs(tuple(one.arg for one in required), by_position=True)
+
+
+def _read_by(definition: ast.ClassDef) -> Iterator[str]:
+    """What a class reads of the parameters that it is made with, unless it asks for it first."""
+    made = next(
+        (
+            one
+            for one in definition.body
+            if isinstance(one, ast.FunctionDef) and one.name == "__init__"
+        ),
+        None,
+    )
+    if made is None or len(made.args.args) < 2:
+        return
+    params = made.args.args[1].arg
+    holders = {
+        target.attr
+        for one in ast.walk(made)
+        if isinstance(one, ast.Assign) and _is_name(one.value, params)
+        for target in one.targets
+        if isinstance(target, ast.Attribute)
+    }
+    asked = {
+        one.left.value
+        for one in ast.walk(definition)
+        if isinstance(one, ast.Compare) and isinstance(one.left, ast.Constant)
+    }
+    inside = {id(one) for one in ast.walk(made)}
+    for one in ast.walk(definition):
+        match one:
+            case ast.Subscript(value=read, slice=ast.Constant(value=str() as key), ctx=ast.Load()):
+                is_theirs = (_is_name(read, params) and id(one) in inside) or (
+                    isinstance(read, ast.Attribute) and read.attr in holders
+                )
+                if is_theirs and key not in asked:
+                    yield key
+            case _:
+                pass
+
+
+def _is_name(node: ast.AST, name: str) -> bool:
+    return isinstance(node, ast.Name) and node.id == name

@@ -1,0 +1,401 @@
+"""A registry of tools that may be read again, and to which Python adds."""
+
+from __future__ import annotations
+
+import inspect
+import logging
+import threading
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from .._core import RegistrySnapshot
+from ..exceptions import RegistryError
+from .files import read_bytes, read_snapshot, write_atomically
+from .linting import lint
+from .registrations import Registration, assemble, handler_for, key_of
+from .source import SourceText
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Collection, Iterable
+
+    from .._core import Diagnostic, Origin, ToolEntry
+    from ..tools import Toolset
+    from ..tools.toolset import ToolLike
+    from .registrations import Assembled, Key
+    from .serving import Describe, RegistryToolset
+    from .watching import RegistryWatch
+
+log = logging.getLogger("toolweave.registry")
+
+_Handler = TypeVar("_Handler")
+
+TEXT = "the text"
+"""What errors call a registry that is from no file."""
+
+
+class ToolRegistry:
+    """The tools of each schema.org type and site, and the handlers that serve them.
+
+    It may be read again and added to while others use it, in any thread: each question is
+    answered by the registry as it was before, or as it is after.
+
+    Make one with `load`, `loads` or `from_tools`. An empty one, ``ToolRegistry()``, is for
+    tools that are all registered in Python.
+
+    Example:
+        >>> registry = ToolRegistry()
+        >>> @registry.handler("details", type="Recipe")
+        ... async def details(item_name: str) -> str:
+        ...     "Says more about one recipe."
+        ...     return f"{item_name}: flour, water, salt"
+        >>> [entry.name for entry in registry.tools_for("https://schema.org/Recipe")]
+        ['details']
+        >>> registry.tools_for("Movie")
+        ()
+    """
+
+    def __init__(self, snapshot: RegistrySnapshot | None = None) -> None:
+        """Prefer `load`, `loads` and `from_tools`.
+
+        Args:
+            snapshot: What it says at first; nothing by default.
+        """
+        self._lock = threading.RLock()
+        self._path: Path | None = None
+        self._source: str | bytes = b""
+        self._base = RegistrySnapshot.of(()) if snapshot is None else snapshot
+        self._registrations: dict[Key, Registration] = {}
+        self._followers: weakref.WeakSet[RegistryToolset] = weakref.WeakSet()
+        # Never changed, only replaced: whoever reads it has it for good.
+        self._now = assemble(self._base, ())
+
+    @staticmethod
+    def load(path: str | os.PathLike[str]) -> ToolRegistry:
+        """The registry in a file.
+
+        Args:
+            path: A `tools.xml`, flat or with sites; see docs/registry.md.
+
+        Raises:
+            OSError: It cannot be read.
+            RegistryError: It has errors; all of them are in `diagnostics`.
+        """
+        registry = ToolRegistry()
+        registry._path = Path(path)
+        registry.reload()
+        return registry
+
+    @staticmethod
+    def loads(source: str | bytes) -> ToolRegistry:
+        """The registry that a text is.
+
+        Args:
+            source: The text, or its bytes in any encoding that XML names.
+
+        Raises:
+            RegistryError: It has errors; all of them are in `diagnostics`.
+        """
+        registry = ToolRegistry(read_snapshot(source, TEXT))
+        registry._source = source
+        return registry
+
+    @staticmethod
+    def from_tools(
+        tools: Iterable[ToolLike],
+        *,
+        type: str = "Thing",
+        site: str | None = None,
+    ) -> ToolRegistry:
+        """A registry of tools, each of which serves itself.
+
+        Prompts and structures follow from what the tools tell a model.
+
+        Args:
+            tools: The tools, or anything else that a `Toolset` takes.
+            type: The type that has them.
+            site: The site that has them; every site by default.
+
+        Raises:
+            ContractError: A name is given twice, or a definition is none.
+            ToolDefinitionError: A tool has no function, or none that can serve it.
+        """
+        from ..tools import Toolset
+
+        registry = ToolRegistry()
+        registry._register(
+            Registration.of(key_of(tool.name, type, site), tool) for tool in Toolset(tools)
+        )
+        return registry
+
+    @property
+    def path(self) -> Path | None:
+        """The file that it was loaded from."""
+        return self._path
+
+    @property
+    def snapshot(self) -> RegistrySnapshot:
+        """The registry as it is now, which later changes do not reach."""
+        return self._now.snapshot
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of all that it says: the same for the same tools, whatever the layout."""
+        return self._now.snapshot.fingerprint
+
+    def tools_for(self, type: str, site: str | None = None) -> tuple[ToolEntry, ...]:
+        """The tools of a type: its own and those it inherits, general ones first.
+
+        Args:
+            type: A type of schema.org in any spelling, or one of your own.
+            site: The site; by default only tools of every site.
+        """
+        return self._now.snapshot.tools_for(type, site)
+
+    def explain(self, type: str, site: str | None = None) -> tuple[Origin, ...]:
+        """Where each tool of a type comes from and what it replaces.
+
+        Args:
+            type: As for `tools_for`.
+            site: As for `tools_for`.
+        """
+        return self._now.snapshot.explain(type, site)
+
+    def lint(self, *, allowed_handlers: Collection[str] = ()) -> tuple[Diagnostic, ...]:
+        """All that can be said against it, in the order of the text.
+
+        Handlers that are registered in Python are there. A path that a file gives is looked for
+        without importing anything; only what is allowed is imported, to be certain.
+
+        Args:
+            allowed_handlers: The modules that may be imported, each with all below it.
+
+        Raises:
+            TypeError: `allowed_handlers` is one string instead of several.
+        """
+        if isinstance(allowed_handlers, str):
+            raise TypeError(f"allowed handlers are several: [{allowed_handlers!r}]")
+        return lint(self._now, allowed_handlers, SourceText(self._source))
+
+    def write(self, path: str | os.PathLike[str] | None = None) -> str:
+        """The registry as XML. Reading it gives the same tools.
+
+        Args:
+            path: The file to replace, in one step; none by default.
+
+        Raises:
+            OSError: It cannot be written; it is then as it was.
+        """
+        text = self._now.snapshot.write()
+        if path is not None:
+            write_atomically(Path(path), text)
+        return text
+
+    def reload(self) -> bool:
+        """Reads the file again. What was registered in Python stays.
+
+        If it cannot be used, the registry is as it was.
+
+        Returns:
+            Whether anything is said that was not said before, or the other way round.
+
+        Raises:
+            OSError: The file cannot be read.
+            RegistryError: It has errors, or there is no file.
+        """
+        path = self._path
+        if path is None:
+            raise RegistryError("the registry is from no file that could be read again")
+        with self._lock:
+            data = read_bytes(path)
+            if data == self._source:
+                return False
+            base = read_snapshot(data, str(path))
+            before = self.fingerprint
+            now = assemble(base, self._registrations.values())
+            self._source, self._base = data, base
+            self._become(now)
+            changed = now.snapshot.fingerprint != before
+        log.info(
+            "registry read",
+            extra={
+                "path": str(path),
+                "tools": len(now.snapshot.entries),
+                "warnings": len(base.diagnostics),
+                "changed": changed,
+            },
+        )
+        return changed
+
+    def watch(self) -> RegistryWatch:
+        """Reads the file again whenever it changes, for as long as a block lasts.
+
+        A file that is broken is reported, and the registry stays as it was. Needs the extra
+        ``nlweb``.
+
+        Example:
+            async with registry.watch() as reloads:
+                async for reload in reloads:
+                    print(reload.changed, reload.error)
+
+        Raises:
+            RegistryError: The registry is from no file.
+            ImportError: The package watchfiles is not installed.
+        """
+        from .watching import RegistryWatch
+
+        if self._path is None:
+            raise RegistryError("the registry is from no file that could be watched")
+        return RegistryWatch(self, self._path)
+
+    def handler(
+        self,
+        name: str,
+        *,
+        type: str = "Thing",
+        site: str | None = None,
+        prompt: str | None = None,
+        examples: Sequence[str] | None = None,
+        arguments: Mapping[str, str] | None = None,
+        return_struc: Any = None,
+    ) -> Callable[[_Handler], _Handler]:
+        """Registers what it decorates as the handler of a tool.
+
+        The tool may be of the file, or of a more general type, and is then served by this
+        handler for this type and all below it. Otherwise it is made of the function: of its types
+        and its docstring, as `tool` does. What is given here comes before either.
+
+        Args:
+            name: The name of the tool.
+            type: The type that has it.
+            site: The site that has it; every site by default.
+            prompt: The prompt that it is scored with.
+            examples: Queries that it is for.
+            arguments: What its arguments are, by name.
+            return_struc: An example of a reply to the prompt.
+
+        Returns:
+            A decorator, which returns what it is given: a class with ``do()``, a function or a
+            `Tool`.
+
+        Raises:
+            ToolDefinitionError: A function cannot be made into a tool, where there is none.
+            TypeError: It cannot be a handler; raised by the decorator.
+        """
+        given: dict[str, Any] = {
+            "prompt": prompt,
+            "examples": examples,
+            "arguments": arguments,
+            "return_struc": return_struc,
+        }
+        given = {field: value for field, value in given.items() if value is not None}
+        key = key_of(name, type, site)
+
+        def register(handler: _Handler) -> _Handler:
+            _check_handler(handler, name)
+            here = inspect.currentframe()
+            self._register([Registration.of(key, handler, given, here)])
+            return handler
+
+        return register
+
+    def handler_for(self, entry: ToolEntry) -> object | None:
+        """What was registered in Python for a tool: for its own type, or one it is a kind of.
+
+        The most specific registration counts, types before sites. A dotted path in the file
+        counts more than registrations for more general types or sites, and less than one for the
+        very tool.
+
+        Args:
+            entry: One of its tools.
+
+        Returns:
+            The class, the function or the `Tool`; None if there is none.
+        """
+        now = self._now
+        return handler_for(entry, now.snapshot, now.handlers)
+
+    def toolset(
+        self,
+        type: str = "Thing",
+        site: str | None = None,
+        *,
+        handler: object = None,
+        allowed_handlers: Collection[str] = (),
+        allowed_hosts: Collection[str] = (),
+        timeout: float | None = None,
+        describe: Describe | None = None,
+    ) -> Toolset:
+        """The tools of a type as tools for an `Agent`, a `ToolExecutor` or `toolweave.mcp`.
+
+        Each runs as `toolweave.handlers.run_handler` says. The set follows the registry: tools
+        that come with a reload are in it.
+
+        Args:
+            type: As for `tools_for`.
+            site: As for `tools_for`.
+            handler: What handlers get besides the parameters, such as NLWeb's own of the query.
+                By default an object that collects what they send; where they return nothing,
+                that is the result.
+            allowed_handlers: Prefixes of dotted paths that may be imported.
+            allowed_hosts: Hosts that tools with ``method="url"`` may ask.
+            timeout: How long a handler may take, in seconds.
+            describe: What a model is told of a tool; by default its prompt without what is said
+                about scores, and its examples.
+
+        Raises:
+            ContractError: A tool cannot be described to a model.
+        """
+        from .serving import RegistryToolset, runner
+
+        run = runner(
+            self,
+            allowed_handlers=allowed_handlers,
+            allowed_hosts=allowed_hosts,
+            timeout=timeout,
+        )
+        made = RegistryToolset((type, site), handler=handler, describe=describe, run=run)
+        with self._lock:
+            made.follow(self._now)
+            self._followers.add(made)
+        return made
+
+    def __repr__(self) -> str:
+        where = "" if self._path is None else f"{str(self._path)!r}, "
+        return f"ToolRegistry({where}{len(self.snapshot.entries)} tools)"
+
+    def _register(self, registrations: Iterable[Registration]) -> None:
+        with self._lock:
+            known = dict(self._registrations)
+            for registration in registrations:
+                # The later one counts, and counts as later.
+                known.pop(registration.key, None)
+                known[registration.key] = registration
+            now = assemble(self._base, known.values())
+            self._registrations = known
+            self._become(now)
+
+    def _become(self, now: Assembled) -> None:
+        self._now = now
+        for follower in self._followers:
+            try:
+                follower.follow(now)
+            except Exception:  # noqa: PERF203 - the others still follow
+                # It keeps the tools that it has, and the registry is what it has become.
+                log.exception("a toolset cannot follow its registry")
+
+
+def _check_handler(handler: object, name: str) -> None:
+    if isinstance(handler, type):
+        if callable(getattr(handler, "do", None)):
+            return
+        raise TypeError(
+            f"tool {name!r}: the class {handler.__name__!r} has no method do(); a handler is made "
+            "with (params, handler), and its do() is awaited"
+        )
+    if not callable(handler):
+        raise TypeError(
+            f"tool {name!r}: a handler is a class with do(), a function or a Tool, not {handler!r}"
+        )

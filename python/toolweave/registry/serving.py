@@ -1,0 +1,166 @@
+"""Tools of a registry as tools for an agent, an executor or an MCP server."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Awaitable, Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+from .._core import FunctionContract
+from ..tools import Tool, Toolset
+from ..tools.function import is_tool
+from ..tools.names import usable_name
+from .registrations import Key, handler_for
+
+if TYPE_CHECKING:
+    from .._core import ToolEntry
+    from ..tools.function import AnyTool
+    from .registrations import Assembled
+    from .registry import ToolRegistry
+
+Describe: TypeAlias = "Callable[[ToolEntry], str | None]"
+"""What a model is told of a tool."""
+
+_SCORING = re.compile(r"\bscor(?:e|es|ed|ing)\b", re.IGNORECASE)
+_SENTENCE = re.compile(r"(?<=[.!?])\s+")
+_EXAMPLES = 3
+
+
+class RunHandler(Protocol):
+    """Runs the handler of a tool."""
+
+    def __call__(
+        self, entry: ToolEntry, parameters: Mapping[str, Any], handler: object, /
+    ) -> Awaitable[Any]:
+        """Runs it with parameters that fit its structure, and returns what it returns."""
+        ...
+
+
+@dataclass
+class Outbox:
+    """Stands in for NLWeb's handler where there is no request of NLWeb's: it collects messages."""
+
+    item_type: str
+    site: str | None
+    query: str = ""
+    query_params: dict[str, Any] = field(default_factory=dict[str, Any])
+    messages: list[Any] = field(default_factory=list[Any])
+    """What was sent, in order."""
+
+    async def send_message(self, message: Any) -> None:
+        """Takes what a handler says to the user."""
+        self.messages.append(message)
+
+
+class RegistryToolset(Toolset):
+    """The tools that a registry has for a type and a site, as they are at any time."""
+
+    def __init__(
+        self,
+        asked: tuple[str, str | None],
+        *,
+        handler: object,
+        describe: Describe | None,
+        run: RunHandler,
+    ) -> None:
+        super().__init__()
+        self._asked = asked
+        self._handler = handler
+        self._describe = describe or description_of
+        self._run = run
+
+    def follow(self, now: Assembled) -> None:
+        """Has the tools of a registry from now on.
+
+        Raises:
+            ContractError: A tool cannot be described to a model.
+        """
+        tools: dict[str, AnyTool] = {}
+        for entry in now.snapshot.tools_for(*self._asked):
+            tool = self._tool(entry, now, usable_name(entry.name, "", tools))
+            # What is wrong with it is found here, before anything has changed.
+            _ = tool.contract, tool.validator
+            tools[tool.name] = tool
+        with self._lock:
+            self._replace(tools)
+
+    def _tool(self, entry: ToolEntry, now: Assembled, name: str) -> AnyTool:
+        served = handler_for(entry, now.snapshot, now.handlers)
+        if is_tool(served) and served.name == name:
+            # It knows best what it takes, and how it wants to be run.
+            return served
+        contract = now.contracts.get(Key(entry.name, entry.type, entry.site))
+        parameters = entry.parameters if contract is None else contract.parameters
+        description = contract.description if contract is not None else self._describe(entry)
+        told = FunctionContract(name, description, parameters)
+        return Tool.from_contract(told, self._caller(entry))
+
+    def _caller(self, entry: ToolEntry) -> Callable[..., Awaitable[Any]]:
+        item_type, site = self._asked
+
+        async def call(**arguments: Any) -> Any:
+            if self._handler is not None:
+                return await self._run(entry, arguments, self._handler)
+            outbox = Outbox(item_type, site)
+            value = await self._run(entry, arguments, outbox)
+            if value is None and outbox.messages:
+                return outbox.messages if len(outbox.messages) > 1 else outbox.messages[0]
+            return value
+
+        return call
+
+
+def runner(
+    registry: ToolRegistry,
+    *,
+    allowed_handlers: Collection[str],
+    allowed_hosts: Collection[str],
+    timeout: float | None,
+) -> RunHandler:
+    """What runs the handlers of a registry for its tools."""
+    from ..handlers import run_handler
+
+    async def run(entry: ToolEntry, parameters: Mapping[str, Any], handler: object, /) -> Any:
+        done = await run_handler(
+            registry,
+            entry,
+            parameters,
+            handler,
+            allowed_handlers=allowed_handlers,
+            allowed_hosts=allowed_hosts,
+            timeout=timeout,
+            # A model that has called one tool does not expect the answer of another.
+            fallback=None,
+        )
+        return done.value
+
+    return run
+
+
+def description_of(entry: ToolEntry) -> str | None:
+    """What a prompt that scores a tool says of it, apart from the query and the scores.
+
+    The examples come after it, three of them at most.
+    """
+    kept: list[str] = []
+    for paragraph in textwrap.dedent(entry.prompt or "").strip().split("\n\n"):
+        lines = [_without_scores(line) for line in paragraph.splitlines()]
+        text = "\n".join(line for line in lines if line)
+        if text:
+            kept.append(text)
+    if entry.examples:
+        lines = [f"- {' '.join(example.split())}" for example in entry.examples[:_EXAMPLES]]
+        kept.append("\n".join(["Examples of what it is for:", *lines]))
+    return "\n\n".join(kept) or None
+
+
+def _without_scores(line: str) -> str:
+    """A line without the sentences that are about scores or hold the query."""
+    sentences = [
+        sentence
+        for sentence in _SENTENCE.split(line.strip())
+        if not _SCORING.search(sentence) and "{request." not in sentence
+    ]
+    return " ".join(sentences)

@@ -1,0 +1,54 @@
+"""The text of a registry in lines, as its diagnostics count them."""
+
+from __future__ import annotations
+
+import codecs
+import re
+from functools import cached_property
+
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+_LATIN_1 = re.compile(
+    rb"<\?xml[^>]{0,512}?encoding\s*=\s*[\"'](iso-?8859-1|iso_8859-1|latin-?1|l1)[\"']",
+    re.IGNORECASE,
+)
+
+
+class SourceText:
+    """A text in lines. Columns are in characters; a mark of the encoding is none.
+
+    Args:
+        source: The text, or its bytes. What is no text in them is shown as U+FFFD.
+    """
+
+    def __init__(self, source: str | bytes) -> None:
+        self._source = source
+
+    @cached_property
+    def lines(self) -> list[str]:
+        """The lines without their ends. Only a line feed ends one, as in XML."""
+        text = self._source if isinstance(self._source, str) else _decoded(self._source)
+        return [line.removesuffix("\r") for line in text.split("\n")]
+
+    def line(self, number: int) -> str:
+        """A line, from 1; empty if there is none."""
+        return self.lines[number - 1] if 0 < number <= len(self.lines) else ""
+
+    def find(self, text: str, first: int, behind: int) -> tuple[int, int] | None:
+        """The line and the column of a text, from one line on and before another."""
+        for number in range(first, min(behind, len(self.lines) + 1)):
+            column = self.lines[number - 1].find(text)
+            if column >= 0:
+                return number, column + 1
+        return None
+
+
+def _decoded(data: bytes) -> str:
+    for mark, encoding in _MARKS:
+        if data.startswith(mark):
+            return data[len(mark) :].decode(encoding, errors="replace")
+    encoding = "latin-1" if _LATIN_1.match(data) else "utf-8"
+    return data.decode(encoding, errors="replace")

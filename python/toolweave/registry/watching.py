@@ -1,0 +1,150 @@
+"""A registry that is read again whenever its file changes."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections import deque
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from ..exceptions import RegistryError, ToolweaveError
+from ..extras import require
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable
+    from types import TracebackType
+
+    from typing_extensions import Self
+
+    from .._core import Diagnostic
+    from .registry import ToolRegistry
+
+log = logging.getLogger("toolweave.registry")
+
+_KEPT = 100
+"""So many reloads wait for someone to ask for them; older ones are forgotten."""
+
+
+class _Awatch(Protocol):
+    """What is used of watchfiles."""
+
+    def __call__(
+        self,
+        *paths: Path,
+        watch_filter: Callable[[object, str], bool],
+        recursive: bool,
+    ) -> AsyncGenerator[object, None]: ...
+
+
+@dataclass(frozen=True)
+class Reload:
+    """What came of reading the file again."""
+
+    changed: bool
+    """Whether the registry says anything else than before."""
+    error: ToolweaveError | OSError | None = None
+    """Why the file cannot be used; the registry is then as it was."""
+
+    @property
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """What is wrong with the file, where that is why it cannot be used."""
+        return self.error.diagnostics if isinstance(self.error, RegistryError) else ()
+
+
+class RegistryWatch:
+    """Follows the file of a registry while an ``async with`` block lasts.
+
+    It is an iterator over the reloads, for whoever wants to know of them; see
+    `ToolRegistry.watch`.
+    """
+
+    def __init__(self, registry: ToolRegistry, path: Path) -> None:
+        """Prefer `ToolRegistry.watch`."""
+        self._awatch: _Awatch = require("watchfiles", "nlweb").awatch
+        self._registry = registry
+        self._path = path
+        self._reading = asyncio.Lock()
+        self._failed: str | None = None
+        self._reloads: deque[Reload] = deque(maxlen=_KEPT)
+        self._news = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> Self:
+        if self._task is not None:
+            raise RuntimeError("a watch is for one block; ask the registry for another")
+        self._task = asyncio.create_task(self._follow())
+        self._task.add_done_callback(lambda _: self._news.set())
+        # The task runs up to its first wait, and then the system watches.
+        await asyncio.sleep(0)
+        if self._task.done():
+            self._task.result()
+        # What was written before that nobody has been told of.
+        await self._read()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        task = self._task
+        if task is not None:
+            task.cancel()
+            await asyncio.wait({task})
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Reload:
+        while not self._reloads:
+            if self._task is None:
+                raise RuntimeError(
+                    "reloads come in a block: async with registry.watch() as reloads"
+                )
+            if self._task.done():
+                if not self._task.cancelled():
+                    self._task.result()
+                raise StopAsyncIteration
+            self._news.clear()
+            await self._news.wait()
+        return self._reloads.popleft()
+
+    async def _follow(self) -> None:
+        # Editors put another file in the place of the old one, so it is the folder that is
+        # watched. What a link leads to may change as well as the link.
+        folders = {self._path.absolute().parent, self._path.resolve().parent}
+        changes = self._awatch(
+            *sorted(folders),
+            watch_filter=lambda _, path: self._concerns(Path(path)),
+            recursive=False,
+        )
+        async with contextlib.aclosing(changes):
+            async for _ in changes:
+                await self._read()
+
+    def _concerns(self, path: Path) -> bool:
+        # Links between the path and the file may have any name.
+        return path.name in (self._path.name, self._path.resolve().name) or path.is_symlink()
+
+    async def _read(self) -> None:
+        async with self._reading:
+            try:
+                reload = Reload(await asyncio.to_thread(self._registry.reload))
+            except (ToolweaveError, OSError) as err:
+                reload = Reload(False, err)
+        failed = None if reload.error is None else f"{type(reload.error).__name__}: {reload.error}"
+        # One fault is told once, and that it is gone is worth telling as well.
+        if reload.changed or failed != self._failed:
+            if failed is not None:
+                log.warning(
+                    "the registry stays as it was: %s",
+                    reload.error,
+                    extra={"path": str(self._path), "diagnostics": len(reload.diagnostics)},
+                )
+            self._failed = failed
+            self._reloads.append(reload)
+            self._news.set()

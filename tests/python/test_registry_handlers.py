@@ -1,0 +1,207 @@
+"""Handlers that are registered in Python: which tools they serve, and what they add."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from registries import DETAILS, SEARCH, SHOP, entry_of, names, registry_of
+from toolweave import tool
+from toolweave.exceptions import ToolDefinitionError
+from toolweave.registry import ToolRegistry
+
+
+class Details:
+    """Says more about one item."""
+
+    def __init__(self, params: dict[str, Any], handler: object) -> None:
+        self.params, self.handler = params, handler
+
+    async def do(self) -> str:
+        return f"details of {self.params['item_name']}"
+
+
+async def other(item_name: str) -> str:
+    """Says something else about one item.
+
+    Args:
+        item_name: Its name.
+    """
+    return item_name
+
+
+def test_a_handler_serves_a_tool_of_the_file() -> None:
+    registry = ToolRegistry.loads(registry_of(Thing=SEARCH))
+    before = registry.fingerprint
+    assert registry.handler("search", type="https://schema.org/Thing")(Details) is Details
+    assert registry.fingerprint == before
+    assert registry.handler_for(entry_of(registry, "Recipe", "search")) is Details
+
+
+def test_a_handler_comes_before_the_path_of_the_very_tool() -> None:
+    registry = ToolRegistry.loads(SHOP)
+    assert registry.handler_for(entry_of(registry, "Thing", "details")) is None
+    registry.handler("details")(other)
+    assert registry.handler_for(entry_of(registry, "Thing", "details")) is other
+    assert registry.handler_for(entry_of(registry, "Recipe", "details")) is other
+    # The path that the file gives for films is more specific.
+    assert registry.handler_for(entry_of(registry, "Movie", "details")) is None
+    registry.handler("details", type="Movie")(Details)
+    assert registry.handler_for(entry_of(registry, "Movie", "details")) is Details
+
+
+def test_a_handler_for_a_more_specific_type_wins() -> None:
+    registry = ToolRegistry.loads(registry_of(Thing=SEARCH, Recipe=SEARCH))
+    registry.handler("search")(other)
+    assert registry.handler_for(entry_of(registry, "Recipe", "search")) is other
+    registry.handler("search", type="CreativeWork")(Details)
+    assert registry.handler_for(entry_of(registry, "Recipe", "search")) is Details
+    assert registry.handler_for(entry_of(registry, "Movie", "search")) is Details
+    assert registry.handler_for(entry_of(registry, "Product", "search")) is other
+
+
+def test_a_handler_for_a_type_that_inherits_the_tool_makes_it_the_type_s_own() -> None:
+    registry = ToolRegistry.loads(SHOP)
+    registry.handler("details", type="Recipe", examples=["What is in a cake?"])(other)
+    own, general = entry_of(registry, "Recipe", "details"), entry_of(registry, "Thing", "details")
+    assert (own.type, general.type) == ("Recipe", "Thing")
+    assert own.prompt == general.prompt
+    assert own.return_struc == general.return_struc
+    assert (own.examples, general.examples) == (("What is in a cake?",), ("What is in a pie?",))
+    # In place, as a tool of the file would be.
+    assert names(registry, "Recipe") == ["search", "details"]
+    assert registry.handler_for(own) is other
+    assert registry.handler_for(general) is None
+
+
+def test_a_handler_of_a_site_is_for_that_site() -> None:
+    registry = ToolRegistry.loads(SHOP)
+    registry.handler("search", site="a")(other)
+    registry.handler("search", site="default")(Details)
+    assert registry.handler_for(entry_of(registry, "Movie", "search", "a")) is other
+    assert registry.handler_for(entry_of(registry, "Movie", "search", "b")) is Details
+    assert registry.handler_for(entry_of(registry, "Movie", "search")) is Details
+    # The type counts before the site.
+    registry.handler("search", type="Movie")(Details)
+    assert registry.handler_for(entry_of(registry, "Movie", "search", "a")) is Details
+
+
+def test_a_tool_that_is_off_stays_off_unless_a_more_specific_type_has_a_handler() -> None:
+    off = SEARCH.replace('name="search"', 'name="search" enabled="false"')
+    registry = ToolRegistry.loads(registry_of(Thing=SEARCH, CreativeWork=off))
+    registry.handler("search", type="CreativeWork")(other)
+    assert names(registry, "CreativeWork") == names(registry, "Recipe") == []
+    registry.handler("search", type="Recipe")(other)
+    assert names(registry, "CreativeWork") == []
+    assert names(registry, "Recipe") == ["search"]
+
+
+def test_a_function_without_a_tool_makes_one() -> None:
+    registry = ToolRegistry()
+    registry.handler("more", type="Recipe")(other)
+    entry = entry_of(registry, "Recipe", "more")
+    assert names(registry, "Thing") == []
+    assert entry.method == "builtin"
+    assert entry.arguments == {"item_name": "Its name."}
+    assert "Says something else about one item." in (entry.prompt or "")
+    assert list(entry.parameters["properties"]) == ["item_name"]
+    assert registry.handler_for(entry) is other
+
+
+def test_what_nlweb_hands_over_is_no_parameter_of_the_tool() -> None:
+    class Request: ...
+
+    async def details(item_name: str, handler: Request) -> str:
+        return f"{item_name} {handler}"
+
+    async def everything(params: dict[str, Any], handler: Request) -> str:
+        "Does everything."
+        return f"{params} {handler}"
+
+    registry = ToolRegistry()
+    registry.handler("details")(details)
+    registry.handler("everything")(everything)
+    assert list(entry_of(registry, "Thing", "details").parameters["properties"]) == ["item_name"]
+    assert entry_of(registry, "Thing", "everything").parameters["properties"] == {}
+    assert "Does everything." in (entry_of(registry, "Thing", "everything").prompt or "")
+
+
+def test_a_class_without_a_tool_makes_one_with_what_is_given() -> None:
+    registry = ToolRegistry()
+    structure = {"score": "integer between 0 and 100", "item_name": "the item"}
+    registry.handler(
+        "details",
+        prompt="Rate {request.query}.",
+        examples=["What is in a pie?"],
+        arguments={"item_name": "Its name."},
+        return_struc=structure,
+    )(Details)
+    entry = entry_of(registry, "Movie", "details")
+    assert (entry.prompt, entry.examples) == ("Rate {request.query}.", ("What is in a pie?",))
+    assert (entry.arguments, entry.return_struc) == ({"item_name": "Its name."}, structure)
+    registry.handler("plain")(Details)
+    assert "Says more about one item." in (entry_of(registry, "Thing", "plain").prompt or "")
+
+
+def test_what_is_given_comes_before_what_the_file_says() -> None:
+    registry = ToolRegistry.loads(SHOP)
+    registry.handler("search", prompt="Another {request.query}?")(other)
+    entry = entry_of(registry, "Thing", "search")
+    assert entry.prompt == "Another {request.query}?"
+    assert entry.return_struc == {"score": "integer between 0 and 100"}
+
+
+def test_handlers_survive_a_reload_and_so_do_their_tools(tmp_path: Path) -> None:
+    file = tmp_path / "tools.xml"
+    file.write_text(SHOP, "utf-8")
+    registry = ToolRegistry.load(file)
+    registry.handler("details", type="Recipe")(other)
+    registry.handler("more")(other)
+    file.write_text(registry_of(Thing=DETAILS.replace("ask for", "want") + SEARCH), "utf-8")
+    assert registry.reload() is True
+    assert names(registry, "Recipe") == ["details", "search", "more"]
+    # Its prompt is that of the file as it is now.
+    assert "want details" in (entry_of(registry, "Recipe", "details").prompt or "")
+    assert registry.handler_for(entry_of(registry, "Recipe", "details")) is other
+    file.write_text(registry_of(Thing=SEARCH), "utf-8")
+    assert registry.reload() is True
+    # Nobody else describes it any more, so its function does.
+    assert "Says something else" in (entry_of(registry, "Recipe", "details").prompt or "")
+    assert names(registry, "Thing") == ["search", "more"]
+
+
+def test_the_handler_that_is_registered_last_counts() -> None:
+    registry = ToolRegistry.loads(SHOP)
+    registry.handler("search", prompt="One {request.query}")(other)
+    registry.handler("search")(Details)
+    assert registry.handler_for(entry_of(registry, "Thing", "search")) is Details
+    assert (entry_of(registry, "Thing", "search").prompt or "").startswith("Is {request.query}")
+
+
+@pytest.mark.parametrize("handler", [3, "shop.Details", None, object, {"do": 1}])
+def test_what_cannot_handle_anything_is_refused_with_what_would_be_right(handler: Any) -> None:
+    registry = ToolRegistry.loads(SHOP)
+    with pytest.raises(TypeError, match=r"tool 'search': .*do\(\)"):
+        registry.handler("search")(handler)
+    assert registry.handler_for(entry_of(registry, "Thing", "search")) is None
+
+
+def test_a_function_that_can_be_no_tool_changes_nothing() -> None:
+    def rate(file: Path, *, other: Details) -> None: ...
+
+    registry = ToolRegistry.loads(SHOP)
+    before = registry.snapshot
+    with pytest.raises(ToolDefinitionError):
+        registry.handler("rate")(rate)
+    assert registry.snapshot is before
+    # For a tool of the file it need not be one.
+    registry.handler("search")(rate)
+
+
+def test_a_tool_is_a_handler_and_keeps_what_it_is() -> None:
+    made = tool(other, name="more")
+    registry = ToolRegistry()
+    assert registry.handler("more")(made) is made
+    assert registry.handler_for(entry_of(registry, "Thing", "more")) is made

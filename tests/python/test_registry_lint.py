@@ -1,0 +1,300 @@
+"""What `lint` says of handlers, and that it runs none of them to find out."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import zipfile
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from registries import DETAILS, SEARCH, SHOP, registry_of
+from toolweave._core import Diagnostic
+from toolweave.registry import ToolRegistry
+from toolweave.registry.imports import Handlers
+
+TELLS = "import pathlib\npathlib.Path(__file__).with_name('ran').touch()\n"
+"""A module that is imported leaves a file behind."""
+
+MODULE = f"""{TELLS}
+from collections import OrderedDict as Ordered, abc
+
+class Details:
+    class Inner: ...
+    async def do(self): ...
+
+if Ordered:
+    def conditional(): ...
+else:
+    another = 1
+try:
+    import json as js
+except ImportError:
+    js = None
+async def later(): ...
+first, *rest = 1, 2
+annotated: int = 3
+with open(__file__) as opened: ...
+def outer():
+    inner = 1
+"""
+
+
+def fault_of(path: str, allowed: Collection[str]) -> str | None:
+    return Handlers(allowed).fault_of(path)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder of modules, none of which may be imported."""
+    monkeypatch.syspath_prepend(tmp_path)
+    shop = tmp_path / "lint_shop"
+    (shop / "deep").mkdir(parents=True)
+    (shop / "__init__.py").write_text(TELLS, "utf-8")
+    (shop / "details.py").write_text(MODULE, "utf-8")
+    (shop / "deep" / "more.py").write_text(f"{TELLS}class More: ...\n", "utf-8")
+    (shop / "stars.py").write_text(f"{TELLS}from json import *\n", "utf-8")
+    (shop / "lazy.py").write_text(f"{TELLS}def __getattr__(name): ...\n", "utf-8")
+    (shop / "broken.py").write_text(f"{TELLS}class\n", "utf-8")
+    (shop / "leaves.py").write_text(f"{TELLS}raise SystemExit(3)\nclass Details: ...\n", "utf-8")
+    (tmp_path / "lint_space" / "inner").mkdir(parents=True)
+    (tmp_path / "lint_space" / "inner" / "module.py").write_text("class Here: ...\n", "utf-8")
+    with zipfile.ZipFile(tmp_path / "packed.zip", "w") as packed:
+        packed.writestr("lint_packed/__init__.py", "")
+        packed.writestr("lint_packed/handlers.py", "class Packed: ...\n")
+    monkeypatch.syspath_prepend(tmp_path / "packed.zip")
+    before = set(sys.modules)
+    yield tmp_path
+    for name in set(sys.modules) - before:
+        if name.startswith("lint_"):
+            del sys.modules[name]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *(
+            f"lint_shop.details.{name}"
+            for name in (
+                "Details", "Details.Inner", "Ordered", "abc", "conditional", "another", "js",
+                "later", "first", "rest", "annotated", "opened", "outer", "pathlib",
+            )
+        ),
+        "lint_shop.deep.more.More",
+        "lint_shop.stars.JSONDecoder",
+        "lint_shop.lazy.anything",
+        "lint_space.inner.module.Here",
+        "lint_packed.handlers.Packed",
+        "json.JSONDecoder",
+        "json.decoder.JSONDecoder",
+        "os.path.join",
+        "math.sqrt",
+        "sys.exit",
+        "__main__.__name__",
+        f"{__name__}.folder",
+    ],
+)  # fmt: skip
+def test_a_handler_that_is_there_is_found_without_importing_it(folder: Path, path: str) -> None:
+    before = set(sys.modules)
+    assert fault_of(path, ()) is None
+    assert {name for name in set(sys.modules) - before if name.startswith("lint_")} == set()
+    assert not list(folder.rglob("ran"))
+
+
+@pytest.mark.parametrize(
+    ("path", "reason"),
+    [
+        ("lint_none.Details", 'there is no module "lint_none"'),
+        ("lint_shop.none.Details", 'there is no module "lint_shop.none"'),
+        ("lint_shop.details.more.Details", 'there is no module "lint_shop.details.more"'),
+        ("lint_space.none.Here", 'there is no module "lint_space.none"'),
+        ("lint_packed.none.Packed", 'there is no module "lint_packed.none"'),
+        ("lint_shop.details.Detail", 'module "lint_shop.details" has no "Detail"'),
+        ("lint_shop.details.inner", 'module "lint_shop.details" has no "inner"'),
+        ("lint_shop.Details", 'module "lint_shop" has no "Details"'),
+        ("lint_packed.handlers.None_", 'module "lint_packed.handlers" has no "None_"'),
+        ("json.decoder.None_", 'module "json.decoder" has no "None_"'),
+        ("Details", "is no dotted path such as package.module.Handler"),
+        ("", "is no dotted path such as package.module.Handler"),
+        (".lint_shop.Details", "is no dotted path such as package.module.Handler"),
+        ("lint_shop/details.py", "is no dotted path such as package.module.Handler"),
+    ],
+)
+def test_a_handler_that_is_not_there_is_told_with_the_part_that_is_missing(
+    folder: Path, path: str, reason: str
+) -> None:
+    assert (fault_of(path, ()) or "").endswith(reason)
+    assert not list(folder.rglob("ran"))
+
+
+def test_a_module_that_is_no_python_is_no_fault_of_the_path(folder: Path) -> None:
+    # What is wrong with it is told by whoever runs it.
+    assert fault_of("lint_shop.broken.Details", ()) is None
+    assert not list(folder.rglob("ran"))
+
+
+def test_only_what_is_allowed_is_imported(folder: Path) -> None:
+    assert fault_of("lint_shop.details.Details", ["lint_shop.detail", "lint", "json"]) is None
+    assert not list(folder.rglob("ran"))
+    assert fault_of("lint_shop.details.Details", ["lint_shop.details"]) is None
+    assert (folder / "lint_shop" / "ran").exists()
+    for path in ("lint_shop.leaves.Details", "lint_shop.broken.Details"):
+        assert path.rpartition(".")[0] in (fault_of(path, ["lint_shop"]) or "")
+
+
+def found(registry: ToolRegistry, *allowed: str, code: str) -> list[Diagnostic]:
+    every = registry.lint(allowed_handlers=allowed)
+    assert list(every) == sorted(every, key=lambda one: (one.line, one.column))
+    return [one for one in every if one.code == code]
+
+
+def test_a_path_that_leads_nowhere_is_shown_where_it_stands() -> None:
+    [one] = found(ToolRegistry.loads(registry_of(Thing=SEARCH + DETAILS)), code="TW201")
+    line = SHOP.splitlines()[one.line - 1]
+    assert line[one.column - 1 :][: one.length] == "shop.details.Details"
+    assert one.severity == "warning"
+    assert one.message == (
+        'the handler of the tool "details" cannot be imported: there is no module "shop"'
+    )
+    assert one.hint is not None
+
+
+def test_a_fault_that_tools_share_is_told_once() -> None:
+    [one] = found(ToolRegistry.loads(SHOP), code="TW201")
+    assert one.message.endswith('there is no module "shop"; so with 1 other tool')
+    assert one.line == 1 + SHOP.splitlines().index('    <Tool name="details">') + 1
+
+
+def test_the_place_is_found_in_any_encoding() -> None:
+    text = SHOP.replace("<Tools>", "<!-- 漢字 -->\r\n<Tools>")
+    for data in (text.encode("utf-16"), text.encode("utf-8-sig"), text):
+        [one] = found(ToolRegistry.loads(data), code="TW201")
+        assert text.split("\n")[one.line - 1][one.column - 1 :].startswith("shop.details.Details")
+
+
+def test_a_handler_outside_of_what_is_allowed_is_told() -> None:
+    registry = ToolRegistry.loads(registry_of(Thing=DETAILS))
+    [one] = found(registry, "shop.detail", "other", code="TW202")
+    assert one.message == (
+        'the handler of the tool "details" is not allowed: "shop.details.Details" is not under '
+        "shop.detail, other"
+    )
+    assert found(registry, "shop.detail", code="TW201") == []
+
+
+def test_a_tool_that_is_off_needs_no_handler() -> None:
+    off = DETAILS.replace('name="details"', 'name="details" enabled="false"')
+    assert found(ToolRegistry.loads(registry_of(Thing=off)), code="TW201") == []
+
+
+def test_what_python_registers_is_no_fault_of_the_file() -> None:
+    bare = SEARCH.replace("builtin", "code").replace('"search"', '"find"')
+    registry = ToolRegistry.loads(registry_of(Thing=bare, Movie=DETAILS))
+    assert len(found(registry, code="TW115")) == 1
+    assert len(found(registry, code="TW201")) == 1
+
+    def serve(**parameters: Any) -> None: ...
+
+    registry.handler("details", type="Movie")(serve)
+    assert found(registry, code="TW201") == []
+    assert len(found(registry, code="TW115")) == 1
+    registry.handler("find")(serve)
+    assert found(registry, code="TW115") == []
+
+
+def test_a_module_that_was_made_and_not_found_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = type(sys)("lint_made")
+    vars(module)["Details"] = object
+    monkeypatch.setitem(sys.modules, "lint_made", module)
+    assert fault_of("lint_made.Details", ()) is None
+    assert fault_of("lint_made.None_", ()) == 'module "lint_made" has no "None_"'
+    importlib.invalidate_caches()
+
+
+READS = """
+class Get:
+    def __init__(self, params, handler):
+        self.params = params
+        self.name = params["item_name"]
+        self.details = params.get("details_requested", "")
+        self.url = params["item_url"] if "item_url" in params else None
+
+    async def do(self):
+        other = {"no": 1}
+        return self.params["size"], self.name, other["no"]
+
+async def function(item_name, size, color="red", *, weight, handler, **others): ...
+async def whole(request, application): ...
+async def params_and_handler(params, handler): ...
+def one(item_name): ...
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "missing"),
+    [
+        ("Get", '"size"'),
+        ("function", '"size" and "weight"'),
+        ("whole", None),
+        ("params_and_handler", None),
+        ("one", None),
+    ],
+)
+@pytest.mark.parametrize("way", ["path", "registered"])
+def test_a_handler_that_reads_what_the_tool_never_yields_is_told(
+    way: str, name: str, missing: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "lint_reads.py").write_text(READS, "utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    text = registry_of(Thing=SEARCH + DETAILS.replace("shop.details.Details", f"lint_reads.{name}"))
+    registry = ToolRegistry.loads(text)
+    if way == "registered":
+        registry.handler("details")(getattr(importlib.import_module("lint_reads"), name))
+    told = found(registry, code="TW203")
+    assert (sys.modules.pop("lint_reads", None) is None) is (way == "path")
+    if missing is None:
+        assert told == []
+        return
+    [one] = told
+    assert one.message == (
+        f'the handler of the tool "details" reads {missing}, which its returnStruc never yields'
+    )
+    line = text.splitlines()[one.line - 1]
+    assert line[one.column - 1 :][: one.length] == f"lint_reads.{name}"
+
+
+def test_what_the_core_knows_of_a_handler_is_not_told_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "lint_known.py").write_text(
+        "class CompareItemsHandler:\n"
+        "    def __init__(self, params, handler):\n"
+        "        self.first = params['item1_name']\n",
+        "utf-8",
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    path = "lint_known.CompareItemsHandler"
+    registry = ToolRegistry.loads(registry_of(Thing=DETAILS.replace("shop.details.Details", path)))
+    assert [one.code for one in registry.lint()] == ["TW117"]
+
+    def serve(item_name: str) -> None: ...
+
+    registry.handler("details")(serve)
+    assert registry.lint() == ()
+
+
+def test_allowed_handlers_are_several() -> None:
+    with pytest.raises(TypeError, match=r"\['shop'\]"):
+        ToolRegistry().lint(allowed_handlers="shop")
+
+
+def test_tools_that_are_made_of_handlers_have_nothing_to_be_told() -> None:
+    def convert(amount: float, currency: str = "EUR") -> str:
+        return f"{amount} {currency}"
+
+    registry = ToolRegistry.from_tools([convert])
+    registry.handler("more", type="Recipe")(convert)
+    assert registry.lint() == ()

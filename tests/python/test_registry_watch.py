@@ -1,0 +1,291 @@
+"""A registry that follows its file, in a real folder."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from registries import DETAILS, SEARCH, SHOP, names, registry_of
+from toolweave.exceptions import RegistryError
+from toolweave.registry import RegistryWatch, Reload, ToolRegistry
+
+ONE, TWO = registry_of(Thing=SEARCH), registry_of(Thing=SEARCH + DETAILS)
+BROKEN = TWO[:-4]
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "folder" / "tools.xml"
+    path.parent.mkdir()
+    path.write_text(ONE, "utf-8")
+    return path
+
+
+# What others do to the file, in no hurry: the loop has nothing else to do meanwhile.
+
+
+def write(file: Path, text: str) -> None:
+    file.write_text(text, "utf-8")
+
+
+def replace(file: Path, text: str) -> None:
+    """Replaces a file in one step, so that nobody sees it half written."""
+    other = file.with_name("other")
+    other.write_text(text, "utf-8")
+    other.replace(file)
+
+
+def set_aside(file: Path) -> None:
+    file.rename(file.with_name("tools.xml~"))
+
+
+def remove(path: Path) -> None:
+    if path.is_dir():
+        path.rmdir()
+    else:
+        path.unlink()
+
+
+async def coming(reloads: RegistryWatch) -> Reload:
+    return await asyncio.wait_for(anext(reloads), 30)
+
+
+async def changed(reloads: RegistryWatch) -> None:
+    """Waits until the registry has changed: between two writes a file may be seen half done."""
+    while not (await coming(reloads)).changed:
+        pass
+
+
+def test_a_file_that_changes_is_read_again(file: Path) -> None:
+    async def main() -> None:
+        registry = ToolRegistry.load(file)
+        async with registry.watch() as reloads:
+            write(file, TWO)
+            await changed(reloads)
+            assert names(registry, "Recipe") == ["search", "details"]
+            write(file, ONE)
+            await changed(reloads)
+            assert names(registry, "Recipe") == ["search"]
+
+    asyncio.run(main())
+
+
+def test_an_editor_may_put_another_file_in_its_place(file: Path) -> None:
+    async def main() -> None:
+        registry = ToolRegistry.load(file)
+        async with registry.watch() as reloads:
+            for text in (TWO, ONE, TWO):
+                # As most editors save, and as we write.
+                other = file.with_name(".tools.xml.swp")
+                other.write_text(text, "utf-8")
+                other.replace(file)
+                await changed(reloads)
+                assert registry.fingerprint == ToolRegistry.loads(text).fingerprint
+            # As others do: what was there becomes the backup.
+            set_aside(file)
+            write(file, ONE)
+            await changed(reloads)
+            assert names(registry, "Thing") == ["search"]
+
+    asyncio.run(main())
+
+
+def test_a_broken_file_is_told_with_all_that_is_wrong_and_changes_nothing(
+    file: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def main() -> None:
+        registry = ToolRegistry.load(file)
+        before = registry.snapshot
+        async with registry.watch() as reloads:
+            replace(file, BROKEN)
+            told = await coming(reloads)
+            assert told.changed is False
+            assert isinstance(told.error, RegistryError)
+            assert told.diagnostics == told.error.diagnostics
+            assert told.diagnostics[0].severity == "error"
+            assert registry.snapshot is before
+            replace(file, ONE)
+            assert await coming(reloads) == Reload(changed=False)
+            remove(file)
+            assert isinstance((await coming(reloads)).error, FileNotFoundError)
+            assert registry.snapshot is before
+            replace(file, TWO)
+            assert await coming(reloads) == Reload(changed=True)
+
+    with caplog.at_level(logging.WARNING, "toolweave.registry"):
+        asyncio.run(main())
+    assert [record.levelname for record in caplog.records] == ["WARNING", "WARNING"]
+    assert str(file) in caplog.text
+
+
+def test_what_was_written_before_the_watch_began_is_read(file: Path) -> None:
+    async def main() -> None:
+        registry = ToolRegistry.load(file)
+        write(file, TWO)
+        async with registry.watch() as reloads:
+            assert names(registry, "Thing") == ["search", "details"]
+            assert await coming(reloads) == Reload(changed=True)
+
+    asyncio.run(main())
+
+
+def test_nobody_has_to_listen(file: Path) -> None:
+    async def main() -> None:
+        registry = ToolRegistry.load(file)
+        arrived = asyncio.Event()
+        loop = asyncio.get_running_loop()
+
+        class Arrival(logging.Handler):
+            def emit(self, record: logging.LogRecord) -> None:
+                if record.getMessage() == "registry read":
+                    loop.call_soon_threadsafe(arrived.set)
+
+        handler = Arrival()
+        logger = logging.getLogger("toolweave.registry")
+        level = logger.level
+        logger.addHandler(handler)
+        logger.setLevel(logging.INFO)
+        try:
+            async with registry.watch():
+                replace(file, TWO)
+                await asyncio.wait_for(arrived.wait(), 30)
+                assert names(registry, "Thing") == ["search", "details"]
+        finally:
+            logger.removeHandler(handler)
+            logger.setLevel(level)
+
+    asyncio.run(main())
+
+
+def test_a_link_that_comes_to_lead_elsewhere_is_followed(tmp_path: Path) -> None:
+    """As clusters mount configuration: tools.xml -> ..data/tools.xml, ..data -> ..1."""
+    for number, text in (("..1", ONE), ("..2", TWO)):
+        (tmp_path / number).mkdir()
+        (tmp_path / number / "tools.xml").write_text(text, "utf-8")
+    (tmp_path / "..data").symlink_to("..1")
+    file = tmp_path / "tools.xml"
+    file.symlink_to("..data/tools.xml")
+
+    async def main() -> None:
+        registry = ToolRegistry.load(file)
+        async with registry.watch() as reloads:
+            other = tmp_path / "..tmp"
+            other.symlink_to("..2")
+            other.replace(tmp_path / "..data")
+            await changed(reloads)
+            assert names(registry, "Thing") == ["search", "details"]
+
+    asyncio.run(main())
+
+
+def test_other_files_of_the_folder_are_nothing_to_it(file: Path) -> None:
+    async def main() -> None:
+        registry = ToolRegistry.load(file)
+        async with registry.watch() as reloads:
+            for number in range(20):
+                file.with_name(f"other_{number}.xml").write_text(BROKEN, "utf-8")
+            replace(file, TWO)
+            # The first that is told is of the file.
+            assert await coming(reloads) == Reload(changed=True)
+
+    asyncio.run(main())
+
+
+def test_a_watch_ends_with_its_block(file: Path) -> None:
+    async def main() -> None:
+        registry = ToolRegistry.load(file)
+        watch = registry.watch()
+        async with watch as reloads:
+            waiting = asyncio.create_task(anext(reloads))
+            await asyncio.sleep(0)
+        with pytest.raises(StopAsyncIteration):
+            await asyncio.wait_for(waiting, 30)
+        assert [reload async for reload in watch] == []
+        with pytest.raises(RuntimeError, match="one block"):
+            await watch.__aenter__()
+        assert len(asyncio.all_tasks()) == 1
+
+    asyncio.run(main())
+
+
+def test_a_watch_may_be_cancelled(file: Path) -> None:
+    async def main() -> None:
+        registry = ToolRegistry.load(file)
+        entered = asyncio.Event()
+
+        async def follow() -> None:
+            async with registry.watch() as reloads:
+                entered.set()
+                async for _ in reloads:
+                    pass
+
+        following = asyncio.create_task(follow())
+        await asyncio.wait_for(entered.wait(), 30)
+        following.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asyncio.wait_for(following, 30)
+
+    asyncio.run(main())
+
+
+def test_reloads_are_asked_for_in_a_block(file: Path) -> None:
+    async def main() -> None:
+        with pytest.raises(RuntimeError, match="async with"):
+            await anext(ToolRegistry.load(file).watch())
+
+    asyncio.run(main())
+
+
+def test_a_folder_that_is_gone_cannot_be_watched(file: Path) -> None:
+    async def main() -> None:
+        registry = ToolRegistry.load(file)
+        remove(file)
+        remove(file.parent)
+        with pytest.raises(FileNotFoundError):
+            async with registry.watch():
+                pass
+
+    asyncio.run(main())
+
+
+def test_without_the_package_it_says_how_to_install_it(file: Path) -> None:
+    program = (
+        "import sys; sys.modules['watchfiles'] = None\n"
+        "from toolweave import ToolRegistry\n"
+        "try: ToolRegistry.load(sys.argv[1]).watch()\n"
+        "except ImportError as err: print(err)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(file)],
+        check=True,
+        capture_output=True,
+        text=True,
+        env=os.environ,
+    )
+    assert done.stdout == (
+        "the package watchfiles is not installed; pip install 'toolweave[nlweb]'\n"
+    )
+
+
+def test_a_file_keeps_its_handlers_while_it_is_watched(file: Path) -> None:
+    async def main() -> None:
+        registry = ToolRegistry.load(file)
+
+        @registry.handler("details", type="Recipe")
+        def details(item_name: str) -> str:
+            return item_name
+
+        async with registry.watch() as reloads:
+            replace(file, SHOP)
+            await changed(reloads)
+            [_, entry] = registry.tools_for("Recipe")
+            assert entry.type == "Recipe"
+            assert registry.handler_for(entry) is details
+
+    asyncio.run(main())
