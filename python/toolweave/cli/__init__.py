@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .. import __version__
-from . import contracts, demo, mcp, parse
+from . import contracts, demo, lint, mcp, parse, tools
 from .source import InputError
 
 if TYPE_CHECKING:
@@ -22,7 +22,14 @@ if TYPE_CHECKING:
 EXIT_USAGE = 2
 EXIT_INTERRUPTED = 130
 
-COMMANDS = {"parse": parse, "contracts": contracts, "demo": demo, "mcp": mcp}
+COMMANDS = {
+    "parse": parse,
+    "contracts": contracts,
+    "lint": lint,
+    "tools": tools,
+    "mcp": mcp,
+    "demo": demo,
+}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

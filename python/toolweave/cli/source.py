@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from io import BufferedReader
 
 BLOCK_BYTES = 1 << 16
+MAX_BYTES = 64 << 20
 STDIN = "-"
 
 PROVIDER_KEYS = frozenset({"function", "type", "input_schema", "inputSchema"})
@@ -45,6 +46,34 @@ def _reconfigure(**how: str) -> None:
 def shown(path: str) -> str:
     """How a message names a path."""
     return "standard input" if path == STDIN else path
+
+
+def import_from_here() -> None:
+    """Let modules of the folder that the command is run in be named, as `python -m` does."""
+    if (here := str(Path.cwd())) not in sys.path:
+        sys.path.insert(0, here)
+
+
+def read_bytes(path: str) -> bytes:
+    """All of a file or of standard input, as it is.
+
+    Args:
+        path: The file, or `-`.
+
+    Raises:
+        InputError: It cannot be read, or has no end that a file in memory could have.
+    """
+    try:
+        if path == STDIN:
+            data = sys.stdin.buffer.read(MAX_BYTES + 1)
+        else:
+            with Path(path).open("rb") as file:
+                data = file.read(MAX_BYTES + 1)
+    except OSError as err:
+        raise InputError(f"cannot read {shown(path)}: {err.strerror or err}") from None
+    if len(data) > MAX_BYTES:
+        raise InputError(f"{shown(path)} holds more than {MAX_BYTES >> 20} MiB")
+    return data
 
 
 def stream_text(path: str) -> Iterator[str]:

@@ -1,0 +1,86 @@
+"""Diagnostics as compilers print them."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TextIO
+
+from .excerpt import escaped, excerpt
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from .._core import Diagnostic
+
+_RESET = "\x1b[0m"
+_BOLD = "\x1b[1m"
+_QUIET = "\x1b[34m"
+_HELP = "\x1b[36m"
+_SEVERITIES = {"error": "\x1b[1;31m", "warning": "\x1b[1;33m"}
+
+_MIN_WIDTH, _MAX_WIDTH = 40, 120
+
+
+@dataclass(frozen=True)
+class Painter:
+    """How diagnostics look."""
+
+    colours: bool = False
+    width: int = 100
+    """How many cells a line has."""
+    encoding: str = "utf-8"
+    """What they are written in."""
+
+    @staticmethod
+    def of(stream: TextIO, environment: Mapping[str, str]) -> Painter:
+        """What suits a stream: colours are for terminals, unless NO_COLOR is set."""
+        terminal = stream.isatty()
+        wanted = not environment.get("NO_COLOR") and environment.get("TERM") != "dumb"
+        width = shutil.get_terminal_size((100, 24)).columns if terminal else 100
+        return Painter(
+            terminal and wanted,
+            min(max(width, _MIN_WIDTH), _MAX_WIDTH),
+            stream.encoding or "utf-8",
+        )
+
+    def show(self, name: str, line: str, found: Diagnostic) -> str:
+        """A diagnostic with the line that it is about, in lines of their own.
+
+        Args:
+            name: The file.
+            line: The line of the file.
+            found: The diagnostic.
+        """
+        colour = _SEVERITIES[found.severity]
+        place = self._paint(f"{self._plain(name)}:{found.line}:{found.column}:", _BOLD)
+        severity = self._paint(f"{found.severity}:", colour)
+        lines = [f"{place} {severity} {self._plain(found.message)} [{found.code}]"]
+        number = f" {found.line} "
+        gutter = " " * len(number)
+        if line:
+            part = excerpt(
+                line,
+                found.column,
+                found.length,
+                width=max(self.width - len(number) - 2, 20),
+                encoding=self.encoding,
+            )
+            mark = self._paint("^" * part.length, colour)
+            lines.append(f"{self._paint(f'{number}|', _QUIET)} {part.text}")
+            lines.append(f"{self._paint(f'{gutter}|', _QUIET)} {' ' * part.offset}{mark}")
+        if found.hint is not None:
+            hint = self._paint("help:", _HELP)
+            lines.append(f"{self._paint(f'{gutter}=', _QUIET)} {hint} {self._plain(found.hint)}")
+        return "\n".join(lines) + "\n\n"
+
+    def _plain(self, text: str) -> str:
+        return escaped(text, self.encoding)
+
+    def _paint(self, text: str, colour: str) -> str:
+        return f"{colour}{text}{_RESET}" if self.colours else text
+
+
+def counted(number: int, what: str) -> str:
+    """A number of things, in words."""
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"

@@ -1,0 +1,177 @@
+"""`toolweave lint`: what is wrong with a registry, and where."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from typing import TYPE_CHECKING, NamedTuple
+
+from ..exceptions import RegistryError
+from .source import InputError, import_from_here, read_bytes, shown, write_escapes, write_utf8
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterable, Sequence
+
+    from .._core import Diagnostic
+    from ..registry.source import SourceText
+
+EXIT_FOUND = 1
+EXIT_UNREADABLE = 2
+
+SUMMARY = "say what is wrong with a registry of tools"
+DESCRIPTION = (
+    "Say what is wrong with registries of tools (tools.xml), and where. The exit status is 0 if "
+    "nothing was found that counts, 1 if something was, and 2 if a file cannot be read."
+)
+
+
+class Checked(NamedTuple):
+    """A file, and all that is to be said about it."""
+
+    name: str
+    source: SourceText
+    tools: int | None
+    """How many tools it has; None if it cannot be used."""
+    diagnostics: Sequence[Diagnostic]
+
+
+def declare(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("files", nargs="+", metavar="FILE", help="a tools.xml, or - for stdin")
+    parser.add_argument(
+        "--format",
+        choices=("text", "json", "github"),
+        default="text",
+        help="for readers (default), one JSON object a line, or annotations of GitHub's workflows",
+    )
+    parser.add_argument(
+        "--allow",
+        action="append",
+        default=[],
+        metavar="PREFIX",
+        help="import handlers below this module to check them; may be repeated. By default they "
+        "are looked for, and nothing is imported",
+    )
+    level = parser.add_mutually_exclusive_group()
+    level.add_argument(
+        "--severity",
+        choices=("error", "warning"),
+        default="error",
+        help="what counts for the exit status: errors (default), or warnings as well",
+    )
+    level.add_argument(
+        "--strict",
+        action="store_const",
+        const="warning",
+        dest="severity",
+        help="the same as --severity warning",
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the command."""
+    import_from_here()
+    unreadable = False
+    checked: list[Checked] = []
+    for file in options.files:
+        try:
+            checked.append(_check(file, options.allow))
+        except InputError as err:  # noqa: PERF203 - the other files are checked all the same
+            sys.stderr.write(f"toolweave lint: {err}\n")
+            unreadable = True
+    if options.format == "text":
+        write_escapes()
+        _print_text(checked)
+    else:
+        write_utf8()
+        line = _json_line if options.format == "json" else _github_line
+        for one in checked:
+            for found in one.diagnostics:
+                sys.stdout.write(f"{line(one.name, found)}\n")
+    if unreadable:
+        return EXIT_UNREADABLE
+    counting = ("error", "warning") if options.severity == "warning" else ("error",)
+    severities = {found.severity for one in checked for found in one.diagnostics}
+    return 0 if severities.isdisjoint(counting) else EXIT_FOUND
+
+
+def _check(file: str, allowed: Sequence[str]) -> Checked:
+    from ..registry import ToolRegistry
+    from ..registry.source import SourceText
+
+    data = read_bytes(file)
+    # A name of a file may be no text.
+    name = shown(file).encode(errors="backslashreplace").decode()
+    source = SourceText(data)
+    try:
+        registry = ToolRegistry.loads(data)
+    except RegistryError as err:
+        if not err.diagnostics:
+            raise InputError(f"{name}: {err}") from None
+        return Checked(name, source, None, err.diagnostics)
+    try:
+        diagnostics = registry.lint(allowed_handlers=allowed)
+    except ValueError as err:
+        raise InputError(f"--allow: {err}") from None
+    return Checked(name, source, len(registry.snapshot.entries), diagnostics)
+
+
+def _print_text(checked: Iterable[Checked]) -> None:
+    from .diagnostics import Painter, counted
+
+    painter = Painter.of(sys.stdout, os.environ)
+    errors = warnings = files = tools = 0
+    for one in checked:
+        files += 1
+        tools += one.tools or 0
+        for found in one.diagnostics:
+            errors += found.severity == "error"
+            warnings += found.severity == "warning"
+            sys.stdout.write(painter.show(one.name, one.source.line(found.line), found))
+    if not files:
+        return
+    where = f"{counted(tools, 'tool')} in {counted(files, 'file')}"
+    kinds = [counted(number, kind) for number, kind in ((errors, "error"), (warnings, "warning"))]
+    said = ", ".join(kind for kind in kinds if not kind.startswith("0 "))
+    sys.stdout.write(f"{said or 'nothing to say'}; {where}\n")
+
+
+def _json_line(name: str, found: Diagnostic) -> str:
+    return json.dumps(
+        {
+            "file": name,
+            "line": found.line,
+            "column": found.column,
+            "length": found.length,
+            "severity": found.severity,
+            "code": found.code,
+            "message": found.message,
+            "hint": found.hint,
+        },
+        ensure_ascii=False,
+    )
+
+
+def _github_line(name: str, found: Diagnostic) -> str:
+    properties = {
+        "file": name,
+        "line": str(found.line),
+        "endLine": str(found.line),
+        "col": str(found.column),
+        "endColumn": str(found.column + found.length),
+        "title": found.code,
+    }
+    said = ",".join(f"{key}={_property(value)}" for key, value in properties.items())
+    message = found.message if found.hint is None else f"{found.message}\n{found.hint}"
+    return f"::{found.severity} {said}::{_data(message)}"
+
+
+def _data(text: str) -> str:
+    # Else a text could end the command, and begin another.
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")

@@ -1,0 +1,77 @@
+"""`toolweave tools`: which tools a registry has for a type, and where each comes from."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from ..exceptions import RegistryError
+from .excerpt import escaped
+from .source import InputError, read_bytes, shown, write_escapes
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator
+
+    from .._core import Origin, ToolEntry
+    from ..registry import ToolRegistry
+
+SUMMARY = "list the tools of a type in a registry, and where each comes from"
+DESCRIPTION = (
+    "List the tools that a registry (tools.xml) has for a schema.org type and a site: where each "
+    "comes from, what runs it, and what it replaces."
+)
+
+
+def declare(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("file", metavar="FILE", help="a tools.xml, or - for stdin")
+    parser.add_argument(
+        "--type", metavar="TYPE", help="the type; by default each that the registry names"
+    )
+    parser.add_argument("--site", metavar="SITE", help="the site; by default tools of every site")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the command."""
+    from ..registry import ToolRegistry
+
+    data = read_bytes(options.file)
+    try:
+        registry = ToolRegistry.loads(data)
+    except RegistryError as err:
+        raise InputError(f"{shown(options.file)}: {err}") from None
+    write_escapes()
+    encoding = sys.stdout.encoding or "utf-8"
+    asked = registry.snapshot.types if options.type is None else (options.type,)
+    for name in asked:
+        for line in _of_type(registry, name, options.site):
+            sys.stdout.write(escaped(line, encoding) + "\n")
+    return 0
+
+
+def _of_type(registry: ToolRegistry, name: str, site: str | None) -> Iterator[str]:
+    yield name if site is None else f"{name} at {site}"
+    origins = registry.explain(name, site)
+    if not origins:
+        yield "  no tools"
+    width = max((len(origin.tool.name) for origin in origins), default=0)
+    for origin in origins:
+        yield f"  {origin.tool.name:<{width}}  {_said(origin)}"
+
+
+def _said(origin: Origin) -> str:
+    tool = origin.tool
+    if tool.enabled:
+        runs = tool.handler or (tool.path if tool.method == "url" else tool.method) or "no handler"
+        said = f"{_place(tool)}; {runs}"
+    else:
+        said = f"{_place(tool)}; disabled"
+    verb = "replaces" if tool.enabled else "hides"
+    return said + "".join(f"; {verb} that of {_place(other)}" for other in origin.replaces)
+
+
+def _place(tool: ToolEntry) -> str:
+    site = "" if tool.site is None else f" at {tool.site}"
+    line = "" if tool.line is None else f", line {tool.line}"
+    return f"{tool.type}{site}{line}"
