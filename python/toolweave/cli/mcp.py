@@ -1,19 +1,19 @@
-"""`toolweave mcp`: tools of a module, served to MCP clients."""
+"""`toolweave mcp`: tools of a module or of a registry, served to MCP clients."""
 
 from __future__ import annotations
 
 import asyncio
 import importlib
-import sys
-from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from ..exceptions import ToolweaveError
-from .source import InputError
+from ..exceptions import RegistryError, ToolweaveError
+from .source import InputError, import_from_here
 
 if TYPE_CHECKING:
     import argparse
+
+    from ..registry import ToolRegistry
 
 SUMMARY = "serve tools to MCP clients"
 DESCRIPTION = (
@@ -27,14 +27,35 @@ def declare(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument(
         "tools",
+        nargs="?",
         metavar="MODULE[:NAME]",
-        help="where the tools are: a Toolset, a ToolExecutor or a list in a module, "
-        "or all tools of the module",
+        help="where the tools are: a Toolset, a ToolExecutor, a ToolRegistry or a list in a "
+        "module, or all tools of the module",
     )
     parser.add_argument(
         "--http", metavar="[HOST:]PORT", help="serve over HTTP (default: standard input and output)"
     )
     parser.add_argument("--name", default="toolweave", help="what the server is called")
+    registry = parser.add_argument_group("tools of a registry")
+    registry.add_argument("--registry", metavar="FILE", help="a tools.xml, instead of a module")
+    registry.add_argument(
+        "--type", metavar="TYPE", help="the schema.org type whose tools are served (default: Thing)"
+    )
+    registry.add_argument("--site", metavar="SITE", help="the site whose tools are served as well")
+    registry.add_argument(
+        "--allow",
+        action="append",
+        default=[],
+        metavar="PREFIX",
+        help="run handlers below this module; may be repeated",
+    )
+    registry.add_argument(
+        "--allow-host",
+        action="append",
+        default=[],
+        metavar="HOST",
+        help='let tools with the method "url" ask this host; may be repeated',
+    )
 
 
 def run(options: argparse.Namespace) -> int:
@@ -44,7 +65,11 @@ def run(options: argparse.Namespace) -> int:
         from ..mcp import serve_http, serve_stdio
     except ImportError as err:
         raise InputError(str(err)) from None
-    tools = _tools(options.tools)
+    if (options.tools is None) == (options.registry is None):
+        raise InputError("tools are of a module or of a registry: MODULE[:NAME] or --registry FILE")
+    import_from_here()
+    where = options.tools or options.registry
+    tools = _of_registry(_tools(where) if options.registry is None else _registry(where), options)
     try:
         if address is None:
             asyncio.run(serve_stdio(tools, name=options.name))
@@ -52,7 +77,7 @@ def run(options: argparse.Namespace) -> int:
             host, port = address
             asyncio.run(serve_http(tools, name=options.name, host=host, port=port))
     except (TypeError, ToolweaveError) as err:
-        raise InputError(f"{options.tools} cannot be served: {err}") from None
+        raise InputError(f"{where} cannot be served: {err}") from None
     return 0
 
 
@@ -70,9 +95,6 @@ def _tools(where: str) -> Any:
         InputError: There is nothing of that name.
     """
     name, _, attribute = where.partition(":")
-    # As `python -m` does: modules of the folder that the command is run in can be named.
-    if (here := str(Path.cwd())) not in sys.path:
-        sys.path.insert(0, here)
     try:
         module = importlib.import_module(name)
     except ImportError as err:
@@ -85,6 +107,34 @@ def _tools(where: str) -> Any:
     if found is None:
         raise InputError(f"module {name!r} has no {attribute!r}")
     return found
+
+
+def _registry(file: str) -> ToolRegistry:
+    from ..registry import ToolRegistry
+
+    try:
+        return ToolRegistry.load(file)
+    except OSError as err:
+        raise InputError(f"cannot read {file}: {err.strerror or err}") from None
+    except RegistryError as err:
+        raise InputError(f"{err}\ntoolweave lint {file} shows where") from None
+
+
+def _of_registry(tools: Any, options: argparse.Namespace) -> Any:
+    """The tools of a type and a site, where tools are those of a registry."""
+    from ..registry import ToolRegistry
+
+    if not isinstance(tools, ToolRegistry):
+        for name in ("type", "site", "allow", "allow_host"):
+            if getattr(options, name):
+                raise InputError(f"--{name.replace('_', '-')} is for tools of a registry")
+        return tools
+    return tools.toolset(
+        options.type or "Thing",
+        options.site,
+        allowed_handlers=options.allow,
+        allowed_hosts=options.allow_host,
+    )
 
 
 def _all_tools(module: ModuleType) -> list[Any]:
