@@ -106,8 +106,8 @@ if _TYPE_CHECKING:
     from .limits import RateLimiter
     from .natural import FunctionCalling, NaturalToolUse, NaturalToolUseParser
     from .protocols import Approval, Approver, ChatModel, Messages, Model, ModelOptions, Observer
-    from .summary import Summarizer
     from .registry import ToolRegistry
+    from .summary import Summarizer
     from .tools import RateLimit, RetryPolicy, Tool, ToolContext, ToolOptions, Toolset, tool
 
 Message: _TypeAlias = (
@@ -179,11 +179,11 @@ __all__ = [
     "ParserOptions",
     "PendingResult",
     "PoolError",
+    "Price",
+    "PriceTable",
     "PromptTemplate",
     "Ranking",
     "RankingResult",
-    "Price",
-    "PriceTable",
     "RateLimit",
     "RateLimitedError",
     "RateLimiter",
