@@ -77,12 +77,16 @@ class RegistryWatch:
             raise RuntimeError("a watch is for one block; ask the registry for another")
         self._task = asyncio.create_task(self._follow())
         self._task.add_done_callback(lambda _: self._news.set())
-        # The task runs up to its first wait, and then the system watches.
-        await asyncio.sleep(0)
-        if self._task.done():
-            self._task.result()
-        # What was written before that nobody has been told of.
-        await self._read()
+        try:
+            # The task runs up to its first wait, and then the system watches.
+            await asyncio.sleep(0)
+            if self._task.done():
+                self._task.result()
+            # Of what was written before that, nobody is told.
+            await self._read()
+        except BaseException:
+            await self._end(self._task)
+            raise
         return self
 
     async def __aexit__(
@@ -91,10 +95,16 @@ class RegistryWatch:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        task = self._task
-        if task is not None:
-            task.cancel()
-            await asyncio.wait({task})
+        if self._task is not None:
+            await self._end(self._task)
+
+    @staticmethod
+    async def _end(task: asyncio.Task[None]) -> None:
+        task.cancel()
+        await asyncio.wait({task})
+        if not task.cancelled():
+            # It has been logged, and whoever listened has been told.
+            task.exception()
 
     def __aiter__(self) -> Self:
         return self
@@ -122,9 +132,13 @@ class RegistryWatch:
             watch_filter=lambda _, path: self._concerns(Path(path)),
             recursive=False,
         )
-        async with contextlib.aclosing(changes):
-            async for _ in changes:
-                await self._read()
+        try:
+            async with contextlib.aclosing(changes):
+                async for _ in changes:
+                    await self._read()
+        except Exception:
+            log.exception("the file is not watched any more", extra={"path": str(self._path)})
+            raise
 
     def _concerns(self, path: Path) -> bool:
         # Links between the path and the file may have any name.
