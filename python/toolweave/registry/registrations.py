@@ -146,6 +146,8 @@ def handler_for(
     The type counts before the site. A path that the file gives stands before handlers that are
     more general than the tool.
     """
+    if not handlers:
+        return None
     sites = (None,) if entry.site is None else (entry.site, None)
     for owner in snapshot.supertypes(entry.type):
         for site in sites:

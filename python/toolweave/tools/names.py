@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Container
 
 # As in a `FunctionContract`: white space, control characters, and what tags are made of.
 _UNUSABLE = re.compile(r"[\s\x00-\x1f\x7f-\x9f<>\"'=`&\\]")
@@ -14,7 +14,7 @@ _MAX_NAME_BYTES = 256
 _OUR_TAGS = ("tool_call", "tool_response")
 
 
-def usable_name(name: str, prefix: str, taken: Iterable[str]) -> str:
+def usable_name(name: str, prefix: str, taken: Container[str]) -> str:
     """What a model can call a tool by: its own name, unless something forbids it.
 
     Characters that cannot stand in a tag become ``_``, slashes at the ends are dropped, and a
@@ -25,8 +25,7 @@ def usable_name(name: str, prefix: str, taken: Iterable[str]) -> str:
     if whole.lower() in _OUR_TAGS:
         whole += "_"
     usable, number = whole, 1
-    others = frozenset(taken)
-    while usable in others:
+    while usable in taken:
         number += 1
         suffix = f"_{number}"
         usable = _cut(whole, _MAX_NAME_BYTES - len(suffix)) + suffix
