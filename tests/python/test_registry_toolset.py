@@ -93,7 +93,7 @@ def test_several_messages_are_a_list() -> None:
                 await self.handler.send_message(number)
 
     registry = ToolRegistry()
-    structure = {"score": "integer between 0 and 100", "count": "how many"}
+    structure = {"score": "integer between 0 and 100", "count": "what to count up to"}
     registry.handler("talk", return_struc=structure)(Talkative)
     assert run(registry.toolset(), "talk", count="3").value == [0, 1, 2]
     assert run(registry.toolset(), "talk", count="0").value is None
@@ -181,11 +181,13 @@ def test_a_toolset_follows_its_registry(tmp_path: Path) -> None:
     registry = ToolRegistry.load(file)
     tools, films = registry.toolset("Recipe"), registry.toolset("Movie")
     agent_s = ToolExecutor(tools)
-    assert [tool.name for tool in tools] == ["search"]
+    [search] = tools
+    assert search.name == "search"
     version = tools.version
     file.write_text(registry_of(Thing=SEARCH, Movie=DETAILS), "utf-8")
     registry.reload()
-    assert [tool.name for tool in tools] == ["search"]
+    # What is as it was stays the same tool.
+    assert list(tools) == [search]
     assert [tool.name for tool in films] == ["search", "details"]
     assert tools.version > version
 
@@ -195,6 +197,8 @@ def test_a_toolset_follows_its_registry(tmp_path: Path) -> None:
 
     assert [tool.name for tool in agent_s.toolset] == ["search", "more"]
     assert run(tools, "more").value == "more"
+    registry.handler("more", type="Recipe", examples=["More!"])(lambda: "most")
+    assert run(tools, "more").value == "most"
 
 
 def test_a_toolset_that_cannot_follow_keeps_what_it_has(

@@ -6,7 +6,7 @@ import re
 import textwrap
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 from .._core import FunctionContract
 from ..tools import Tool, Toolset
@@ -54,6 +54,19 @@ class Outbox:
         self.messages.append(message)
 
 
+class _Made(NamedTuple):
+    """A tool, and all that it is made of."""
+
+    entry: ToolEntry
+    served: object
+    contract: FunctionContract | None
+    tool: AnyTool
+
+    def is_of(self, entry: ToolEntry, served: object, contract: FunctionContract | None) -> bool:
+        """Whether it would be made of the same."""
+        return entry == self.entry and served is self.served and contract == self.contract
+
+
 class RegistryToolset(Toolset):
     """The tools that a registry has for a type and a site, as they are at any time."""
 
@@ -70,6 +83,7 @@ class RegistryToolset(Toolset):
         self._handler = handler
         self._describe = describe or description_of
         self._run = run
+        self._made: dict[str, _Made] = {}
 
     def follow(self, now: Assembled) -> None:
         """Has the tools of a registry from now on.
@@ -78,20 +92,30 @@ class RegistryToolset(Toolset):
             ContractError: A tool cannot be described to a model.
         """
         tools: dict[str, AnyTool] = {}
+        made: dict[str, _Made] = {}
         for entry in now.snapshot.tools_for(*self._asked):
-            tool = self._tool(entry, now, usable_name(entry.name, "", tools))
-            # What is wrong with it is found here, before anything has changed.
-            _ = tool.contract, tool.validator
-            tools[tool.name] = tool
+            name = usable_name(entry.name, "", tools)
+            served = handler_for(entry, now.snapshot, now.handlers)
+            contract = now.contracts.get(Key(entry.name, entry.type, entry.site))
+            # Most tools are what they were.
+            same = self._made.get(name)
+            if same is None or not same.is_of(entry, served, contract):
+                tool = self._tool(entry, served, contract, name)
+                # What is wrong with it is found here, before anything has changed.
+                _ = tool.contract, tool.validator
+                same = _Made(entry, served, contract, tool)
+            made[name] = same
+            tools[name] = same.tool
         with self._lock:
+            self._made = made
             self._replace(tools)
 
-    def _tool(self, entry: ToolEntry, now: Assembled, name: str) -> AnyTool:
-        served = handler_for(entry, now.snapshot, now.handlers)
+    def _tool(
+        self, entry: ToolEntry, served: object, contract: FunctionContract | None, name: str
+    ) -> AnyTool:
         if is_tool(served) and served.name == name:
             # It knows best what it takes, and how it wants to be run.
             return served
-        contract = now.contracts.get(Key(entry.name, entry.type, entry.site))
         parameters = entry.parameters if contract is None else contract.parameters
         description = contract.description if contract is not None else self._describe(entry)
         told = FunctionContract(name, description, parameters)
