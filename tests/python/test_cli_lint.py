@@ -20,6 +20,9 @@ from toolweave.cli import main
 from toolweave.cli.diagnostics import Painter
 from toolweave.cli.excerpt import cell, excerpt
 
+BESIDE = Path(__file__).parents[2].parent / "shared"
+REAL = Path(os.environ.get("TOOLWEAVE_SHARED") or BESIDE) / "data" / "nlweb"
+
 CLEAN = """\
 <Tools>
   <Thing>
@@ -42,6 +45,10 @@ CHARACTERS = st.one_of(
     ),
     st.characters(max_codepoint=0x24F, exclude_characters="\n\r\xad"),
 )
+
+
+def read_json(printed: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in printed.splitlines()]
 
 
 def test_a_file_without_faults_is_clean(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -280,6 +287,28 @@ def test_a_diagnostic_without_a_line_has_no_excerpt() -> None:
     )
 
 
+def test_the_faults_of_real_files_are_found(capsys: pytest.CaptureFixture[str]) -> None:
+    if not REAL.is_dir():
+        pytest.skip("set TOOLWEAVE_SHARED to a folder that holds data/nlweb")
+    files = sorted(REAL.glob("*.xml"))
+    assert main(["lint", "--format", "json", *map(str, files)]) == 0
+    found = {
+        (Path(one["file"]).name, one["line"], one["code"]): one
+        for one in read_json(capsys.readouterr().out)
+    }
+    flat, sites = "nlweb-ai__NLWeb__2025-08.xml", "nlweb-ai__NLWeb_Core__2025-11_sites.xml"
+    # A handler reads what is never yielded, and nothing runs a tool.
+    unread = found[flat, 154, "TW117"]["message"]
+    assert "CompareItemsHandler" in unread
+    assert '"item1_name" and "item2_name"' in unread
+    assert (flat, 325, "TW117") in found
+    assert '"compare"' in found[flat, 395, "TW115"]["message"]
+    # A structure has no score, and nobody fills its placeholder.
+    assert (sites, 451, "TW116") in found
+    assert "{query}" in found[sites, 453, "TW114"]["message"]
+    assert {one["severity"] for one in found.values()} == {"warning"}
+
+
 def test_tools_of_a_type_are_listed_with_where_they_come_from(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -315,10 +344,6 @@ def test_tools_of_a_broken_file_are_not_listed(
     assert f"toolweave tools: {file}: " in capsys.readouterr().err
 
 
-def read_json(printed: str) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in printed.splitlines()]
-
-
 def test_handlers_are_imported_only_where_that_is_allowed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -336,3 +361,7 @@ def test_handlers_are_imported_only_where_that_is_allowed(
     assert main(["lint", "--strict", "--allow", "lint_marker", "tools.xml"]) == 0
     assert Path("imported").exists()
     sys.modules.pop("lint_marker")
+    capsys.readouterr()
+    assert main(["lint", "--allow", "lint_marker", "--allow", "no path", "tools.xml"]) == 2
+    assert "toolweave lint: --allow: 'no path' cannot be a prefix" in capsys.readouterr().err
+    sys.modules.pop("lint_marker", None)
