@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import threading
-import timeit
 from pathlib import Path
 from typing import Any
 
@@ -254,13 +253,11 @@ def test_reloads_and_registrations_in_many_threads_lose_nothing(file: Path) -> N
     }  # fmt: skip
 
 
-def test_asking_again_is_nearly_free() -> None:
+def test_asking_again_gives_what_was_given_before() -> None:
     registry = ToolRegistry.loads(SHOP)
-    registry.tools_for("Recipe")
-    asked = timeit.repeat(lambda: registry.tools_for("Recipe"), number=2000, repeat=20)
-    # A tenth of a thousandth of what a call of a model takes; benches/ has the real figure.
-    assert min(asked) / 2000 < 10e-6
     assert registry.tools_for("Recipe") is registry.tools_for("Recipe")
+    # It cannot be changed, so nobody's change reaches another.
+    assert isinstance(registry.tools_for("Recipe"), tuple)
 
 
 @tool
