@@ -7,6 +7,7 @@ import logging
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -289,3 +290,54 @@ def test_a_file_keeps_its_handlers_while_it_is_watched(file: Path) -> None:
             assert registry.handler_for(entry) is details
 
     asyncio.run(main())
+
+
+def test_a_watch_that_is_cancelled_while_it_begins_is_over(file: Path) -> None:
+    reading, release = threading.Event(), threading.Event()
+
+    class Slow(ToolRegistry):
+        def reload(self) -> bool:
+            reading.set()
+            release.wait(30)
+            return False
+
+    async def main() -> None:
+        async def follow() -> None:
+            async with RegistryWatch(Slow(), file):
+                pass
+
+        following = asyncio.create_task(follow())
+        assert await asyncio.to_thread(reading.wait, 30)
+        following.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asyncio.wait_for(following, 30)
+        assert len(asyncio.all_tasks()) == 1
+        release.set()
+
+    asyncio.run(main())
+
+
+def test_what_nobody_expects_ends_the_watch_and_is_told(
+    file: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Odd(ToolRegistry):
+        reads = 0
+
+        def reload(self) -> bool:
+            self.reads += 1
+            if self.reads > 1:
+                raise RuntimeError("odd")
+            return True
+
+    async def main() -> None:
+        async with RegistryWatch(Odd(), file) as reloads:
+            assert await coming(reloads) == Reload(changed=True)
+            replace(file, TWO)
+            with pytest.raises(RuntimeError, match="odd"):
+                await coming(reloads)
+
+    with caplog.at_level(logging.ERROR, "toolweave.registry"):
+        asyncio.run(main())
+    assert [record.getMessage() for record in caplog.records] == [
+        "the file is not watched any more"
+    ]
