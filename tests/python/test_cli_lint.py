@@ -280,6 +280,14 @@ def test_a_line_of_accents_is_cut_as_well() -> None:
     assert len(part.text) < 1000
 
 
+def test_a_message_that_quotes_half_the_file_is_cut() -> None:
+    found = Diagnostic("TW115", "warning", f'the tool "{"x" * 900_000}" has no handler')
+    shown = Painter().show("a.xml", "", found)
+    assert len(shown) < 1200
+    assert shown.startswith('a.xml:1:1: warning: the tool "xxx')
+    assert shown.endswith('xxx" has no handler [TW115]\n\n')
+
+
 def test_a_diagnostic_without_a_line_has_no_excerpt() -> None:
     found = Diagnostic("TW001", "error", "the file is empty", hint="Write one.")
     assert Painter().show("a.xml", "", found) == (

@@ -60,6 +60,13 @@ def test_several_errors_are_all_told(tmp_path: Path) -> None:
         assert f"{path}:{found.line}:{found.column}: " in str(caught.value)
 
 
+def test_an_error_that_quotes_half_the_file_is_cut() -> None:
+    twice = f"<Tools><{'T' * 900_000}></Tools>"
+    with pytest.raises(RegistryError) as caught:
+        ToolRegistry.loads(twice)
+    assert len(str(caught.value)) < 1200 * len(caught.value.diagnostics)
+
+
 def test_a_file_that_is_not_there_is_the_error_of_the_system(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         ToolRegistry.load(tmp_path / "none.xml")

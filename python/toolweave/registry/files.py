@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from .._core import RegistrySnapshot
 from ..exceptions import RegistryError
+from .source import shortened
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -67,7 +68,7 @@ def _sentences(name: str, err: RegistryError) -> str:
 
 def located(name: str, found: Diagnostic) -> str:
     """A diagnostic in one line, with the file and the place."""
-    return f"{name}:{found.line}:{found.column}: {found.message} [{found.code}]"
+    return f"{name}:{found.line}:{found.column}: {shortened(found.message)} [{found.code}]"
 
 
 def write_atomically(path: Path, text: str) -> None:

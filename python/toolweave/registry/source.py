@@ -6,6 +6,9 @@ import codecs
 import re
 from functools import cached_property
 
+_MAX_MESSAGE = 1000
+"""A name may be as long as the file."""
+
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF16_LE, "utf-16-le"),
@@ -44,6 +47,13 @@ class SourceText:
             if column >= 0:
                 return number, column + 1
         return None
+
+
+def shortened(text: str) -> str:
+    """A message that may quote anything, without the middle of it if it is long."""
+    if len(text) <= _MAX_MESSAGE:
+        return text
+    return f"{text[: _MAX_MESSAGE - 200]} ... {text[-200:]}"
 
 
 def _decoded(data: bytes) -> str:
