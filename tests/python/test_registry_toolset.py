@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import sys
+import threading
 from collections.abc import Iterable
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -97,6 +99,44 @@ def test_several_messages_are_a_list() -> None:
     registry.handler("talk", return_struc=structure)(Talkative)
     assert run(registry.toolset(), "talk", count="3").value == [0, 1, 2]
     assert run(registry.toolset(), "talk", count="0").value is None
+
+
+class Endpoint(BaseHTTPRequestHandler):
+    """Answers with what it was sent."""
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - as it is called
+        pass
+
+
+def test_a_tool_behind_an_endpoint_runs_where_its_host_is_allowed() -> None:
+    with ThreadingHTTPServer(("127.0.0.1", 0), Endpoint) as server:
+        serving = threading.Thread(target=server.serve_forever)
+        serving.start()
+        try:
+            host = f"127.0.0.1:{server.server_port}"
+            order = f"""
+            <Tool name="order">
+              <method>url</method><path>http://{host}/order</path>
+              <prompt>Orders a dish.</prompt>
+              <returnStruc>{{"score": "integer between 0 and 100", "dish": "which"}}</returnStruc>
+            </Tool>"""
+            registry = ToolRegistry.loads(registry_of(Recipe=order))
+            allowed = registry.toolset("Recipe", allowed_hosts=[host])
+            assert run(allowed, "order", dish="soup").value == {"dish": "soup"}
+            refused = run(registry.toolset("Recipe"), "order", dish="soup")
+            assert refused.is_error
+            assert "127.0.0.1" in refused.result
+        finally:
+            server.shutdown()
+            serving.join(30)
 
 
 def test_what_is_not_allowed_does_not_run(registry: ToolRegistry) -> None:
