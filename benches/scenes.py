@@ -33,6 +33,10 @@ from toolweave import (
     Agent,
     FinishUpdate,
     Message,
+    Price,
+    PriceTable,
+    SceneManager,
+    SceneStatus,
     TextDelta,
     ToolAggregateMessage,
     ToolCallUpdate,
@@ -155,6 +159,25 @@ def ours_streamed(*, native: bool) -> Run:
             text = getattr(event, "text", "")
         checked(text, results)
         return events
+
+    return run
+
+
+def scenes(*, native: bool) -> Run:
+    """Our scene manager in a given scene, every step of it taken; with prices and conversations."""
+    prices = PriceTable({"instant": Price("0.15", "0.60")})
+    model = Instant(native_tools=native)
+    manager = SceneManager(model, mode="scene", max_iterations=TURNS + 1, prices=prices)
+    manager.scene("Sums", "Adds numbers").tool(tool(add))
+
+    async def run() -> int:
+        steps, results, text = 0, 0, ""
+        async for step in manager.stream("Add it all up.", scene="Sums"):
+            steps += 1
+            results += step.status is SceneStatus.FUNCTION_COMPLETED
+            text = step.message
+        checked(text, results)
+        return steps
 
     return run
 
@@ -323,6 +346,7 @@ def openai_streamed() -> Run:
 
 OURS = "toolweave `Agent.run`, native calls"
 OURS_STREAMED = "toolweave `Agent.stream`, native calls"
+SCENES = "toolweave `SceneManager.stream`, native calls"
 
 CONTESTANTS = [
     Contestant(OURS, "toolweave", ours(native=True)),
@@ -332,6 +356,13 @@ CONTESTANTS = [
         "toolweave `Agent.stream`, calls in text",
         "toolweave",
         ours_streamed(native=False),
+        streams=True,
+    ),
+    Contestant(SCENES, "toolweave", scenes(native=True), streams=True),
+    Contestant(
+        "toolweave `SceneManager.stream`, calls in text",
+        "toolweave",
+        scenes(native=False),
         streams=True,
     ),
     Contestant("pydantic-ai `Agent.run`", "pydantic-ai-slim", pydantic()),
@@ -387,10 +418,14 @@ def run(effort: Effort) -> Section:
         )
     others = [each for each in CONTESTANTS if each.package not in (None, "toolweave")]
     targets: list[Target] = []
-    for name, streams in ((OURS, False), (OURS_STREAMED, True)):
+    for what, name, streams in (
+        ("a run, in the best other one", OURS, False),
+        ("a streamed run, in the best other one", OURS_STREAMED, True),
+        ("a streamed run of scenes, in the best other streamed one", SCENES, True),
+        ("the same, in the best other one that is not streamed", SCENES, False),
+    ):
         best = min(per_run[each.name] for each in others if each.streams is streams)
-        what = "a streamed run" if streams else "a run"
-        targets.append(Target(f"{what}, in that of the best other", 0.25, per_run[name] / best))
+        targets.append(Target(what, 0.25, per_run[name] / best))
     return Section(
         "The loop",
         f"CPU microseconds of a run with a model that answers at once: {TURNS} replies with "
