@@ -92,6 +92,7 @@ def test_cached_tokens_cost_as_much_as_others_if_there_is_no_price_for_them() ->
 
 
 def test_more_cached_tokens_than_there_are_tokens_are_not_charged() -> None:
+    assert Price(2, 0, 1).cost(10, 0, 99) == Decimal("0.00001")
     delta = CostMeter(PriceTable({"m": Price(2, 0, 1)})).add("m", UsageUpdate(10, 0, 99))
     assert (delta.cached_input_tokens, delta.cost) == (10, Decimal("0.00001"))
 

@@ -235,9 +235,14 @@ def in_threads(count: int, work: Any) -> list[Any]:
 
 
 def test_threads_take_no_token_twice() -> None:
-    limit = RateLimiter(RateLimit(500, per=1e6), max_wait=0)
+    def clock() -> float:
+        time.sleep(0)  # lets another thread go on, at the worst of moments
+        return 0.0
 
-    async def work(_: int) -> int:
+    limit = RateLimiter(RateLimit(500, per=1e6), max_wait=0, clock=clock)
+
+    async def work(number: int) -> int:
+        await limit.acquire(number)
         through = 0
         for _ in range(250):
             try:

@@ -176,7 +176,7 @@ async def test_a_function_that_loses_its_connection_is_tried_again() -> None:
     async def flaky(_: Any) -> str:
         tried.append(1)
         if len(tried) < 3:
-            raise ConnectionResetError("gone")
+            raise RuntimeError("no luck") from ConnectionResetError("gone")
         return "Hi!"
 
     async def broken(_: Any) -> str:
@@ -185,6 +185,21 @@ async def test_a_function_that_loses_its_connection_is_tried_again() -> None:
 
     assert (await read(chain(broken, flaky))).text == "Hi!"
     assert tried == [2, 1, 1]
+
+
+@on_a_loop
+async def test_what_passes_is_also_what_the_policy_says() -> None:
+    retry = RetryPolicy(2, initial=0, retry_on=(LookupError,))
+    raised = iter([KeyError("stale"), None])
+
+    async def flaky(_: Any) -> str:
+        if (error := next(raised)) is not None:
+            raise error
+        return "Hi!"
+
+    assert (await read(FallbackModel(flaky, retry=retry))).text == "Hi!"
+    one = scripted(IndexError("stale"), "Hi!")
+    assert (await read(FallbackModel(one, retry=retry))).text == "Hi!"
 
 
 @on_a_loop

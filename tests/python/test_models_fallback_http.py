@@ -103,6 +103,7 @@ def test_a_server_that_says_how_long_to_wait_is_given_the_time(name: str) -> Non
         ("Retry-After: soon", 1, 1),
         ("Retry-After: -5", 1, 1),
         ("Retry-After: nan", 1, 1),
+        ("Retry-After: inf", 1, 1),
     ):
         came = ask(name, refusal(429, said), Answer(sent(name, "First.")))
         assert came.read.text == "First."

@@ -86,6 +86,21 @@ async def test_a_stream_tells_everything_and_ends_with_aggregate_usage_and_finis
 
 
 @on_a_loop
+async def test_what_a_reply_has_said_and_used_can_be_read_at_any_time() -> None:
+    pieces = ["One ", "two ", tw.UsageUpdate(9, 1), "three.", tw.UsageUpdate(9, 3)]
+    seen: list[tuple[str, tw.UsageMessage | None, int]] = []
+    async with use(pieces).open("Hi!") as reply:
+        async for event in reply:
+            seen.append((reply.text, reply.usage, len(reply.messages)))
+            if isinstance(event, tw.TextDelta):
+                assert reply.text.endswith(event.text)
+    assert seen[0] == ("One ", None, 1)
+    assert reply.text == "One two three."
+    assert reply.usage is not None
+    assert (reply.usage.output_tokens, reply.usage.id) == (3, reply.messages[-1].id)
+
+
+@on_a_loop
 async def test_the_history_that_comes_out_ends_with_the_results() -> None:
     model = ScriptedModel(["Well. ", ADD, " I wait."], "It is 5.")
     natural = NaturalToolUse(model, [add])

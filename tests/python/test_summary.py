@@ -217,6 +217,13 @@ async def test_a_cut_between_a_call_and_its_result_moves_before_the_call() -> No
 
 
 @on_a_loop
+async def test_a_cut_moves_before_all_calls_that_overlap() -> None:
+    talk = [calls("c1"), text("a"), calls("c2"), results("c1"), text("b"), results("c2")]
+    shortened, _ = await shorten([*TALK, *talk, text("thanks")], max_messages=5, keep=3)
+    assert kept(shortened) == [*talk, text("thanks")]
+
+
+@on_a_loop
 async def test_a_call_that_waits_stays_and_what_is_about_it_goes() -> None:
     waiting = called("c1", result=None)
     shortened, _ = await shorten([*TALK[:3], waiting, *TALK[3:]], max_messages=5, keep=2)
