@@ -1747,7 +1747,11 @@ class ReplyReader:
 
 @final
 class RankingResult:
-    """Who won, and in which order the others come."""
+    """Who won, and in which order the others come.
+
+    After an early stop, one that came late may have a higher score than the winner, and stands
+    before it in the order.
+    """
 
     __match_args__ = ("winner", "order", "reason", "ties")
 

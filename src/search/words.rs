@@ -82,10 +82,13 @@ fn parts(run: &str) -> Vec<&str> {
 
 /// A word without regard to case, and without the *s* of a plural.
 fn stem(word: &str) -> String {
-    // There and back: `ß` and `ẞ` are `ss`, and `ς` is `σ`, as in full case folding.
-    let lower = word.chars().flat_map(char::to_lowercase);
-    let upper = lower.flat_map(char::to_uppercase);
-    let mut word: String = upper.flat_map(char::to_lowercase).collect();
+    let mut word = if word.is_ascii() {
+        word.to_ascii_lowercase()
+    } else {
+        // There and back: `ß` and `ẞ` are `ss`, and `ς` is `σ`, as in full case folding.
+        let lower = word.chars().flat_map(char::to_lowercase);
+        lower.flat_map(char::to_uppercase).flat_map(char::to_lowercase).collect()
+    };
     let is_plural = word.ends_with('s') && !word.ends_with("ss") && word.chars().count() > 3;
     if is_plural {
         word.pop();

@@ -88,6 +88,9 @@ impl Reason {
 }
 
 /// Who won, and in which order the others come.
+///
+/// After an early stop, one that came late may have a higher score than the winner, and stands
+/// before it in the order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RankingResult {
     /// The position of the winner.
