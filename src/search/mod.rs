@@ -1,7 +1,7 @@
 //! Texts by the words in them, ranked with BM25.
 //!
 //! An [`Index`] knows a number of documents, each a few texts that count for more or less: a tool
-//! by its name, its examples and its description. [`words`] says what counts as a word.
+//! by its name, its examples and its description. [`words()`] says what counts as a word.
 //!
 //! ```
 //! use toolweave::search::Index;
