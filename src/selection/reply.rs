@@ -7,13 +7,17 @@ use serde::Deserialize;
 use serde_json::{Deserializer, Map, Value};
 
 use super::score::{ScoreError, said};
-use crate::{message::Repair, registry::structure::score_key, repair::mend_json};
+use crate::{
+    message::{Repair, RepairKind},
+    registry::structure::score_key,
+    repair::mend_json,
+};
 
 /// How long a reply may be that is read.
 pub const MAX_REPLY_BYTES: usize = 256 << 10;
 
 /// How many braces in a reply are tried for an object that begins there. Each try may read to the
-/// end of the reply.
+/// end of the reply, a few times.
 const ATTEMPTS: usize = 16;
 
 /// What models that think aloud put their thoughts in.
@@ -35,32 +39,30 @@ pub(super) fn object(reply: &str) -> Result<Found, ScoreError> {
         Ok(value) => return members(value).map(|members| (members, Vec::new())),
         Err(err) => err,
     };
-    let braces = text.match_indices('{').map(|(at, _)| at).take(ATTEMPTS);
-    let mut first = None;
-    let mut end = 0;
-    for (attempt, at) in braces.enumerate() {
-        // Not the objects within one that was found already.
-        if at < end {
-            continue;
-        }
-        if let Some((found, length)) = prefix(&text[at..]) {
-            end = at + length;
-            if has_score(&found) {
-                return Ok((found, Vec::new()));
+    let mut first: Option<Found> = None;
+    let mut at = 0;
+    for attempt in 0..ATTEMPTS {
+        let Some(brace) = text[at..].find('{') else { break };
+        let rest = &text[at + brace..];
+        // What closes a brace decides where to go on: an object within one that is broken, or
+        // that the end of the reply cut off, is not the answer.
+        let (found, length) = match prefix(rest) {
+            Some((members, length)) => (Some((members, Vec::new())), Some(length)),
+            None => {
+                let length = balanced(rest);
+                let whole = if attempt == 0 { mended(text) } else { None };
+                let part = || length.and_then(|length| complete(&rest[..length]));
+                (whole.or_else(part), length)
             }
-            first.get_or_insert((found, Vec::new()));
-        }
-        if attempt == 0 {
-            // Before those within a broken object pass for it.
-            if let Some(mended) = mended(text)
-                && (has_score(&mended.0) || first.is_none())
-            {
-                if has_score(&mended.0) {
-                    return Ok(mended);
-                }
-                first = Some(mended);
+        };
+        if let Some(found) = found {
+            if has_score(&found.0) {
+                return Ok(found);
             }
+            first.get_or_insert(found);
         }
+        let Some(length) = length else { break };
+        at += brace + length;
     }
     first.ok_or_else(|| ScoreError::NotJson { reason: reason.to_string() })
 }
@@ -93,9 +95,34 @@ fn prefix(text: &str) -> Option<(Map<String, Value>, usize)> {
     Some((members, values.byte_offset()))
 }
 
+/// How many bytes of a text the brace that it begins with takes, up to the one that closes it.
+fn balanced(text: &str) -> Option<usize> {
+    let mut depth = 0_usize;
+    let mut in_string = false;
+    let mut bytes = text.bytes().enumerate();
+    while let Some((at, byte)) = bytes.next() {
+        match byte {
+            b'"' => in_string = !in_string,
+            b'\\' if in_string => drop(bytes.next()),
+            _ if in_string => {}
+            b'{' => depth += 1,
+            b'}' if depth == 1 => return Some(at + 1),
+            b'}' => depth -= 1,
+            _ => {}
+        }
+    }
+    None
+}
+
 fn mended(text: &str) -> Option<Found> {
     let mended = mend_json(text)?;
     let mut reader = Deserializer::from_str(&mended.text);
     let members = Map::deserialize(&mut reader).ok()?;
     Some((members, mended.repairs))
+}
+
+/// A part of a reply, mended. If its strings or brackets have to be closed, it was no part.
+fn complete(part: &str) -> Option<Found> {
+    let closed = |repair: &Repair| repair.kind != RepairKind::MissingCloser;
+    mended(part).filter(|(_, repairs)| repairs.iter().all(closed))
 }

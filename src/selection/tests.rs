@@ -88,6 +88,27 @@ proptest! {
     }
 
     #[test]
+    fn no_beginning_of_a_reply_says_what_the_whole_does_not(
+        members in prop::collection::vec(("[a-c]|score", value()), 1..4)
+            .prop_map(|members| members.into_iter().collect::<Map<_, _>>()),
+        pretty in any::<bool>(),
+    ) {
+        let reader = reader();
+        let reply = Value::Object(members);
+        let whole = reader.read_value(reply.clone());
+        let text = if pretty { format!("{reply:#}") } else { reply.to_string() };
+        for (end, _) in text.char_indices() {
+            let begun = reader.read(&text[..end]);
+            prop_assert!(begun.score.is_err() || begun.score == whole.score, "{}", &text[..end]);
+            if begun.error().is_none() {
+                for (name, value) in &begun.parameters {
+                    prop_assert_eq!(Some(value), whole.parameters.get(name), "{}", &text[..end]);
+                }
+            }
+        }
+    }
+
+    #[test]
     fn every_member_of_a_reply_is_accounted_for(value in value()) {
         let members = value.as_object().cloned().unwrap_or_default();
         let reading = reader().read_value(Value::Object(members.clone()));
