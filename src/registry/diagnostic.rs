@@ -188,6 +188,11 @@ impl Report {
         }
     }
 
+    /// Whether there is anything that stops loading.
+    pub(super) fn has_errors(&self) -> bool {
+        self.findings.iter().any(|finding| finding.code.severity() == Severity::Error)
+    }
+
     /// The diagnostics in the order of the text, which is walked through once.
     pub(super) fn resolve(mut self, text: &str) -> Vec<Diagnostic> {
         self.findings.sort_by_key(|finding| finding.span.start);
@@ -257,6 +262,11 @@ impl Place {
     }
 }
 
+/// The letters of a name, as bits; digits and such count as well.
+fn letters(name: &str) -> u32 {
+    name.bytes().fold(0, |bits, byte| bits | 1 << (byte & 0x1F))
+}
+
 /// The known name that is most like a misspelled one.
 pub(super) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     // Longer names are nobody's typing error, and the distance costs the square of the length.
@@ -267,11 +277,13 @@ pub(super) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) 
     let first = name.chars().next()?;
     let folded = name.to_lowercase();
     let distance = |other: &str| strsim::osa_distance(&folded, &other.to_lowercase());
-    // Most of hundreds of names are told apart by their length and first letter.
+    let wanted = letters(name);
+    // Most of hundreds of names are told apart by their length, first letter and letters.
     known
         .into_iter()
         .filter(|other| other.len().abs_diff(name.len()) <= most)
         .filter(|other| other.starts_with(|c: char| c.eq_ignore_ascii_case(&first)))
+        .filter(|other| (letters(other) ^ wanted).count_ones() as usize <= 2 * most)
         .map(|other| (distance(other), other))
         .min_by_key(|(distance, _)| *distance)
         .filter(|(distance, _)| *distance <= most)

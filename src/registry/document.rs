@@ -58,7 +58,7 @@ pub(super) struct Form {
     pub(super) enabled: Option<Box<str>>,
     /// Attributes that mean nothing.
     pub(super) attributes: Box<[Attribute]>,
-    pub(super) parts: Box<[Part]>,
+    pub(super) parts: Vec<Part>,
 }
 
 impl Form {
@@ -85,7 +85,7 @@ impl Form {
             field(Field::ReturnStruc);
         }
         let enabled = (!tool.enabled).then(|| "false".into());
-        Self { enabled, attributes: Box::default(), parts: parts.into() }
+        Self { enabled, attributes: Box::default(), parts }
     }
 }
 

@@ -64,6 +64,7 @@ pub(super) fn check(tool: &Tool, places: &Places, report: &mut Report) {
             Finding::new(Code::NoName, places.name.clone(), "a tool without a name")
                 .hint("Write <Tool name=\"...\">."),
         );
+        return;
     }
     method(tool, places, report);
     placeholders(tool, places, report);
@@ -145,7 +146,8 @@ fn replying(tool: &Tool, places: &Places, report: &mut Report) {
         Some(Value::Object(fields)) if fields.contains_key("score") => return,
         Some(Value::Object(_)) => (&places.structure, "this returnStruc has no \"score\""),
         Some(_) => (&places.structure, "this returnStruc is no object, so it has no \"score\""),
-        None if tool.prompt.is_none() => return,
+        // One that is there is reported for not being JSON.
+        None if tool.prompt.is_none() || !places.structure.is_empty() => return,
         None => (&places.name, "the tool has no returnStruc, so no reply has a \"score\""),
     };
     report.add(Finding::new(Code::NoScore, span.clone(), message).hint(hint));

@@ -312,7 +312,7 @@ impl<'a> Reader<'a, '_> {
         self.attributes(tag, &["name", "enabled"]);
         let name = attribute(tag, "name");
         let enabled = attribute(tag, "enabled");
-        let mut making = Making::default();
+        let mut making = Making { parts: Vec::with_capacity(8), ..Making::default() };
         making.places.name = name.map_or(&tag.span, |name| &name.span).clone();
         let mut tool = Tool {
             name: name.map_or("", |name| &name.value).into(),
@@ -345,7 +345,7 @@ impl<'a> Reader<'a, '_> {
         let form = Form {
             enabled: enabled.map(|enabled| enabled.value.as_ref().into()),
             attributes: kept(&tag.attributes, &["name", "enabled"]),
-            parts: making.parts.into(),
+            parts: making.parts,
         };
         self.draft.layout.push(Item::Tool(count(self.draft.entries.len())));
         self.draft.entries.push(Entry { tool: Arc::new(tool), form: Arc::new(form) });
@@ -453,13 +453,20 @@ impl<'a> Reader<'a, '_> {
             "prompt" => Field::Prompt,
             _ => Field::ReturnStruc,
         };
-        if making.seen.contains(&field) {
+        let bit = match field {
+            Field::Path => 1,
+            Field::Method => 2,
+            Field::Handler => 4,
+            Field::Prompt => 8,
+            _ => 16,
+        };
+        if making.seen & bit != 0 {
             let message = format!("this <{}> is not the first and is ignored", tag.name);
             let hint = "Remove one of them.".to_owned();
             self.warn(Code::RepeatedElement, &tag.span, message, Some(hint));
             return None;
         }
-        making.seen.push(field);
+        making.seen |= bit;
         match field {
             Field::Path => tool.path = text.unwrap_or("").into(),
             Field::Method => {
@@ -594,7 +601,7 @@ impl<'a> Reader<'a, '_> {
 
     /// Reports what can be told at the end alone.
     fn finish(&mut self) {
-        if self.draft.entries.is_empty() {
+        if self.draft.entries.is_empty() && !self.report.has_errors() {
             let hint = "Write <Tools><Thing><Tool name=\"...\">...</Tool></Thing></Tools>.";
             self.warn(Code::NoTools, &(0..0), "there is no tool".to_owned(), Some(hint.to_owned()));
         }
@@ -619,8 +626,8 @@ impl<'a> Reader<'a, '_> {
 struct Making {
     places: Places,
     parts: Vec<Part>,
-    /// Fields that were there.
-    seen: Vec<Field>,
+    /// Fields that were there, as bits.
+    seen: u8,
 }
 
 impl Content<'_> {

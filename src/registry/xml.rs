@@ -214,12 +214,16 @@ impl<'a> Xml<'a> {
         self.count(start)?;
         let inner = &raw[1..raw.len() - 1];
         let inner = inner.strip_suffix('/').unwrap_or(inner);
-        let length = inner.find([' ', '\t', '\r', '\n']).unwrap_or(inner.len());
+        let length = inner.bytes().position(is_blank).unwrap_or(inner.len());
         let (name, rest) = inner.split_at(length);
         let span = start + 1..start + 1 + length;
         if !is_name(name) {
-            return Err(wrong(span, format!("{name:?} is not the name of an element"))
-                .hint("A \"<\" that begins no element is written \"&lt;\"."));
+            let message = match name {
+                "" => "a \"<\" that begins no element".to_owned(),
+                _ => format!("{name:?} is not the name of an element"),
+            };
+            let hint = "A \"<\" that begins no element is written \"&lt;\".";
+            return Err(wrong(start..span.end, message).hint(hint));
         }
         if self.open.is_empty() && self.stage == Stage::Root {
             return Err(wrong(span, format!("<{name}> after the end of the root element")));
@@ -362,12 +366,15 @@ fn attributes(text: &str, base: usize) -> Result<Vec<Attribute<'_>>, Finding> {
         if blank == text.len() {
             return Ok(found);
         }
-        let length = text[blank..].find(['=', ' ', '\t', '\r', '\n']).unwrap_or(text.len() - blank);
+        let ends = |byte: u8| byte == b'=' || is_blank(byte);
+        let length = text[blank..].bytes().position(ends).unwrap_or(text.len() - blank);
         let name = &text[blank..blank + length];
         let name_span = base + blank..base + blank + length;
-        if blank == at || !is_name(name) {
-            let message = format!("{name:?} is not the name of an attribute here");
-            return Err(wrong(name_span, message));
+        if !is_name(name) {
+            return Err(wrong(name_span, format!("{name:?} is not the name of an attribute")));
+        }
+        if blank == at {
+            return Err(wrong(name_span, format!("no space before the attribute {name:?}")));
         }
         let equals = skip_blank(text, blank + length);
         let quote = match text[equals..].strip_prefix('=') {
@@ -401,9 +408,13 @@ fn attributes(text: &str, base: usize) -> Result<Vec<Attribute<'_>>, Finding> {
     }
 }
 
+fn is_blank(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\r' | b'\n')
+}
+
 fn skip_blank(text: &str, from: usize) -> usize {
-    let rest = &text[from..];
-    from + (rest.len() - rest.trim_start_matches([' ', '\t', '\r', '\n']).len())
+    let rest = &text.as_bytes()[from..];
+    from + rest.iter().position(|byte| !is_blank(*byte)).unwrap_or(rest.len())
 }
 
 fn attribute_value(raw: &str, base: usize) -> Result<Cow<'_, str>, Finding> {
@@ -473,6 +484,10 @@ fn continues_name(character: char) -> bool {
 
 /// Whether elements and attributes can be called this.
 pub(super) fn is_name(name: &str) -> bool {
+    // Names that are not plain letters are rare.
+    if !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphabetic()) {
+        return true;
+    }
     let mut characters = name.chars();
     characters.next().is_some_and(starts_name) && characters.all(continues_name)
 }

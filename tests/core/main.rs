@@ -10,6 +10,7 @@ mod layering;
 mod message;
 mod native;
 mod prompt;
+mod registry;
 mod registry_prompts;
 mod repair;
 mod search;
