@@ -2,6 +2,7 @@
 
 use std::{
     collections::{HashMap, hash_map::Entry},
+    hash::{BuildHasherDefault, Hasher},
     sync::Arc,
 };
 
@@ -35,6 +36,27 @@ pub(super) struct Found {
     pub(super) tool: u32,
     /// The nearest first.
     pub(super) replaces: Vec<u32>,
+}
+
+/// A hash for numbers that we gave out ourselves, so that nobody can choose them badly.
+#[derive(Default)]
+struct Scattered(u64);
+
+impl Hasher for Scattered {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.write_u32(u32::from(*byte));
+        }
+    }
+
+    fn write_u32(&mut self, number: u32) {
+        // The golden ratio: neighbours end up far from one another.
+        self.0 = (self.0 ^ u64::from(number)).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(32);
+    }
 }
 
 fn number(table: &mut HashMap<Arc<str>, u32>, name: &Arc<str>) -> (u32, bool) {
@@ -129,9 +151,11 @@ impl Index {
     /// The tools of a type on a site, disabled ones included, general to specific; one that
     /// replaces another stands in its place.
     pub(super) fn find(&self, ancestry: &Ancestry, type_: &str, site: Option<&str>) -> Vec<Found> {
-        let mut slots: HashMap<u32, usize> = HashMap::new();
-        let mut found: Vec<Found> = Vec::new();
-        for position in self.walk(ancestry, type_, site) {
+        let walk = self.walk(ancestry, type_, site);
+        let mut slots: HashMap<u32, usize, BuildHasherDefault<Scattered>> =
+            HashMap::with_capacity_and_hasher(walk.len(), BuildHasherDefault::default());
+        let mut found: Vec<Found> = Vec::with_capacity(walk.len());
+        for position in walk {
             match slots.entry(self.name_of[position as usize]) {
                 Entry::Vacant(free) => {
                     free.insert(found.len());
