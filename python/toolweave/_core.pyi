@@ -1515,12 +1515,14 @@ class ToolEntry:
         method: str = "",
         handler: str | None = None,
         arguments: Mapping[str, str] | None = None,
-        examples: Iterable[str] = (),
+        examples: Iterable[str] | None = None,
         prompt: str | None = None,
         return_struc: Any = None,
     ) -> Self: ...
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """What it is called."""
+
     @property
     def type(self) -> str:
         """The type it belongs to, in its short form, such as ``Recipe``."""
@@ -1530,21 +1532,37 @@ class ToolEntry:
         """The site it belongs to; None for those of every site."""
 
     @property
-    def enabled(self) -> bool: ...
+    def enabled(self) -> bool:
+        """Whether it is one. One that is not hides those it replaces."""
+
     @property
-    def path(self) -> str: ...
+    def path(self) -> str:
+        """Where it is served, for a tool of another place; empty if it does not say."""
+
     @property
-    def method(self) -> str: ...
+    def method(self) -> str:
+        """``builtin``, ``code``, ``extension`` or ``url``; empty if it does not say."""
+
     @property
-    def handler(self) -> str | None: ...
+    def handler(self) -> str | None:
+        """The dotted path of what runs it."""
+
     @property
-    def arguments(self) -> dict[str, str]: ...
+    def arguments(self) -> dict[str, str]:
+        """Names of arguments, and what is said about each."""
+
     @property
-    def examples(self) -> tuple[str, ...]: ...
+    def examples(self) -> tuple[str, ...]:
+        """Queries that it is for."""
+
     @property
-    def prompt(self) -> str | None: ...
+    def prompt(self) -> str | None:
+        """What a model is asked to find out whether it fits, with placeholders."""
+
     @property
-    def return_struc(self) -> Any: ...
+    def return_struc(self) -> Any:
+        """An example of the reply: any JSON. A new object each time."""
+
     @property
     def line(self) -> int | None:
         """Where it begins in the file, from 1; None if it is from no file."""
@@ -1573,6 +1591,14 @@ class Origin:
     """Where a tool that a type has comes from, and what it stands in for."""
 
     __match_args__ = ("tool", "owner", "site", "replaces")
+
+    def __new__(
+        cls,
+        tool: ToolEntry,
+        owner: str,
+        site: str | None = None,
+        replaces: tuple[ToolEntry, ...] | None = None,
+    ) -> Self: ...
     @property
     def tool(self) -> ToolEntry:
         """The tool. Where it is disabled, the type does not have it, and `replaces` is hidden."""
@@ -1583,7 +1609,7 @@ class Origin:
 
     @property
     def site(self) -> str | None:
-        """The site that declares it."""
+        """The site that declares it; None for those of every site."""
 
     @property
     def replaces(self) -> tuple[ToolEntry, ...]:
@@ -1595,25 +1621,41 @@ class RegistrySnapshot:
 
     @staticmethod
     def read(source: str | bytes) -> RegistrySnapshot:
-        """Raises: RegistryError."""
+        """Reads a document; bytes may be UTF-8, UTF-16 with a mark, or declared Latin-1.
+
+        Raises:
+            RegistryError: It cannot be used; its `diagnostics` are all that is wrong with it.
+        """
 
     @staticmethod
     def of(entries: Iterable[ToolEntry]) -> RegistrySnapshot:
-        """Raises: RegistryError."""
+        """A registry of tools, in their order.
+
+        Raises:
+            RegistryError: A type is called ``Site`` or ``Tool``.
+        """
 
     def with_entries(self, entries: Iterable[ToolEntry]) -> RegistrySnapshot:
-        """The same with more tools; one of the same name, type and site replaces what was there."""
+        """The same with more tools.
+
+        One of the same name, type and site replaces what was there. The others come at the end
+        of the last block of their type.
+
+        Raises:
+            RegistryError: A type is called ``Site`` or ``Tool``.
+        """
 
     @property
     def entries(self) -> tuple[ToolEntry, ...]:
         """All tools in document order, disabled ones as well."""
 
     @property
-    def types(self) -> tuple[str, ...]: ...
+    def types(self) -> tuple[str, ...]:
+        """The types that have tools, by their first tool."""
+
     @property
-    def sites(self) -> tuple[str, ...]: ...
-    def supertypes(self, type: str) -> tuple[str, ...]:
-        """A type and all it is a kind of, as `supertypes`, with those that the registry declares."""
+    def sites(self) -> tuple[str, ...]:
+        """The sites that are named, ``default`` apart."""
 
     @property
     def fingerprint(self) -> str:
@@ -1621,14 +1663,33 @@ class RegistrySnapshot:
 
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
-        """The warnings."""
+        """The warnings, in the order of the text."""
 
-    def tools_for(self, type: str, site: str | None = None) -> tuple[ToolEntry, ...]: ...
-    def explain(self, type: str, site: str | None = None) -> tuple[Origin, ...]: ...
-    def write(self) -> str: ...
+    def tools_for(self, type: str, site: str | None = None) -> tuple[ToolEntry, ...]:
+        """The tools of a type in any spelling, general to specific.
+
+        A specific one stands in the place of the one it replaces. A site that the registry does
+        not have has the tools of ``default``.
+        """
+
+    def explain(self, type: str, site: str | None = None) -> tuple[Origin, ...]:
+        """The same with where each comes from, and with those that are disabled."""
+
+    def supertypes(self, type: str) -> tuple[str, ...]:
+        """As `supertypes`, with what types of this registry extend."""
+
+    def write(self) -> str:
+        """The registry as XML; what it says reads the same again, and so do its comments.
+
+        Raises:
+            RegistryError: A text holds what XML cannot, or a type is no name for an element.
+        """
 
 def type_name(spelling: str) -> str:
-    """The short form of a schema.org type: ``Recipe`` for ``https://schema.org/Recipe``."""
+    """The short form of a schema.org type: ``Recipe`` for ``https://schema.org/Recipe``.
+
+    ``Thing`` for ``Item``, which is what NLWeb calls the root.
+    """
 
 def supertypes(type: str) -> tuple[str, ...]:
     """A type and all it is a kind of, the most specific first, ``Thing`` last."""

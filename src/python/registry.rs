@@ -453,6 +453,12 @@ impl PyRegistrySnapshot {
         Ok(py.detach(|| self.registry.write())?)
     }
 
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
+        let py = slf.py();
+        let written = slf.get().write(py)?;
+        (slf.get_type().getattr("read")?, (written,)).into_pyobject(py)
+    }
+
     fn __repr__(&self) -> String {
         let tools = self.made.len();
         let plural = if tools == 1 { "" } else { "s" };
