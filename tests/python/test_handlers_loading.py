@@ -1,0 +1,258 @@
+"""Dotted paths: what they may lead to, and that nothing else is ever imported."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolweave.exceptions import HandlerError
+from toolweave.handlers import load_handler
+
+FILES = {
+    "app_of_handlers/__init__.py": """
+        from .details import Details as Again
+    """,
+    "app_of_handlers/details.py": """
+        import functools, os, subprocess
+        from os import system
+        from app_of_secrets import Secret
+        class Details:
+            class Inner:
+                def run(params, handler): ...
+            limit = 3
+        def function(params, handler): return "ran"
+        partial = functools.partial(function, handler=None)
+        outside = functools.partial(system)
+        built = Details.Inner()
+    """,
+    "app_of_handlers/deep/__init__.py": "class Details: ...",
+    "app_of_handlers/deep/details.py": "class Details: ...",
+    "app_of_handlers/needs.py": "import a_package_that_is_missing",
+    "app_of_handlers/fails.py": "raise OSError('no such disk')",
+    "app_of_handlers/script.py": "raise SystemExit(2)",
+    "app_of_handlers/lazy.py": """
+        def __getattr__(name):
+            if name == "Late":
+                import a_package_that_is_missing
+            raise AttributeError(name)
+    """,
+    "app_of_handlers_old.py": "class Details: ...",
+    "app_of_secrets.py": "class Secret: ...",
+    "app_of_others/__init__.py": "",
+    "app_of_others/details.py": "class Details: ...",
+}
+
+
+def forget() -> None:
+    for name in [name for name in sys.modules if name.startswith("app_of_")]:
+        del sys.modules[name]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def packages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Real packages on the path of the interpreter."""
+    root = tmp_path_factory.mktemp("packages")
+    for name, text in FILES.items():
+        file = root / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(textwrap.dedent(text), "utf-8")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(root))
+        importlib.invalidate_caches()
+        yield
+        forget()
+
+
+@pytest.fixture(autouse=True)
+def nothing_imported() -> None:
+    forget()
+
+
+def ours() -> set[str]:
+    return {name for name in sys.modules if name.startswith("app_of_")}
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("app_of_handlers.details.Details", "Details"),
+        ("app_of_handlers.details.Details.Inner", "Details.Inner"),
+        ("app_of_handlers.details.Details.Inner.run", "Details.Inner.run"),
+        ("app_of_handlers.details.function", "function"),
+        ("app_of_handlers.deep.details.Details", "Details"),
+        ("app_of_handlers.deep.Details", "Details"),
+        ("app_of_handlers.Again", "Details"),
+        ("  app_of_handlers.details.Details\n", "Details"),
+    ],
+)
+def test_a_path_leads_through_modules_and_then_through_classes(path: str, name: str) -> None:
+    assert load_handler(path, ["app_of_handlers"]).__qualname__ == name
+
+
+def test_a_partial_of_an_allowed_function_is_one_and_of_another_is_not() -> None:
+    loaded = load_handler("app_of_handlers.details.partial", ["app_of_handlers"])
+    assert loaded({}) == "ran"
+    with pytest.raises(HandlerError, match="is not allowed"):
+        load_handler("app_of_handlers.details.outside", ["app_of_handlers"])
+
+
+@pytest.mark.parametrize(
+    "prefix",
+    ["app_of_handlers", "app_of_handlers.details", "app_of_handlers.details.Details"],
+)
+def test_a_prefix_may_be_a_package_a_module_or_a_class(prefix: str) -> None:
+    assert load_handler("app_of_handlers.details.Details.Inner", [prefix]).__name__ == "Inner"
+    with pytest.raises(HandlerError):
+        load_handler("app_of_handlers.deep.Other", [f"{prefix}.x"])
+
+
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        (
+            "app_of_handlers_old.Details",
+            (
+                "handler 'app_of_handlers_old.Details' is not imported: "
+                "it is not under app_of_handlers, json.decoder"
+            ),
+        ),
+        ("app_of_handlers.gone.Details", "there is no module 'app_of_handlers.gone'"),
+        ("app_of_handlers.details.Gone", "module 'app_of_handlers.details' has no 'Gone'"),
+        (
+            "app_of_handlers.details.Details.Gone",
+            "class 'app_of_handlers.details.Details' has no 'Gone'",
+        ),
+        (
+            "app_of_handlers.details.Details.limit",
+            "is neither a class nor a function, but of the type int",
+        ),
+        (
+            "app_of_handlers.details.built.run",
+            "is no module and no class, so nothing in it is used",
+        ),
+        ("app_of_handlers.details", "is neither a class nor a function, but of the type module"),
+        (
+            "app_of_handlers.needs.Details",
+            (
+                "its module 'app_of_handlers.needs' is there but cannot be imported: "
+                "ModuleNotFoundError: No module named 'a_package_that_is_missing'"
+            ),
+        ),
+        (
+            "app_of_handlers.fails.Details",
+            (
+                "its module 'app_of_handlers.fails' is there but fails on import: "
+                "OSError: no such disk"
+            ),
+        ),
+        ("app_of_handlers.script.Main", "fails on import: SystemExit: 2"),
+        (
+            "app_of_handlers.lazy.Late",
+            "'Late' cannot be had: ModuleNotFoundError: No module named 'a_package_that_is_miss",
+        ),
+        ("app_of_handlers.lazy.Never", "module 'app_of_handlers.lazy' has no 'Never'"),
+        ("Details", "is no dotted path"),
+        ("", "is no dotted path"),
+        ("app_of_handlers..Details", "is no dotted path"),
+        (".details.Details", "is no dotted path"),
+        ("app_of_handlers.details.Details()", "is no dotted path"),
+    ],
+)
+def test_what_is_wrong_with_a_path_is_said(path: str, message: str) -> None:
+    with pytest.raises(HandlerError) as raised:
+        load_handler(path, ["app_of_handlers", "json.decoder"])
+    assert message in str(raised.value)
+    assert raised.value.handler == path
+
+
+def test_nothing_is_allowed_unless_it_is_said() -> None:
+    with pytest.raises(HandlerError, match=r"allowed_handlers=\['app_of_handlers.details'\]"):
+        load_handler("app_of_handlers.details.Details", [])
+    assert ours() == set()
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "app_of_handlers.details.os.system",
+        "app_of_handlers.details.system",
+        "app_of_handlers.details.subprocess.Popen",
+        "app_of_handlers.details.Secret",
+        "app_of_handlers.details.function.__globals__.get",
+        "app_of_handlers.details.__builtins__.get",
+        "app_of_handlers.details.Details.__subclasses__",
+        "app_of_handlers.details.functools.partial",
+    ],
+)
+def test_what_a_module_has_imported_cannot_be_reached_through_it(path: str) -> None:
+    with pytest.raises(HandlerError):
+        load_handler(path, ["app_of_handlers"])
+
+
+def test_one_string_is_not_taken_for_many_prefixes() -> None:
+    with pytest.raises(TypeError, match=r"a list, as in \['app'\]"):
+        load_handler("a.b", "app")
+
+
+@pytest.mark.parametrize("prefix", ["", "app.", "app/handlers", "app*"])
+def test_a_prefix_that_is_no_name_is_refused(prefix: str) -> None:
+    with pytest.raises(ValueError, match="cannot be a prefix"):
+        load_handler("app.handlers.Details", [prefix])
+
+
+def test_a_handler_of_the_program_itself_can_be_had(monkeypatch: pytest.MonkeyPatch) -> None:
+    def details() -> None: ...
+
+    details.__module__ = "__main__"
+    monkeypatch.setattr(sys.modules["__main__"], "details", details, raising=False)
+    assert load_handler("__main__.details", ["__main__"]) is details
+
+
+PARTS = ["app_of_handlers", "app_of_handlers_old", "app_of_others", "app_of_secrets", "details"]
+PARTS += ["deep", "Details", "Inner", "needs", "fails", "os", "system", "__init__", "Secret"]
+PATHS = st.lists(st.sampled_from(PARTS), min_size=1, max_size=5).map(".".join)
+
+
+@given(path=PATHS, allowed=st.lists(PATHS, max_size=2))
+def test_nothing_outside_the_prefixes_is_imported_but_what_they_are_in(
+    path: str, allowed: list[str]
+) -> None:
+    forget()
+    refused = not any(f"{path}.".startswith(f"{prefix}.") for prefix in allowed)
+    try:
+        found = load_handler(path, allowed)
+    except HandlerError:
+        found = None
+    else:
+        assert found.__module__.startswith("app_of_")
+    # What the modules of the application import is theirs to say.
+    loaded = ours() - {"app_of_secrets", "app_of_handlers.details"}
+    if refused:
+        assert found is None
+        assert ours() == set()
+    for name in loaded:
+        assert any(
+            f"{name}.".startswith(f"{prefix}.") or f"{prefix}.".startswith(f"{name}.")
+            for prefix in allowed
+        )
+
+
+@given(path=st.text(alphabet="abc._() é", max_size=20))
+def test_any_text_is_either_a_handler_or_an_error_that_says_what_is_wrong(path: str) -> None:
+    before = set(sys.modules)
+    with pytest.raises(HandlerError):
+        load_handler(path, ["app_of_handlers"])
+    assert set(sys.modules) == before
+
+
+def test_a_module_of_a_folder_can_be_allowed_alone() -> None:
+    load_handler("app_of_others.details.Details", ["app_of_others.details"])
+    assert ours() == {"app_of_others", "app_of_others.details"}
+    assert Path(str(sys.modules["app_of_others.details"].__file__)).name == "details.py"
