@@ -1,0 +1,239 @@
+"""Tools that are endpoints elsewhere, such as another NLWeb: a POST of the parameters as JSON.
+
+Example:
+    >>> async def ask(entry) -> None:
+    ...     endpoint = Endpoint.of(entry, ["api.example.org", "127.0.0.1:8000"])
+    ...     print(await endpoint.ask({"query": "soup"}, max_bytes=MAX_RESPONSE_BYTES, client=None))
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from .._core import Validator
+from ..exceptions import HandlerError, ToolServerError, ToolweaveError
+from ..extras import require
+from .loading import several
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Iterable, Mapping
+
+    import httpx
+
+    from .._core import ToolEntry
+
+MAX_RESPONSE_BYTES = 4 * 1024 * 1024
+"""How long the answer of an endpoint may be, in bytes."""
+
+_MAX_REDIRECTS = 3
+_PORTS = {"http": 80, "https": 443}
+_JSON = Validator(True)
+# As the specification of server-sent events has it, and no more than that.
+_LINE_END = re.compile(r"\r\n|\n|\r")
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """An endpoint that may be asked."""
+
+    tool: str
+    """The tool that it is."""
+    url: httpx.URL
+    """Where it is."""
+    allowed: frozenset[str]
+    """The hosts that may be asked, with their ports."""
+
+    @classmethod
+    def of(cls, entry: ToolEntry, allowed_hosts: Iterable[str]) -> Endpoint:
+        """The endpoint that is the path of a tool.
+
+        Args:
+            entry: The tool.
+            allowed_hosts: Which hosts may be asked. One without a port stands for the usual port
+                of the scheme.
+
+        Raises:
+            HandlerError: The path is no URL that may be asked.
+            ImportError: httpx is not installed.
+            TypeError: `allowed_hosts` is one string instead of several.
+        """
+        allowed = frozenset(host.lower() for host in several(allowed_hosts))
+        library = require("httpx", "nlweb")
+        try:
+            url: httpx.URL = library.URL(entry.path)
+        except library.InvalidURL as error:
+            raise HandlerError(
+                f"tool {entry.name!r} cannot run: its path {entry.path!r} is no URL: {error}",
+                entry.path,
+            ) from error
+        endpoint = cls(entry.name, url, allowed)
+        reason = endpoint._refusal(url)
+        if reason is not None:
+            raise HandlerError(
+                f"tool {entry.name!r} cannot run: its path {entry.path!r} {reason}", entry.path
+            )
+        return endpoint
+
+    def _refusal(self, url: httpx.URL) -> str | None:
+        """Why a URL may not be asked."""
+        if url.scheme not in _PORTS or not url.host:
+            return "has to be an absolute URL, http or https"
+        if url.userinfo:
+            return "holds a name or a password, which belong in the client"
+        if self.allowed.isdisjoint(_spellings(url)):
+            return (
+                f"leads to {_spellings(url)[0]}, which is not allowed; allow it with "
+                f"allowed_hosts=[{_spellings(url)[0]!r}]"
+            )
+        return None
+
+    async def ask(
+        self,
+        parameters: Mapping[str, Any],
+        *,
+        max_bytes: int,
+        client: httpx.AsyncClient | None,
+    ) -> Any:
+        """Posts the parameters and reads the answer.
+
+        Args:
+            parameters: What is sent, as a JSON object.
+            max_bytes: How long the answer may be.
+            client: What to ask with; None for a client that is made for this request.
+
+        Returns:
+            JSON as Python has it; of an event stream, a list of the data of its events, each as
+            JSON where it is; of any other text, a string; None for an empty answer.
+
+        Raises:
+            ToolServerError: It cannot be reached, refuses, or does not answer as described.
+        """
+        library = require("httpx", "nlweb")
+        server = _spellings(self.url)[0]
+        content = json.dumps(parameters, ensure_ascii=False, allow_nan=False).encode(
+            "utf-8", "surrogatepass"
+        )
+        try:
+            async with _client(client) as asked:
+                return await self._post(asked, content, max_bytes)
+        except (library.HTTPError, library.InvalidURL, library.StreamError) as error:
+            said = str(error) or type(error).__name__
+            raise ToolServerError(
+                f"tool {self.tool!r}: {server} cannot be asked: {said}", server
+            ) from error
+
+    async def _post(self, client: httpx.AsyncClient, content: bytes, max_bytes: int) -> Any:
+        url = self.url
+        for _ in range(_MAX_REDIRECTS + 1):
+            headers = {
+                "Content-Type": "application/json",
+                "Accept": "application/json, text/event-stream, text/*;q=0.5",
+                # What unpacks to a thousand times its size would be past any limit at once.
+                "Accept-Encoding": "identity",
+            }
+            request = client.build_request("POST", url, content=content, headers=headers)
+            response = await client.send(request, stream=True, follow_redirects=False)
+            try:
+                if response.status_code not in (307, 308):
+                    return await self._read(response, max_bytes)
+                url = self._next(response)
+            finally:
+                await response.aclose()
+        raise self._fault(url, f"redirects more than {_MAX_REDIRECTS} times")
+
+    def _next(self, response: httpx.Response) -> httpx.URL:
+        """Where a redirect leads that keeps what is asked."""
+        here = response.request.url
+        there = here.join(response.headers.get("Location", ""))
+        if there.host != here.host or (here.scheme, there.scheme) == ("https", "http"):
+            raise self._fault(here, f"redirects to {there}; only the same host is followed")
+        reason = self._refusal(there)
+        if reason is not None:
+            raise self._fault(here, f"redirects to {there}, which {reason}")
+        return there
+
+    async def _read(self, response: httpx.Response, max_bytes: int) -> Any:
+        url = response.request.url
+        status = response.status_code
+        if not 200 <= status < 300:
+            location = response.headers.get("Location")
+            more = f" to {location}; only 307 and 308 keep what is asked" if location else ""
+            raise self._fault(url, f"answered {status} {response.reason_phrase}{more}")
+        packing = response.headers.get("Content-Encoding", "identity")
+        if packing.lower() != "identity":
+            raise self._fault(url, f"packed its answer as {packing}, which it was told not to")
+        body = bytearray()
+        async for piece in response.aiter_bytes():
+            body += piece
+            if len(body) > max_bytes:
+                raise self._fault(url, f"answered with more than {max_bytes} bytes")
+        return self._value(url, response.headers.get("Content-Type", ""), bytes(body))
+
+    def _value(self, url: httpx.URL, content_type: str, body: bytes) -> Any:
+        if not body.strip():
+            return None
+        kind = content_type.partition(";")[0].strip().lower()
+        text = body.decode("utf-8", "replace")
+        if kind == "text/event-stream":
+            return [_json_or_text(data) for data in event_data(text)]
+        if kind.startswith("text/"):
+            return text
+        try:
+            return _JSON.validate_json(body)
+        except (ToolweaveError, ValueError) as error:
+            said = f"as {kind}" if kind else "without saying what it is"
+            raise self._fault(url, f"answered {said}, but not with JSON: {error}") from error
+
+    def _fault(self, url: httpx.URL, what: str) -> ToolServerError:
+        server = _spellings(url)[0]
+        return ToolServerError(f"tool {self.tool!r}: {server} {what}", server)
+
+
+def event_data(text: str) -> list[str]:
+    r"""The data of the events in a stream of server-sent events.
+
+    Example:
+        >>> event_data(": hello\n\ndata: 1\ndata: 2\n\nevent: end\ndata:3")
+        ['1\n2', '3']
+    """
+    found: list[str] = []
+    data: list[str] = []
+    for line in (*_LINE_END.split(text.removeprefix("\ufeff")), ""):
+        if not line:
+            if data:
+                found.append("\n".join(data))
+                data = []
+            continue
+        name, _, value = line.partition(":")
+        if name == "data":
+            data.append(value.removeprefix(" "))
+    return found
+
+
+def _json_or_text(data: str) -> Any:
+    try:
+        return _JSON.validate_json(data)
+    except ToolweaveError:
+        return data
+
+
+def _spellings(url: httpx.URL) -> tuple[str, ...]:
+    """How a host may be allowed, the shortest first."""
+    host = f"[{url.host}]" if ":" in url.host else url.host
+    usual = _PORTS.get(url.scheme)
+    port = usual if url.port is None else url.port
+    return (host, f"{host}:{port}") if port == usual else (f"{host}:{port}",)
+
+
+@asynccontextmanager
+async def _client(client: httpx.AsyncClient | None) -> AsyncGenerator[httpx.AsyncClient]:
+    if client is not None:
+        yield client
+        return
+    # How long it may take is said by who asks, for the whole of it.
+    async with require("httpx", "nlweb").AsyncClient(timeout=None) as made:
+        yield made

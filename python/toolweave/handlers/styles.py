@@ -1,0 +1,175 @@
+"""What handlers look like, and how each is made ready to start.
+
+Example:
+    >>> def compare(item1_name, item2_name, handler): ...
+    >>> def details(params, handler): ...
+    >>> class Substitution:
+    ...     def __init__(self, params, handler): ...
+    ...     async def do(self): ...
+"""
+
+from __future__ import annotations
+
+import contextvars
+import functools
+import inspect
+import threading
+import weakref
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
+
+from .._core import ToolCall
+from ..exceptions import HandlerError, ToolFailed
+from ..executor import ToolExecutor
+from ..tools.function import is_tool
+from .calling import call
+
+if TYPE_CHECKING:
+    from .._core import ToolEntry
+    from ..tools.function import AnyTool
+
+Start: TypeAlias = Callable[[], Awaitable[Any]]
+"""Starts a handler that is ready. Nothing of it has run before, but its constructor."""
+
+
+def ready(
+    registry: object,
+    target: object,
+    entry: ToolEntry,
+    parameters: dict[str, Any],
+    handler: object,
+) -> Start:
+    """Makes a handler ready to start.
+
+    - A class is built as ``Handler(params, handler)`` and run with ``do()``.
+    - A function is given the parameters of the tool by their names, all of them in a dict as
+      ``params``, and the application's object as ``handler``. One that takes two arguments of
+      other names is called as classes are built.
+    - A `Tool` is run as an executor runs it, and finds the application's object in the
+      ``metadata`` of its context, as ``handler``.
+
+    Args:
+        registry: Where the handler is from.
+        target: The handler.
+        entry: The tool that it serves.
+        parameters: The parameters, validated.
+        handler: The application's object: in NLWeb, the one that serves the query.
+
+    Raises:
+        HandlerError: It is none of these, or takes something that there is not.
+        Exception: Whatever a constructor raises.
+    """
+    if is_tool(target):
+        return functools.partial(_run_tool, registry, target, parameters, handler)
+    if inspect.isclass(target):
+        if not callable(getattr(target, "do", None)):
+            raise _fault(entry, f"its handler, the class {target.__qualname__}, has no method do()")
+        build = cast("Callable[..., Any]", target)
+        return functools.partial(call, build(parameters, handler).do)
+    if not callable(target):
+        raise _fault(
+            entry,
+            "its handler has to be a class with a method do(), a function or a Tool, not "
+            f"{type(target).__name__}",
+        )
+    if inspect.isasyncgenfunction(target):
+        raise _fault(entry, "its handler is an async generator; decorate it with @tool")
+    args, kwargs = _arguments(target, entry, parameters, handler)
+    return functools.partial(call, functools.partial(target, *args, **kwargs))
+
+
+def _fault(entry: ToolEntry, reason: str) -> HandlerError:
+    return HandlerError(f"tool {entry.name!r} cannot run: {reason}", entry.handler or "")
+
+
+def _arguments(
+    function: Callable[..., Any], entry: ToolEntry, parameters: dict[str, Any], handler: object
+) -> tuple[list[Any], dict[str, Any]]:
+    """What a function is called with."""
+    try:
+        taken = inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        # Some that are written in C do not say.
+        return [parameters, handler], {}
+    properties: Mapping[str, Any] = entry.parameters.get("properties") or {}
+    known: set[str] = {*properties, *parameters}
+    needed = [name for name, each in taken.items() if _needs(each)]
+    if len(needed) == 2 and known.isdisjoint(needed) and not {"params", "handler"} >= {*needed}:
+        return [parameters, handler], {}
+    given = {"params": parameters, "handler": handler, **parameters}
+    args: list[Any] = []
+    kwargs: dict[str, Any] = {}
+    for name, each in taken.items():
+        if each.kind is each.VAR_KEYWORD:
+            kwargs.update((key, value) for key, value in parameters.items() if key not in taken)
+        elif each.kind is each.VAR_POSITIONAL:
+            continue
+        elif name not in given or (name in properties and name not in parameters):
+            if _needs(each):
+                raise _fault(entry, f"its handler needs {name!r}, which the model has not given")
+        elif each.kind is each.POSITIONAL_ONLY:
+            args.append(given[name])
+        else:
+            kwargs[name] = given[name]
+    return args, kwargs
+
+
+def _needs(parameter: inspect.Parameter) -> bool:
+    return parameter.default is parameter.empty and parameter.kind not in (
+        parameter.VAR_POSITIONAL,
+        parameter.VAR_KEYWORD,
+    )
+
+
+# The application's object of the run that is going on.
+_handler: contextvars.ContextVar[object] = contextvars.ContextVar("toolweave_handler", default=None)
+
+
+class _Surroundings(Mapping[str, Any]):
+    """What tools find in their context: one executor serves many runs."""
+
+    def __getitem__(self, key: str) -> Any:
+        if key != "handler":
+            raise KeyError(key)
+        return _handler.get()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(("handler",))
+
+    def __len__(self) -> int:
+        return 1
+
+
+class _Kept(threading.local):
+    """Executors by registry and tool: limits, rates and kept results count over all runs.
+
+    An executor serves one event loop at a time, and so does a thread.
+    """
+
+    def __init__(self) -> None:
+        self.executors: weakref.WeakKeyDictionary[object, dict[AnyTool, ToolExecutor]] = (
+            weakref.WeakKeyDictionary()
+        )
+
+
+_kept = _Kept()
+
+
+async def _run_tool(
+    registry: object, tool: AnyTool, parameters: dict[str, Any], handler: object
+) -> Any:
+    executors = _kept.executors.setdefault(registry, {})
+    executor = executors.get(tool)
+    if executor is None:
+        executor = executors[tool] = ToolExecutor([tool], metadata=_Surroundings())
+    token = _handler.set(handler)
+    try:
+        aggregate = await executor.execute([ToolCall("call_0", tool.name, parameters)])
+    finally:
+        _handler.reset(token)
+    if not aggregate.tool_results:
+        raise ToolFailed(f"Tool {tool.name!r} answers later, but nobody waits for that here.")
+    [result] = aggregate.tool_results
+    if result.is_error:
+        raise ToolFailed(result.result)
+    return result.value

@@ -1,0 +1,70 @@
+"""Which handler serves a tool."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Protocol, cast
+
+from ..exceptions import HandlerError
+from .loading import load_handler
+from .remote import Endpoint
+
+if TYPE_CHECKING:
+    from .._core import ToolEntry
+
+
+class ToolSource(Protocol):
+    """What is asked of a registry.
+
+    One in which handlers are registered has a method ``handler_for`` as well, as `ToolRegistry`
+    does: of a `ToolEntry`, to the handler or None.
+    """
+
+    def tools_for(self, item_type: str, site: str | None = None, /) -> Sequence[ToolEntry]:
+        """The tools that a type has."""
+        ...
+
+
+def find_handler(
+    registry: ToolSource,
+    entry: ToolEntry,
+    *,
+    allowed_handlers: Iterable[str] = (),
+    allowed_hosts: Iterable[str] = (),
+) -> object:
+    """What runs a tool: what is registered for it in Python, its dotted path, or its endpoint.
+
+    Args:
+        registry: Where handlers are registered.
+        entry: The tool.
+        allowed_handlers: Prefixes of dotted paths that may be imported; see `load_handler`.
+        allowed_hosts: Hosts that may be asked, as ``host`` or ``host:port``.
+
+    Returns:
+        A class, a function, a `Tool`, or an `Endpoint`.
+
+    Raises:
+        HandlerError: There is none, or it cannot be had.
+        ImportError: The tool is an endpoint, and httpx is not installed.
+        TypeError: One string is given for allowed handlers or hosts, instead of several.
+    """
+    found = registered(registry, entry)
+    if found is not None:
+        return found
+    if entry.handler:
+        return load_handler(entry.handler, allowed_handlers)
+    if entry.method.lower() == "url":
+        return Endpoint.of(entry, allowed_hosts)
+    raise HandlerError(
+        f"tool {entry.name!r} of type {entry.type!r} has no handler; register one with "
+        f"@registry.handler({entry.name!r}, type={entry.type!r}), or name one in the registry",
+        "",
+    )
+
+
+def registered(registry: ToolSource, entry: ToolEntry) -> object | None:
+    """What is registered in Python for a tool."""
+    handler_for: object = getattr(registry, "handler_for", None)
+    if handler_for is None:
+        return None
+    return cast("Callable[[ToolEntry], object | None]", handler_for)(entry)
