@@ -186,6 +186,20 @@ def invoke_agent(
     return span
 
 
+def select_tool(strategy: str, item_type: str) -> Span:
+    """The span of finding the tool for a query. The conventions have no name for it.
+
+    Args:
+        strategy: How a model is asked.
+        item_type: The type that the query is about.
+    """
+    span = _start("select_tool", item_type, client=False)
+    if span is None:
+        return _NOTHING
+    span.set("toolweave.selection.strategy", strategy)
+    return span
+
+
 class _Nothing:
     """Not traced."""
 
