@@ -113,6 +113,7 @@ if _TYPE_CHECKING:
     from .natural import FunctionCalling, NaturalToolUse, NaturalToolUseParser
     from .protocols import Approval, Approver, ChatModel, Messages, Model, ModelOptions, Observer
     from .registry import ToolRegistry
+    from .selection import Score, Selection, SelectionPolicy, ToolSelector
     from .summary import Summarizer
     from .tools import RateLimit, RetryPolicy, Tool, ToolContext, ToolOptions, Toolset, tool
 
@@ -205,8 +206,11 @@ __all__ = [
     "RetryPolicy",
     "Role",
     "SchemaError",
+    "Score",
     "ScoreReading",
     "SearchIndex",
+    "Selection",
+    "SelectionPolicy",
     "StopReason",
     "Summarizer",
     "TextDelta",
@@ -234,6 +238,7 @@ __all__ = [
     "ToolResult",
     "ToolResultMessage",
     "ToolRun",
+    "ToolSelector",
     "ToolStarted",
     "ToolUseError",
     "ToolUseParsingError",
@@ -324,6 +329,12 @@ _LATER = {
     ),
     "summary": ("Summarizer",),
     "registry": ("ToolRegistry",),
+    "selection": (
+        "Score",
+        "Selection",
+        "SelectionPolicy",
+        "ToolSelector",
+    ),
     "tools": (
         "RateLimit",
         "RetryPolicy",

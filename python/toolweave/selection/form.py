@@ -1,0 +1,44 @@
+"""What the reply about one tool has to look like."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+if TYPE_CHECKING:
+    from .._core import ToolEntry
+
+SCORE: dict[str, Any] = {"type": "integer", "minimum": 0, "maximum": 100}
+"""The JSON Schema of a score."""
+
+QUERIES = frozenset({"request.query", "request.rawQuery"})
+"""The placeholders that stand for what was asked."""
+
+_SCORE_SAID = "integer from 0 to 100"
+
+
+def is_score(name: str) -> bool:
+    """Whether a member of a structure or a reply is the score."""
+    return name.casefold() == "score"
+
+
+class Form(NamedTuple):
+    """What the reply about a tool has to look like."""
+
+    text: str
+    """For the model to read."""
+    schema: dict[str, Any]
+    """For the provider to enforce."""
+    asks: bool
+    """Whether the prompt of the tool says what the query is."""
+
+
+def form_of(tool: ToolEntry) -> Form:
+    """What the reply about a tool has to look like: its structure, with a score in any case."""
+    given: object = tool.return_struc
+    structure = cast("dict[str, Any]", given) if isinstance(given, dict) else {}
+    if not any(is_score(name) for name in structure):
+        structure = {"score": _SCORE_SAID, **structure}
+    said = json.dumps(structure, ensure_ascii=False)
+    text = f"Reply with one JSON object and nothing else, in this form:\n{said}"
+    return Form(text, tool.schema, not QUERIES.isdisjoint(tool.placeholders))

@@ -1,0 +1,101 @@
+"""What prompts about several tools have in common: the tools first, the query last.
+
+Providers, and servers of one's own, keep what they have read of a prompt for the next one that
+begins alike. All that is the same for every query comes first.
+"""
+
+from __future__ import annotations
+
+import json
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Any, cast
+
+from .._core import ReplyReader, repair_json
+from ..exceptions import InvalidJSONError
+from .question import quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from .offer import Offer
+    from .question import Question
+
+_reader = ReplyReader()
+
+_AGAIN = """
+
+Your reply to this was of no use: {error}. Reply with that JSON object and nothing else."""
+
+
+def listed(task: str, offer: Offer, reply: str) -> str:
+    """The first part of a prompt, which is the same for every query.
+
+    Args:
+        task: What is to be done.
+        offer: The tools.
+        reply: What the reply has to look like.
+    """
+    parts = [task, "# Tools"]
+    parts += [described.block for described in offer.descriptions]
+    parts.append(f"# Reply\n{reply}")
+    examples = "\n".join(_examples(offer))
+    if examples:
+        # Close to the query: small models go by what they read last.
+        parts.append(f"# Examples\n{examples}")
+    return "\n\n".join(parts) + "\n\n"
+
+
+def _examples(offer: Offer) -> Iterator[str]:
+    """Queries with their tools: one of each tool, then a second of each, and so on.
+
+    Else the last ones would all be for the same tool.
+    """
+    rows = zip_longest(*(described.examples for described in offer.descriptions))
+    for row in rows:
+        for name, example in zip(offer.names, row, strict=True):
+            if example is not None:
+                yield f"{quoted(example)} is for {name}"
+
+
+def otherwise(offer: Offer) -> str:
+    """What is said of the fallback, if it is among the tools."""
+    if offer.policy.fallback not in offer.names:
+        return ""
+    return f" If none clearly does, it is {offer.policy.fallback}."
+
+
+def asked(head: str, offer: Offer, question: Question, error: str | None) -> str:
+    """The whole prompt.
+
+    Args:
+        head: Its first part.
+        offer: The tools.
+        question: What is asked.
+        error: What was wrong with the reply to the same question.
+    """
+    prompt = head + question.ending(offer.descriptions)
+    return prompt if error is None else prompt + _AGAIN.format(error=error)
+
+
+def members(content: str | Mapping[str, Any]) -> dict[str, Any]:
+    """The members of the object that a reply is or holds, mended; empty where there is none."""
+    read = _reader.read(_mended(content))
+    found = dict(read.parameters)
+    if read.score is not None:
+        found["score"] = read.score
+    return found
+
+
+def _mended(content: str | Mapping[str, Any]) -> str | Mapping[str, Any]:
+    """The object that the whole of a text is, if it is one.
+
+    The reader looks for an object with a score, which in a broken list of scores is an inner one.
+    """
+    if isinstance(content, str):
+        try:
+            value: object = json.loads(repair_json(content)[0])
+        except (InvalidJSONError, ValueError, RecursionError):
+            return content
+        if isinstance(value, dict):
+            return cast("dict[str, Any]", value)
+    return content

@@ -1,0 +1,122 @@
+"""The tools that a query may be for, and what is worked out about them once."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from .._core import Ranking, SearchIndex
+from .describe import Description, describe
+from .form import Form, form_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .._core import ToolEntry
+    from .policy import SelectionPolicy
+
+# What a word weighs by where it stands: names and examples say what a tool is for, while prompts
+# also say what it is not for.
+_NAME = 3
+_EXAMPLES = 3
+_ARGUMENTS = 1
+_PROMPT = 1
+
+
+class Offer:
+    """The tools of a type and site, in document order.
+
+    Args:
+        tools: The tools.
+        kinds: The type and all it is a kind of, in their short forms, the most specific first.
+        site: The site, if any.
+        policy: How much is told about each.
+    """
+
+    def __init__(
+        self,
+        tools: Sequence[ToolEntry],
+        kinds: Sequence[str],
+        site: str | None,
+        policy: SelectionPolicy,
+    ) -> None:
+        self.tools = tuple(tools)
+        """The tools."""
+        self.names = tuple(tool.name for tool in tools)
+        """Their names."""
+        self.item_type = kinds[0]
+        """The type."""
+        self._kinds = kinds
+        self.site = site
+        """The site, if any."""
+        self.policy = policy
+        """How much is told about each."""
+        self.kept: dict[str, tuple[str, dict[str, Any]]] = {}
+        """By strategy: the part of its prompt that is the same for every query, and the schema."""
+        nearness = {kind: len(kinds) - place for place, kind in enumerate(kinds)}
+        # By type first, then site over all sites.
+        self._specificity = tuple(
+            2 * nearness.get(tool.type, 0) + (tool.site is not None) for tool in tools
+        )
+
+    def ranking(self, *, early_stop: float | None = None) -> Ranking:
+        """A new ranking of these tools, by position."""
+        return Ranking(
+            self.names,
+            self._specificity,
+            threshold=self.policy.threshold,
+            early_stop=early_stop,
+            fallback=self.policy.fallback,
+        )
+
+    def position(self, name: str) -> int | None:
+        """The tool of that name, or else the only one whose name differs from it in case."""
+        if name in self._positions:
+            return self._positions[name]
+        alike = [at for at, other in enumerate(self.names) if other.casefold() == name.casefold()]
+        return alike[0] if len(alike) == 1 else None
+
+    @cached_property
+    def _positions(self) -> dict[str, int]:
+        return {name: at for at, name in enumerate(self.names)}
+
+    @cached_property
+    def descriptions(self) -> tuple[Description, ...]:
+        """What a model is told about each."""
+        return tuple(
+            describe(
+                tool,
+                item_type=self.item_type,
+                site=self.site,
+                examples=self.policy.examples,
+                prompt_chars=self.policy.prompt_chars,
+            )
+            for tool in self.tools
+        )
+
+    @cached_property
+    def forms(self) -> tuple[Form, ...]:
+        """What the reply about each has to look like, where it is asked about alone."""
+        return tuple(form_of(tool) for tool in self.tools)
+
+    @cached_property
+    def index(self) -> SearchIndex:
+        """Finds those that have words of a query."""
+        return SearchIndex(
+            [
+                [
+                    (tool.name, _NAME),
+                    ("\n".join(tool.examples), _EXAMPLES),
+                    ("\n".join(f"{n} {t}" for n, t in tool.arguments.items()), _ARGUMENTS),
+                    (described.text, _PROMPT),
+                ]
+                for tool, described in zip(self.tools, self.descriptions, strict=True)
+            ]
+        )
+
+    def part(self, positions: Sequence[int]) -> Offer:
+        """Some of the tools, with what is known about them."""
+        part = Offer([self.tools[at] for at in positions], self._kinds, self.site, self.policy)
+        # Where a cached property looks first.
+        part.__dict__["descriptions"] = tuple(self.descriptions[at] for at in positions)
+        return part

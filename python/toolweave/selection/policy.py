@@ -1,0 +1,95 @@
+"""What a selection may cost, and what makes a tool the winner."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal, TypeAlias, cast, get_args
+
+Strategy: TypeAlias = Literal["choose", "each", "batch"]
+"""How a model is asked; see docs/selection.md."""
+
+_OPTIONAL = frozenset({"prefilter", "early_stop", "timeout"})
+
+
+@dataclass(frozen=True)
+class SelectionPolicy:
+    """How a tool is chosen. It never changes; ``dataclasses.replace`` makes another.
+
+    Raises:
+        TypeError: A value is of the wrong type.
+        ValueError: A value is out of range.
+    """
+
+    strategy: Strategy = "choose"
+    """``choose``: one call names the best tool. ``each``: one call scores one tool, as NLWeb does.
+    ``batch``: one call scores all."""
+    prefilter: int | None = 8
+    """How many tools a model is asked about: where there are more, the words of the query decide
+    which. None asks about all."""
+    threshold: float = 70.0
+    """The score that a tool needs to win, from 0 to 100."""
+    early_stop: float | None = 90.0
+    """The score that ends ``each`` before all tools are scored. None waits for all."""
+    top: int = 3
+    """How many tools `Selection.top` holds."""
+    fallback: str | None = "search"
+    """The tool that is taken where no other reaches the threshold."""
+    timeout: float | None = 8.0
+    """Seconds that one call may take. None waits for ever."""
+    max_concurrency: int = 8
+    """How many calls of one selection may run at once."""
+    attempts: int = 2
+    """How often ``choose`` and ``batch`` ask where the reply cannot be used. Calls that fail or
+    take too long are not repeated: clients of models have retries of their own."""
+    examples: int = 3
+    """How many of a tool's examples ``choose`` and ``batch`` tell the model."""
+    prompt_chars: int = 600
+    """How much of a tool's prompt ``choose`` and ``batch`` tell the model, in characters."""
+    allowed_handlers: tuple[str, ...] = ()
+    """The dotted prefixes that `Selection.run` may import handlers from, such as ``shop.tools``."""
+
+    def __post_init__(self) -> None:
+        if self.strategy not in get_args(Strategy):
+            known = ", ".join(repr(name) for name in get_args(Strategy))
+            raise ValueError(f"strategy must be one of {known}, not {self.strategy!r}")
+        for name in ("threshold", "early_stop", "timeout"):
+            self._check_number(name)
+        for name in ("prefilter", "top", "max_concurrency", "attempts"):
+            self._check_count(name, least=1)
+        for name in ("examples", "prompt_chars"):
+            self._check_count(name, least=0)
+        fallback = cast("object", self.fallback)
+        if fallback is not None and not isinstance(fallback, str):
+            raise TypeError(f"fallback must be the name of a tool, not {fallback!r}")
+        given = cast("object", self.allowed_handlers)
+        if isinstance(given, str):
+            raise TypeError(
+                f"allowed_handlers must be a tuple of prefixes; for one, write ({given!r},)"
+            )
+        prefixes = tuple(cast("tuple[object, ...]", given))
+        for prefix in prefixes:
+            if not isinstance(prefix, str) or not prefix:
+                raise TypeError(f"allowed_handlers must hold dotted prefixes, not {prefix!r}")
+        object.__setattr__(self, "allowed_handlers", prefixes)
+
+    def _check_number(self, name: str) -> None:
+        value: object = getattr(self, name)
+        if value is None and name in _OPTIONAL:
+            return
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            raise TypeError(f"{name} must be a number, not {value!r}")
+        if name == "timeout":
+            if not 0 < value < math.inf:
+                raise ValueError(f"timeout must be seconds above 0, or None, not {value!r}")
+        elif not 0 <= value <= 100:
+            raise ValueError(f"{name} must be from 0 to 100, not {value!r}")
+
+    def _check_count(self, name: str, *, least: int) -> None:
+        value: object = getattr(self, name)
+        if value is None and name in _OPTIONAL:
+            return
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise TypeError(f"{name} must be a whole number, not {value!r}")
+        if value < least:
+            raise ValueError(f"{name} must be at least {least}, not {value}")

@@ -1,0 +1,105 @@
+"""Registries and scorers for the tests of selection."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from toolweave import RegistrySnapshot, ToolEntry
+from toolweave.selection import Reply, Request
+
+
+def entry(name: str, *parameters: str, **more: Any) -> ToolEntry:
+    """A tool that says its name in its prompt, and whose parameters are texts."""
+    structure = {"score": "integer between 0 and 100"}
+    structure |= {parameter: f"the {parameter}" for parameter in parameters}
+    more.setdefault("prompt", f"The query: {{request.query}}\nFor the tool <{name}>.")
+    more.setdefault("return_struc", structure)
+    return ToolEntry(name, **more)
+
+
+def tools(*names: str) -> RegistrySnapshot:
+    """A registry of tools without parameters, for every type."""
+    return RegistrySnapshot.of([entry(name) for name in names])
+
+
+ITEMS = RegistrySnapshot.of(
+    [
+        entry("search", "search_query", examples=["Find soups", "Show me cakes"]),
+        entry("details", "item_name", examples=["How long does ramen take?"]),
+        entry("compare", "item1", "item2", examples=["Ramen or pho?", "Which is hotter, X or Y?"]),
+    ]
+)
+"""Three tools with parameters."""
+
+
+@dataclass
+class Scores:
+    """A scorer for ``each``: what it says of a tool, how long that takes, and who was asked."""
+
+    said: Mapping[str, Any]
+    """By tool: a score, a whole reply, or what is raised. Whoever is not named is never told of."""
+    delays: Mapping[str, float] = field(default_factory=dict)
+    """By tool: seconds."""
+    asked: list[str] = field(default_factory=list)
+    cancelled: list[str] = field(default_factory=list)
+    name: str = "scores"
+
+    async def ask(self, request: Request) -> Reply:
+        [tool] = request.tools
+        assert request.strategy == "each"
+        self.asked.append(tool.name)
+        try:
+            await asyncio.sleep(self.delays.get(tool.name, 0))
+            if tool.name not in self.said:
+                await asyncio.get_running_loop().create_future()
+        except asyncio.CancelledError:
+            self.cancelled.append(tool.name)
+            raise
+        said = self.said[tool.name]
+        if isinstance(said, BaseException):
+            raise said
+        return Reply(said if isinstance(said, (str, dict)) else {"score": said})
+
+
+@dataclass
+class Says:
+    """A scorer that gives replies in order, the last again and again."""
+
+    replies: Sequence[Any]
+    requests: list[Request] = field(default_factory=list)
+    name: str = "says"
+
+    @property
+    def prompts(self) -> list[str]:
+        return [request.prompt for request in self.requests]
+
+    async def ask(self, request: Request) -> Reply:
+        self.requests.append(request)
+        said = self.replies[min(len(self.requests), len(self.replies)) - 1]
+        await asyncio.sleep(0)
+        if isinstance(said, BaseException):
+            raise said
+        return said if isinstance(said, Reply) else Reply(said)
+
+
+def public_files() -> list[Any]:
+    """Configuration files that the public uses, one a parameter of a test."""
+    beside = Path(__file__).parents[2].parent / "shared" / "data" / "nlweb"
+    found = sorted(Path(os.environ.get("NLWEB_FILES") or beside).glob("*.xml"))
+    skip = pytest.mark.skip(reason="set NLWEB_FILES to a folder of files of NLWeb")
+    return [pytest.param(file, id=file.stem) for file in found] or [
+        pytest.param(None, marks=skip, id="no-files")
+    ]
+
+
+def named(tool: str, score: Any = 90, **parameters: Any) -> str:
+    """A reply to ``choose``."""
+    return json.dumps({"tool": tool, "score": score, "parameters": parameters})

@@ -1,0 +1,242 @@
+"""The same question twice: kept, shared while it is under way, and never another's."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from typing import Any
+
+import pytest
+
+from executing import now, run
+from looping import PATIENCE, on_a_loop
+from selecting import ITEMS, Says, Scores, entry, named, tools
+from toolweave import RegistrySnapshot, Selection, SelectionPolicy, ToolSelector, UsageUpdate
+from toolweave.selection import Reply, Request
+
+EACH = SelectionPolicy(strategy="each")
+
+
+def test_the_same_question_is_answered_from_before_until_it_is_too_old() -> None:
+    async def main() -> None:
+        scorer = Says([Reply(named("details", 90, item_name="x"), UsageUpdate(5, 5))])
+        selector = ToolSelector(ITEMS, scorer, cache_ttl=60, clock=now)
+        first = await selector.select("a")
+        again = await selector.select("a")
+        assert (first.cached, first.calls, again.cached, again.calls) == (False, 1, True, 0)
+        assert (again.tool, again.score, again.usage) == (first.tool, first.score, None)
+        assert "kept from before" in again.explain()
+        await asyncio.sleep(59)
+        assert (await selector.select("a")).cached
+        await asyncio.sleep(2)
+        assert not (await selector.select("a")).cached
+        selector.clear_cache()
+        assert not (await selector.select("a")).cached
+        assert len(scorer.requests) == 3
+
+    run(main())
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"query": "b"},
+        {"item_type": "Recipe"},
+        {"site": "example.com"},
+        {"context": {"request.previousQueries": "b"}},
+    ],
+)
+def test_another_question_is_another_matter(other: dict[str, Any]) -> None:
+    async def main() -> None:
+        scorer = Says([named("search")])
+        selector = ToolSelector(ITEMS, scorer)
+        await selector.select("a")
+        assert not (await selector.select(**{"query": "a", **other})).cached
+
+    run(main())
+
+
+def test_types_in_other_spellings_are_the_same_question() -> None:
+    async def main() -> None:
+        selector = ToolSelector(ITEMS, Says([named("search")]))
+        await selector.select("a", item_type="Recipe")
+        assert (await selector.select("a", item_type="https://schema.org/Recipe")).cached
+
+    run(main())
+
+
+def test_another_model_is_another_matter() -> None:
+    class Several(Says):
+        @property
+        def name(self) -> str:  # type: ignore[override]
+            return f"model {len(self.requests)}"
+
+        @name.setter
+        def name(self, name: str) -> None:
+            """It has none of its own."""
+
+    async def main() -> None:
+        scorer = Several([named("search")])
+        selector = ToolSelector(ITEMS, scorer)
+        await selector.select("a")
+        assert not (await selector.select("a")).cached
+
+    run(main())
+
+
+def test_what_a_caller_does_to_its_selection_changes_no_other() -> None:
+    async def main() -> None:
+        selector = ToolSelector(ITEMS, Says([named("details", 90, item_name="x")]))
+        for _ in range(3):
+            selection = await selector.select("a")
+            assert selection.parameters == {"item_name": "x"}
+            assert selection.ranking[0].parameters == {"item_name": "x"}
+            selection.parameters.clear()
+            selection.ranking[0].parameters["item_name"] = "y"
+
+    run(main())
+
+
+@pytest.mark.parametrize("failure", [OSError("down"), "nonsense"])
+def test_failures_are_not_kept(failure: Any) -> None:
+    async def main() -> None:
+        scorer = Says([failure, failure, named("details", 90, item_name="x")])
+        selector = ToolSelector(ITEMS, scorer, SelectionPolicy(attempts=1))
+        for fallback in (True, True, False):
+            selection = await selector.select("a")
+            assert (selection.fallback, selection.cached) == (fallback, False)
+        assert (await selector.select("a")).cached
+
+    run(main())
+
+
+def test_a_timeout_is_not_kept() -> None:
+    async def main() -> None:
+        selector = ToolSelector(tools("a", "b"), Scores({"a": 80}), EACH)
+        assert len((await selector.select("x")).errors) == 1
+        assert not (await selector.select("x")).cached
+
+    run(main())
+
+
+def test_without_a_time_to_live_nothing_is_kept_or_shared() -> None:
+    async def main() -> None:
+        scorer = Says([named("search")])
+        selector = ToolSelector(ITEMS, scorer, cache_ttl=0)
+        found = await asyncio.gather(selector.select("a"), selector.select("a"))
+        assert [selection.cached for selection in found] == [False, False]
+
+    run(main())
+
+
+def test_the_one_that_was_not_asked_for_the_longest_goes_first() -> None:
+    async def main() -> None:
+        selector = ToolSelector(ITEMS, Says([named("search")]), cache_size=2)
+        cached = [(await selector.select(query)).cached for query in "abacab"]
+        assert cached == [False, False, True, False, True, False]
+
+    run(main())
+
+
+class Held:
+    """A scorer that answers when it is let."""
+
+    name = "held"
+
+    def __init__(self) -> None:
+        self.asked = 0
+        self.cancelled = 0
+        self.entered = asyncio.Event()
+        self.let = asyncio.Event()
+
+    async def ask(self, request: Request) -> Reply:  # noqa: ARG002
+        self.asked += 1
+        self.entered.set()
+        try:
+            await asyncio.wait_for(self.let.wait(), PATIENCE)
+        except asyncio.CancelledError:
+            self.cancelled += 1
+            raise
+        return Reply(named("details", 90, item_name="x"))
+
+
+async def waiting(selector: ToolSelector, count: int) -> list[asyncio.Task[Selection]]:
+    """Tasks that ask the same, all under way."""
+    tasks = [asyncio.create_task(selector.select("a")) for _ in range(count)]
+    for _ in range(5):
+        await asyncio.sleep(0)
+    return tasks
+
+
+@on_a_loop
+async def test_identical_questions_in_flight_are_asked_once() -> None:
+    scorer = Held()
+    tasks = await waiting(ToolSelector(ITEMS, scorer), 50)
+    scorer.let.set()
+    found = await asyncio.gather(*tasks)
+    assert scorer.asked == 1
+    assert sorted(selection.calls for selection in found) == [0] * 49 + [1]
+    assert len({id(selection.parameters) for selection in found}) == 50
+
+
+@on_a_loop
+async def test_who_waits_and_is_cancelled_cancels_nobody_else() -> None:
+    scorer = Held()
+    first, second, third = await waiting(ToolSelector(ITEMS, scorer), 3)
+    second.cancel()
+    scorer.let.set()
+    assert (await first).score == (await third).score == 90
+    assert (scorer.asked, scorer.cancelled) == (1, 0)
+    with pytest.raises(asyncio.CancelledError):
+        await second
+
+
+@on_a_loop
+async def test_where_the_first_is_cancelled_the_next_asks_for_those_who_wait() -> None:
+    scorer = Held()
+    first, second, third = await waiting(ToolSelector(ITEMS, scorer), 3)
+    first.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await first
+    scorer.let.set()
+    assert (await second).score == (await third).score == 90
+    assert (scorer.asked, scorer.cancelled) == (2, 1)
+
+
+@on_a_loop
+async def test_an_answer_that_is_not_kept_is_given_to_all_who_wait() -> None:
+    scorer = Held()
+    policy = SelectionPolicy(timeout=0.01)
+    found = await asyncio.gather(*await waiting(ToolSelector(ITEMS, scorer, policy), 3))
+    assert [selection.fallback for selection in found] == [True] * 3
+    assert scorer.asked == 1
+
+
+def test_what_is_kept_is_known_on_every_event_loop() -> None:
+    scorer = Says([named("search")])
+    selector = ToolSelector(ITEMS, scorer)
+    assert not run(selector.select("a")).cached
+    assert run(selector.select("a")).cached
+
+
+def test_several_event_loops_may_use_one_selector_at_once() -> None:
+    registry = RegistrySnapshot.of([entry("search"), entry("b")])
+    selector = ToolSelector(registry, Says([named("search")]), cache_size=3)
+    errors: list[BaseException] = []
+
+    def work() -> None:
+        async def main() -> None:
+            for number in range(60):
+                await asyncio.gather(*(selector.select(str(number % 7)) for _ in range(3)))
+
+        try:
+            asyncio.run(asyncio.wait_for(main(), PATIENCE))
+        except BaseException as err:  # noqa: BLE001 - of another thread
+            errors.append(err)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert errors == []

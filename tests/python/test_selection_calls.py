@@ -1,0 +1,364 @@
+"""Calls of a selection: bounded, in time, and over when it is."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import json
+import logging
+import threading
+from typing import Any
+
+import pytest
+
+from executing import VirtualTimeLoop, now, run
+from looping import PATIENCE, on_a_loop
+from selecting import ITEMS, Says, Scores, named, tools
+from servers.dialects import openai_text
+from servers.sse import Answer, Do, serving
+from toolweave import Selection, SelectionPolicy, ToolSelector
+from toolweave.models.openai import OpenAIModel
+from toolweave.selection import CallLimiter, Reply, Request
+from toolweave.selection import calls as calls_module
+
+EACH = SelectionPolicy(strategy="each")
+
+
+class Open:
+    """A scorer whose calls are open until they are let through, or cancelled."""
+
+    name = "open"
+
+    def __init__(self) -> None:
+        self.open: list[asyncio.Future[Reply]] = []
+        self.most = 0
+        self.cancelled = 0
+        self.changed = asyncio.Event()
+
+    async def ask(self, request: Request) -> Reply:  # noqa: ARG002 - it says what it is told
+        reply: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
+        self.open.append(reply)
+        self.most = max(self.most, len(self.open))
+        self.changed.set()
+        try:
+            return await reply
+        except asyncio.CancelledError:
+            # A scorer may need time to let go; whoever cancels it waits.
+            await asyncio.sleep(0)
+            self.cancelled += 1
+            raise
+        finally:
+            self.open.remove(reply)
+            self.changed.set()
+
+    async def answer_one(self) -> None:
+        """Answers the call that has been open the longest, once there is one."""
+        while not self.open:
+            self.changed.clear()
+            await asyncio.wait_for(self.changed.wait(), PATIENCE)
+        reply = self.open[0]
+        reply.set_result(Reply({"score": 50}))
+        while reply in self.open:
+            self.changed.clear()
+            await asyncio.wait_for(self.changed.wait(), PATIENCE)
+
+    async def until(self, count: int) -> None:
+        """Waits until so many calls are open."""
+        while len(self.open) != count:
+            self.changed.clear()
+            await asyncio.wait_for(self.changed.wait(), PATIENCE)
+
+
+@pytest.mark.parametrize("strategy", ["each", "batch", "choose"])
+def test_a_cancelled_selection_has_no_calls_left(strategy: Any) -> None:
+    @on_a_loop
+    async def main() -> None:
+        scorer = Open()
+        selector = ToolSelector(ITEMS, scorer, SelectionPolicy(strategy=strategy))
+        task = asyncio.create_task(selector.select("x"))
+        count = 3 if strategy == "each" else 1
+        await scorer.until(count)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert (scorer.cancelled, scorer.open) == (count, [])
+
+    main()
+
+
+def test_early_stop_cancels_the_others_and_waits_for_them() -> None:
+    scorer = Scores({"b": 95}, {"b": 1.0})
+    selector = ToolSelector(tools("a", "b", "c", "search"), scorer, EACH)
+    selection = run(selector.select("x"))
+    assert selection.tool is not None
+    assert (selection.tool.name, selection.decision, selection.calls) == ("b", "early_stop", 4)
+    assert sorted(scorer.cancelled) == ["a", "c", "search"]
+    assert selection.reason == "b scored 95: enough to stop at (90)."
+    notes = [one.note for one in selection.ranking]
+    assert notes == ["", *["not scored: another tool had won"] * 3]
+    assert selection.errors == ()
+
+
+def test_calls_that_have_not_begun_are_never_made() -> None:
+    scorer = Scores({"a": 95})
+    policy = SelectionPolicy(strategy="each", max_concurrency=1)
+    selection = run(ToolSelector(tools("a", "b", "c"), scorer, policy).select("x"))
+    assert (scorer.asked, selection.calls) == (["a"], 1)
+
+
+def test_a_scorer_that_does_not_stop_is_given_up_and_reported(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    class Stubborn:
+        name = "stubborn"
+
+        async def ask(self, request: Request) -> Reply:
+            if request.tools[0].name == "a":
+                return Reply({"score": 95})
+            for _ in range(3):
+                try:
+                    await asyncio.sleep(calls_module.GRACE * 10)
+                except asyncio.CancelledError:
+                    continue
+            return Reply({"score": 100})
+
+    async def main() -> float:
+        selector = ToolSelector(tools("b", "a"), Stubborn(), EACH, clock=now)
+        selection = await selector.select("x")
+        assert selection.tool is not None
+        assert selection.tool.name == "a"
+        took = now()
+        for task in asyncio.all_tasks() - {asyncio.current_task()}:
+            await task
+        return took
+
+    with caplog.at_level(logging.WARNING, "toolweave.selection"):
+        assert run(main()) == pytest.approx(calls_module.GRACE)
+    assert [record.message for record in caplog.records] == [
+        "the scorer stubborn does not stop when it is cancelled"
+    ]
+
+
+def test_a_scorer_that_cancels_itself_is_one_more_failure() -> None:
+    scorer = Scores({"a": asyncio.CancelledError(), "search": 10, "b": 80})
+    selection = run(ToolSelector(tools("a", "search", "b"), scorer, EACH).select("x"))
+    assert selection.tool is not None
+    assert selection.tool.name == "b"
+    assert [one.error for one in selection.errors] == [
+        "the call was cancelled by the scorer itself"
+    ]
+
+
+def test_what_is_meant_for_the_program_is_raised() -> None:
+    class Interrupt(BaseException):
+        pass
+
+    scorer = Scores({"a": Interrupt(), "b": 80})
+
+    async def main() -> None:
+        with pytest.raises(Interrupt):
+            await ToolSelector(tools("a", "b"), scorer, EACH).select("x")
+
+    run(main())
+
+
+def test_a_timeout_begins_when_the_call_has_its_place() -> None:
+    scorer = Scores(dict.fromkeys("abcd", 10), dict.fromkeys("abcd", 6.0))
+    policy = SelectionPolicy(strategy="each", max_concurrency=1, timeout=8.0)
+    selection = run(ToolSelector(tools("a", "b", "c", "d"), scorer, policy).select("x"))
+    assert [one.error for one in selection.ranking] == [None] * 4
+
+
+def test_no_timeout_waits_as_long_as_it_takes() -> None:
+    scorer = Scores({"a": 10, "b": 80}, {"b": 1e6})
+    policy = SelectionPolicy(strategy="each", timeout=None)
+    selection = run(ToolSelector(tools("a", "b"), scorer, policy).select("x"))
+    assert selection.score == 80
+
+
+def test_context_variables_reach_the_scorer() -> None:
+    seen: list[str] = []
+    variable: contextvars.ContextVar[str] = contextvars.ContextVar("variable")
+
+    async def scorer(prompt: str, schema: dict[str, Any]) -> str:  # noqa: ARG001
+        seen.append(variable.get())
+        return named("search")
+
+    async def main() -> None:
+        variable.set("here")
+        await ToolSelector(ITEMS, scorer).select("x")
+
+    run(main())
+    assert seen == ["here"]
+
+
+@on_a_loop
+async def test_a_selection_has_no_more_calls_in_flight_than_the_policy_says() -> None:
+    scorer = Open()
+    policy = SelectionPolicy(strategy="each", max_concurrency=2)
+    selector = ToolSelector(tools(*"abcdef"), scorer, policy)
+    task = asyncio.create_task(selector.select("x"))
+    for _ in range(6):
+        await scorer.answer_one()
+    assert (await asyncio.wait_for(task, PATIENCE)).calls == 6
+    assert scorer.most == 2
+
+
+@on_a_loop
+async def test_all_selections_together_have_no_more_than_the_limiter() -> None:
+    scorer, limiter = Open(), CallLimiter(3)
+    selectors = [ToolSelector(tools(*"abcd"), scorer, EACH, limiter=limiter) for _ in range(5)]
+    every = asyncio.gather(*(selector.select("x") for selector in selectors))
+    for _ in range(20):
+        await scorer.answer_one()
+    assert [found.calls for found in await asyncio.wait_for(every, PATIENCE)] == [4] * 5
+    assert (scorer.most, limiter.free) == (3, 3)
+
+
+@on_a_loop
+async def test_places_are_given_in_order_and_back_by_whoever_is_cancelled() -> None:
+    limiter = CallLimiter(1)
+    assert limiter.take()
+    assert not limiter.take()
+    got: list[str] = []
+
+    async def one(name: str) -> None:
+        await limiter.acquire()
+        got.append(name)
+
+    first, second, third = (asyncio.create_task(one(name)) for name in "abc")
+    await asyncio.sleep(0)
+    second.cancel()
+    await asyncio.sleep(0)
+    limiter.release()
+    # It is the first one's turn, but it is cancelled before it hears of it.
+    first.cancel()
+    await asyncio.gather(first, second, return_exceptions=True)
+    await asyncio.wait_for(third, PATIENCE)
+    assert got == ["c"]
+    limiter.release()
+    assert limiter.free == 1
+
+
+def test_a_limiter_serves_several_event_loops_at_once() -> None:
+    limiter = CallLimiter(2)
+    inside, most, lock = 0, 0, threading.Lock()
+
+    async def scorer(prompt: str, schema: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG001
+        nonlocal inside, most
+        with lock:
+            inside += 1
+            most = max(most, inside)
+        await asyncio.sleep(0)
+        with lock:
+            inside -= 1
+        return {"score": 50}
+
+    found: list[int] = []
+
+    def work() -> None:
+        async def main() -> None:
+            selector = ToolSelector(tools(*"abcdef"), scorer, EACH, limiter=limiter)
+            made = await asyncio.gather(*(selector.select(str(number)) for number in range(10)))
+            found.append(sum(selection.calls for selection in made))
+
+        asyncio.run(asyncio.wait_for(main(), PATIENCE))
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (found, limiter.free) == ([60] * 4, 2)
+    assert most <= 2
+
+
+def test_a_loop_that_is_gone_holds_up_nobody() -> None:
+    limiter = CallLimiter(1)
+    gone = asyncio.new_event_loop()
+    gone.run_until_complete(limiter.acquire())
+    waiting = gone.create_task(limiter.acquire())
+    gone.run_until_complete(asyncio.sleep(0))
+    gone.close()
+    limiter.release()
+    assert limiter.free == 1
+    assert limiter.take()
+    with pytest.raises(RuntimeError, match="closed"):
+        waiting.cancel()
+    waiting._log_destroy_pending = False  # type: ignore[attr-defined]
+
+
+def test_a_limit_of_nothing_is_refused() -> None:
+    with pytest.raises(ValueError, match="limit must be at least 1, not 0"):
+        CallLimiter(0)
+
+
+@on_a_loop
+async def test_a_server_sees_the_connection_close_when_another_tool_has_won() -> None:
+    asked = asyncio.Event()
+    count = 0
+
+    def answer(request: dict[str, Any]) -> Answer:
+        nonlocal count
+        count += 1
+        if count == 3:
+            asked.set()
+        if "<b>" in request["body"]["messages"][0]["content"]:
+            # Not before all three have been asked.
+            return Answer([asked, *openai_text([json.dumps({"score": 95})])])
+        return Answer([*openai_text(['{"score": '])[:2], Do.HOLD])
+
+    async with (
+        serving(answer) as served,
+        OpenAIModel("m", base_url=f"{served.url}/v1", api_key="k", max_retries=0) as model,
+    ):
+        selection = await ToolSelector(tools("a", "b", "c"), model, EACH).select("x")
+        assert selection.tool is not None
+        assert (selection.tool.name, selection.decision) == ("b", "early_stop")
+        await served.client_left()
+        body = served.requests[0]["body"]
+    assert body["temperature"] == 0
+    assert body["response_format"]["type"] == "json_schema"
+
+
+@on_a_loop
+async def test_a_server_sees_the_connection_close_when_the_caller_is_cancelled() -> None:
+    began = asyncio.Event()
+
+    def answer(request: dict[str, Any]) -> Answer:  # noqa: ARG001
+        began.set()
+        return Answer([*openai_text(["{"])[:2], Do.HOLD])
+
+    async with (
+        serving(answer) as served,
+        OpenAIModel("m", base_url=f"{served.url}/v1", api_key="k", max_retries=0) as model,
+    ):
+        task = asyncio.create_task(ToolSelector(ITEMS, model).select("x"))
+        await asyncio.wait_for(began.wait(), PATIENCE)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        await served.client_left()
+
+
+def test_a_real_client_chooses_and_says_what_it_took() -> None:
+    reply = named("compare", 90, item1="ramen", item2="udon")
+
+    async def main() -> Selection:
+        async with (
+            serving(Answer(openai_text([reply[:9], reply[9:]]))) as served,
+            OpenAIModel("m", base_url=f"{served.url}/v1", api_key="k") as model,
+        ):
+            return await ToolSelector(ITEMS, model).select("Ramen or udon?")
+
+    selection = asyncio.run(main())
+    assert selection.tool is not None
+    assert (selection.tool.name, selection.parameters["item2"]) == ("compare", "udon")
+    assert selection.usage is not None
+    assert (selection.usage.input_tokens, selection.usage.cached_input_tokens) == (7, 2)
+
+
+def test_a_selector_works_on_one_loop_after_another() -> None:
+    selector = ToolSelector(ITEMS, Says([named("search")]), cache_ttl=0)
+    for _ in range(3):
+        assert run(selector.select("x"), VirtualTimeLoop()).calls == 1

@@ -1,0 +1,71 @@
+"""Types of selection: what a user's program looks like to type checkers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from typing_extensions import assert_type
+
+from toolweave import (
+    RegistrySnapshot,
+    Score,
+    Selection,
+    SelectionPolicy,
+    ToolEntry,
+    ToolSelector,
+    UsageUpdate,
+)
+from toolweave.models.openai import OpenAIModel
+from toolweave.selection import (
+    CallLimiter,
+    Decision,
+    Reply,
+    Request,
+    Scorer,
+    ToolSource,
+    as_scorer,
+)
+
+
+async def texts(prompt: str, schema: dict[str, Any]) -> str:
+    return prompt + str(schema)
+
+
+async def data(prompt: str, schema: Mapping[str, Any]) -> dict[str, Any]:
+    return {prompt: schema}
+
+
+class OwnScorer:
+    name = "own"
+
+    async def ask(self, request: Request) -> Reply:
+        return Reply({"score": len(request.tools)}, UsageUpdate(1, 2))
+
+
+class OwnSource:
+    fingerprint = "1"
+
+    def tools_for(self, item_type: str, site: str | None = None, /) -> tuple[ToolEntry, ...]:
+        return (ToolEntry("search", type=item_type, site=site),)
+
+
+async def select(registry: RegistrySnapshot) -> None:
+    source: ToolSource = OwnSource()
+    scorer: Scorer = OwnScorer()
+    ToolSelector(registry)
+    ToolSelector(source, scorer)
+    ToolSelector(registry, texts, limiter=CallLimiter(4), cache_ttl=0)
+    ToolSelector(registry, data, SelectionPolicy(strategy="each", early_stop=None))
+    assert_type(as_scorer(texts), Scorer)
+    selector = ToolSelector(registry, OpenAIModel("gpt-x"))
+    selection = await selector.select("x", item_type="Recipe", context={"request.site": "y"})
+    assert_type(selection, Selection)
+    assert_type(selection.tool, ToolEntry | None)
+    assert_type(selection.score, float | None)
+    assert_type(selection.ranking, tuple[Score, ...])
+    assert_type(selection.decision, Decision)
+    assert_type(selection.usage, UsageUpdate | None)
+    assert_type(selection.fallback, bool)
+    SelectionPolicy(strategy="best")  # type: ignore[arg-type] # pyright: ignore[reportArgumentType]
+    ToolSelector(registry, 3)  # type: ignore[arg-type] # pyright: ignore[reportArgumentType]
