@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .. import __version__
-from . import contracts, demo, lint, mcp, parse, tools
+from . import contracts, demo, lint, mcp, parse, score, tools
 from .source import InputError
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ COMMANDS = {
     "parse": parse,
     "contracts": contracts,
     "lint": lint,
+    "score": score,
     "tools": tools,
     "mcp": mcp,
     "demo": demo,

@@ -1,0 +1,248 @@
+"""The examples of a registry as a benchmark: each is a query whose tool is known.
+
+The example that is asked is left out of what the model is told and of what the words of a query are
+looked for in, or it would only have to be recognised.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+
+from .._core import ToolEntry, UsageUpdate, type_name
+from .offer import Offer
+from .policy import SelectionPolicy
+from .prefilter import best_by_words
+from .selector import ToolSelector
+from .sources import ToolSource, kinds
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from .result import Selection
+    from .scorers import Reply, Request, Scorer
+
+Method: TypeAlias = Literal["each", "batch", "choose", "prefilter"]
+"""What is compared: the strategies, and ``choose`` among the three tools that words find."""
+
+METHODS: tuple[Method, ...] = ("each", "batch", "choose", "prefilter")
+"""All of them."""
+
+RECALL_AT = 3
+"""How many tools ``prefilter`` keeps."""
+
+
+class Labelled(NamedTuple):
+    """A query whose tool is known."""
+
+    query: str
+    item_type: str
+    site: str | None
+    tools: frozenset[str]
+    """The names of the tools that have it as an example: one, unless the registry is of two
+    minds."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What one way to ask did on all queries."""
+
+    method: Method
+    """The way."""
+    queries: int
+    """How many there were."""
+    right: int
+    """For how many the tool was the right one."""
+    calls: int
+    """How many calls were made."""
+    prompt_chars: int
+    """How long the prompts were, in characters."""
+    usage: UsageUpdate | None
+    """The tokens they took; None if the model does not say."""
+    seconds: float
+    """How long it took."""
+    ties: int
+    """How often the winner's score was not its own."""
+    fallbacks: int
+    """How often no tool reached the threshold."""
+    errors: int
+    """How often something went wrong with some tool."""
+
+    @property
+    def accuracy(self) -> float:
+        """The share that was right, from 0 to 1."""
+        return self.right / self.queries if self.queries else 0.0
+
+
+@dataclass(frozen=True)
+class Recall:
+    """How often the words of a query find its tool."""
+
+    queries: int
+    """How many queries had more than `RECALL_AT` tools to choose from."""
+    found: int
+    """For how many of these the tool was among the best `RECALL_AT`."""
+
+    @property
+    def share(self) -> float:
+        """The share of these, from 0 to 1."""
+        return self.found / self.queries if self.queries else 0.0
+
+
+def labelled(source: ToolSource, entries: Iterable[ToolEntry]) -> list[Labelled]:
+    """The queries that a registry has as examples, where there is something to choose.
+
+    Args:
+        source: The registry.
+        entries: Its tools; examples of those that are disabled or replaced do not count.
+    """
+    tools: dict[tuple[str, str, str | None], set[str]] = {}
+    for entry in entries:
+        applicable = source.tools_for(entry.type, entry.site)
+        if len(applicable) < 2 or entry.name not in {tool.name for tool in applicable}:
+            continue
+        for example in entry.examples if entry.enabled else ():
+            if example.strip():
+                key = (example, type_name(entry.type), entry.site)
+                tools.setdefault(key, set()).add(entry.name)
+    return [Labelled(*key, frozenset(names)) for key, names in tools.items()]
+
+
+def spread(queries: Sequence[Labelled], limit: int) -> list[Labelled]:
+    """At most so many of the queries, from all parts of the registry."""
+    if len(queries) <= limit:
+        return list(queries)
+    return [queries[at * len(queries) // limit] for at in range(limit)]
+
+
+async def measure(
+    method: Method,
+    source: ToolSource,
+    queries: Iterable[Labelled],
+    scorer: Scorer,
+    policy: SelectionPolicy,
+    *,
+    told: Callable[[Method, Labelled, Selection], None] | None = None,
+) -> Measured:
+    """Asks all queries in one way, one after another.
+
+    Args:
+        method: The way.
+        source: The registry.
+        queries: The queries.
+        scorer: Who is asked.
+        policy: All but the way to ask.
+        told: Called after each query.
+    """
+    policy = (
+        replace(policy, strategy="choose", prefilter=RECALL_AT)
+        if method == "prefilter"
+        else replace(policy, strategy=method)
+    )
+    counting = _Counting(scorer)
+    made: list[tuple[Labelled, Selection]] = []
+    for query in queries:
+        selector = ToolSelector(Without(source, query.query), counting, policy, cache_ttl=0)
+        selection = await selector.select(query.query, item_type=query.item_type, site=query.site)
+        made.append((query, selection))
+        if told is not None:
+            told(method, query, selection)
+    selections = [selection for _, selection in made]
+    return Measured(
+        method=method,
+        queries=len(made),
+        right=sum(is_right(query, selection) for query, selection in made),
+        calls=sum(selection.calls for selection in selections),
+        prompt_chars=counting.chars,
+        usage=_total([selection.usage for selection in selections]),
+        seconds=sum(selection.duration for selection in selections),
+        ties=sum(bool(selection.ties) for selection in selections),
+        fallbacks=sum(selection.fallback for selection in selections),
+        errors=sum(bool(selection.errors) for selection in selections),
+    )
+
+
+def recall(source: ToolSource, queries: Iterable[Labelled], policy: SelectionPolicy) -> Recall:
+    """How often the words of a query find its tool among the best `RECALL_AT`."""
+    asked = found = 0
+    for query in queries:
+        tools = Without(source, query.query).tools_for(query.item_type, query.site)
+        if len(tools) <= RECALL_AT:
+            continue
+        offer = Offer(tools, kinds(source, query.item_type), query.site, policy)
+        best = best_by_words(offer, query.query, RECALL_AT)
+        asked += 1
+        found += any(offer.names[at] in query.tools for at in best)
+    return Recall(asked, found)
+
+
+def is_right(query: Labelled, selection: Selection) -> bool:
+    """Whether the tool is one that the query belongs to."""
+    return selection.tool is not None and selection.tool.name in query.tools
+
+
+class Without:
+    """A registry in which no tool has a certain example.
+
+    Args:
+        source: The registry.
+        example: The example.
+    """
+
+    def __init__(self, source: ToolSource, example: str) -> None:
+        self._source = source
+        self._example = example
+        self.fingerprint = f"{source.fingerprint} without {example}"
+        """Differs when anything about the tools does."""
+
+    def tools_for(self, item_type: str, site: str | None = None, /) -> tuple[ToolEntry, ...]:
+        """The tools that a type has, in document order."""
+        tools = self._source.tools_for(item_type, site)
+        return tuple(self._rest(tool) if self._is_in(tool) else tool for tool in tools)
+
+    def supertypes(self, item_type: str) -> Sequence[str]:
+        """A type and all it is a kind of."""
+        return kinds(self._source, item_type)
+
+    def _is_in(self, tool: ToolEntry) -> bool:
+        return self._example in tool.examples or self._example in (tool.prompt or "")
+
+    def _rest(self, tool: ToolEntry) -> ToolEntry:
+        return ToolEntry(
+            tool.name,
+            type=tool.type,
+            site=tool.site,
+            path=tool.path,
+            method=tool.method,
+            handler=tool.handler,
+            arguments=tool.arguments,
+            examples=[example for example in tool.examples if example != self._example],
+            # Some prompts say the same once more.
+            prompt=None if tool.prompt is None else tool.prompt.replace(self._example, "..."),
+            return_struc=tool.return_struc,
+        )
+
+
+class _Counting:
+    """A scorer that knows how much it was told."""
+
+    def __init__(self, scorer: Scorer) -> None:
+        self._scorer = scorer
+        self.name = scorer.name
+        self.chars = 0
+
+    async def ask(self, request: Request) -> Reply:
+        self.chars += len(request.prompt)
+        return await self._scorer.ask(request)
+
+
+def _total(usages: Sequence[UsageUpdate | None]) -> UsageUpdate | None:
+    known = [usage for usage in usages if usage is not None]
+    if not known:
+        return None
+    return UsageUpdate(
+        sum(usage.input_tokens for usage in known),
+        sum(usage.output_tokens for usage in known),
+        sum(usage.cached_input_tokens for usage in known),
+    )

@@ -1,0 +1,153 @@
+"""The examples of a registry as a benchmark."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from executing import run
+from selecting import Says, entry, named, public_files
+from toolweave import RegistrySnapshot, Selection, SelectionPolicy, UsageUpdate
+from toolweave.selection import Reply, Request
+from toolweave.selection.benchmark import (
+    METHODS,
+    Labelled,
+    Without,
+    labelled,
+    measure,
+    recall,
+    spread,
+)
+from toolweave.selection.words import WordScorer
+
+SOUP, CAKE = "How is soup made?", "Soup or cake?"
+REGISTRY = RegistrySnapshot.of(
+    [
+        entry("search", "search_query", examples=["Find soups", "  "]),
+        entry("details", examples=[SOUP]),
+        entry("compare", examples=[CAKE], prompt=f"Such as {CAKE} {{request.query}}"),
+        entry("details", type="Recipe", examples=["How long does soup boil?"]),
+        entry("off", examples=["Never"], enabled=False),
+        entry("watch", site="films", type="Movie", examples=["Play it"]),
+    ]
+)
+POLICY = SelectionPolicy()
+
+
+def test_each_example_is_a_query_with_its_type_and_its_tool() -> None:
+    found = labelled(REGISTRY, REGISTRY.entries)
+    assert found == [
+        Labelled("Find soups", "Thing", None, frozenset({"search"})),
+        Labelled(SOUP, "Thing", None, frozenset({"details"})),
+        Labelled(CAKE, "Thing", None, frozenset({"compare"})),
+        Labelled("How long does soup boil?", "Recipe", None, frozenset({"details"})),
+        Labelled("Play it", "Movie", "films", frozenset({"watch"})),
+    ]
+
+
+def test_where_there_is_nothing_to_choose_an_example_is_no_query() -> None:
+    alone = RegistrySnapshot.of([entry("search", examples=["Find soups"])])
+    assert labelled(alone, alone.entries) == []
+
+
+def test_an_example_of_two_tools_belongs_to_both() -> None:
+    both = RegistrySnapshot.of([entry(name, examples=["Soup"]) for name in ("a", "b")])
+    assert labelled(both, both.entries) == [Labelled("Soup", "Thing", None, frozenset({"a", "b"}))]
+
+
+def test_a_part_of_the_queries_is_from_all_parts() -> None:
+    queries = [Labelled(str(number), "Thing", None, frozenset()) for number in range(10)]
+    assert [query.query for query in spread(queries, 4)] == ["0", "2", "5", "7"]
+    assert spread(queries, 20) == queries
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_example_that_is_asked_is_told_once_only(method: Any) -> None:
+    scorer = Says([{"tool": "compare", "score": 90, "compare": 90}])
+    [query] = [one for one in labelled(REGISTRY, REGISTRY.entries) if one.query == CAKE]
+    run(measure(method, REGISTRY, [query], scorer, POLICY))
+    assert [prompt.count(CAKE) for prompt in scorer.prompts] == [1] * len(scorer.prompts)
+    assert Without(REGISTRY, CAKE).fingerprint != REGISTRY.fingerprint
+
+
+def test_what_is_measured_is_what_happened() -> None:
+    replies = [
+        Reply(named("search", 80, search_query="x"), UsageUpdate(100, 10, 50)),
+        Reply("nonsense", UsageUpdate(10, 1)),
+        Reply(named("details", 80), UsageUpdate(100, 10, 50)),
+        named("search", 10, search_query="x"),
+    ]
+    queries = labelled(REGISTRY, REGISTRY.entries)[:3]
+    told: list[Labelled] = []
+
+    def tell(method: str, query: Labelled, selection: Selection) -> None:
+        assert (method, selection.query) == ("choose", query.query)
+        told.append(query)
+
+    scorer = Says(replies)
+    measured = run(measure("choose", REGISTRY, queries, scorer, POLICY, told=tell))
+    assert (measured.queries, measured.right, measured.calls) == (3, 2, 4)
+    assert (measured.ties, measured.fallbacks, measured.errors) == (0, 1, 0)
+    assert measured.usage == UsageUpdate(210, 21, 100)
+    assert measured.prompt_chars == sum(map(len, scorer.prompts))
+    assert measured.accuracy == pytest.approx(2 / 3)
+    assert told == queries
+
+
+def test_ties_are_counted() -> None:
+    queries = labelled(REGISTRY, REGISTRY.entries)[:1]
+    measured = run(measure("each", REGISTRY, queries, Says([{"score": 80}]), POLICY))
+    assert (measured.ties, measured.right) == (1, 1)
+
+
+def test_recall_counts_only_queries_with_more_tools_than_are_kept() -> None:
+    few = [query for query in labelled(REGISTRY, REGISTRY.entries) if query.site is None]
+    assert recall(REGISTRY, few, POLICY).queries == 0
+    four = RegistrySnapshot.of(
+        [
+            entry("boats", examples=["Boats that float", "Which boats?"]),
+            entry("alpha", examples=["Cars of alpha"]),
+            entry("beta", examples=["Cars of beta"]),
+            entry("gamma", examples=["Xyzzy"]),
+        ]
+    )
+    found = recall(four, labelled(four, four.entries), POLICY)
+    assert (found.queries, found.found, found.share) == (5, 4, 0.8)
+
+
+def test_words_in_common_are_scored_the_same_in_every_way() -> None:
+    scorer = WordScorer()
+    tools = [
+        entry("search", "search_query", prompt="Finds soups."),
+        entry("compare", prompt=None, examples=["soup or cake"]),
+    ]
+
+    def ask(strategy: Any, *asked: Any) -> Any:
+        return run(scorer.ask(Request("", {}, strategy, "Finds soups, cake?", asked))).content
+
+    assert ask("each", tools[0]) == {"score": 67, "search_query": "Finds soups, cake?"}
+    assert ask("each", tools[1]) == {"score": 33}
+    assert ask("batch", *tools) == {"search": ask("each", tools[0]), "compare": {"score": 33}}
+    assert ask("choose", *tools) == {
+        "tool": "search",
+        "score": 67,
+        "parameters": {"search_query": "Finds soups, cake?"},
+    }
+    assert run(scorer.ask(Request("", {}, "each", "?", tools[:1]))).content["score"] == 0  # type: ignore[index]
+
+
+@pytest.mark.parametrize("file", public_files())
+def test_words_find_the_tools_of_public_files(file: Path) -> None:
+    registry = RegistrySnapshot.read(file.read_bytes())
+    queries = labelled(registry, registry.entries)
+    assert queries
+    found = recall(registry, queries, POLICY)
+    # Of few queries, one that words do not find is a large share.
+    assert found.found >= min(0.9 * found.queries, found.queries - 1)
+    for method in METHODS:
+        measured = run(measure(method, registry, queries, WordScorer(), POLICY))
+        assert measured.errors == 0
+        if method != "each":
+            assert measured.calls == measured.queries
