@@ -7,7 +7,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from typing_extensions import Unpack
+
     from .._core import ToolEntry, UsageUpdate
+    from ..handlers import HandlerOptions, HandlerRun
     from .policy import SelectionPolicy
     from .sources import ToolSource
 
@@ -90,6 +95,39 @@ class Selection:
         threshold = self.policy.threshold
         good = [one for one in self.ranking if one.score is not None and one.score >= threshold]
         return tuple(good[: self.policy.top])
+
+    async def run(
+        self,
+        handler: object = None,
+        *,
+        parameters: Mapping[str, Any] | None = None,
+        **options: Unpack[HandlerOptions],
+    ) -> HandlerRun:
+        """Runs the tool; see `toolweave.handlers.run_handler`, which does it.
+
+        Args:
+            handler: What the tool's handler is given beside its parameters.
+            parameters: Instead of those of the selection.
+            **options: Those of `run_handler`. Those that the policy has too are taken from there:
+                ``allowed_handlers``, and the ``fallback`` of a tool that cannot start.
+
+        Returns:
+            What ran, and what it returned.
+
+        Raises:
+            LookupError: There is no tool to run.
+            Exception: What `run_handler` raises.
+        """
+        from ..handlers import run_handler
+
+        if self.tool is None:
+            raise LookupError(f"no tool was selected, so there is none to run: {self.reason}")
+        given: HandlerOptions = {
+            "allowed_handlers": self.policy.allowed_handlers,
+            "fallback": self.policy.fallback,
+            **options,
+        }
+        return await run_handler(self.registry, self, parameters, handler, **given)
 
     def explain(self) -> str:
         """The ranking as a table, with what decided, and what it took."""
