@@ -69,6 +69,7 @@ from ._core import (
 from .exceptions import (
     ConsolidationError,
     ContractError,
+    HandlerError,
     InvalidJSONError,
     MaxIterationsError,
     MessageError,
@@ -109,6 +110,7 @@ if _TYPE_CHECKING:
         ToolRun,
         ToolStarted,
     )
+    from .handlers import HandlerRun, load_handler, run_handler
     from .limits import RateLimiter
     from .natural import FunctionCalling, NaturalToolUse, NaturalToolUseParser
     from .protocols import Approval, Approver, ChatModel, Messages, Model, ModelOptions, Observer
@@ -162,6 +164,8 @@ __all__ = [
     "FinishUpdate",
     "FunctionCalling",
     "FunctionContract",
+    "HandlerError",
+    "HandlerRun",
     "InvalidJSONError",
     "InvalidToolCall",
     "JoinProblem",
@@ -258,6 +262,7 @@ __all__ = [
     "estimate_tokens",
     "from_anthropic",
     "from_openai",
+    "load_handler",
     "message_from_dict",
     "message_from_json",
     "parse",
@@ -265,6 +270,7 @@ __all__ = [
     "parse_stream",
     "render_contracts",
     "repair_json",
+    "run_handler",
     "structure_schema",
     "supertypes",
     "system_prompt",
@@ -313,6 +319,11 @@ _LATER = {
         "ToolStarted",
     ),
     "limits": ("RateLimiter",),
+    "handlers": (
+        "HandlerRun",
+        "load_handler",
+        "run_handler",
+    ),
     "natural": (
         "FunctionCalling",
         "NaturalToolUse",
