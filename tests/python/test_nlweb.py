@@ -1,0 +1,378 @@
+"""The class that takes the place of NLWeb's own, with a handler of NLWeb's shape."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from handling import Registry
+from nlweb_site import COMPARE, DETAILS, SEARCH, Handler, Scores, tool
+from toolweave.nlweb import RoutedTool, make_selector
+from toolweave.selection import SelectionPolicy
+
+WAIT = 10.0
+TOOLS = (SEARCH, DETAILS, COMPARE)
+
+
+async def routed(handler: Handler, scorer: Any, *tools: Any, **options: Any) -> Handler:
+    registry = Registry(options.pop("handlers", {}), tools or TOOLS)
+    selector = make_selector(registry, scorer, **options)(handler)
+    await selector.do()
+    return handler
+
+
+def route(scorer: Any, *tools: Any, handler: Handler | None = None, **options: Any) -> Handler:
+    """A handler whose query was routed."""
+    handler = Handler() if handler is None else handler
+    return asyncio.run(routed(handler, scorer, *tools, **options))
+
+
+def results(handler: Handler) -> list[tuple[str, float, dict[str, Any]]]:
+    return [
+        (each["tool"].name, each["score"], each["result"]) for each in handler.tool_routing_results
+    ]
+
+
+def test_what_was_chosen_is_where_nlweb_looks_for_it() -> None:
+    handler = route(Scores(search=60, details={"score": 85, "item_name": "Pad Thai"}))
+    [best] = handler.tool_routing_results
+    chosen: RoutedTool = best["tool"]
+    assert best["result"] == {"score": 85, "item_name": "Pad Thai"}
+    assert best["score"] == 85
+    assert type(best["score"]) is int
+    assert (chosen.name, chosen.schema_type) == ("details", "Recipe")
+    assert chosen.handler_class == "nlweb_site.Details"
+    assert chosen.prompt == DETAILS.prompt
+    assert chosen.return_structure == DETAILS.return_struc
+    assert (chosen.path, chosen.method, dict(chosen.arguments)) == ("", "", {})
+    assert list(chosen.examples) == []
+    assert handler.abort_fast_track_event.is_set()
+    assert handler.state.started == handler.state.done == ["ToolSelector"]
+
+
+def test_the_choice_is_sent_as_nlweb_sends_it() -> None:
+    handler = route(Scores(details={"score": 85, "item_name": "Pad Thai"}))
+    [message] = handler.messages
+    elapsed = message.pop("time_elapsed")
+    assert elapsed.endswith("s")
+    assert len(elapsed.partition(".")[2]) == 4
+    assert float(elapsed[:-1]) >= 0
+    assert message == {
+        "message_type": "tool_selection",
+        "selected_tool": "details",
+        "score": 85,
+        "parameters": {"score": 85, "item_name": "Pad Thai"},
+        "query": "spicy noodles",
+    }
+
+
+def test_search_aborts_nothing() -> None:
+    handler = route(Scores(search={"score": 88, "search_query": "noodles"}))
+    assert results(handler) == [("search", 88, {"score": 88, "search_query": "noodles"})]
+    assert handler.tool_routing_results[0]["tool"].handler_class is None
+    assert not handler.abort_fast_track_event.is_set()
+    assert handler.messages[0]["selected_tool"] == "search"
+
+
+def test_the_best_three_that_reach_the_threshold_are_kept_in_order() -> None:
+    tools = [tool(name, handler="a.B") for name in "abcde"]
+    handler = route(Scores(a=70, b=89.5, c=69.9, d=88, e=71), *tools)
+    assert [(name, score) for name, score, _ in results(handler)] == [
+        ("b", 89.5),
+        ("d", 88),
+        ("e", 71),
+    ]
+
+
+def test_a_score_of_ninety_ends_it() -> None:
+    slow = asyncio.Event()
+    cancelled: list[str] = []
+
+    async def scorer(prompt: str, schema: object) -> Any:  # noqa: ARG001
+        if "tool=details" in prompt:
+            return {"score": 90, "item_name": "Pad Thai"}
+        try:
+            await slow.wait()
+        except asyncio.CancelledError:
+            cancelled.append(prompt.split()[0])
+            raise
+
+    handler = route(scorer)
+    assert [name for name, _, _ in results(handler)] == ["details"]
+    assert sorted(cancelled) == ["tool=compare", "tool=search"]
+
+
+# What loses NLWeb the selection, or the whole query.
+
+
+@pytest.mark.parametrize("score", ["85", "85.0", " 85 ", "85%", 85.0])
+def test_scores_in_strings_count(score: Any) -> None:
+    handler = route(Scores(search=80, details={"score": score, "item_name": "Pad Thai"}))
+    assert results(handler)[0][:2] == ("details", 85)
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"score": "high"},
+        {"score": None},
+        {"score": [95]},
+        {},
+        "no JSON at all",
+        "[1, 2]",
+        OSError("no connection"),
+        ValueError("out of order"),
+    ],
+)
+def test_one_bad_tool_harms_nobody(bad: Any) -> None:
+    handler = route(Scores(search=20, details={"score": 85, "item_name": "x"}, compare=bad))
+    assert results(handler)[0] == ("details", 85, {"score": 85, "item_name": "x"})
+
+
+def test_below_the_threshold_it_is_search_with_its_own_score() -> None:
+    handler = route(Scores(search=12, details=60, compare=69))
+    assert results(handler) == [("search", 12, {"score": 12, "search_query": "spicy noodles"})]
+    assert not handler.abort_fast_track_event.is_set()
+    assert handler.messages[0]["score"] == 12
+
+
+def test_every_entry_has_a_result_even_where_there_was_no_reply() -> None:
+    handler = route(Scores(search=OSError("gone"), details=OSError("gone"), compare=3))
+    [(name, score, result)] = results(handler)
+    assert (name, score, result["score"]) == ("search", 0, 0)
+    assert "gone" in result["justification"]
+    assert handler.messages[0]["parameters"] == result
+
+
+def test_without_any_tool_it_is_search() -> None:
+    handler = route(Scores(compare=10), COMPARE, DETAILS)
+    assert handler.tool_routing_results == []
+    message = handler.messages[0]
+    assert (message["selected_tool"], message["score"]) == ("search", 0)
+    assert message["parameters"] == {
+        "score": 0,
+        "justification": "Default fallback - no tools met threshold",
+    }
+    assert not handler.abort_fast_track_event.is_set()
+
+
+def test_a_tool_without_a_prompt_is_asked_about_all_the_same() -> None:
+    asked: list[str] = []
+
+    async def scorer(prompt: str, schema: object) -> Any:  # noqa: ARG001
+        asked.append(prompt)
+        return {"score": 10}
+
+    route(scorer, SEARCH, tool("bare", prompt=None))
+    assert len(asked) == 2
+    assert all("spicy noodles" in prompt for prompt in asked)
+
+
+def test_the_only_tool_needs_no_model() -> None:
+    scorer = Scores()
+    handler = route(scorer, SEARCH)
+    expected = {"score": 100, "search_query": "spicy noodles"}
+    assert results(handler) == [("search", 100, expected)]
+    assert scorer.prompts == []
+
+
+# When nothing is chosen.
+
+
+@pytest.mark.parametrize(
+    ("handler", "options"),
+    [
+        ({"generate_mode": "summarize"}, {}),
+        ({"generate_mode": "generate"}, {}),
+        ({}, {"enabled": False}),
+        ({}, {"enabled": lambda: False}),
+        ({}, {"enabled": lambda: 1 / 0}),
+    ],
+)
+def test_where_no_tool_is_wanted_only_the_step_is_done(
+    handler: dict[str, Any], options: dict[str, Any]
+) -> None:
+    scorer = Scores(details=95)
+    done = route(scorer, handler=Handler(**handler), **options)
+    assert done.state.done == ["ToolSelector"]
+    assert (done.messages, done.tool_routing_results, scorer.prompts) == ([], [], [])
+
+
+@pytest.mark.parametrize("mode", ["none", "list", "", None])
+def test_any_other_mode_selects(mode: Any) -> None:
+    handler = route(Scores(details=95), handler=Handler(generate_mode=mode))
+    assert handler.tool_routing_results
+
+
+def test_a_selection_that_cannot_be_made_is_logged_and_is_search(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    class Broken(Registry):
+        def tools_for(self, *_: object) -> Any:
+            raise OSError("the disk is gone")
+
+    async def main(handler: Handler) -> None:
+        await make_selector(Broken(), Scores())(handler).do()
+
+    handler = Handler()
+    asyncio.run(main(handler))
+    assert handler.tool_routing_results == []
+    assert handler.messages[0]["selected_tool"] == "search"
+    assert handler.state.done == ["ToolSelector"]
+    [record] = [each for each in caplog.records if each.name == "toolweave.nlweb"]
+    assert record.levelname == "ERROR"
+    assert "the disk is gone" in caplog.text
+
+
+def test_a_user_who_has_gone_changes_nothing() -> None:
+    class Gone(Handler):
+        async def send_message(self, message: object) -> None:  # noqa: ARG002
+            raise ConnectionResetError
+
+    handler = route(Scores(details=95), handler=Gone())
+    assert results(handler)[0][0] == "details"
+    assert handler.state.done == ["ToolSelector"]
+
+
+# The query.
+
+
+def test_the_decontextualized_query_is_waited_for() -> None:
+    async def main() -> list[str]:
+        handler, scorer = Handler("and spicier?"), Scores(search=80)
+        handler.state.decontextualized.clear()
+        task = asyncio.create_task(routed(handler, scorer))
+        await asyncio.sleep(0)
+        assert scorer.prompts == []
+        handler.decontextualized_query = "spicier noodles"
+        handler.state.decontextualized.set()
+        await asyncio.wait_for(task, WAIT)
+        assert handler.messages[0]["query"] == "spicier noodles"
+        return scorer.prompts
+
+    prompts = asyncio.run(main())
+    assert all("query=spicier noodles" in prompt for prompt in prompts)
+
+
+def test_but_not_for_ever(caplog: pytest.LogCaptureFixture) -> None:
+    handler = Handler("and spicier?", prev_queries=["noodles"])
+    handler.state.decontextualized.clear()
+    scorer = Scores(search=80)
+    route(scorer, handler=handler, decontextualization_timeout=0.01)
+    assert "query=and spicier? previous queries: ['noodles']" in scorer.prompts[0]
+    assert results(handler)[0][:2] == ("search", 80)
+    assert "did not come in time" in caplog.text
+
+
+def test_a_decontextualizer_that_fails_leaves_the_query_as_it_is(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    handler = Handler()
+    handler.state.decontextualized.clear()
+
+    async def fails() -> None:
+        raise KeyError("decontextualized")
+
+    handler.state.wait_for_decontextualization = fails  # type: ignore[method-assign]
+    assert results(route(Scores(search=80), handler=handler))[0][0] == "search"
+    assert "the decontextualized query did not come" in caplog.text
+
+
+# Cancelling.
+
+
+def test_cancelling_is_not_swallowed_and_reaches_the_model() -> None:
+    cancelled: list[str] = []
+
+    async def main() -> Handler:
+        asked = asyncio.Event()
+
+        async def scorer(prompt: str, schema: object) -> Any:  # noqa: ARG001
+            asked.set()
+            try:
+                await asyncio.Event().wait()
+            except asyncio.CancelledError:
+                cancelled.append(prompt.split()[0])
+                raise
+
+        handler = Handler()
+        task = asyncio.create_task(routed(handler, scorer))
+        await asyncio.wait_for(asked.wait(), WAIT)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asyncio.wait_for(asyncio.shield(task), WAIT)
+        return handler
+
+    handler = asyncio.run(main())
+    assert sorted(cancelled) == ["tool=compare", "tool=details", "tool=search"]
+    assert handler.state.done == ["ToolSelector"]
+    assert handler.tool_routing_results == []
+
+
+# Policies.
+
+
+def test_one_call_can_be_enough() -> None:
+    prompts: list[str] = []
+
+    async def scorer(prompt: str, schema: object) -> Any:  # noqa: ARG001
+        prompts.append(prompt)
+        return {"tool": "details", "score": 85, "parameters": {"item_name": "Pad Thai"}}
+
+    handler = route(scorer, policy=SelectionPolicy(strategy="choose"))
+    assert results(handler) == [("details", 85, {"score": 85, "item_name": "Pad Thai"})]
+    assert len(prompts) == 1
+
+
+def test_by_default_every_tool_is_asked_about_as_nlweb_does() -> None:
+    scorer = Scores()
+    tools = [tool(f"t{number}", handler="a.B") for number in range(20)]
+    route(scorer, *tools)
+    assert len(scorer.prompts) == 20
+
+
+def test_what_is_logged_does_not_hold_what_was_asked(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.DEBUG, "toolweave.nlweb"):
+        route(Scores(details=OSError("gone")), handler=Handler("my secret"))
+    assert "my secret" not in caplog.text
+
+
+# The same routing.
+
+
+def nlweb_chooses(scores: list[tuple[str, int]]) -> tuple[str, int] | None:
+    """What NLWeb does with scores that come in document order and are numbers."""
+    for name, score in scores:
+        if score >= 90:
+            return name, score
+    best = sorted(scores, key=lambda each: each[1], reverse=True)
+    good = [each for each in best if each[1] >= 70]
+    return good[0] if good else next((each for each in best if each[0] == "search"), None)
+
+
+NAMES = ["search", "details", "compare", "ensemble", "statistics"]
+
+
+@given(
+    scores=st.lists(
+        st.tuples(st.sampled_from(NAMES), st.integers(0, 89)),
+        min_size=2,
+        unique_by=lambda each: each[0],
+    ),
+    top=st.none() | st.integers(90, 100),
+)
+def test_where_nlweb_chooses_without_a_race_the_choice_is_the_same(
+    scores: list[tuple[str, int]], top: int | None
+) -> None:
+    if top is not None:
+        scores[-1] = (scores[-1][0], top)
+    handler = route(Scores(**dict(scores)), *(tool(name, handler="a.B") for name, _ in scores))
+    expected = nlweb_chooses(scores)
+    assert [each[:2] for each in results(handler)][:1] == ([] if expected is None else [expected])
+    aborted = expected is not None and expected[0] != "search"
+    assert handler.abort_fast_track_event.is_set() is aborted

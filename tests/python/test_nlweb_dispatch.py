@@ -1,0 +1,200 @@
+"""What NLWeb's own dispatcher does with what was chosen."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from typing import Any
+
+import pytest
+
+from handling import Registry
+from nlweb_site import DETAILS, SEARCH, Details, Handler, Scores, tool
+from servers.sse import Answer, serving
+from toolweave import ToolContext
+from toolweave import tool as toolweave_tool
+from toolweave._core import ToolEntry
+from toolweave.nlweb import ToolRunner, make_selector
+from toolweave.nlweb.runner import messages
+from toolweave.selection import SelectionPolicy
+
+ALLOWED = SelectionPolicy(strategy="each", prefilter=None, allowed_handlers=("nlweb_site",))
+
+
+async def served(scores: Any, *tools: Any, handlers: Any = None, **options: Any) -> Handler:
+    """A handler whose query went all the way."""
+    handler = Handler()
+    registry = Registry(handlers or {}, tools)
+    selector = make_selector(registry, Scores(**scores), **options)
+    await selector(handler).do()
+    await handler.route_query_based_on_tools()
+    return handler
+
+
+def serve(scores: Any, *tools: Any, **options: Any) -> Handler:
+    return asyncio.run(served(scores, *tools, **options))
+
+
+CHOSEN = {"details": {"score": 85, "item_name": "Pad Thai"}, "search": 30}
+
+
+@pytest.mark.parametrize("policy", [None, ALLOWED])
+def test_a_handler_of_nlweb_s_is_run_by_nlweb(policy: SelectionPolicy | None) -> None:
+    handler = serve(CHOSEN, SEARCH, DETAILS, policy=policy)
+    assert handler.tool_routing_results[0]["tool"].handler_class == "nlweb_site.Details"
+    assert handler.messages[1:] == [
+        {"message_type": "item_details", "params": {"score": 85, "item_name": "Pad Thai"}}
+    ]
+    assert handler.searched == []
+
+
+def test_search_is_nlweb_s_own() -> None:
+    handler = serve({"search": 95}, SEARCH, DETAILS)
+    assert handler.searched == [["soup", "salad"]]
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        tool("details", handler="nlweb_site.Gone"),
+        tool("details", handler="nlweb_site_that_is_gone.Details"),
+        tool("details", handler="asyncio.Event"),
+        tool("details", method="code"),
+        tool("details", method="url", path="http://127.0.0.1:9/ask"),
+    ],
+)
+def test_a_tool_that_cannot_run_is_never_chosen_and_search_keeps_what_was_found(
+    broken: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    handler = serve({"details": 95, "search": 30}, SEARCH, broken, policy=ALLOWED)
+    assert handler.searched == [["soup", "salad"]]
+    assert not handler.abort_fast_track_event.is_set()
+    assert handler.messages[0]["selected_tool"] == "search"
+    assert "the tool that was chosen cannot run, so it is search" in caplog.text
+
+
+def test_where_there_is_no_search_either_nlweb_still_searches() -> None:
+    handler = serve({"details": 95, "other": 1}, tool("details"), tool("other"), policy=ALLOWED)
+    assert handler.tool_routing_results == []
+    assert handler.searched == [["soup", "salad"]]
+
+
+def test_without_allowed_handlers_what_is_imported_is_nlweb_s_to_decide() -> None:
+    elsewhere = tool("details", handler="nlweb_site_that_is_gone.Details")
+    handler = serve({"details": 95}, SEARCH, elsewhere)
+    assert handler.tool_routing_results[0]["tool"].handler_class == elsewhere.handler
+    # NLWeb's fault, which allowing handlers avoids.
+    assert handler.searched == [[]]
+
+
+# What NLWeb's dispatcher could not run.
+
+
+class Registered(Details):
+    async def do(self) -> None:
+        await self.handler.send_message({"message_type": "registered", "params": self.params})
+
+
+async def function(item_name: str, handler: Handler) -> None:
+    await handler.send_message({"message_type": "function", "item": item_name})
+
+
+@toolweave_tool
+async def as_tool(item_name: str, context: ToolContext) -> None:
+    await context.metadata["handler"].send_message({"message_type": "tool", "item": item_name})
+
+
+@pytest.mark.parametrize(
+    ("handler", "sent"),
+    [
+        (Registered, {"message_type": "registered", "params": {"item_name": "Pad Thai"}}),
+        (function, {"message_type": "function", "item": "Pad Thai"}),
+        (as_tool, {"message_type": "tool", "item": "Pad Thai"}),
+    ],
+)
+def test_a_handler_that_is_registered_in_python_runs_in_nlweb(
+    handler: object, sent: dict[str, Any]
+) -> None:
+    done = serve(CHOSEN, SEARCH, DETAILS, handlers={"details": handler})
+    assert done.tool_routing_results[0]["tool"].handler_class == "toolweave.nlweb.ToolRunner"
+    assert done.messages[1:] == [sent]
+    assert done.searched == []
+
+
+def test_a_score_is_no_parameter_of_a_handler_in_python() -> None:
+    bare = ToolEntry("bare", prompt="tool=bare {request.query}")
+    done = serve({"bare": 90}, SEARCH, bare, handlers={"bare": Registered})
+    assert done.tool_routing_results[0]["result"] == {"score": 90}
+    assert done.messages[1:] == [{"message_type": "registered", "params": {}}]
+
+
+def test_a_function_with_a_dotted_path_runs_in_nlweb_where_it_is_allowed() -> None:
+    path = f"{__name__}.function"
+    policy = SelectionPolicy(strategy="each", allowed_handlers=(__name__,))
+    entry = tool("details", handler=path, asks={"item_name": "the name of the item"})
+    done = serve(CHOSEN, SEARCH, entry, policy=policy)
+    assert done.messages[1:] == [{"message_type": "function", "item": "Pad Thai"}]
+
+
+def test_a_registered_handler_that_hangs_is_stopped() -> None:
+    stopped = threading.Event()
+
+    async def hangs() -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            stopped.set()
+
+    done = serve(CHOSEN, SEARCH, DETAILS, handlers={"details": hangs}, handler_timeout=0.01)
+    assert stopped.is_set()
+    assert len(done.searched) == 1
+
+
+def test_another_nlweb_is_a_tool_and_its_messages_are_sent_on() -> None:
+    sent = [
+        {"message_type": "result_batch", "results": [{"name": "Pad Thai"}]},
+        {"message_type": "complete"},
+    ]
+    stream = [b"data: " + json.dumps(message).encode() + b"\n\n" for message in sent]
+
+    async def main() -> tuple[Handler, list[dict[str, Any]]]:
+        async with serving(Answer(stream)) as server:
+            remote = tool(
+                "remote", method="url", path=server.url + "/ask", asks={"query": "what to ask"}
+            )
+            host = server.url.removeprefix("http://")
+            scores = {"remote": {"score": 80, "query": "thai noodles"}}
+            handler = await served(scores, SEARCH, remote, allowed_hosts=[host])
+            return handler, server.requests
+
+    handler, [request] = asyncio.run(main())
+    assert request["body"] == {"query": "thai noodles"}
+    assert handler.messages[1:] == sent[:1]
+    assert handler.searched == []
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        ("soup", [{"message_type": "intermediate_message", "content": "soup"}]),
+        (["a", {"message_type": "x"}, 7, None], ["a", "x"]),
+        (None, []),
+        ({"results": "none"}, []),
+    ],
+)
+def test_what_an_endpoint_answers_is_said_as_nlweb_says_it(
+    answer: object, expected: list[Any]
+) -> None:
+    found = messages(answer)
+    if expected and isinstance(expected[0], str):
+        assert [each.get("content", each["message_type"]) for each in found] == expected
+    else:
+        assert found == expected
+
+
+def test_a_runner_without_a_routed_query_says_so() -> None:
+    with pytest.raises(LookupError, match=r"was not routed by toolweave\.nlweb"):
+        ToolRunner({}, Handler())
+    with pytest.raises(LookupError, match=r"was not routed by toolweave\.nlweb"):
+        ToolRunner({}, Handler(tool_routing_results=[{"tool": object(), "result": {}}]))

@@ -1,0 +1,221 @@
+"""The NLWeb that this runs in: without being told anything, its tools, model and switches serve."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import toolweave.nlweb
+from handling import Registry
+from nlweb_site import SEARCH, Handler, Scores, tool
+from test_readme import blocks
+from toolweave.exceptions import RegistryError
+from toolweave.nlweb import ToolSelector, configure, make_selector
+from toolweave.nlweb.installation import load_registry
+from toolweave.selection import SelectionPolicy
+
+TOOLS = """
+    <Tools>
+      <Item>
+        <Tool name="search">
+          <prompt>tool=search {request.query}</prompt>
+          <returnStruc>{"score": "integer between 0 and 100", "search_query": "text"}</returnStruc>
+        </Tool>
+        <Tool name="details">
+          <handler>methods.item_details.ItemDetailsHandler</handler>
+          <prompt>tool=details {request.query}</prompt>
+          <returnStruc>{"score": "integer between 0 and 100", "item_name": "text"}</returnStruc>
+        </Tool>
+      </Item>
+    </Tools>
+"""
+CONFIG = """
+    class Config:
+        enabled = True
+        config_directory = None
+        def is_tool_selection_enabled(self):
+            return self.enabled
+    CONFIG = Config()
+"""
+LLM = """
+    asked = []
+    replies = {}
+    async def ask_llm(prompt, schema, provider=None, level="low", timeout=8, query_params=None):
+        asked.append((prompt, schema, level, query_params))
+        name = prompt.partition("tool=")[2].split()[0]
+        return replies.get(name, {})
+"""
+
+
+@pytest.fixture
+def nlweb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """A server of NLWeb that is under way: its packages are loaded, its models not yet."""
+    for name, text in {"__init__": "", "config": CONFIG, "llm": LLM}.items():
+        file = tmp_path / "code" / "core" / f"{name}.py"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(textwrap.dedent(text), "utf-8")
+    folder = tmp_path / "config"
+    folder.mkdir()
+    (folder / "tools.xml").write_text(textwrap.dedent(TOOLS).strip(), "utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path / "code"))
+    monkeypatch.setenv("NLWEB_CONFIG_DIR", str(folder))
+    import core.config  # type: ignore[import-not-found]  # pyright: ignore[reportMissingImports]
+
+    assert "core.llm" not in sys.modules
+    configure()
+    yield core.config.CONFIG
+    configure()
+    for name in [name for name in sys.modules if name.partition(".")[0] == "core"]:
+        del sys.modules[name]
+
+
+def model() -> Any:
+    return sys.modules["core.llm"]
+
+
+def chosen(handler: Handler) -> list[str]:
+    asyncio.run(ToolSelector(handler).do())
+    return [each["tool"].name for each in handler.tool_routing_results]
+
+
+@pytest.mark.usefixtures("nlweb")
+def test_one_import_is_all_it_takes() -> None:
+    import core.llm  # type: ignore[import-not-found]  # pyright: ignore[reportMissingImports]
+
+    core.llm.replies["details"] = {"score": "86", "item_name": "Pad Thai"}
+    handler = Handler(query_params={"llm_level": ["low"]})
+    assert chosen(handler) == ["details"]
+    assert handler.tool_routing_results[0]["result"] == {"score": 86, "item_name": "Pad Thai"}
+    prompts = sorted(prompt.split("\n")[0] for prompt, *_ in model().asked)
+    assert prompts == ["tool=details spicy noodles", "tool=search spicy noodles"]
+    for prompt, structure, level, query_params in model().asked:
+        assert structure["score"] == "integer between 0 and 100", prompt
+        assert (level, query_params) == ("high", {"llm_level": ["low"]})
+
+
+@pytest.mark.usefixtures("nlweb")
+def test_the_model_is_imported_at_first_need_and_its_silence_is_a_failure_of_that_tool() -> None:
+    handler = Handler()
+    assert chosen(handler) == ["search"]
+    assert len(model().asked) == 2
+    said = handler.tool_routing_results[0]["result"]["justification"]
+    assert "NLWeb's model did not reply, or not in time" in said
+
+
+@pytest.mark.usefixtures("nlweb")
+def test_another_strategy_asks_the_same_model_with_its_own_schema() -> None:
+    configure(policy=SelectionPolicy(strategy="choose"))
+    import core.llm  # pyright: ignore[reportMissingImports]
+
+    async def ask_llm(prompt: str, schema: Any, **_: Any) -> Any:  # noqa: ARG001
+        assert {"tool", "score", "parameters"} <= set(schema["properties"])
+        return {"tool": "details", "score": 90, "parameters": {"item_name": "Pad Thai"}}
+
+    core.llm.ask_llm = ask_llm
+    assert chosen(Handler()) == ["details"]
+
+
+def test_the_switch_of_nlweb_is_asked_for_every_query(nlweb: Any) -> None:
+    nlweb.enabled = False
+    assert chosen(Handler()) == []
+    assert "core.llm" not in sys.modules
+    nlweb.enabled = True
+    assert chosen(Handler()) == ["search"]
+
+
+def test_the_folder_of_the_configuration_is_where_the_tools_are(
+    nlweb: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("NLWEB_CONFIG_DIR")
+    with pytest.raises(RegistryError, match=r"there is no tools\.xml to take the tools from"):
+        load_registry()
+    nlweb.config_directory = str(tmp_path / "config")
+    assert [entry.name for entry in load_registry().tools_for("Recipe")] == ["search", "details"]
+    monkeypatch.setenv("HERE", str(tmp_path))
+    monkeypatch.setenv("NLWEB_CONFIG_DIR", "$HERE/config")
+    nlweb.config_directory = None
+    assert len(load_registry().tools_for("Recipe")) == 2
+
+
+@pytest.mark.usefixtures("nlweb")
+def test_a_broken_file_is_logged_and_taken_up_once_it_is_whole(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    file = tmp_path / "config" / "tools.xml"
+    whole = file.read_text("utf-8")
+    file.write_text(whole.replace("</Tools>", ""), "utf-8")
+    handler = Handler()
+    assert chosen(handler) == []
+    assert handler.messages[0]["selected_tool"] == "search"
+    assert "tools.xml:" in caplog.text
+    file.unlink()
+    assert chosen(Handler()) == []
+    assert "the tools cannot be read from" in caplog.text
+    file.write_text(whole, "utf-8")
+    assert chosen(Handler()) == ["search"]
+
+
+def test_where_there_is_no_nlweb_it_is_said_what_to_do(caplog: pytest.LogCaptureFixture) -> None:
+    handler = Handler()
+    asyncio.run(make_selector(Registry({}, [SEARCH, tool("other", handler="a.B")]))(handler).do())
+    said = handler.tool_routing_results[0]["result"]["justification"]
+    assert "give one with toolweave.nlweb.configure(scorer=...)" in said
+    assert chosen(Handler()) == []
+    assert "give it to toolweave.nlweb.configure(registry)" in caplog.text
+
+
+def test_what_is_configured_holds_from_the_next_query_on_and_not_for_other_classes() -> None:
+    mine = make_selector(Registry({}, [SEARCH, tool("mine", handler="a.B")]), Scores(mine=95))
+    early = ToolSelector(Handler())
+    try:
+        configure(Registry({}, [SEARCH, tool("ours", handler="a.B")]), Scores(ours=95))
+        assert chosen(Handler()) == ["ours"]
+        asyncio.run(early.do())
+        assert early.handler.tool_routing_results[0]["tool"].name == "ours"  # type: ignore[attr-defined]
+        other = Handler()
+        asyncio.run(mine(other).do())
+        assert other.tool_routing_results[0]["tool"].name == "mine"
+    finally:
+        configure()
+
+
+@pytest.mark.parametrize("name", toolweave.nlweb.__all__)
+def test_what_is_public_is_documented(name: str) -> None:
+    assert getattr(toolweave.nlweb, name).__doc__
+
+
+@pytest.mark.parametrize(
+    ("registry", "scorer", "policy"),
+    [(object(), None, None), (None, 17, None), (None, None, "each")],
+)
+def test_what_is_wrong_is_said_when_it_is_given(registry: Any, scorer: Any, policy: Any) -> None:
+    with pytest.raises(TypeError):
+        make_selector(registry, scorer, policy)
+    with pytest.raises(TypeError):
+        configure(registry, scorer, policy)
+
+
+@pytest.mark.usefixtures("nlweb")
+def test_what_the_documentation_shows_works(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = Path(__file__).parents[2] / "docs" / "nlweb.md"
+    shown = next(block for block in blocks(page.read_text("utf-8")) if block.language == "python")
+    monkeypatch.chdir(tmp_path)
+    exec(compile(shown.code, str(page), "exec"), {"__name__": "__nlweb__"})
+    import core.llm  # pyright: ignore[reportMissingImports]
+
+    async def ask_llm(*_: Any, **__: Any) -> Any:
+        return {"tool": "details", "score": 90, "parameters": {"item_name": "Pad Thai"}}
+
+    core.llm.ask_llm = ask_llm
+    handler = Handler()
+    assert chosen(handler) == ["details"]
+    asyncio.run(handler.route_query_based_on_tools())
+    assert handler.messages[1:] == [{"message_type": "item_details", "name": "Pad Thai"}]
