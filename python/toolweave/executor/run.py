@@ -110,6 +110,13 @@ class ToolRun:
             self._closed = True
             self._end_if_over()
 
+    def interrupt(self) -> None:
+        """Stops what runs, and lets nothing start; it does not wait.
+
+        Calls that are submitted from now on have a result that says they were interrupted.
+        """
+        self._interrupt()
+
     async def cancel(self) -> None:
         """Cancels what still runs and waits until it has stopped.
 

@@ -85,6 +85,7 @@ class ReplyRun:
         call_ids: Callable[[int], str] | None = None,
         offered: bool = True,
         context: contextvars.Context | None = None,
+        admit: Callable[[ReplyRun], bool] | None = None,
     ) -> None:
         self._parser = parser
         self._executor = executor
@@ -95,6 +96,8 @@ class ReplyRun:
         # Tools must not be seen as part of the request to the model, so they run in this context.
         self._context = contextvars.copy_context() if context is None else context
         self._envelope = envelope
+        self._admit = admit
+        self._held: list[ToolCall | InvalidToolCall] = []
         self._joiner = Joiner(
             from_agent=envelope.from_agent,
             generation_id=envelope.generation_id,
@@ -209,6 +212,7 @@ class ReplyRun:
         self._over = self._over or self._model is None
         if self._over:
             return
+        self._release(admitted=False)
         for task in (self._model, self._tools):
             if task is not None:
                 task.cancel()
@@ -272,10 +276,15 @@ class ReplyRun:
                 self._join(event)
             self._emit(event)
             if isinstance(event, (ToolCall, InvalidToolCall)):
-                self._submit(event)
+                if self._admit is None:
+                    self._submit(event)
+                else:
+                    self._held.append(event)
 
     def _model_over(self, task: asyncio.Task[None]) -> None:
         self._failed(task)
+        if self._admit is not None and not self._cancelled:
+            self._release(admitted=self._error is None and self._admitted(self._admit))
         if self._run is not None:
             self._run.close()
         if self._tools is None or self._tools.done():
@@ -283,13 +292,28 @@ class ReplyRun:
 
     # The tools.
 
-    def _submit(self, call: ToolCall | InvalidToolCall) -> None:
+    def _admitted(self, admit: Callable[[ReplyRun], bool]) -> bool:
+        try:
+            return admit(self)
+        except Exception as error:  # noqa: BLE001 - raised for who reads
+            self._error = error
+            return False
+
+    def _release(self, *, admitted: bool) -> None:
+        """Hands over the calls that were held back, to run or to be interrupted."""
+        held, self._held = self._held, []
+        for number, call in enumerate(held):
+            self._submit(call, interrupt=number == 0 and not admitted)
+
+    def _submit(self, call: ToolCall | InvalidToolCall, *, interrupt: bool = False) -> None:
         if self._run is None:
             self._run = self._executor.open()
             self._context.run(describe.set, self._parser.describe)
             loop = asyncio.get_running_loop()
             self._tools = self._context.run(loop.create_task, self._read_tools(self._run))
             self._tools.add_done_callback(self._tools_over)
+            if interrupt:
+                self._run.interrupt()
         self._context.run(self._run.submit, call)
         self._submitted.append(call)
 

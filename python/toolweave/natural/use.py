@@ -81,6 +81,7 @@ class FunctionCalling:
         chat_id: str | None = None,
         offered: bool = True,
         context: contextvars.Context | None = None,
+        admit: Callable[[ReplyRun], bool] | None = None,
     ) -> ReplyRun:
         """Begins a reply. Nothing happens before it is read.
 
@@ -92,6 +93,9 @@ class FunctionCalling:
             offered: Whether the model is told of the tools. Without them it has to answer.
             context: The context that the model and the tools run in; a copy of the current one if
                 not given.
+            admit: Decides on all calls of the reply at once, when the model has ended and what it
+                used is known: those that it does not admit are interrupted. With it no call
+                starts before that, and none if the model broke off.
         """
         generation_id = self._generation_ids()
 
@@ -108,6 +112,7 @@ class FunctionCalling:
             call_ids=call_id if self._own_ids else None,
             offered=offered,
             context=context,
+            admit=admit,
         )
 
     async def stream(

@@ -1,0 +1,93 @@
+"""Replies whose calls wait for a decision."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+
+import toolweave as tw
+from conversing import ADD, add, call, ping, use
+from looping import collect, of, on_a_loop
+from toolweave.natural import ReplyRun
+
+
+@on_a_loop
+async def test_calls_start_once_the_model_has_ended_and_what_it_used_is_known() -> None:
+    known: list[tuple[int, str]] = []
+
+    def admit(reply: ReplyRun) -> bool:
+        assert reply.usage is not None
+        known.append((reply.usage.output_tokens, reply.text))
+        return True
+
+    pieces = [ADD, " And ", call("ping"), " Done.", tw.UsageUpdate(9, 8)]
+    events = await collect(use(pieces).open("Go.", admit=admit))
+    assert known == [(8, " And  Done.")]
+    kinds = [type(event) for event in events]
+    assert kinds.index(tw.ToolStarted) > max(
+        at for at, kind in enumerate(kinds) if kind in (tw.TextDelta, tw.ToolCall)
+    )
+    (aggregate,) = of(tw.ToolAggregateMessage, events)
+    assert [result.result for result in aggregate.tool_results] == ["5", "pong"]
+    assert isinstance(events[-1], tw.FinishUpdate)
+
+
+@on_a_loop
+async def test_calls_that_are_not_admitted_never_start_and_have_a_result_each() -> None:
+    reply = use([ADD, call("ping"), "<tool_call name='no'>{}</tool_call>"]).open(
+        "Go.", admit=lambda _: False
+    )
+    events = await collect(reply)
+    assert not of(tw.ToolStarted, events)
+    assert reply.aggregate is not None
+    assert [result.error_code for result in reply.aggregate.tool_results] == [
+        tw.ErrorCode.INTERRUPTED,
+        tw.ErrorCode.INTERRUPTED,
+        tw.ErrorCode.UNKNOWN_TOOL,
+    ]
+    assert isinstance(events[-1], tw.FinishUpdate)
+
+
+@on_a_loop
+async def test_no_call_starts_if_the_model_broke_off() -> None:
+    asked: list[ReplyRun] = []
+    reply = use([ADD, tw.ModelError("gone")]).open("Go.", admit=lambda r: not asked.append(r))
+    events: list[object] = []
+    with pytest.raises(tw.ModelError, match="gone"):
+        await collect(reply, events)
+    assert not asked
+    assert not of(tw.ToolStarted, events)
+    assert reply.aggregate is not None
+    assert reply.aggregate.tool_results[0].error_code is tw.ErrorCode.INTERRUPTED
+
+
+@on_a_loop
+async def test_what_the_decision_raises_is_raised_for_who_reads() -> None:
+    def admit(_: ReplyRun) -> bool:
+        raise ValueError("no idea")
+
+    reply = use(ADD).open("Go.", admit=admit)
+    with pytest.raises(ValueError, match="no idea"):
+        await collect(reply)
+    assert reply.aggregate is not None
+    assert reply.aggregate.tool_results[0].error_code is tw.ErrorCode.INTERRUPTED
+
+
+@on_a_loop
+async def test_calls_that_are_held_when_the_reply_is_cancelled_are_interrupted() -> None:
+    reached, never = asyncio.Event(), asyncio.Event()
+
+    async def pieces() -> AsyncIterator[str]:
+        yield ADD
+        reached.set()
+        await never.wait()
+
+    reply = use(pieces(), tools=[add, ping]).open("Go.", admit=lambda _: True)
+    reading = asyncio.ensure_future(collect(reply))
+    await reached.wait()
+    await reply.cancel()
+    assert not of(tw.ToolStarted, await reading)
+    assert reply.aggregate is not None
+    assert reply.aggregate.tool_results[0].error_code is tw.ErrorCode.INTERRUPTED
