@@ -1755,7 +1755,7 @@ class ScoreReading:
     """
 
     __match_args__ = ("score", "parameters", "error")
-    __hash__: ClassVar[None]  # type: ignore[assignment]
+    __hash__: ClassVar[None]  # type: ignore[assignment]  # pyright: ignore[reportIncompatibleMethodOverride]
 
     @property
     def score(self) -> float | None:

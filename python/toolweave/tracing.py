@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 OPERATION_NAME = "gen_ai.operation.name"
 PROVIDER_NAME = "gen_ai.provider.name"
 CONVERSATION_ID = "gen_ai.conversation.id"
+WORKFLOW_NAME = "gen_ai.workflow.name"
 AGENT_NAME = "gen_ai.agent.name"
 AGENT_ID = "gen_ai.agent.id"
 TOOL_NAME = "gen_ai.tool.name"
@@ -198,6 +199,31 @@ def select_tool(strategy: str, item_type: str) -> Span:
         return _NOTHING
     span.set("toolweave.selection.strategy", strategy)
     return span
+
+
+def invoke_workflow(name: str, *, conversation_id: str | None = None) -> Span:
+    """The span of one run of scenes: those that are entered are its agents.
+
+    Args:
+        name: What the workflow is called.
+        conversation_id: The conversation.
+    """
+    span = _start("invoke_workflow", name, client=False)
+    if span is None:
+        return _NOTHING
+    span.set(WORKFLOW_NAME, name)
+    span.set(CONVERSATION_ID, conversation_id)
+    return span
+
+
+def plan(name: str) -> Span:
+    """The span of deciding what to do next.
+
+    Args:
+        name: Whose decision it is.
+    """
+    span = _start("plan", name, client=False)
+    return _NOTHING if span is None else span
 
 
 class _Nothing:
