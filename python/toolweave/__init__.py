@@ -89,7 +89,16 @@ from .exceptions import (
     TransientToolError,
     ValidationError,
 )
-from .kinds import ErrorCode, FinishReason, MessageKind, Outcome, Role, StopReason
+from .kinds import (
+    ErrorCode,
+    FinishReason,
+    MessageKind,
+    Outcome,
+    Role,
+    SceneStatus,
+    SceneStopReason,
+    StopReason,
+)
 from .options import ParserOptions, Tools
 from .streams import Event, parse_stream
 
@@ -117,6 +126,15 @@ if _TYPE_CHECKING:
     from .registry import ToolRegistry
     from .selection import Score, Selection, SelectionPolicy, ToolSelector
     from .summary import Summarizer
+    from .scenes import (
+        Scene,
+        SceneContext,
+        SceneManager,
+        SceneRequest,
+        SceneResult,
+        SceneRun,
+        SceneStep,
+    )
     from .tools import RateLimit, RetryPolicy, Tool, ToolContext, ToolOptions, Toolset, tool
 
 Message: _TypeAlias = (
@@ -209,6 +227,15 @@ __all__ = [
     "ResultError",
     "RetryPolicy",
     "Role",
+    "Scene",
+    "SceneContext",
+    "SceneManager",
+    "SceneRequest",
+    "SceneResult",
+    "SceneRun",
+    "SceneStatus",
+    "SceneStep",
+    "SceneStopReason",
     "SchemaError",
     "Score",
     "ScoreReading",
@@ -345,6 +372,14 @@ _LATER = {
         "Selection",
         "SelectionPolicy",
         "ToolSelector",
+    "scenes": (
+        "Scene",
+        "SceneContext",
+        "SceneManager",
+        "SceneRequest",
+        "SceneResult",
+        "SceneRun",
+        "SceneStep",
     ),
     "tools": (
         "RateLimit",

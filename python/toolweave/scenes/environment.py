@@ -1,0 +1,139 @@
+"""What the runs of a manager have in common."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..costs import Budget
+from ..models import as_messages
+from .agenda import Agenda
+from .ledger import Ledger
+from .memory import AGENDA
+from .stage import Stage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from ..conversations import ConversationStore, Interaction
+    from ..costs import PriceTable
+    from ..limits import RateLimiter
+    from .actors import ActorFunction
+    from .cast import Cast
+    from .hooks import Hooks
+    from .request import SceneRequest
+    from .stage import Rules
+    from .steps import SceneStep
+
+
+class Environment:
+    """What the runs of a manager have in common; see `SceneManager`."""
+
+    def __init__(
+        self,
+        cast: Cast,
+        rules: Rules,
+        hooks: Hooks,
+        *,
+        store: ConversationStore,
+        prices: PriceTable,
+        budget: Budget | None,
+        limiter: RateLimiter | None,
+        rate_key: Callable[[SceneRequest], str],
+        verbose: bool,
+        streaming: bool,
+    ) -> None:
+        self.cast = cast
+        self.rules = rules
+        self.hooks = hooks
+        self.actors: list[str | ActorFunction] = []
+        """The main actors."""
+        self.store = store
+        self._prices = prices
+        self._budget = budget
+        self._limiter = limiter
+        self._rate_key = rate_key
+        self._verbose = verbose
+        self._streaming = streaming
+
+    def stage(
+        self,
+        request: SceneRequest,
+        key: str,
+        run_id: str,
+        hear: Callable[[SceneStep], None],
+        *,
+        verbose: bool | None = None,
+        streaming: bool | None = None,
+    ) -> Stage:
+        """What the parts of one run share.
+
+        Raises:
+            TypeError: The budget of the request is none.
+            ValueError: As above.
+        """
+        budget = request.budget
+        if budget is None:
+            budget = self._budget
+        elif not isinstance(budget, Budget):
+            budget = Budget(budget)
+        return Stage(
+            self.cast,
+            self.rules,
+            self.hooks,
+            request,
+            key,
+            run_id,
+            Ledger(self._prices, budget),
+            hear,
+            verbose=self._verbose if verbose is None else verbose,
+            streaming=self._streaming if streaming is None else streaming,
+        )
+
+    async def admit(self, request: SceneRequest) -> None:
+        """Waits for the turn of whoever asks.
+
+        Raises:
+            RateLimitedError: That would take too long.
+        """
+        if self._limiter is not None:
+            await self._limiter.acquire(self._rate_key(request))
+
+    async def load(self, stage: Stage) -> tuple[tuple[Interaction, ...], Agenda | None]:
+        """Takes up the conversation.
+
+        Returns:
+            The calls that wait for the client, and how to go on when their results are there.
+
+        Raises:
+            MessageError: The history of the request cannot be read.
+            ValueError: What is kept cannot be read.
+        """
+        kept = await self.store.load(stage.key)
+        if kept is None:
+            stage.messages = as_messages(stage.request.history)
+            return (), None
+        stage.messages = list(kept.messages)
+        stage.kept = kept
+        stage.ledger.before = kept.cost
+        agenda = kept.metadata.get(AGENDA)
+        return tuple(kept.pending), None if agenda is None else Agenda.from_dict(agenda)
+
+    async def save(
+        self, stage: Stage, waiting: Sequence[Interaction], agenda: Agenda | None
+    ) -> None:
+        """Keeps the conversation.
+
+        Args:
+            stage: The run.
+            waiting: The calls that wait for the client.
+            agenda: How to go on when their results are there.
+        """
+        kept = stage.kept
+        kept.messages = list(stage.messages)
+        kept.cost = stage.ledger.of_conversation
+        kept.pending = list(waiting)
+        kept.scene = waiting[0].scene if waiting else None
+        kept.metadata.pop(AGENDA, None)
+        if agenda is not None:
+            kept.metadata[AGENDA] = agenda.to_dict()
+        await self.store.save(kept)

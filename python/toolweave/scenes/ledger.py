@@ -1,0 +1,121 @@
+"""What a run has used and spent, and which step tells of it."""
+
+from __future__ import annotations
+
+import functools
+import logging
+from typing import TYPE_CHECKING, Any
+
+from ..costs import Cost, CostMeter, estimate_usage
+from ..costs.amounts import plus
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from decimal import Decimal
+
+    from .. import Message
+    from ..costs import Budget, PriceTable
+    from ..natural import ReplyRun
+    from ..protocols import ChatModel
+
+_log = logging.getLogger("toolweave.scenes")
+
+
+class Ledger:
+    """Charges replies, and hands what they cost to the next step.
+
+    Args:
+        prices: What tokens cost.
+        budget: How much may be spent.
+    """
+
+    def __init__(self, prices: PriceTable, budget: Budget | None) -> None:
+        self._meter = CostMeter(prices)
+        self._budget = budget
+        self.before = Cost(currency=prices.currency)
+        """What the conversation has cost before."""
+        self._untold = _NOTHING
+        self._told: dict[str, Any] = {}
+        self.requests = 0
+        """How often a model was asked."""
+
+    @property
+    def total(self) -> Cost:
+        """What the run has spent."""
+        return self._meter.total
+
+    @property
+    def of_conversation(self) -> Cost:
+        """What the conversation has cost, this run included."""
+        return self.before + self._meter.total
+
+    @property
+    def overdrawn(self) -> str | None:
+        """What to say if more is spent than the budget allows."""
+        budget = self._budget
+        if budget is None:
+            return None
+        spent = self.of_conversation if budget.scope == "conversation" else self.total
+        if not budget.exceeded(spent):
+            return None
+        return (
+            f"Budget of {budget.limit:f} {spent.currency} exceeded: "
+            f"{spent.amount:f} {spent.currency} spent by the {budget.scope}"
+        )
+
+    def charge(self, model: ChatModel, asked: Sequence[Message], reply: ReplyRun) -> None:
+        """Charges a reply for what the provider says, or for an estimate where it says nothing.
+
+        Args:
+            model: Who has answered.
+            asked: What it has read.
+            reply: What it has said, as far as it came.
+        """
+        usage: Any = reply.usage
+        estimated = usage is None
+        if usage is None:
+            said = reply.messages
+            if not said:
+                return
+            usage = estimate_usage(asked, said)
+        name = str(getattr(model, "name", type(model).__name__))
+        provider = getattr(model, "provider", None)
+        delta = self._meter.add(name, usage, provider=provider, estimated=estimated)
+        if delta.cost is None and self._budget is not None:
+            _log.warning("a model has no price, so no budget holds for it", extra={"model": name})
+        self._untold = _plus(
+            self._untold,
+            (delta.cost, delta.input_tokens, delta.output_tokens, delta.estimated),
+        )
+
+    def tell(self) -> dict[str, Any]:
+        """The fields of the next step, which takes what was charged since the last one."""
+        cost, inputs, outputs, estimated = self._untold
+        self._untold = _NOTHING
+        total = self.total
+        self._told = {
+            "total_cost": total.amount,
+            "total_input_tokens": total.input_tokens,
+            "total_output_tokens": total.output_tokens,
+        }
+        return {
+            "cost": cost,
+            "input_tokens": inputs,
+            "output_tokens": outputs,
+            "estimated": estimated,
+            **self._told,
+        }
+
+    def recall(self) -> dict[str, Any]:
+        """The totals of the last step: for one that belongs to a reply that may be over already."""
+        return self._told
+
+
+_Untold = tuple["Decimal | None", int, int, bool]
+_NOTHING: _Untold = (None, 0, 0, False)
+
+
+def _plus(one: _Untold, other: _Untold) -> _Untold:
+    costs = [cost for cost in (one[0], other[0]) if cost is not None]
+    total = functools.reduce(plus, costs) if costs else None
+    return total, one[1] + other[1], one[2] + other[2], one[3] or other[3]

@@ -1,0 +1,352 @@
+"""The manager: scenes, the model that chooses among them, and the rules of its runs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+from ..conversations import MemoryConversations
+from ..costs import Budget, PriceTable
+from ..limits import RateLimiter
+from ..natural import NaturalToolUse
+from ..natural.options import split
+from ..tools import RateLimit
+from .actors import checked_actor
+from .cast import Cast
+from .environment import Environment
+from .hooks import Hooks
+from .request import SceneRequest
+from .run import SceneRun
+from .scene import Scene
+from .stage import Rules
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable, Mapping
+
+    from typing_extensions import Self, Unpack
+
+    from ..conversations import ConversationStore
+    from ..costs import Price
+    from ..costs.amounts import Number
+    from ..natural import ToolMode, ToolUseOptions
+    from ..protocols import ChatModel, Messages, Model, ModelOptions
+    from ..tools import Toolset
+    from .actors import Actor
+    from .hooks import AfterScene, Authorize, Before, OnTerminal
+    from .request import RequestOptions, SceneMode
+    from .steps import SceneResult, SceneStep
+
+    A = TypeVar("A", bound=Authorize)
+    B = TypeVar("B", bound=Before)
+    S = TypeVar("S", bound=AfterScene)
+    T = TypeVar("T", bound=OnTerminal)
+
+GUARDRAILS = (
+    "Answer only with the help of the scenes and tools that you are given. "
+    "If none of them serves the request, say so, and make nothing up."
+)
+"""What the model is told on every turn with ``guardrails=True``."""
+
+_MODES = ("direct", "planning", "chaining", "scene")
+
+
+class SceneManager:
+    """Scenes, and a model that chooses among them and plays them.
+
+    One manager serves any number of conversations at once; the runs of one conversation come after
+    each other.
+
+    Args:
+        model: A model in any form; a `FallbackModel` for more than one.
+        name: What traces call it.
+        mode: How scenes are chosen, where a request does not say: ``direct``, ``planning``,
+            ``chaining`` or ``scene``.
+        max_iterations: How many rounds of calls a scene may take.
+        max_repeats: In how many replies the same calls may give the same results before a scene
+            ends as if at that limit; None for any number.
+        answer_at_limit: Whether the model is asked once more there, without tools.
+        max_scenes: How many scenes a plan or a chain may have.
+        guardrails: What the model is told on every turn besides actors; True for `GUARDRAILS`.
+        options: What each request asks of the model.
+        tool_mode: ``natural``, ``native`` or ``auto``; see `NaturalToolUseParser`.
+        prices: What tokens cost, by model.
+        budget: How much may be spent; a number is for each request.
+        rate_limiter: How often each key may ask.
+        rate_key: The key of a request; its user if not given, and all without one share a key.
+        conversations: Where conversations are kept; in memory for an hour if not given.
+        run_timeout: How long a run may take, in seconds.
+        verbose: Whether steps of the lifecycle are told.
+        streaming: Whether text is told piece by piece, in `Streaming` steps.
+        fallback: A model that is asked once about each call that is broken or does not fit.
+        **more: As for `Parser` and `ToolExecutor`; ``timeout`` is that of each tool, ``cache``
+            keeps their results.
+
+    Raises:
+        TypeError: The model is none, or an option is not known.
+        ValueError: An option has a value that it cannot have.
+
+    Example:
+        >>> import asyncio
+        >>> from toolweave import ToolCall
+        >>> from toolweave.testing import ScriptedModel
+        >>> def add(a: float, b: float) -> float:
+        ...     return a + b
+        >>> model = ScriptedModel("<Maths/>", '<add>{"a": 15, "b": 27}</add>', "It is 42.")
+        >>> manager = SceneManager(model).scene("Maths", "Works with numbers").tool(add).manager
+        >>> asyncio.run(manager.run("What is 15 + 27?")).text
+        'It is 42.'
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        *,
+        name: str = "scenes",
+        mode: SceneMode = "direct",
+        max_iterations: int = 10,
+        max_repeats: int | None = 3,
+        answer_at_limit: bool = False,
+        max_scenes: int = 10,
+        guardrails: str | bool = False,
+        options: ModelOptions | None = None,
+        tool_mode: ToolMode = "auto",
+        prices: PriceTable | Mapping[str, Price] | None = None,
+        budget: Budget | Number | None = None,
+        rate_limiter: RateLimiter | RateLimit | None = None,
+        rate_key: Callable[[SceneRequest], str] | None = None,
+        conversations: ConversationStore | None = None,
+        run_timeout: float | None = None,
+        verbose: bool = False,
+        streaming: bool = False,
+        fallback: Model | None = None,
+        **more: Unpack[ToolUseOptions],
+    ) -> None:
+        _check_mode(mode)
+        _check("max_iterations", max_iterations, least=1)
+        _check("max_scenes", max_scenes, least=1)
+        if max_repeats is not None:
+            _check("max_repeats", max_repeats, least=2)
+        if run_timeout is not None and not run_timeout > 0:
+            raise ValueError(f"run_timeout is a number of seconds above 0, not {run_timeout!r}")
+        of_parser, _ = split(more)
+
+        def use(toolset: Toolset) -> NaturalToolUse:
+            return NaturalToolUse(model, toolset, tool_mode=tool_mode, fallback=fallback, **more)
+
+        def bare(toolset: Toolset) -> NaturalToolUse:
+            return NaturalToolUse(model, toolset, tool_mode=tool_mode, **of_parser)
+
+        self._environment = Environment(
+            Cast(use, bare),
+            Rules(
+                name=name,
+                mode=mode,
+                max_iterations=max_iterations,
+                max_repeats=max_repeats,
+                max_scenes=max_scenes,
+                answer_at_limit=answer_at_limit,
+                guardrails=_guardrails(guardrails),
+                options=options,
+                run_timeout=run_timeout,
+            ),
+            Hooks(),
+            store=_store(conversations),
+            prices=prices if isinstance(prices, PriceTable) else PriceTable(prices or {}),
+            budget=_budget(budget),
+            limiter=_limiter(rate_limiter),
+            rate_key=_user if rate_key is None else rate_key,
+            verbose=verbose,
+            streaming=streaming,
+        )
+
+    # What there is to play.
+
+    def scene(self, name: str, description: str | None = None) -> Scene:
+        """Adds a scene, to be filled by its own methods; see `Scene`.
+
+        As a decorator it takes a class, whose methods become the tools, or a function, which
+        becomes an actor:
+
+            @manager.scene("Calculator", "Performs mathematical calculations")
+            class Calculator:
+                def add(self, a: float, b: float) -> float: ...
+
+        Args:
+            name: What it is called.
+            description: What it is for: what the model chooses by.
+
+        Raises:
+            ValueError: The name is empty, or there is a scene of that name.
+        """
+        scene = Scene(name, description)
+        self.add(scene)
+        return scene
+
+    def add(self, scene: Scene) -> Self:
+        """Adds a scene that was made before.
+
+        Raises:
+            ValueError: There is a scene of its name.
+        """
+        self._environment.cast.add(scene, self)
+        return self
+
+    @property
+    def model(self) -> ChatModel:
+        """The model."""
+        return self._environment.cast.model
+
+    @property
+    def scenes(self) -> Mapping[str, Scene]:
+        """The scenes by the names that they were given, in that order."""
+        return {scene.name: scene for scene in self._environment.cast}
+
+    def actor(self, actor: Actor) -> Self:
+        """Adds what the model is told on every turn, in and outside of scenes.
+
+        Args:
+            actor: Static text, a sync or async function of the `SceneContext`, or an object that
+                has one as its method `act`.
+
+        Raises:
+            TypeError: It is none of these.
+        """
+        self._environment.actors.append(checked_actor(actor))
+        return self
+
+    # What the application decides. Each of these can be used as a decorator.
+
+    def authorize(self, hook: A) -> A:
+        """Adds a hook that says whether a request is allowed. Nothing but True is a yes."""
+        self._environment.hooks.authorize.append(hook)
+        return hook
+
+    def before(self, hook: B) -> B:
+        """Adds a hook that can deny a request, or answer it in the model's place."""
+        self._environment.hooks.before.append(hook)
+        return hook
+
+    def after_scene(self, hook: S) -> S:
+        """Adds a hook that hears what each scene answers, and can append to it or end the run."""
+        self._environment.hooks.after_scene.append(hook)
+        return hook
+
+    def on_terminal(self, hook: T) -> T:
+        """Adds a hook that hears how each run ends, and can append to its answer."""
+        self._environment.hooks.on_terminal.append(hook)
+        return hook
+
+    # Runs.
+
+    def open(
+        self,
+        request: SceneRequest | Messages | None = None,
+        *,
+        verbose: bool | None = None,
+        streaming: bool | None = None,
+        **more: Unpack[RequestOptions],
+    ) -> SceneRun:
+        """Begins a run. Nothing happens before it is read.
+
+        Args:
+            request: What the user says, in any form; None to go on with the results of the
+                client; or all of it as a `SceneRequest`.
+            verbose: Whether steps of the lifecycle are told; as the manager says if not given.
+            streaming: Whether text is told piece by piece; as above.
+            **more: As for `SceneRequest`, where there is none.
+
+        Raises:
+            TypeError: There is no such option.
+            ValueError: There are no scenes, or an option has a value that it cannot have.
+        """
+        if isinstance(request, SceneRequest):
+            if more:
+                raise ValueError(f"the request says all; leave out: {', '.join(sorted(more))}")
+            asked = request
+        else:
+            asked = SceneRequest(request, **more)
+        if asked.mode is not None:
+            _check_mode(asked.mode)
+        if not len(self._environment.cast):
+            raise ValueError("there are no scenes: SceneManager.scene adds one")
+        return SceneRun(self._environment, asked, verbose=verbose, streaming=streaming)
+
+    async def stream(
+        self,
+        request: SceneRequest | Messages | None = None,
+        *,
+        verbose: bool | None = None,
+        streaming: bool | None = None,
+        **more: Unpack[RequestOptions],
+    ) -> AsyncGenerator[SceneStep, None]:
+        """Runs, and tells of each step as it happens.
+
+        Leaving the iteration early, or cancelling it, stops the model and the tools.
+
+        Args:
+            request: What the user says; see `open`.
+            verbose: Whether steps of the lifecycle are told; as the manager says if not given.
+            streaming: Whether text is told piece by piece; as above.
+            **more: As for `SceneRequest`, where there is none.
+
+        Yields:
+            The steps. The last is `Completed`, with the final text, the stop reason and the totals,
+            and no other is; what goes wrong comes before it as an `Error` that is `fatal`.
+
+        Raises:
+            TypeError: There is no such option.
+            ValueError: There are no scenes, or an option has a value that it cannot have.
+        """
+        async with self.open(request, verbose=verbose, streaming=streaming, **more) as run:
+            async for step in run:
+                yield step
+
+    async def run(
+        self, request: SceneRequest | Messages | None = None, **more: Unpack[RequestOptions]
+    ) -> SceneResult:
+        """Runs, and waits for the end. Cancelled, it stops the model and the tools.
+
+        Args:
+            request: What the user says; see `open`.
+            **more: As for `SceneRequest`, where there is none.
+
+        Returns:
+            What came of it. What goes wrong is in there and is not raised.
+
+        Raises:
+            TypeError: There is no such option.
+            ValueError: There are no scenes, or an option has a value that it cannot have.
+        """
+        return await self.open(request, **more).wait()
+
+    def __repr__(self) -> str:
+        return f"SceneManager({list(self.scenes)})"
+
+
+def _check(option: str, value: object, *, least: int) -> None:
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise ValueError(f"{option} is a whole number from {least}, not {value!r}")
+
+
+def _check_mode(mode: object) -> None:
+    if mode not in _MODES:
+        raise ValueError(f"mode is one of {', '.join(map(repr, _MODES))}; not {mode!r}")
+
+
+def _guardrails(given: str | bool) -> str | None:
+    return (GUARDRAILS if given else None) if isinstance(given, bool) else given
+
+
+def _store(given: ConversationStore | None) -> ConversationStore:
+    return MemoryConversations() if given is None else given
+
+
+def _budget(given: Budget | Number | None) -> Budget | None:
+    return given if given is None or isinstance(given, Budget) else Budget(given)
+
+
+def _limiter(given: RateLimiter | RateLimit | None) -> RateLimiter | None:
+    return RateLimiter(given) if isinstance(given, RateLimit) else given
+
+
+def _user(request: SceneRequest) -> str:
+    return request.user or ""

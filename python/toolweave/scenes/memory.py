@@ -1,0 +1,119 @@
+"""What a conversation keeps between runs, and what the client's tools come to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, cast
+
+from .._core import ToolAggregateMessage, ToolCall
+from ..executor import DeferredResults
+from ..kinds import SceneStatus, SceneStopReason
+from .asking import failed
+from .request import ClientResult
+from .stage import Stop
+from .steps import ExecutedTool
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .. import ToolResult
+    from ..conversations import Interaction
+    from .request import ClientResults
+    from .stage import Stage
+
+AGENDA = "toolweave.agenda"
+"""Where the metadata of a conversation holds what a run that waits has still to do."""
+
+NO_RESULT = "No result received from client for this tool"
+
+
+def results_of(given: ClientResults) -> dict[str, ClientResult]:
+    """What the client gives back, by interaction id."""
+    if isinstance(given, Mapping):
+        return {
+            key: each if isinstance(each, ClientResult) else ClientResult(key, each)
+            for key, each in cast("Mapping[str, Any]", given).items()
+        }
+    return {each.interaction_id: each for each in given}
+
+
+def abandoned(waiting: Sequence[Interaction]) -> dict[str, ClientResult]:
+    """What is put in place of results where the user goes on without them."""
+    return {
+        each.interaction_id: ClientResult(each.interaction_id, f"Error: {NO_RESULT}", is_error=True)
+        for each in waiting
+    }
+
+
+def check_results(
+    key: str, waiting: Sequence[Interaction], results: Mapping[str, ClientResult]
+) -> None:
+    """Whether these are results that the conversation waits for.
+
+    Raises:
+        Stop: They are not; says which it does wait for.
+    """
+    if not waiting:
+        raise Stop(
+            SceneStopReason.ERROR,
+            f"No pending client interaction found for conversation '{key}'. "
+            "The conversation key may be invalid or expired.",
+        )
+    known = [each.interaction_id for each in waiting]
+    for each in results:
+        if each not in known:
+            raise Stop(
+                SceneStopReason.ERROR,
+                f"No pending client interaction '{each}' in conversation '{key}'; "
+                f"pending: {', '.join(known)}",
+            )
+
+
+def settle(
+    stage: Stage, waiting: Sequence[Interaction], results: Mapping[str, ClientResult]
+) -> tuple[Interaction, ...]:
+    """Puts the results of the client where the calls are, and tells of them.
+
+    Returns:
+        The calls that still wait.
+    """
+    arrived = DeferredResults()
+    for each in waiting:
+        result = results.get(each.interaction_id)
+        if result is not None:
+            call = ToolCall(each.call_id, each.function, dict(each.arguments))
+            arrived.add(call, each.interaction_id)
+            arrived.resolve(each.interaction_id, result.result, is_error=result.is_error)
+    found: dict[str, ToolResult] = {}
+    for position, message in enumerate(stage.messages):
+        if isinstance(message, ToolAggregateMessage):
+            settled = arrived.settle(message)
+            if settled is not message:
+                stage.messages[position] = settled
+                found.update((result.tool_call_id, result) for result in settled.tool_results)
+    for each in waiting:
+        answer = found.get(each.call_id)
+        if answer is not None and each.interaction_id in results:
+            _tell(stage, each, answer)
+    return tuple(each for each in waiting if each.interaction_id not in results)
+
+
+def _tell(stage: Stage, waiting: Interaction, result: ToolResult) -> None:
+    name = waiting.function
+    said = failed(result) if result.is_error else f"Tool {name} executed: {result.result}"
+    stage.emit(
+        SceneStatus.ERROR if result.is_error else SceneStatus.FUNCTION_COMPLETED,
+        said,
+        scene=waiting.scene,
+        function=name,
+        call_id=waiting.call_id,
+        arguments=waiting.arguments,
+        result=result.result,
+        error=result.result if result.is_error else None,
+        interaction_id=waiting.interaction_id,
+    )
+    stage.executed.append(
+        ExecutedTool(
+            waiting.scene, name, waiting.call_id, waiting.arguments, result.result, result.is_error
+        )
+    )

@@ -1,0 +1,116 @@
+"""What a run is asked, and what actors and hooks know of it."""
+
+from __future__ import annotations
+
+import contextvars
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from .. import Message
+    from ..costs import Budget
+    from ..costs.amounts import Number
+    from ..protocols import Messages
+    from .steps import ExecutedTool
+
+SceneMode: TypeAlias = Literal["direct", "planning", "chaining", "scene"]
+"""How scenes are chosen: picked by the model at once (``direct``), planned by it (``planning``),
+picked one after another (``chaining``), or given (``scene``)."""
+
+
+@dataclass(frozen=True)
+class ClientResult:
+    """What came of a call that the client ran."""
+
+    interaction_id: str
+    """What the `AwaitingClient` step said."""
+    result: Any = None
+    """The result: JSON values."""
+    is_error: bool = False
+    """Whether the call failed; the result says why then."""
+
+
+ClientResults: TypeAlias = "Mapping[str, Any] | Iterable[ClientResult]"
+"""What the client gives back: results by interaction id, or `ClientResult`s."""
+
+
+class RequestOptions(TypedDict, total=False):
+    """The options of a request; see `SceneRequest`."""
+
+    mode: SceneMode | None
+    """How scenes are chosen."""
+    scene: str | None
+    """The scene to run."""
+    conversation: str | None
+    """The conversation to go on with."""
+    history: Messages
+    """What was said before, where the conversation is not known."""
+    context: object
+    """Anything for actors, hooks and tools."""
+    user: str | None
+    """Who asks."""
+    metadata: Mapping[str, Any]
+    """Anything else about the request."""
+    budget: Budget | Number | None
+    """How much may be spent."""
+    results: ClientResults | None
+    """What the client's tools answered."""
+
+
+@dataclass(frozen=True)
+class SceneRequest:
+    """What a run is asked. `SceneManager.stream` makes one of its arguments."""
+
+    input: Messages | None = None
+    """What the user says, in any form; None to go on with the results of the client."""
+    mode: SceneMode | None = None
+    """How scenes are chosen; the manager's mode if not given, and ``scene`` where one is named."""
+    scene: str | None = None
+    """The scene to run."""
+    conversation: str | None = None
+    """The key of the conversation to go on with; a new one if not given."""
+    history: Messages = ()
+    """What was said before, where the conversation is not known."""
+    context: object = None
+    """Anything for actors, hooks and tools; the model does not see it."""
+    user: str | None = None
+    """Who asks, as the application knows them: what rate limits go by."""
+    metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """Anything else about the request; the model does not see it."""
+    budget: Budget | Number | None = None
+    """How much may be spent, instead of the manager's budget; a number is for this request."""
+    results: ClientResults | None = None
+    """What the client's tools answered, by interaction id."""
+
+
+@dataclass(frozen=True)
+class SceneContext:
+    """What is known where an actor speaks."""
+
+    request: SceneRequest
+    """What the run is asked."""
+    conversation: str
+    """The key of the conversation."""
+    scene: str | None
+    """The scene, by the name that it was given; None outside of scenes."""
+    purpose: str | None
+    """What the scene is for, where a plan says so."""
+    messages: tuple[Message, ...] = field(repr=False)
+    """The conversation so far."""
+    executed: tuple[ExecutedTool, ...] = field(default=(), repr=False)
+    """The calls that the run has made so far."""
+
+
+_current: contextvars.ContextVar[SceneContext] = contextvars.ContextVar("toolweave_scene")
+
+
+def current_context() -> SceneContext | None:
+    """The scene that the running tool belongs to, as it was entered; None outside of scenes."""
+    return _current.get(None)
+
+
+def enter_context(context: SceneContext) -> None:
+    """Lets tools that start from now on know their scene."""
+    _current.set(context)

@@ -1,0 +1,382 @@
+"""A run: from the request to its one last step, whatever happens in between."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import uuid
+from collections import deque
+from typing import TYPE_CHECKING
+
+from .. import tracing
+from .._core import UsageUpdate
+from ..exceptions import ModelError, RateLimitedError
+from ..kinds import SceneStatus, SceneStopReason
+from ..models import as_messages
+from .actors import lines
+from .agenda import Agenda
+from .conduct import begin, conduct, refused
+from .failures import model_failed, run_failed
+from .hooks import Deny
+from .memory import abandoned, check_results, results_of, settle
+from .stage import Paused, Stop
+from .steps import SceneResult, SceneStep
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from typing_extensions import Self
+
+    from ..conversations import Interaction
+    from .environment import Environment
+    from .hooks import Answer
+    from .request import SceneMode, SceneRequest
+
+_log = logging.getLogger("toolweave.scenes")
+
+_GRACE = 10.0
+
+
+class SceneRun:
+    """A run of scenes. Made by `SceneManager.open`.
+
+    As an iterator it gives the steps as they happen, `Completed` last; as a context manager it
+    stops the model and the tools when the block ends, and waits for them.
+
+    Example:
+        >>> async def main(manager: SceneManager) -> None:
+        ...     async with manager.open("What is 15 + 27?") as run:
+        ...         async for step in run:
+        ...             print(step.status, step.message)
+        ...     print(run.result.stop_reason)
+    """
+
+    def __init__(
+        self,
+        environment: Environment,
+        request: SceneRequest,
+        *,
+        verbose: bool | None = None,
+        streaming: bool | None = None,
+    ) -> None:
+        self._environment = environment
+        self._request = request
+        self.conversation = request.conversation or uuid.uuid4().hex
+        """The key of the conversation."""
+        self.result: SceneResult | None = None
+        """What came of it, once it has ended."""
+        self._steps: deque[SceneStep] = deque()
+        self._reader: asyncio.Future[None] | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._over = False
+        self._ending = False
+        self._stopped: Stop | None = None
+        self._raised: BaseException | None = None
+        self._waiting: tuple[Interaction, ...] = ()
+        self._agenda: Agenda | None = None
+        self._awaiting: list[SceneStep] = []
+        self._start = 0
+        self._stage = environment.stage(
+            request,
+            self.conversation,
+            uuid.uuid4().hex,
+            self._hear,
+            verbose=verbose,
+            streaming=streaming,
+        )
+
+    # For who reads.
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> SceneStep:
+        if self._task is None and not self._over:
+            self._task = asyncio.get_running_loop().create_task(self._main())
+            self._task.add_done_callback(self._ended)
+        while not self._steps:
+            if self._over:
+                raised, self._raised = self._raised, None
+                if raised is not None:
+                    raise raised
+                raise StopAsyncIteration
+            self._reader = asyncio.get_running_loop().create_future()
+            try:
+                await self._reader
+            finally:
+                self._reader = None
+        return self._steps.popleft()
+
+    async def wait(self) -> SceneResult:
+        """Waits for the end. Cancelled, it stops the model and the tools.
+
+        What goes wrong is in the result and is not raised.
+        """
+        async with self:
+            async for _ in self:
+                pass
+        if self.result is None:
+            raise RuntimeError("the run was read by another, and did not end")
+        return self.result
+
+    async def cancel(self) -> None:
+        """Stops the model and the tools, and waits until they have.
+
+        Calls that have no result get one that says they were interrupted. What there is of the
+        conversation is saved. The last step has the stop reason ``cancelled``.
+        """
+        if self._task is None:
+            # Nothing has happened, and nothing will.
+            self._end(Stop(SceneStopReason.CANCELLED))
+            return
+        self._stop(Stop(SceneStopReason.CANCELLED))
+        impatient = False
+        waited = 0
+        while not self._task.done():
+            try:
+                done, _ = await asyncio.wait([self._task], timeout=_GRACE)
+            except asyncio.CancelledError:
+                impatient = True
+                continue
+            waited += not done
+            if waited == 1:
+                # A store or a hook that does not end is stopped, too.
+                self._task.cancel()
+            elif waited > 1:
+                _log.error("a run ignores its cancellation and is given up")
+                break
+        if impatient:
+            raise asyncio.CancelledError
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.cancel()
+
+    def _stop(self, why: Stop) -> None:
+        if self._task is None or self._task.done() or self._stopped is not None:
+            return
+        self._stopped = why
+        if not self._ending:
+            self._task.cancel()
+
+    def _hear(self, step: SceneStep) -> None:
+        self._steps.append(step)
+        self._wake()
+
+    def _wake(self) -> None:
+        if self._reader is not None and not self._reader.done():
+            self._reader.set_result(None)
+
+    # The run.
+
+    async def _main(self) -> None:
+        stage, rules = self._stage, self._environment.rules
+        loop = asyncio.get_running_loop()
+        timer = (
+            None
+            if rules.run_timeout is None
+            else loop.call_later(rules.run_timeout, self._expire, rules.run_timeout)
+        )
+        with tracing.invoke_workflow(rules.name, conversation_id=self.conversation) as span:
+            try:
+                stop = await self._admitted()
+            except BaseException as error:  # noqa: BLE001 - every run has a last step
+                stop = self._told(error)
+            finally:
+                if timer is not None:
+                    timer.cancel()
+            total = stage.ledger.total
+            span.usage(
+                UsageUpdate(total.input_tokens, total.output_tokens, total.cached_input_tokens)
+            )
+            if stop.reason is SceneStopReason.ERROR:
+                span.fail(type(stop.exception).__name__ if stop.exception else "error")
+        self._end(stop)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        """Sees to the last step where the task was stopped before its first one."""
+        if task.cancelled():
+            self._end(self._stopped or Stop(SceneStopReason.CANCELLED))
+
+    def _end(self, stop: Stop) -> None:
+        if self._over:
+            return
+        self._over = True
+        self.result = self._came_to(stop)
+        self._stage.emit(
+            SceneStatus.COMPLETED,
+            self._stage.text,
+            stop_reason=stop.reason,
+            error=self.result.error,
+        )
+        _log.info(
+            "a run of scenes has ended",
+            extra={
+                "conversation": self.conversation,
+                "run_id": self._stage.run_id,
+                "stop_reason": stop.reason.value,
+                "iterations": self._stage.ledger.requests,
+            },
+        )
+
+    def _expire(self, seconds: float) -> None:
+        self._stop(Stop(SceneStopReason.ERROR, f"The run took longer than {seconds:g} seconds"))
+
+    async def _admitted(self) -> Stop:
+        """Runs if the request may: before that nothing is loaded, and nothing is saved."""
+        stage, request = self._stage, self._request
+        stage.emit(SceneStatus.INITIALIZING, "Initializing context", lifecycle=True)
+        denied = await stage.hooks.allowed(request)
+        if denied is not None:
+            raise refused(denied)
+        await self._environment.admit(request)
+        instead = await stage.hooks.begin(request)
+        if isinstance(instead, Deny):
+            raise refused(instead)
+        async with self._environment.store.lock(self.conversation):
+            return await self._locked(instead)
+
+    async def _locked(self, instead: Answer | None) -> Stop:
+        stage, environment = self._stage, self._environment
+        stage.emit(SceneStatus.LOADING_CACHE, "Loading from cache", lifecycle=True)
+        self._waiting, self._agenda = await environment.load(stage)
+        self._start = len(stage.messages)
+        try:
+            await self._serve(instead)
+            stop = Stop(SceneStopReason.COMPLETED)
+        except Paused as paused:
+            self._waiting = paused.interactions
+            stop = Stop(SceneStopReason.AWAITING_CLIENT)
+        except BaseException as error:  # noqa: BLE001 - what there is has to be saved
+            stop = self._told(error)
+        # From here on it ends by itself.
+        self._ending = True
+        if stop.reason is SceneStopReason.UNAUTHORIZED:
+            return stop
+        await self._appended(stop)
+        stage.emit(SceneStatus.SAVING_CACHE, "Saving to cache", lifecycle=True)
+        await environment.save(stage, self._waiting, self._agenda if self._waiting else None)
+        if stop.reason is SceneStopReason.AWAITING_CLIENT:
+            for each in self._waiting:
+                self._announce(each)
+        return stop
+
+    async def _serve(self, instead: Answer | None) -> None:
+        stage, request = self._stage, self._request
+        said = [] if request.input is None else as_messages(request.input)
+        agenda, resumed = self._agenda, request.results is not None
+        if request.results is not None:
+            results = results_of(request.results)
+            check_results(self.conversation, self._waiting, results)
+            if said:
+                results = {**abandoned(self._waiting), **results}
+            self._waiting = settle(stage, self._waiting, results)
+        elif self._waiting:
+            self._waiting = settle(stage, self._waiting, abandoned(self._waiting))
+        stage.messages += said
+        if self._waiting:
+            raise Paused(self._waiting)
+        if not stage.messages:
+            raise Stop(SceneStopReason.ERROR, "There is nothing to answer")
+        if instead is not None:
+            stage.text = instead.text
+            stage.add(instead.text)
+            return
+        stage.emit(SceneStatus.EXECUTING_MAIN_ACTORS, "Executing main actors", lifecycle=True)
+        stage.main_lines = await lines(self._environment.actors, stage.context())
+        if agenda is None or not resumed:
+            self._agenda = agenda = Agenda(self._mode)
+            resumed = False
+            await begin(stage, agenda)
+        await conduct(stage, agenda, resumed=resumed)
+
+    @property
+    def _mode(self) -> SceneMode:
+        request = self._request
+        if request.mode is None:
+            return "scene" if request.scene is not None else self._environment.rules.mode
+        return request.mode
+
+    def _announce(self, each: Interaction) -> None:
+        step = self._stage.emit(
+            SceneStatus.AWAITING_CLIENT,
+            f"Awaiting client: {each.function}",
+            scene=each.scene,
+            function=each.function,
+            call_id=each.call_id,
+            arguments=each.arguments,
+            interaction_id=each.interaction_id,
+        )
+        self._awaiting += [] if step is None else [step]
+
+    # The end.
+
+    def _told(self, error: BaseException) -> Stop:
+        """Why the run ends, which is told of where it is a failure."""
+        stop = self._stop_of(error)
+        if stop.message is not None:
+            self._stage.emit(
+                SceneStatus.ERROR, stop.message, error=stop.error or stop.message, fatal=True
+            )
+        return stop
+
+    def _stop_of(self, error: BaseException) -> Stop:
+        if isinstance(error, asyncio.CancelledError):
+            return self._stopped or Stop(SceneStopReason.CANCELLED)
+        if isinstance(error, Stop):
+            return error
+        if isinstance(error, ModelError):
+            message = model_failed(error)
+        elif isinstance(error, RateLimitedError):
+            return Stop(
+                SceneStopReason.RATE_LIMITED, f"Rate limit exceeded: {error}", exception=error
+            )
+        else:
+            message = run_failed(error)
+            _log.error("a run of scenes has failed", exc_info=error)
+            if not isinstance(error, Exception):
+                # Meant for the program: raised for who reads, behind the last step.
+                self._raised = error
+        return Stop(SceneStopReason.ERROR, message, error=str(error), exception=error)
+
+    async def _appended(self, stop: Stop) -> None:
+        """Hears the hooks about the end."""
+        stage = self._stage
+        try:
+            appended = await stage.hooks.end(self._request, self._came_to(stop))
+        except Exception as error:  # noqa: BLE001 - a hook, which must not cost the conversation
+            _log.error("a hook has failed", exc_info=error)
+            stage.emit(SceneStatus.ERROR, run_failed(error), error=str(error))
+            return
+        for each in appended:
+            stage.add(each.text)
+            stage.text = f"{stage.text}\n\n{each.text}".strip()
+
+    def _came_to(self, stop: Stop) -> SceneResult:
+        stage = self._stage
+        total = stage.ledger.total
+        return SceneResult(
+            text=stage.text,
+            stop_reason=stop.reason,
+            conversation=self.conversation,
+            scenes=tuple(stage.entered),
+            executed=tuple(stage.executed),
+            messages=tuple(stage.messages),
+            new_messages=tuple(stage.messages[self._start :]),
+            input_tokens=total.input_tokens,
+            output_tokens=total.output_tokens,
+            total_cost=total.amount,
+            estimated=total.estimated,
+            unpriced=total.unpriced,
+            iterations=stage.ledger.requests,
+            awaiting=tuple(self._awaiting),
+            error=stop.error or stop.message,
+            exception=stop.exception,
+        )

@@ -1,0 +1,183 @@
+"""What the parts of one run share: the conversation, the money, and where steps go."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from .._core import TextMessage
+from ..conversations import Conversation
+from ..kinds import Role, SceneStatus, SceneStopReason
+from .request import SceneContext
+from .steps import ExecutedTool, SceneStep
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from .. import Message
+    from ..conversations import Interaction
+    from ..protocols import ModelOptions
+    from .cast import Cast
+    from .hooks import Hooks
+    from .ledger import Ledger
+    from .request import SceneMode, SceneRequest
+
+
+class Stop(Exception):  # noqa: N818 - it is how runs end, and no error
+    """Ends a run.
+
+    Args:
+        reason: Why.
+        message: The sentence of the `Error` that comes before the end; None for none.
+        error: What went wrong, in full.
+        exception: The exception, where there was one.
+    """
+
+    def __init__(
+        self,
+        reason: SceneStopReason,
+        message: str | None = None,
+        *,
+        error: str | None = None,
+        exception: BaseException | None = None,
+    ) -> None:
+        super().__init__(reason, message)
+        self.reason = reason
+        self.message = message
+        self.error = error
+        self.exception = exception
+
+
+class Paused(Exception):  # noqa: N818 - as above
+    """The run waits for its client."""
+
+    def __init__(self, interactions: tuple[Interaction, ...]) -> None:
+        super().__init__(interactions)
+        self.interactions = interactions
+
+
+@dataclass(frozen=True)
+class Rules:
+    """How the runs of a manager go; see `SceneManager`."""
+
+    name: str
+    mode: SceneMode
+    max_iterations: int
+    max_repeats: int | None
+    max_scenes: int
+    answer_at_limit: bool
+    guardrails: str | None
+    options: ModelOptions | None
+    run_timeout: float | None
+
+
+class Stage:
+    """What the parts of one run share.
+
+    Args:
+        cast: The scenes, and who plays them.
+        rules: How the run goes.
+        hooks: What the application decides.
+        request: What the run is asked.
+        key: The key of the conversation.
+        hear: Takes the steps.
+        verbose: Whether steps of the lifecycle are told.
+        streaming: Whether text is told piece by piece.
+    """
+
+    def __init__(
+        self,
+        cast: Cast,
+        rules: Rules,
+        hooks: Hooks,
+        request: SceneRequest,
+        key: str,
+        run_id: str,
+        ledger: Ledger,
+        hear: Callable[[SceneStep], None],
+        *,
+        verbose: bool,
+        streaming: bool,
+    ) -> None:
+        self.cast = cast
+        self.rules = rules
+        self.hooks = hooks
+        self.request = request
+        self.key = key
+        self.run_id = run_id
+        self.ledger = ledger
+        self.streaming = streaming
+        self.kept = Conversation(key)
+        """What is kept of the conversation."""
+        self.messages: list[Message] = []
+        """The conversation, without what actors say."""
+        self.main_lines: list[str] = []
+        """What the main actors have said in this run."""
+        self.executed: list[ExecutedTool] = []
+        self.entered: list[str] = []
+        self.text = ""
+        """What was answered last."""
+        self._hear = hear
+        self._verbose = verbose
+
+    def emit(
+        self,
+        status: SceneStatus,
+        message: str | None = None,
+        *,
+        scene: str | None = None,
+        lifecycle: bool = False,
+        **more: Any,
+    ) -> SceneStep | None:
+        """Tells of a step; one of the lifecycle only if that is wanted."""
+        if lifecycle and not self._verbose:
+            return None
+        # It may be read after the reply is over; what that has cost is for a later step.
+        piece = status is SceneStatus.STREAMING
+        told = self.ledger.recall() if piece else self.ledger.tell()
+        step = SceneStep(status, scene, message=message, conversation=self.key, **told, **more)
+        self._hear(step)
+        return step
+
+    def say(self, text: str, scene: str | None = None) -> None:
+        """Tells of what the model, or a hook in its place, has said."""
+        self.emit(SceneStatus.RUNNING, text, scene=scene)
+
+    def add(self, text: str, scene: str | None = None) -> None:
+        """Adds what a hook has to say to what was answered."""
+        self.messages.append(
+            TextMessage(text, role=Role.ASSISTANT, run_id=self.run_id, chat_id=self.key)
+        )
+        self.say(text, scene)
+
+    def check_budget(self) -> None:
+        """Ends the run if more was spent than the budget allows."""
+        overdrawn = self.ledger.overdrawn
+        if overdrawn is not None:
+            raise Stop(SceneStopReason.BUDGET, overdrawn)
+
+    def context(self, scene: str | None = None, purpose: str | None = None) -> SceneContext:
+        """What actors are told of the run."""
+        return SceneContext(
+            self.request,
+            self.key,
+            scene,
+            purpose,
+            tuple(self.messages),
+            tuple(self.executed),
+        )
+
+    def system(self, *paragraphs: str | None) -> list[Message]:
+        """The system message: what holds everywhere, and what holds here."""
+        said = [
+            self.rules.guardrails,
+            *self.main_lines,
+            *paragraphs,
+        ]
+        text = "\n\n".join(part.strip() for part in said if part and part.strip())
+        return [TextMessage(text, role=Role.SYSTEM)] if text else []
+
+
+def user(text: str) -> TextMessage:
+    """A word to the model that is not part of the conversation."""
+    return TextMessage(text, role=Role.USER)

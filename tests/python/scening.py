@@ -1,0 +1,95 @@
+"""A calculator, replies that use it, and managers of both."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from typing import Any
+
+from looping import PATIENCE
+from toolweave import SceneManager, SceneResult, SceneStep, ToolCall
+from toolweave.conversations import Conversation, MemoryConversations
+from toolweave.testing import ScriptedModel
+
+
+class Calculator:
+    """Performs mathematical calculations"""
+
+    def add(self, a: float, b: float) -> float:
+        """Adds two numbers."""
+        return a + b
+
+    def multiply(self, a: float, b: float) -> float:
+        """Multiplies two numbers."""
+        return a * b
+
+    def fail(self) -> None:
+        """Fails."""
+        raise ValueError("it broke")
+
+
+CALCULATOR = "Performs mathematical calculations"
+NAMES = {"add": "Add", "multiply": "Multiply", "fail": "Fail"}
+
+
+def call(name: str, arguments: str = "{}") -> str:
+    return f'<tool_call name="{name}">{arguments}</tool_call>'
+
+
+ENTER = call("Calculator")
+ADD = call("Add", '{"a": 15, "b": 27}')
+WEATHER = call("get_weather", '{"city": "Oslo"}')
+
+
+def get_weather(city: str) -> str:
+    """Looks up the weather."""
+    return f"8 degrees in {city}"
+
+
+def managing(*replies: Any, **options: Any) -> SceneManager:
+    """A manager of a calculator and of a weather scene, on a scripted model."""
+    manager = SceneManager(ScriptedModel(*replies, name="m1"), **options)
+    manager.scene("Calculator", CALCULATOR).service(Calculator(), methods=NAMES)
+    return manager.scene("Weather Report", "Tells the weather").tool(get_weather).manager
+
+
+def model_of(manager: SceneManager) -> ScriptedModel:
+    model = manager.model
+    assert isinstance(model, ScriptedModel)
+    return model
+
+
+async def steps_of(manager: SceneManager, *args: Any, **options: Any) -> list[SceneStep]:
+    return [step async for step in manager.stream(*args, **options)]
+
+
+async def ran(manager: SceneManager, *args: Any, **options: Any) -> SceneResult:
+    return await asyncio.wait_for(manager.run(*args, **options), PATIENCE)
+
+
+def told(steps: Iterable[SceneStep]) -> list[tuple[str, str | None]]:
+    return [(step.status.value, step.message) for step in steps]
+
+
+def native(name: str, **arguments: Any) -> ToolCall:
+    return ToolCall(f"c_{name}", name, arguments)
+
+
+class WatchedStore(MemoryConversations):
+    """Remembers what was saved, and can be told to fail."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.saved: list[Conversation] = []
+        self.loaded: list[str] = []
+        self.failing: Exception | None = None
+
+    async def load(self, key: str) -> Conversation | None:
+        self.loaded.append(key)
+        return await super().load(key)
+
+    async def save(self, conversation: Conversation) -> None:
+        if self.failing is not None:
+            raise self.failing
+        self.saved.append(conversation.copy())
+        await super().save(conversation)

@@ -1,0 +1,337 @@
+"""The documented sequence, how scenes are declared, and how one is chosen."""
+
+from __future__ import annotations
+
+import asyncio
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+import toolweave as tw
+from looping import on_a_loop
+from scening import (
+    ADD,
+    CALCULATOR,
+    ENTER,
+    NAMES,
+    Calculator,
+    call,
+    managing,
+    model_of,
+    native,
+    ran,
+    steps_of,
+    told,
+)
+from toolweave import Scene, SceneManager, SceneStatus, SceneStopReason, Toolset, tool
+from toolweave.kinds import Role
+from toolweave.scenes import SceneContext, current_context
+from toolweave.testing import ScriptedModel
+
+DOCUMENTED = [
+    ("ExecutingScene", "Entering scene: Calculator"),
+    ("FunctionRequest", "Executing tool: Add"),
+    ("FunctionCompleted", "Tool Add executed: 42"),
+    ("Running", "The sum of 15 and 27 is 42."),
+    ("Completed", "The sum of 15 and 27 is 42."),
+]
+
+
+class Whole:
+    """Adds whole numbers."""
+
+    @tool("Add")
+    def add(self, a: int, b: int) -> int:
+        """Adds two numbers."""
+        return a + b
+
+
+@pytest.mark.parametrize("is_native", [False, True], ids=["natural", "native"])
+@on_a_loop
+async def test_the_documented_stream_has_five_events(is_native: bool) -> None:
+    replies: list[Any] = (
+        [[native("Calculator")], [native("Add", a=15, b=27)]]
+        if is_native
+        else ["<Calculator/>", '<Add>{"a": 15, "b": 27}</Add>']
+    )
+    model = ScriptedModel(*replies, "The sum of 15 and 27 is 42.", native_tools=is_native)
+    manager = SceneManager(model)
+    manager.scene("Calculator", CALCULATOR).service(Whole())
+    steps = await steps_of(manager, "What is 15 + 27?")
+    assert told(steps) == DOCUMENTED
+    assert [step.status for step in steps] == [
+        SceneStatus.EXECUTING_SCENE,
+        SceneStatus.FUNCTION_REQUEST,
+        SceneStatus.FUNCTION_COMPLETED,
+        SceneStatus.RUNNING,
+        SceneStatus.COMPLETED,
+    ]
+    entered, requested, completed, answer, last = steps
+    assert {step.scene for step in steps[:4]} == {"Calculator"}
+    assert entered.function is None
+    assert requested.function == completed.function == "Add"
+    assert requested.call_id == completed.call_id is not None
+    assert requested.arguments == completed.arguments == {"a": 15, "b": 27}
+    assert completed.result == "42"
+    assert completed.duration is not None
+    assert answer.stop_reason is None
+    assert last.stop_reason is SceneStopReason.COMPLETED
+    assert not any(step.fatal for step in steps)
+    assert last.is_last
+    assert not answer.is_last
+
+
+@on_a_loop
+async def test_two_operations_are_made_one_after_the_other() -> None:
+    manager = managing(
+        ENTER,
+        call("Add", '{"a": 10, "b": 5}'),
+        call("Multiply", '{"a": 15, "b": 3}'),
+        "(10 + 5) * 3 is 45.",
+    )
+    steps = await steps_of(manager, "Calculate (10 + 5) * 3")
+    assert [step.message for step in steps] == [
+        "Entering scene: Calculator",
+        "Executing tool: Add",
+        "Tool Add executed: 15.0",
+        "Executing tool: Multiply",
+        "Tool Multiply executed: 45.0",
+        "(10 + 5) * 3 is 45.",
+        "(10 + 5) * 3 is 45.",
+    ]
+    choosing, *playing = model_of(manager).requests
+    assert "Multiply" not in choosing.messages[0].text
+    assert all("Weather_Report" not in request.messages[0].text for request in playing)
+
+
+@on_a_loop
+async def test_a_result_has_all_that_came_of_the_run() -> None:
+    manager = managing(ENTER, [ADD, tw.UsageUpdate(10, 5)], "42.")
+    result = await ran(manager, "15 + 27?", conversation="c1")
+    assert result.text == "42."
+    assert result.stop_reason is SceneStopReason.COMPLETED
+    assert result.conversation == "c1"
+    assert result.scenes == ("Calculator",)
+    (executed,) = result.executed
+    assert (executed.scene, executed.function, executed.result) == ("Calculator", "Add", "42.0")
+    assert executed.arguments == {"a": 15, "b": 27}
+    assert not executed.is_error
+    assert result.iterations == 3
+    assert result.total_cost == Decimal(0)
+    assert result.unpriced == ("m1",)
+    assert result.error is None
+    assert result.exception is None
+    kinds = [message.kind.value for message in result.messages if message.kind != "usage"]
+    assert kinds == ["text", "tools_aggregate", "tools_aggregate", "text"]
+    assert result.messages == result.new_messages
+
+
+@on_a_loop
+async def test_an_answer_without_a_scene_is_the_answer() -> None:
+    steps = await steps_of(managing("Hello!"), "Hi!")
+    assert told(steps) == [("Running", "Hello!"), ("Completed", "Hello!")]
+
+
+@on_a_loop
+async def test_the_fluent_form_takes_all_that_a_scene_has() -> None:
+    def add(a: int, b: int) -> int:
+        return a + b
+
+    manager = (
+        SceneManager(ScriptedModel())
+        .scene("Calculator", CALCULATOR)
+        .tool(add, timeout=5)
+        .service(Calculator(), methods=["multiply"])
+        .actor("Be brief.")
+        .scene("Other")
+        .tools([add, "ping"], handlers={"ping": lambda: "pong"})
+        .client_tool("Get Location", {"type": "object"}, description="Where the user is.")
+        .manager
+    )
+    assert list(manager.scenes) == ["Calculator", "Other"]
+    one, other = manager.scenes.values()
+    assert [each.name for each in one.toolset] == ["add", "multiply"]
+    assert one.toolset.get("add").timeout == 5  # type: ignore[union-attr]
+    assert [each.name for each in other.toolset] == ["add", "ping", "Get_Location"]
+    assert repr(manager) == "SceneManager(['Calculator', 'Other'])"
+
+
+def test_the_decorator_form_takes_classes_functions_and_tools() -> None:
+    manager = SceneManager(ScriptedModel())
+
+    @manager.scene("Maths")
+    class Maths:
+        """Works with numbers."""
+
+        def add(self, a: int, b: int) -> int:
+            return a + b
+
+        def _hidden(self) -> None: ...
+
+        @staticmethod
+        def half(a: float) -> float:
+            return a / 2
+
+    weather = manager.scene("Weather")
+
+    @weather
+    def polite(context: SceneContext) -> str:
+        return f"Be polite to {context.request.user}."
+
+    @weather.tool(timeout=3)
+    def look_up(city: str) -> str:
+        return city
+
+    assert Maths().add(1, 2) == 3
+    assert look_up("Oslo") == "Oslo"
+    assert polite.__name__ == "polite"
+    assert manager.scenes["Maths"].description == "Works with numbers."
+    assert [each.name for each in manager.scenes["Maths"].toolset] == ["add", "half"]
+    assert [each.name for each in weather.toolset] == ["look_up"]
+    assert len(weather.actors) == 1
+
+
+@on_a_loop
+async def test_arguments_of_a_service_are_held_to_their_types() -> None:
+    manager = managing(ENTER, call("Add", '{"a": 15}'), "Sorry.")
+    steps = await steps_of(manager, "Hi!")
+    (error,) = [step for step in steps if step.status is SceneStatus.ERROR]
+    assert error.message is not None
+    assert error.message.startswith("Error executing tool: Invalid arguments for tool 'Add'")
+    assert not error.fatal
+
+
+def test_a_service_is_an_object_with_methods() -> None:
+    scene = Scene("S")
+    with pytest.raises(TypeError, match="not the class Calculator; call it first"):
+        scene.service(Calculator)
+    with pytest.raises(AttributeError, match="nothing"):
+        scene.service(Calculator(), methods=["nothing"])
+    with pytest.raises(TypeError, match=r"methods are given as a list: \['add'\]"):
+        scene.service(Calculator(), methods="add")
+    with pytest.raises(tw.ToolDefinitionError, match="has no public methods"):
+        scene.service(object())
+    with pytest.raises(tw.ToolDefinitionError, match=r"int\.real is no method"):
+        scene.service(5, methods=["real"])
+    with pytest.raises(tw.ContractError, match="more than once"):
+        scene.service(Calculator(), methods=["add"]).service(Calculator(), methods=["add"])
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda m: m.scene(" "), "a scene needs a name"),
+        (lambda m: m.scene("A").scene("A"), "is there already"),
+        (lambda _: Scene("A").manager, "has no manager yet"),
+        (lambda m: m.open("Hi!"), "there are no scenes"),
+        (lambda _: managing().open("Hi!", mode="all"), "mode is one of 'direct'"),
+        (lambda _: managing().open(tw.SceneRequest("Hi!"), user="ann"), "leave out: user"),
+        (lambda _: managing(mode="no"), "mode is one of"),
+        (lambda _: managing(max_iterations=0), "max_iterations is a whole number from 1"),
+        (lambda _: managing(max_scenes=True), "max_scenes is a whole number from 1"),
+        (lambda _: managing(max_repeats=1), "max_repeats is a whole number from 2"),
+        (lambda _: managing(run_timeout=0), "run_timeout is a number of seconds above 0"),
+        (lambda _: managing().open("Hi!", budget=-1), "from 0"),
+    ],
+)
+def test_what_cannot_be_is_refused_at_once(make: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        make(SceneManager(ScriptedModel()))
+
+
+@pytest.mark.parametrize("actor", [5, Calculator, Calculator()])
+def test_an_actor_is_text_a_function_or_an_object_that_acts(actor: Any) -> None:
+    with pytest.raises(TypeError, match="an actor is a text, a function of the context, or an"):
+        Scene("S").actor(actor)
+
+
+class Speaker:
+    async def act(self, context: SceneContext) -> str | None:
+        return None if context.scene is None else f"Scene {context.scene}."
+
+
+@on_a_loop
+async def test_actors_speak_on_every_turn_and_once_in_each_request() -> None:
+    manager = managing(ENTER, ADD, "42.", ENTER, "Still 42.", guardrails=True)
+    manager.actor("Be brief.").actor(Speaker())
+
+    async def remember(context: SceneContext) -> str:
+        assert context.scene == "Calculator"
+        return f"{len(context.messages)} messages, {len(context.executed)} calls."
+
+    manager.scenes["Calculator"].actor(remember).actor(lambda _: None).actor(Speaker())
+    for text in ("15 + 27?", "And now?"):
+        await ran(manager, text, conversation="c")
+    choosing, first, second, again, last = [
+        [m.text for m in request.messages if m.role is Role.SYSTEM]
+        for request in model_of(manager).requests
+    ]
+    for system in (choosing, first, second, again, last):
+        (text,) = system
+        assert text.count("Be brief.") == 1
+        assert text.count(tw.scenes.GUARDRAILS) == 1
+    for system in (first, second, last):
+        assert system[0].count("Scene Calculator.") == 1
+    assert "2 messages, 0 calls." in first[0]
+    assert "Scene Calculator." not in choosing[0]
+    assert all(m.role is not Role.SYSTEM for m in (await ran(manager, "?")).messages)
+
+
+@on_a_loop
+async def test_a_tool_knows_its_scene() -> None:
+    seen: list[str | None] = []
+
+    async def who() -> str:
+        context = current_context()
+        assert context is not None
+        seen.append(context.scene)
+        return str(context.request.user)
+
+    manager = SceneManager(ScriptedModel("<S/>", "<who/>", "Ann."))
+    manager.scene("S").tool(who)
+    result = await ran(manager, "Who am I?", user="ann", context={"any": "thing"})
+    assert seen == ["S"]
+    assert result.executed[0].result == "ann"
+    assert current_context() is None
+
+
+@on_a_loop
+async def test_a_toolset_is_followed() -> None:
+    def ping() -> str:
+        return "pong"
+
+    def add(a: int, b: int) -> int:
+        return a + b
+
+    live = Toolset([ping])
+
+    def more() -> str:
+        live.remove("ping")
+        live.add(add)
+        return "done"
+
+    model = ScriptedModel(
+        "<S/>", "<more/>", '<add>{"a": 1, "b": 2}</add><tool_call name="ping">{}</tool_call>', "3."
+    )
+    manager = SceneManager(model)
+    manager.scene("S").tool(more).tools(live)
+    result = await ran(manager, "Go.")
+    assert [each.result[:20] for each in result.executed] == ["done", "3", "Tool 'ping' not foun"]
+    assert [each.name for each in manager.scenes["S"].toolset] == ["more", "add"]
+
+
+@on_a_loop
+async def test_runs_of_many_conversations_share_a_manager() -> None:
+    async def echo(messages: Any) -> str:
+        return f"I heard {messages[-1].text}"
+
+    manager = SceneManager(echo)
+    manager.scene("S")
+    results = await asyncio.gather(*(ran(manager, f"{number}") for number in range(20)))
+    assert [result.text for result in results] == [f"I heard {number}" for number in range(20)]
+    assert len({result.conversation for result in results}) == 20
+
+
+def test_the_names_of_the_documented_tools_are_as_documented() -> None:
+    assert [each.name for each in managing().scenes["Calculator"].toolset] == list(NAMES.values())
