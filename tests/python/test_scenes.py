@@ -152,7 +152,7 @@ async def test_the_fluent_form_takes_all_that_a_scene_has() -> None:
     assert list(manager.scenes) == ["Calculator", "Other"]
     one, other = manager.scenes.values()
     assert [each.name for each in one.toolset] == ["add", "multiply"]
-    assert one.toolset.get("add").timeout == 5  # type: ignore[union-attr]
+    assert one.toolset.get("add").timeout == 5
     assert [each.name for each in other.toolset] == ["add", "ping", "Get_Location"]
     assert repr(manager) == "SceneManager(['Calculator', 'Other'])"
 

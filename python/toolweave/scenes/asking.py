@@ -95,7 +95,11 @@ class Asking:
         finally:
             if self._admitted is None:
                 self._charge(messages, reply)
-            elif self._told or self._keep is not None:
+            elif self._told:
+                # Stopped, it may have more to tell, and waits for nothing.
+                async for event in reply:
+                    self._tell(event, reply)
+            if self._admitted is not None and (self._told or self._keep is not None):
                 kept = reply.messages if self._keep is None else self._keep(reply)
                 stage.messages += kept
                 if self._scene is not None and reply.aggregate is not None:

@@ -1,0 +1,435 @@
+"""The loop of a scene: its tools, its limits, and what becomes of failures and cancellations."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+import toolweave as tw
+from looping import collect, on_a_loop
+from scening import ADD, ENTER, WatchedStore, call, managing, model_of, native, ran, steps_of, told
+from toolweave import SceneManager, SceneStatus, SceneStopReason
+from toolweave.testing import ScriptedModel
+
+
+def aggregates(result: tw.SceneResult) -> list[tw.ToolAggregateMessage]:
+    return [m for m in result.messages if isinstance(m, tw.ToolAggregateMessage)]
+
+
+# Tools.
+
+
+@on_a_loop
+async def test_tools_of_one_reply_run_side_by_side_and_keep_their_order_in_history() -> None:
+    started, second_is_done = asyncio.Event(), asyncio.Event()
+
+    async def first() -> str:
+        started.set()
+        await second_is_done.wait()
+        return "1"
+
+    async def second() -> str:
+        await started.wait()
+        second_is_done.set()
+        return "2"
+
+    manager = SceneManager(ScriptedModel("<S/>", "<first/> and <second/>", "Both."))
+    manager.scene("S").tool(first).tool(second)
+    steps = await steps_of(manager, "Go.")
+    assert [message for _, message in told(steps)] == [
+        "Entering scene: S",
+        "and",
+        "Executing tool: first",
+        "Executing tool: second",
+        "Tool second executed: 2",
+        "Tool first executed: 1",
+        "Both.",
+        "Both.",
+    ]
+    result = await ran(
+        SceneManager(ScriptedModel("<S/>", "<second/><first/>", "Both."))
+        .scene("S")
+        .tool(first)
+        .tool(second)
+        .manager,
+        "Go.",
+    )
+    assert [r.name for r in aggregates(result)[1].tool_results] == ["second", "first"]
+
+
+@on_a_loop
+async def test_errors_of_tools_go_to_the_model_and_end_nothing() -> None:
+    manager = managing(ENTER, call("Fail") + call("Nope"), "It did not work.")
+    steps = await steps_of(manager, "Try!")
+    assert [(s.status.value, s.function, s.message, s.fatal) for s in steps[1:-1]] == [
+        ("Error", "Nope", "Tool 'Nope' not found", False),
+        ("FunctionRequest", "Fail", "Executing tool: Fail", False),
+        ("Error", "Fail", "Error executing tool: it broke", False),
+        ("Running", None, "It did not work.", False),
+    ]
+    unknown, _, failed, _ = steps[1:-1]
+    assert unknown.call_id
+    assert failed.call_id
+    assert failed.arguments == {}
+    assert failed.error == "Error executing tool: it broke"
+    assert steps[-1].stop_reason is SceneStopReason.COMPLETED
+    read = model_of(manager).requests[2].messages[-1].text
+    assert "it broke" in read
+    assert "Tool 'Nope' not found. Available tools: Add, Multiply, Fail" in read
+
+
+@on_a_loop
+async def test_ids_that_a_provider_uses_again_are_told_apart() -> None:
+    again = tw.ToolCall("call_0", "Add", {"a": 1, "b": 1})
+    replies: list[Any] = [
+        [tw.ToolCall("call_0", "Calculator", {})],
+        [again],
+        [again.__replace__(arguments={"a": 2, "b": 2})],
+        [again.__replace__(arguments={"a": 3, "b": 3})],
+        "Done.",
+    ]
+    result = await ran(managing(*replies, tool_mode="native"), "Go.")
+    assert [each.result for each in result.executed] == ["2.0", "4.0", "6.0"]
+    for aggregate in aggregates(result):
+        ids = [each.id for each in aggregate.tool_calls]
+        assert len(set(ids)) == len(ids)
+        assert [each.tool_call_id for each in aggregate.tool_results] == ids
+
+
+@on_a_loop
+async def test_all_of_a_reply_is_kept() -> None:
+    pieces = [tw.ReasoningDelta("Hm."), "One. ", ADD, " Two. ", ADD, " Three."]
+    result = await ran(managing(ENTER, pieces, "42."), "Twice, please.")
+    kinds = [m.kind.value for m in result.messages]
+    assert kinds == ["text", "tools_aggregate", "reasoning", "text", "tools_aggregate", "text"]
+    assert result.messages[3].text == "One.  Two.  Three."
+    assert len(aggregates(result)[1].tool_calls) == 2
+    assert len(result.executed) == 2
+
+
+@on_a_loop
+async def test_results_are_kept_for_the_same_arguments_where_that_is_wanted() -> None:
+    made: list[int] = []
+
+    async def look_up(city: str, unit: str = "c") -> str:
+        made.append(1)
+        return f"8 {unit} in {city}"
+
+    twice = call("look_up", '{"city": "Oslo", "unit": "f"}')
+    again = call("look_up", '{"unit": "f", "city": "Oslo"}')
+    manager = SceneManager(ScriptedModel("<S/>", twice, again, "8."), cache=True)
+    manager.scene("S").tool(look_up)
+    steps = await steps_of(manager, "Go.")
+    assert len(made) == 1
+    assert [s.status.value for s in steps].count("FunctionRequest") == 2
+    assert [s.status.value for s in steps].count("FunctionCompleted") == 2
+
+
+@on_a_loop
+async def test_a_tool_has_its_own_time_limit() -> None:
+    async def slow() -> None:
+        await asyncio.Event().wait()
+
+    manager = SceneManager(ScriptedModel("<S/>", "<slow/>", "Too slow."), timeout=0.01)
+    manager.scene("S").tool(slow)
+    steps = await steps_of(manager, "Go.")
+    assert steps[2].message is not None
+    assert steps[2].message.startswith("Error executing tool: Tool 'slow' did not finish within")
+    assert steps[-1].message == "Too slow."
+
+
+# Limits.
+
+
+@on_a_loop
+async def test_the_limit_of_iterations_is_ten_and_is_told() -> None:
+    calls = [call("Add", f'{{"a": {number}, "b": 0}}') for number in range(10)]
+    manager = managing(ENTER, *calls)
+    steps = await steps_of(manager, "Count!")
+    assert told(steps)[-2:] == [
+        ("Error", "Maximum tool call iterations (10) reached"),
+        ("Completed", ""),
+    ]
+    assert steps[-2].fatal
+    assert steps[-1].stop_reason is SceneStopReason.MAX_ITERATIONS
+    assert sum(s.status is SceneStatus.FUNCTION_COMPLETED for s in steps) == 10
+
+
+@on_a_loop
+async def test_at_the_limit_there_may_be_one_last_answer_without_tools() -> None:
+    manager = managing(ENTER, ADD, "As far as I know, 42.", max_iterations=1, answer_at_limit=True)
+    steps = await steps_of(manager, "15 + 27?")
+    assert told(steps)[-3:] == [
+        ("Error", "Maximum tool call iterations (1) reached"),
+        ("Running", "As far as I know, 42."),
+        ("Completed", "As far as I know, 42."),
+    ]
+    assert not steps[-3].fatal
+    assert steps[-1].stop_reason is SceneStopReason.MAX_ITERATIONS
+    assert "Add" not in model_of(manager).requests[-1].messages[0].text
+
+
+@on_a_loop
+async def test_going_round_in_circles_ends_a_scene_and_other_arguments_do_not() -> None:
+    steps = await steps_of(managing(ENTER, ADD, ADD, ADD), "15 + 27?")
+    assert told(steps)[-2] == ("Error", "The same tool calls gave the same results 3 times")
+    assert steps[-1].stop_reason is SceneStopReason.MAX_ITERATIONS
+    others = [call("Add", f'{{"a": {number}, "b": 0}}') for number in range(4)]
+    assert (await ran(managing(ENTER, *others, "Done."), "Count!")).text == "Done."
+
+
+@on_a_loop
+async def test_a_run_has_its_own_time_limit() -> None:
+    never = asyncio.Event()
+
+    async def slow() -> None:
+        await never.wait()
+
+    manager = SceneManager(ScriptedModel("<S/>", "<slow/>"), run_timeout=0.01)
+    manager.scene("S").tool(slow)
+    steps = await steps_of(manager, "Go.")
+    assert told(steps)[-2:] == [
+        ("Error", "The run took longer than 0.01 seconds"),
+        ("Completed", ""),
+    ]
+    assert steps[-2].fatal
+    assert steps[-1].stop_reason is SceneStopReason.ERROR
+
+
+# Failures.
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (tw.ModelError("x", "openai", 429), "OpenAI API error: 429 Too Many Requests"),
+        (tw.ModelError("x", "anthropic", 500), "Anthropic API error: 500 Internal Server Error"),
+        (tw.ModelError("overloaded", "acme", 599), "Acme API error: 599 overloaded"),
+        (tw.ModelError("no route\nto host", "openai"), "OpenAI API error: no route"),
+        (tw.ModelError("gone"), "Model API error: gone"),
+        (KeyError("/home/ann/secret.py"), "Execution failed: 'secret.py'"),
+        (ValueError(), "Execution failed: ValueError"),
+    ],
+)
+@on_a_loop
+async def test_a_failed_model_is_an_error_and_never_a_message(
+    error: Exception, message: str
+) -> None:
+    store = WatchedStore()
+    manager = managing(ENTER, ADD, ["It is p", error], conversations=store)
+    steps = await steps_of(manager, "15 + 27?", conversation="c")
+    assert told(steps)[-2:] == [("Error", message), ("Completed", "")]
+    assert steps[-2].fatal
+    assert steps[-2].error == (str(error) or message)
+    assert steps[-1].stop_reason is SceneStopReason.ERROR
+    (saved,) = store.saved
+    assert [m.kind.value for m in saved.messages] == ["text", "tools_aggregate", "tools_aggregate"]
+
+
+@on_a_loop
+async def test_the_exception_is_in_the_result() -> None:
+    error = tw.ModelError("gone", "openai", 503)
+    result = await ran(managing(error), "Hi!")
+    assert result.exception is error
+    assert result.error == "gone"
+    assert result.stop_reason is SceneStopReason.ERROR
+
+
+@on_a_loop
+async def test_no_tool_starts_of_a_reply_that_breaks_off() -> None:
+    result = await ran(managing(ENTER, [ADD, tw.ModelError("gone")]), "15 + 27?")
+    assert result.executed == ()
+
+
+@pytest.mark.parametrize(
+    ("reply", "message", "text"),
+    [
+        ("", "No response from LLM", ""),
+        (
+            ["It is", tw.FinishUpdate("length")],
+            "The reply was cut off at the limit of tokens",
+            "It is",
+        ),
+        (
+            ["It is", tw.FinishUpdate("content_filter")],
+            "The provider withheld the rest of the reply",
+            "It is",
+        ),
+    ],
+)
+@on_a_loop
+async def test_half_an_answer_is_a_failure(reply: Any, message: str, text: str) -> None:
+    steps = await steps_of(managing(ENTER, reply), "15 + 27?")
+    assert told(steps)[-2:] == [("Error", message), ("Completed", text)]
+    assert steps[-1].stop_reason is SceneStopReason.ERROR
+
+
+@on_a_loop
+async def test_a_stream_without_a_finish_reason_is_told_once() -> None:
+    model = ScriptedModel(ENTER, ["It is ", "42.", tw.FinishUpdate("missing")])
+    manager = SceneManager(model)
+    manager.scene("Calculator")
+    assert told(await steps_of(manager, "15 + 27?", streaming=True))[1:] == [
+        ("Streaming", "It is "),
+        ("Streaming", "42."),
+        ("Running", "It is 42."),
+        ("Completed", "It is 42."),
+    ]
+
+
+@on_a_loop
+async def test_whatever_an_actor_raises_is_an_error_before_the_last_step() -> None:
+    manager = managing(ENTER)
+
+    def broken(_: object) -> str:
+        raise RuntimeError("the database is down")
+
+    manager.scenes["Calculator"].actor(broken)
+    steps = await steps_of(manager, "15 + 27?")
+    assert told(steps)[-2:] == [
+        ("Error", "Execution failed: the database is down"),
+        ("Completed", ""),
+    ]
+    manager.actor(lambda _: 5)  # type: ignore[arg-type, return-value]
+    assert (await ran(manager, "?")).error == "an actor says a str or None, not int"
+
+
+@on_a_loop
+async def test_a_store_that_fails_is_an_error_and_the_answer_is_told() -> None:
+    store = WatchedStore()
+    store.failing = OSError("disk full")
+    steps = await steps_of(managing("Hello!", conversations=store), "Hi!")
+    assert told(steps) == [
+        ("Running", "Hello!"),
+        ("Error", "Execution failed: disk full"),
+        ("Completed", "Hello!"),
+    ]
+
+
+@on_a_loop
+async def test_what_is_meant_for_the_program_is_raised_behind_the_last_step() -> None:
+    def leave() -> None:
+        raise SystemExit(3)
+
+    manager = SceneManager(ScriptedModel("<S/>", "<leave/>"))
+    manager.scene("S").tool(leave)
+    steps: list[Any] = []
+    with pytest.raises(SystemExit):
+        await collect(manager.stream("Go."), steps)
+    assert [s.status.value for s in steps].count("Completed") == 1
+    assert steps[-1].stop_reason is SceneStopReason.ERROR
+
+
+# Cancellation.
+
+
+class Slow:
+    """A tool that waits, and remembers how that ended."""
+
+    def __init__(self) -> None:
+        self.started = asyncio.Event()
+        self.stopped = False
+
+    async def wait(self) -> None:
+        self.started.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            self.stopped = True
+
+
+def waiting(slow: Slow, store: WatchedStore | None = None) -> SceneManager:
+    manager = SceneManager(ScriptedModel("<S/>", "<wait/>"), conversations=store)
+    return manager.scene("S").service(slow).manager
+
+
+@on_a_loop
+async def test_a_run_that_is_cancelled_says_so_and_keeps_what_there_is() -> None:
+    slow, store = Slow(), WatchedStore()
+    async with waiting(slow, store).open("Go.", conversation="c") as run:
+        steps = asyncio.ensure_future(collect(run))
+        await slow.started.wait()
+        await run.cancel()
+        assert slow.stopped
+        seen = await steps
+    interrupted = "Tool 'wait' was interrupted before it finished; it may have had effects."
+    assert told(seen)[-3:] == [
+        ("FunctionRequest", "Executing tool: wait"),
+        ("Error", f"Error executing tool: {interrupted}"),
+        ("Completed", ""),
+    ]
+    assert not seen[-2].fatal
+    assert seen[-1].stop_reason is SceneStopReason.CANCELLED
+    (saved,) = store.saved
+    (aggregate,) = [m for m in saved.messages[2:] if isinstance(m, tw.ToolAggregateMessage)]
+    assert aggregate.tool_results[0].error_code is tw.ErrorCode.INTERRUPTED
+    assert run.result is not None
+    assert run.result.stop_reason is SceneStopReason.CANCELLED
+
+
+@on_a_loop
+async def test_leaving_the_stream_stops_the_tools() -> None:
+    slow = Slow()
+    stream = waiting(slow).stream("Go.")
+    async for step in stream:
+        if step.status is SceneStatus.FUNCTION_REQUEST:
+            await slow.started.wait()
+            break
+    await stream.aclose()
+    assert slow.stopped
+
+
+@on_a_loop
+async def test_leaving_the_stream_stops_the_model() -> None:
+    left: list[str] = []
+
+    async def pieces() -> Any:
+        try:
+            yield "I think"
+            await asyncio.Event().wait()
+        finally:
+            left.append("the model")
+
+    manager = SceneManager(ScriptedModel(pieces()), streaming=True)
+    manager.scene("S")
+    stream = manager.stream("Go.")
+    assert (await anext(stream)).message == "I think"
+    await stream.aclose()
+    assert left == ["the model"]
+
+
+@on_a_loop
+async def test_cancelling_who_waits_stops_the_tools() -> None:
+    slow = Slow()
+    task = asyncio.ensure_future(waiting(slow).run("Go."))
+    await slow.started.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert slow.stopped
+
+
+@on_a_loop
+async def test_a_run_that_is_cancelled_before_its_first_step_has_a_last_one() -> None:
+    manager = managing()
+    run = manager.open("Hi!")
+    await run.cancel()
+    (last,) = await collect(run)
+    assert (last.status.value, last.stop_reason) == ("Completed", SceneStopReason.CANCELLED)
+    begun = manager.open("Hi!")
+    reading = asyncio.ensure_future(collect(begun))
+    await asyncio.sleep(0)
+    await begun.cancel()
+    (last,) = await reading
+    assert last.stop_reason is SceneStopReason.CANCELLED
+    assert not model_of(manager).requests
+
+
+@on_a_loop
+async def test_a_run_is_read_by_one() -> None:
+    run = managing("Hello!").open("Hi!")
+    assert (await run.wait()).text == "Hello!"
+    assert (await run.wait()).text == "Hello!"
+    assert native("Add").name == "Add"

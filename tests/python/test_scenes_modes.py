@@ -1,0 +1,374 @@
+"""How scenes are chosen: picked, queued, planned, chained and given; and names misspelt."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import toolweave as tw
+from looping import on_a_loop
+from scening import ADD, ENTER, WEATHER, call, managing, model_of, native, ran, steps_of, told
+from toolweave import SceneManager, SceneStopReason
+from toolweave.scenes.names import match, provider_name
+from toolweave.testing import ScriptedModel
+
+BOTH = call("Calculator") + call("Weather_Report")
+
+
+def plan(*steps: dict[str, Any], answer: str | None = None) -> str:
+    return json.dumps({"answer": answer, "steps": steps})
+
+
+def step(number: int, scene: str, purpose: str, *needs: int) -> dict[str, Any]:
+    return {"id": number, "scene": scene, "purpose": purpose, "depends_on": list(needs)}
+
+
+def more(wanted: bool) -> str:
+    return json.dumps({"continue": wanted, "reason": "so"})
+
+
+# Names.
+
+
+@given(st.lists(st.text(min_size=1, max_size=80).filter(str.strip), unique=True, max_size=12))
+def test_every_name_has_one_that_providers_take_and_no_other_has(names: list[str]) -> None:
+    manager = SceneManager(ScriptedModel())
+    for name in names:
+        manager.scene(name)
+    keys = [scene.key for scene in manager.scenes.values()]
+    assert len(set(keys)) == len(names)
+    for key in keys:
+        assert 1 <= len(key) <= 64
+        assert key.isascii()
+        assert all(char.isalnum() or char in "_-" for char in key)
+        assert not key[0].isdigit()
+        tw.FunctionContract(key)
+
+
+@pytest.mark.parametrize(
+    ("name", "key"),
+    [("General Requests", "General_Requests"), ("2nd try", "scene_2nd_try"), ("---", "scene_---")],
+)
+def test_names_are_made_what_providers_take(name: str, key: str) -> None:
+    assert provider_name(name) == key
+
+
+def test_a_name_that_could_mean_two_means_none() -> None:
+    assert match("a-b", ["a_b", "A B"]) is None
+    assert match("a_b", ["A B", "a_b"]) == 1
+    assert match("!", ["?"]) is None
+
+
+@pytest.mark.parametrize(
+    "written",
+    ["<Weather_Report/>", "<weather-report>{}</weather-report>", "Weather Report", "weatherreport"],
+)
+@on_a_loop
+async def test_a_name_in_another_spelling_is_the_scene(written: str) -> None:
+    manager = managing(written, "8 degrees.")
+    steps = await steps_of(manager, "And the weather?")
+    assert told(steps)[0] == ("ExecutingScene", "Entering scene: Weather Report")
+    assert steps[0].scene == "Weather Report"
+
+
+@pytest.mark.parametrize("name", ["weather-report", "WEATHER REPORT", "weatherreport"])
+@on_a_loop
+async def test_a_native_call_in_another_spelling_is_the_scene(name: str) -> None:
+    manager = managing([native(name)], "8 degrees.", tool_mode="native")
+    result = await ran(manager, "And the weather?")
+    assert result.scenes == ("Weather Report",)
+    (aggregate,) = [m for m in result.messages if isinstance(m, tw.ToolAggregateMessage)]
+    assert aggregate.tool_calls[0].name == "Weather_Report"
+    assert aggregate.tool_results[0].result == "Scene 'Weather Report' entered."
+    assert not aggregate.tool_results[0].is_error
+
+
+@on_a_loop
+async def test_an_unknown_scene_is_told_once_and_the_model_does_better() -> None:
+    manager = managing(call("Calculater"), ENTER, "42.")
+    result = await ran(manager, "15 + 27?")
+    assert result.stop_reason is SceneStopReason.COMPLETED
+    assert result.scenes == ("Calculator",)
+    read = model_of(manager).requests[1].messages[-1].text
+    assert "Scene 'Calculater' not found. Did you mean 'Calculator'?" in read
+    assert "The scenes are: Calculator, Weather_Report." in read
+
+
+@on_a_loop
+async def test_a_scene_that_is_unknown_twice_ends_the_run() -> None:
+    steps = await steps_of(managing(call("Chess"), call("Chess")), "Play!")
+    assert told(steps) == [("Error", "Scene 'Chess' not found"), ("Completed", "")]
+    assert steps[0].fatal
+    assert steps[1].stop_reason is SceneStopReason.ERROR
+
+
+# Direct.
+
+
+@on_a_loop
+async def test_scenes_that_are_picked_together_are_entered_one_after_the_other() -> None:
+    manager = managing(BOTH + call("Calculator"), ADD, "42.", WEATHER, "8 degrees.")
+    steps = await steps_of(manager, "15 + 27, and the weather?")
+    assert [step.message for step in steps] == [
+        "Entering scene: Calculator",
+        "Executing tool: Add",
+        "Tool Add executed: 42.0",
+        "42.",
+        "Entering scene: Weather Report",
+        "Executing tool: get_weather",
+        "Tool get_weather executed: 8 degrees in Oslo",
+        "8 degrees.",
+        "8 degrees.",
+    ]
+    entering = model_of(manager).requests[3]
+    assert entering.messages[-1].text == "Go on in the scene 'Weather Report'."
+    assert entering.messages[-1].role is tw.Role.USER
+
+
+# Given.
+
+
+@on_a_loop
+async def test_a_given_scene_is_entered_at_once() -> None:
+    manager = managing(WEATHER, "8 degrees.")
+    result = await ran(manager, "How is it?", scene="weather report")
+    assert result.scenes == ("Weather Report",)
+    assert result.iterations == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"scene": "Chess"}, "Scene 'Chess' not found"),
+        ({"mode": "scene"}, "Scene mode is requested, but no scene is named"),
+    ],
+)
+@on_a_loop
+async def test_a_given_scene_has_to_be_there(options: Any, message: str) -> None:
+    manager = managing()
+    steps = await steps_of(manager, "Play!", **options)
+    assert told(steps) == [("Error", message), ("Completed", "")]
+    assert not model_of(manager).requests
+
+
+# Planning.
+
+
+@on_a_loop
+async def test_a_plan_is_carried_out_in_the_order_of_its_dependencies() -> None:
+    manager = managing(
+        plan(
+            step(2, "Weather_Report", "Say how it is in Oslo", 1),
+            step(1, "calculator", "Add up the rooms"),
+        ),
+        ADD,
+        "42 rooms.",
+        "8 degrees.",
+        "42 rooms, 8 degrees.",
+        mode="planning",
+    )
+    steps = await steps_of(manager, "Plan my trip.")
+    assert [message for _, message in told(steps)] == [
+        "Entering scene: Calculator",
+        "Executing tool: Add",
+        "Tool Add executed: 42.0",
+        "42 rooms.",
+        "Entering scene: Weather Report",
+        "8 degrees.",
+        "42 rooms, 8 degrees.",
+        "42 rooms, 8 degrees.",
+    ]
+    planning, first, _, second, final = model_of(manager).requests
+    assert planning.options is not None
+    assert planning.options.response_schema is not None
+    assert '"enum": ["Calculator", "Weather_Report"]' in planning.messages[-1].text
+    assert "Purpose of this step of the plan: Add up the rooms" in first.messages[0].text
+    told_last = first.messages[-1].text
+    assert told_last.endswith("Do this now, in the scene 'Calculator': Add up the rooms")
+    system = second.messages[0].text
+    assert "Results of earlier steps:\n- Calculator: 42 rooms." in system
+    assert "Results of earlier steps" not in first.messages[0].text
+    assert final.messages[-1].text.startswith("Based on all the information gathered")
+    assert final.options is None or final.options.response_schema is None
+
+
+@on_a_loop
+async def test_a_plan_may_be_an_answer() -> None:
+    manager = managing(plan(answer="Hello!"), mode="planning")
+    result = await ran(manager, "Hi!")
+    assert (result.text, result.scenes, result.iterations) == ("Hello!", (), 1)
+    assert [message.text for message in result.messages] == ["Hi!", "Hello!"]
+
+
+BAD = {
+    "It is not JSON": ("no plan at all", "Failed to parse execution plan"),
+    "Did you mean 'Calculator'": (
+        plan(step(1, "Calculater", "Add")),
+        "Scene 'Calculater' not found",
+    ),
+    "depends on step 7": (
+        plan(step(1, "Calculator", "Add", 7)),
+        "The execution plan is wrong: Step 1 depends on step 7, which there is not.",
+    ),
+    "Steps wait for each other: 1, 2": (
+        plan(step(1, "Calculator", "Add", 2), step(2, "Calculator", "Add", 1)),
+        "The execution plan is wrong: Steps wait for each other: 1, 2.",
+    ),
+    "Two steps have the id 1": (
+        plan(step(1, "Calculator", "Add"), step(1, "Calculator", "Add")),
+        "The execution plan is wrong: Two steps have the id 1.",
+    ),
+    "neither steps nor an answer": (
+        plan(),
+        "The execution plan is wrong: It has neither steps nor an answer.",
+    ),
+    "It has more than 10 steps": (
+        plan(*(step(number, "Calculator", "Add") for number in range(11))),
+        "The execution plan is wrong: It has more than 10 steps.",
+    ),
+}
+
+
+@pytest.mark.parametrize("problem", BAD)
+@on_a_loop
+async def test_a_plan_that_cannot_be_used_is_made_again_once(problem: str) -> None:
+    bad, failure = BAD[problem]
+    manager = managing(bad, plan(step(1, "Calculator", "Add")), "42.", "It is 42.", mode="planning")
+    result = await ran(manager, "15 + 27?")
+    assert result.text == "It is 42."
+    again = model_of(manager).requests[1].messages[-1].text
+    assert "This plan cannot be used." in again
+    assert problem in again
+    steps = await steps_of(managing(bad, bad, mode="planning"), "15 + 27?")
+    assert told(steps) == [("Error", failure), ("Completed", "")]
+    assert steps[0].fatal
+    assert steps[1].stop_reason is SceneStopReason.ERROR
+
+
+@on_a_loop
+async def test_the_next_request_is_planned_anew() -> None:
+    failing = managing(
+        plan(step(1, "Calculator", "Add")),
+        tw.ModelError("down"),
+        plan(step(1, "Weather_Report", "Look")),
+        "8 degrees.",
+        "It is 8 degrees.",
+        mode="planning",
+    )
+    assert (await ran(failing, "15 + 27?", conversation="c")).text == ""
+    result = await ran(failing, "And the weather?", conversation="c")
+    assert (result.text, result.scenes) == ("It is 8 degrees.", ("Weather Report",))
+
+
+@on_a_loop
+async def test_what_plans_and_decisions_say_is_no_part_of_the_conversation() -> None:
+    manager = managing(plan(step(1, "Calculator", "Add")), "42.", "It is 42.", mode="planning")
+    result = await ran(manager, "15 + 27?")
+    assert [message.text for message in result.messages] == ["15 + 27?", "42.", "It is 42."]
+    chained = managing(ENTER, "42.", more(False), mode="chaining")
+    texts = [m.text for m in (await ran(chained, "15 + 27?")).messages if hasattr(m, "text")]
+    assert texts == ["15 + 27?", "42."]
+
+
+# Chaining.
+
+
+@on_a_loop
+async def test_a_chain_goes_on_until_the_model_says_that_it_is_done() -> None:
+    manager = managing(
+        ENTER,
+        ADD,
+        "42.",
+        more(True),
+        call("Weather_Report"),
+        "8 degrees.",
+        more(False),
+        mode="chaining",
+    )
+    steps = await steps_of(manager, "15 + 27, and the weather?", verbose=True)
+    assert [s.message for s in steps if s.status == "DirectorDecision"] == [
+        "Selected scene: Calculator",
+        "Another scene follows",
+        "Selected scene: Weather Report",
+        "Scene chain complete",
+    ]
+    assert steps[-1].message == "8 degrees."
+    choosing = model_of(manager).requests[4]
+    assert choosing.messages[-1].text.startswith("Which scene is to be entered next")
+
+
+@on_a_loop
+async def test_a_chain_may_end_with_an_answer_in_place_of_a_scene() -> None:
+    manager = managing(ENTER, "42.", more(True), "That was all: 42.", mode="chaining")
+    assert (await ran(manager, "15 + 27?")).text == "That was all: 42."
+
+
+@on_a_loop
+async def test_a_decision_that_cannot_be_read_is_a_no() -> None:
+    result = await ran(managing(ENTER, "42.", "Hm, perhaps?", mode="chaining"), "15 + 27?")
+    assert (result.text, result.stop_reason.value) == ("42.", "completed")
+
+
+@on_a_loop
+async def test_a_chain_has_a_limit() -> None:
+    manager = managing(
+        ENTER, "1.", more(True), ENTER, "2.", more(True), mode="chaining", max_scenes=2
+    )
+    steps = await steps_of(manager, "Count!")
+    assert told(steps)[-2:] == [("Error", "Maximum scene limit (2) reached"), ("Completed", "2.")]
+    assert steps[-1].stop_reason is SceneStopReason.MAX_ITERATIONS
+
+
+# What is told on the way.
+
+
+@on_a_loop
+async def test_the_lifecycle_is_told_where_that_is_wanted() -> None:
+    manager = managing(ENTER, ADD, "42.", verbose=True)
+    assert told(await steps_of(manager, "15 + 27?")) == [
+        ("Initializing", "Initializing context"),
+        ("LoadingCache", "Loading from cache"),
+        ("ExecutingMainActors", "Executing main actors"),
+        ("DirectorDecision", "Selected scene: Calculator"),
+        ("ExecutingScene", "Entering scene: Calculator"),
+        ("FunctionRequest", "Executing tool: Add"),
+        ("FunctionCompleted", "Tool Add executed: 42.0"),
+        ("Running", "42."),
+        ("SavingCache", "Saving to cache"),
+        ("Completed", "42."),
+    ]
+    planned = managing(plan(step(1, "Calculator", "Add")), "42.", "It is 42.", mode="planning")
+    statuses = [s.status.value for s in await steps_of(planned, "15 + 27?", verbose=True)]
+    assert statuses[3:] == [
+        "Planning",
+        "ExecutingScene",
+        "Running",
+        "GeneratingFinalResponse",
+        "Running",
+        "SavingCache",
+        "Completed",
+    ]
+
+
+@on_a_loop
+async def test_text_streams_where_that_is_wanted() -> None:
+    manager = managing(ENTER, ["I add. ", ADD], ["It ", "is ", "42."], streaming=True)
+    steps = await steps_of(manager, "15 + 27?")
+    assert told(steps) == [
+        ("ExecutingScene", "Entering scene: Calculator"),
+        ("Streaming", "I add. "),
+        ("Running", "I add."),
+        ("FunctionRequest", "Executing tool: Add"),
+        ("FunctionCompleted", "Tool Add executed: 42.0"),
+        ("Streaming", "It "),
+        ("Streaming", "is "),
+        ("Streaming", "42."),
+        ("Running", "It is 42."),
+        ("Completed", "It is 42."),
+    ]
+    silent = managing(ENTER, ["It ", "is ", "42."], streaming=True)
+    assert len(await steps_of(silent, "15 + 27?", streaming=False)) == 3
