@@ -11,7 +11,7 @@ from ..kinds import ErrorCode, SceneStatus, SceneStopReason
 from .agenda import Entry
 from .asking import Asking, answered
 from .cast import entered
-from .stage import Stop, user
+from .stage import Stop, not_found, user
 from .structured import ask_for
 
 if TYPE_CHECKING:
@@ -116,11 +116,6 @@ async def wants_more(stage: Stage) -> bool:
         lifecycle=True,
     )
     return more
-
-
-def not_found(name: str) -> Stop:
-    """There is no such scene."""
-    return Stop(SceneStopReason.ERROR, f"Scene '{name}' not found")
 
 
 class _Choice:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..costs import Budget
+from ..kinds import SceneStatus, SceneStopReason
 from ..models import as_messages
 from .agenda import Agenda
+from .failures import model_failed
 from .ledger import Ledger
-from .memory import AGENDA
-from .stage import Stage
+from .memory import AGENDA, USER
+from .stage import Stage, Stop
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from ..conversations import ConversationStore, Interaction
     from ..costs import PriceTable
     from ..limits import RateLimiter
+    from ..summary import Summarizer
     from .actors import ActorFunction
     from .cast import Cast
     from .hooks import Hooks
@@ -37,6 +40,7 @@ class Environment:
         store: ConversationStore,
         prices: PriceTable,
         budget: Budget | None,
+        summarizer: Summarizer | None,
         limiter: RateLimiter | None,
         rate_key: Callable[[SceneRequest], str],
         verbose: bool,
@@ -50,6 +54,7 @@ class Environment:
         self.store = store
         self._prices = prices
         self._budget = budget
+        self._summarizer = summarizer
         self._limiter = limiter
         self._rate_key = rate_key
         self._verbose = verbose
@@ -98,6 +103,28 @@ class Environment:
         if self._limiter is not None:
             await self._limiter.acquire(self._rate_key(request))
 
+    async def shorten(self, stage: Stage) -> None:
+        """Sums the conversation up, if it has become long. If that fails, it stays as it is.
+
+        Raises:
+            Stop: It was too expensive.
+        """
+        summarizer = self._summarizer
+        if summarizer is None or not summarizer.is_due(stage.messages):
+            return
+        stage.emit(SceneStatus.SUMMARIZING, "Summarizing cached conversation", lifecycle=True)
+        stage.ledger.requests += 1
+        shortened = await summarizer.shorten(stage.messages)
+        if shortened is None:
+            return
+        if shortened.usage is not None:
+            stage.ledger.add(summarizer.model, shortened.usage, estimated=shortened.estimated)
+        if shortened.error is not None:
+            stage.emit(SceneStatus.ERROR, model_failed(shortened.error), error=str(shortened.error))
+        stage.messages = list(shortened.messages)
+        stage.kept.summary = shortened.summary or stage.kept.summary
+        stage.check_budget()
+
     async def load(self, stage: Stage) -> tuple[tuple[Interaction, ...], Agenda | None]:
         """Takes up the conversation.
 
@@ -106,12 +133,16 @@ class Environment:
 
         Raises:
             MessageError: The history of the request cannot be read.
+            Stop: It is another user's.
             ValueError: What is kept cannot be read.
         """
         kept = await self.store.load(stage.key)
         if kept is None:
             stage.messages = as_messages(stage.request.history)
             return (), None
+        owner = kept.metadata.get(USER)
+        if owner is not None and owner != stage.request.user:
+            raise Stop(SceneStopReason.UNAUTHORIZED, "This conversation belongs to another user.")
         stage.messages = list(kept.messages)
         stage.kept = kept
         stage.ledger.before = kept.cost
@@ -133,6 +164,8 @@ class Environment:
         kept.cost = stage.ledger.of_conversation
         kept.pending = list(waiting)
         kept.scene = waiting[0].scene if waiting else None
+        if stage.request.user is not None:
+            kept.metadata[USER] = stage.request.user
         kept.metadata.pop(AGENDA, None)
         if agenda is not None:
             kept.metadata[AGENDA] = agenda.to_dict()

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from decimal import Decimal
 
     from .. import Message
-    from ..costs import Budget, PriceTable
+    from ..costs import Budget, PriceTable, Usage
     from ..natural import ReplyRun
     from ..protocols import ChatModel
 
@@ -71,13 +71,20 @@ class Ledger:
             asked: What it has read.
             reply: What it has said, as far as it came.
         """
-        usage: Any = reply.usage
-        estimated = usage is None
-        if usage is None:
-            said = reply.messages
-            if not said:
-                return
-            usage = estimate_usage(asked, said)
+        said = reply.messages
+        if reply.usage is not None:
+            self.add(model, reply.usage)
+        elif said:
+            self.add(model, estimate_usage(asked, said), estimated=True)
+
+    def add(self, model: ChatModel, usage: Usage, *, estimated: bool = False) -> None:
+        """Charges what a request has used.
+
+        Args:
+            model: Who has answered.
+            usage: What it has used.
+            estimated: Whether that is an estimate.
+        """
         name = str(getattr(model, "name", type(model).__name__))
         provider = getattr(model, "provider", None)
         delta = self._meter.add(name, usage, provider=provider, estimated=estimated)

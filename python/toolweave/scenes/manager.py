@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from ..costs.amounts import Number
     from ..natural import ToolMode, ToolUseOptions
     from ..protocols import ChatModel, Messages, Model, ModelOptions
+    from ..summary import Summarizer
     from ..tools import Toolset
     from .actors import Actor
     from .hooks import AfterScene, Authorize, Before, OnTerminal
@@ -73,6 +74,7 @@ class SceneManager:
         rate_limiter: How often each key may ask.
         rate_key: The key of a request; its user if not given, and all without one share a key.
         conversations: Where conversations are kept; in memory for an hour if not given.
+        summarizer: Sums up conversations that have become long; they stay as they are if not given.
         run_timeout: How long a run may take, in seconds.
         verbose: Whether steps of the lifecycle are told.
         streaming: Whether text is told piece by piece, in `Streaming` steps.
@@ -114,6 +116,7 @@ class SceneManager:
         rate_limiter: RateLimiter | RateLimit | None = None,
         rate_key: Callable[[SceneRequest], str] | None = None,
         conversations: ConversationStore | None = None,
+        summarizer: Summarizer | None = None,
         run_timeout: float | None = None,
         verbose: bool = False,
         streaming: bool = False,
@@ -152,6 +155,7 @@ class SceneManager:
             store=_store(conversations),
             prices=prices if isinstance(prices, PriceTable) else PriceTable(prices or {}),
             budget=_budget(budget),
+            summarizer=summarizer,
             limiter=_limiter(rate_limiter),
             rate_key=_user if rate_key is None else rate_key,
             verbose=verbose,

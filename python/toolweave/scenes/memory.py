@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 AGENDA = "toolweave.agenda"
 """Where the metadata of a conversation holds what a run that waits has still to do."""
 
+USER = "toolweave.user"
+"""Where it holds whose the conversation is."""
+
 NO_RESULT = "No result received from client for this tool"
 
 

@@ -9,8 +9,7 @@ from .._core import TextMessage
 from ..kinds import Role, SceneStatus, SceneStopReason
 from .agenda import Entry
 from .asking import Asking, answered
-from .choosing import not_found
-from .stage import Stop, user
+from .stage import Stop, not_found, user
 from .structured import ask_for
 
 if TYPE_CHECKING:

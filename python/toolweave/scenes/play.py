@@ -12,7 +12,7 @@ from ..kinds import SceneStatus, SceneStopReason
 from .actors import lines
 from .asking import Asking, answered
 from .request import enter_context
-from .stage import Paused, Stop, user
+from .stage import Paused, Stop, not_found, user
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -40,7 +40,10 @@ async def play(stage: Stage, agenda: Agenda, entry: Entry, *, resumed: bool = Fa
         Paused: The client is to run tools.
         Stop: It ended without an answer.
     """
-    scene = stage.cast[entry.scene]
+    scene = stage.cast.find(entry.scene)
+    if scene is None:
+        # It was there when the run was paused.
+        raise not_found(entry.scene)
     stage.entered.append(scene.name)
     stage.emit(SceneStatus.EXECUTING_SCENE, f"Entering scene: {scene.name}", scene=scene.name)
     with tracing.invoke_agent(scene.name, conversation_id=stage.key):

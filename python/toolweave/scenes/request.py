@@ -76,7 +76,8 @@ class SceneRequest:
     context: object = None
     """Anything for actors, hooks and tools; the model does not see it."""
     user: str | None = None
-    """Who asks, as the application knows them: what rate limits go by."""
+    """Who asks, as the application knows them, and never as a client claims: rate limits go by it,
+    and nobody else can go on with the conversation."""
     metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """Anything else about the request; the model does not see it."""
     budget: Budget | Number | None = None

@@ -278,8 +278,11 @@ class SceneRun:
             if said:
                 results = {**abandoned(self._waiting), **results}
             self._waiting = settle(stage, self._waiting, results)
-        elif self._waiting:
-            self._waiting = settle(stage, self._waiting, abandoned(self._waiting))
+        else:
+            if self._waiting:
+                self._waiting = settle(stage, self._waiting, abandoned(self._waiting))
+            await self._environment.shorten(stage)
+            self._start = len(stage.messages)
         stage.messages += said
         if self._waiting:
             raise Paused(self._waiting)

@@ -178,6 +178,11 @@ class Stage:
         return [TextMessage(text, role=Role.SYSTEM)] if text else []
 
 
+def not_found(name: str) -> Stop:
+    """There is no such scene."""
+    return Stop(SceneStopReason.ERROR, f"Scene '{name[:100]}' not found")
+
+
 def user(text: str) -> TextMessage:
     """A word to the model that is not part of the conversation."""
     return TextMessage(text, role=Role.USER)

@@ -1,0 +1,229 @@
+"""Tools that the client runs: the run pauses, is kept, and goes on with what the client found."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+import toolweave as tw
+from looping import on_a_loop
+from scening import WatchedStore, call, model_of, ran, steps_of, told
+from toolweave import SceneManager, SceneStatus, SceneStopReason
+from toolweave.conversations import Conversation, MemoryConversations
+from toolweave.executor import Deferred
+from toolweave.scenes import ClientResult
+from toolweave.testing import ScriptedModel
+
+WHERE = call("Get_Location", '{"accuracy": 5}')
+SCHEMA = {"type": "object", "properties": {"accuracy": {"type": "integer"}}}
+
+
+def asking(*replies: Any, store: MemoryConversations | None = None, **options: Any) -> SceneManager:
+    manager = SceneManager(ScriptedModel(*replies), conversations=store, **options)
+
+    async def ping() -> str:
+        return "pong"
+
+    scene = manager.scene("Places").client_tool("Get Location", SCHEMA).tool(ping)
+    return scene.scene("Other").manager
+
+
+ENTER = call("Places")
+
+
+@on_a_loop
+async def test_a_run_pauses_for_its_client_and_goes_on_with_the_result() -> None:
+    store = WatchedStore()
+    manager = asking(ENTER, WHERE + call("ping"), "You are in Oslo.", store=store)
+    steps = []
+    async for step in manager.stream("Where am I?", conversation="c"):
+        if step.status is SceneStatus.AWAITING_CLIENT:
+            assert len(store.saved) == 1, "it is saved before it is announced"
+        steps.append(step)
+    assert told(steps) == [
+        ("ExecutingScene", "Entering scene: Places"),
+        ("FunctionRequest", "Executing tool: ping"),
+        ("FunctionCompleted", "Tool ping executed: pong"),
+        ("AwaitingClient", "Awaiting client: Get_Location"),
+        ("Completed", ""),
+    ]
+    waiting, last = steps[-2:]
+    assert waiting.arguments == {"accuracy": 5}
+    assert waiting.interaction_id is not None
+    assert waiting.call_id is not None
+    assert waiting.scene == "Places"
+    assert last.stop_reason is SceneStopReason.AWAITING_CLIENT
+    # Another process: all that there is comes from the store, by way of JSON.
+    again = MemoryConversations()
+    kept = json.loads(json.dumps(store.saved[-1].to_dict()))
+    await again.save(Conversation.from_dict(kept))
+    manager = asking("You are in Oslo.", store=again)
+    steps = await steps_of(
+        manager, conversation="c", results={waiting.interaction_id: {"city": "Oslo"}}
+    )
+    assert told(steps) == [
+        ("FunctionCompleted", 'Tool Get_Location executed: {"city":"Oslo"}'),
+        ("ExecutingScene", "Entering scene: Places"),
+        ("Running", "You are in Oslo."),
+        ("Completed", "You are in Oslo."),
+    ]
+    read = model_of(manager).requests[0].messages[-1].text
+    assert '"city": "Oslo"' in read
+    assert "pong" in read
+    kept_now = await again.load("c")
+    assert kept_now is not None
+    assert (kept_now.pending, kept_now.scene, kept_now.metadata) == ([], None, {})
+
+
+@on_a_loop
+async def test_every_call_has_one_result_in_the_history_in_the_order_of_the_calls() -> None:
+    manager = asking(ENTER, call("ping") + WHERE + WHERE, "Done.")
+    paused = await ran(manager, "Where am I?")
+    assert len(paused.awaiting) == 2
+    first, second = (str(step.interaction_id) for step in paused.awaiting)
+    assert first != second
+    result = await ran(
+        manager,
+        conversation=paused.conversation,
+        results=[ClientResult(second, "Rome"), ClientResult(first, "Oslo")],
+    )
+    aggregate = [m for m in result.messages if isinstance(m, tw.ToolAggregateMessage)][-1]
+    assert [r.result for r in aggregate.tool_results] == ["pong", "Oslo", "Rome"]
+    assert [r.tool_call_id for r in aggregate.tool_results] == [c.id for c in aggregate.tool_calls]
+    assert [each.result for each in result.executed] == ["Oslo", "Rome"]
+
+
+@on_a_loop
+async def test_a_run_waits_until_all_results_are_there() -> None:
+    manager = asking(ENTER, WHERE + WHERE, "Done.")
+    paused = await ran(manager, "Where am I?", conversation="c")
+    first, second = (str(step.interaction_id) for step in paused.awaiting)
+    half = await ran(manager, conversation="c", results={first: "Oslo"})
+    assert half.stop_reason is SceneStopReason.AWAITING_CLIENT
+    assert [step.interaction_id for step in half.awaiting] == [second]
+    assert (await ran(manager, conversation="c", results={second: "Rome"})).text == "Done."
+
+
+@on_a_loop
+async def test_a_failure_of_the_client_is_told_to_the_model() -> None:
+    manager = asking(ENTER, WHERE, "I do not know.")
+    paused = await ran(manager, "Where am I?", conversation="c")
+    (waiting,) = paused.awaiting
+    results = [ClientResult(str(waiting.interaction_id), "no permission", is_error=True)]
+    steps = await steps_of(manager, conversation="c", results=results)
+    assert told(steps)[0] == ("Error", "Error executing tool: no permission")
+    assert not steps[0].fatal
+    assert steps[0].call_id == waiting.call_id
+    assert steps[-1].message == "I do not know."
+
+
+@on_a_loop
+async def test_who_goes_on_without_results_gets_errors_in_their_place() -> None:
+    manager = asking(ENTER, WHERE, "Hello again.")
+    await ran(manager, "Where am I?", conversation="c")
+    steps = await steps_of(manager, "Never mind.", conversation="c")
+    assert told(steps) == [
+        ("Error", "Error executing tool: Error: No result received from client for this tool"),
+        ("Running", "Hello again."),
+        ("Completed", "Hello again."),
+    ]
+    result = await ran(asking("Hi!"), "Hi!")
+    assert result.text == "Hi!"
+    read = model_of(manager).requests[-1].messages
+    assert "No result received from client" in read[-1].text
+
+
+@on_a_loop
+async def test_results_and_a_word_of_the_user_can_come_together() -> None:
+    manager = asking(ENTER, WHERE + WHERE, "Oslo it is.")
+    paused = await ran(manager, "Where am I?", conversation="c")
+    first = str(paused.awaiting[0].interaction_id)
+    result = await ran(manager, "Hurry!", conversation="c", results={first: "Oslo"})
+    assert result.text == "Oslo it is."
+    assert [each.is_error for each in result.executed] == [False, True]
+    assert "Hurry!" in model_of(manager).requests[-1].messages[-1].text
+
+
+@on_a_loop
+async def test_results_that_nobody_waits_for_are_an_error_that_says_so() -> None:
+    manager = asking(ENTER, WHERE, "Oslo.")
+    steps = await steps_of(manager, conversation="k", results={"x": 1})
+    sentence = (
+        "No pending client interaction found for conversation 'k'. "
+        "The conversation key may be invalid or expired."
+    )
+    assert told(steps) == [("Error", sentence), ("Completed", "")]
+    assert steps[0].fatal
+    paused = await ran(manager, "Where am I?", conversation="c")
+    (waiting,) = paused.awaiting
+    wrong = await ran(manager, conversation="c", results={"x": 1})
+    assert wrong.error == (
+        f"No pending client interaction 'x' in conversation 'c'; pending: {waiting.interaction_id}"
+    )
+    # What was awaited is awaited still.
+    right = await ran(manager, conversation="c", results={str(waiting.interaction_id): "Oslo"})
+    assert right.text == "Oslo."
+
+
+@on_a_loop
+async def test_the_scenes_that_were_left_to_do_are_done_afterwards() -> None:
+    store = WatchedStore()
+    plan = {
+        "answer": None,
+        "steps": [
+            {"id": 1, "scene": "Places", "purpose": "Find the user", "depends_on": []},
+            {"id": 2, "scene": "Other", "purpose": "Greet them", "depends_on": [1]},
+        ],
+    }
+    manager = asking(json.dumps(plan), WHERE, store=store, mode="planning")
+    paused = await ran(manager, "Greet me where I am.", conversation="c")
+    (waiting,) = paused.awaiting
+    manager = asking("In Oslo.", "Hello!", "Hello to Oslo!", store=store)
+    result = await ran(manager, conversation="c", results={str(waiting.interaction_id): "Oslo"})
+    assert result.scenes == ("Places", "Other")
+    assert result.text == "Hello to Oslo!"
+    first, second, _ = model_of(manager).requests
+    assert "Purpose of this step of the plan: Find the user" in first.messages[0].text
+    assert "- Places: In Oslo." in second.messages[0].text
+
+
+@on_a_loop
+async def test_a_tool_that_defers_its_result_pauses_the_run_as_well() -> None:
+    async def book() -> Deferred:
+        return Deferred("booking-17")
+
+    manager = SceneManager(ScriptedModel("<S/>", "<book/>", "Booked."))
+    manager.scene("S").tool(book)
+    steps = await steps_of(manager, "Book!", conversation="c")
+    assert told(steps)[1:] == [
+        ("FunctionRequest", "Executing tool: book"),
+        ("AwaitingClient", "Awaiting client: book"),
+        ("Completed", ""),
+    ]
+    assert steps[-2].interaction_id == "booking-17"
+    assert (await ran(manager, conversation="c", results={"booking-17": "yes"})).text == "Booked."
+
+
+@on_a_loop
+async def test_what_has_expired_cannot_be_gone_on_with() -> None:
+    now = [0.0]
+    store = MemoryConversations(ttl=10, clock=lambda: now[0])
+    manager = asking(ENTER, WHERE, store=store)
+    paused = await ran(manager, "Where am I?", conversation="c")
+    now[0] = 11
+    (waiting,) = paused.awaiting
+    result = await ran(manager, conversation="c", results={str(waiting.interaction_id): "Oslo"})
+    assert "may be invalid or expired" in str(result.error)
+
+
+@on_a_loop
+async def test_nothing_to_answer_is_an_error() -> None:
+    assert (await ran(asking())).error == "There is nothing to answer"
+
+
+@pytest.mark.parametrize("schema", [{"type": 5}, {"$ref": "#/nowhere"}])
+def test_a_schema_that_is_none_is_refused_where_it_is_given(schema: Any) -> None:
+    with pytest.raises((tw.ContractError, tw.SchemaError, tw.ToolDefinitionError)):
+        SceneManager(ScriptedModel()).scene("S").client_tool("t", schema)

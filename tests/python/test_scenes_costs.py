@@ -1,0 +1,339 @@
+"""What runs cost, and what that, or how often somebody asks, may not exceed."""
+
+from __future__ import annotations
+
+import asyncio
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+import toolweave as tw
+from looping import on_a_loop
+from scening import ADD, ENTER, WatchedStore, call, managing, model_of, ran, steps_of, told
+from toolweave import RateLimit, SceneManager, SceneStatus, SceneStep, SceneStopReason
+from toolweave.costs import Budget, Cost, Price, PriceTable
+from toolweave.limits import RateLimiter
+from toolweave.models.fallback import FallbackModel
+from toolweave.summary import Summarizer
+from toolweave.testing import ScriptedModel
+
+# Per million: a dollar for a token of either kind is easy to add up.
+PRICES = {"m1": Price(1_000_000, 1_000_000, cached_input=500_000)}
+
+
+def used(text: Any, inputs: int, outputs: int, cached: int = 0) -> list[Any]:
+    return [text, tw.UsageUpdate(inputs, outputs, cached)]
+
+
+def spending(*replies: Any, **options: Any) -> SceneManager:
+    return managing(*replies, **{"prices": PRICES, **options})
+
+
+def costs(steps: list[SceneStep]) -> list[tuple[str, Decimal | None, Decimal]]:
+    return [(step.status.value, step.cost, step.total_cost) for step in steps]
+
+
+@on_a_loop
+async def test_what_a_reply_costs_stands_on_the_next_step_and_only_there() -> None:
+    manager = spending(used(ENTER, 1, 2), used(ADD, 10, 20), used("42.", 100, 200))
+    steps = await steps_of(manager, "15 + 27?")
+    assert costs(steps) == [
+        ("ExecutingScene", Decimal(3), Decimal(3)),
+        ("FunctionRequest", Decimal(30), Decimal(33)),
+        ("FunctionCompleted", None, Decimal(33)),
+        ("Running", Decimal(300), Decimal(333)),
+        ("Completed", None, Decimal(333)),
+    ]
+    assert [(s.input_tokens, s.output_tokens) for s in steps] == [
+        (1, 2),
+        (10, 20),
+        (0, 0),
+        (100, 200),
+        (0, 0),
+    ]
+    assert (steps[-1].total_input_tokens, steps[-1].total_output_tokens) == (111, 222)
+    assert not any(step.estimated for step in steps)
+
+
+@on_a_loop
+async def test_cached_tokens_are_charged_once_and_at_their_price() -> None:
+    result = await ran(spending(used("Hello!", 10, 1, cached=4)), "Hi!")
+    assert result.total_cost == Decimal(6 + 2 + 1)
+
+
+@on_a_loop
+async def test_tokens_are_estimated_and_marked_where_the_provider_says_nothing() -> None:
+    steps = await steps_of(spending("Hello!"), "Hi!")
+    running, last = steps
+    assert running.estimated
+    assert running.input_tokens > 0
+    assert running.output_tokens > 0
+    assert running.cost == running.input_tokens + running.output_tokens == last.total_cost
+    assert (await ran(spending("Hello!"), "Hi!")).estimated
+
+
+@on_a_loop
+async def test_streaming_costs_nothing_and_nothing_twice() -> None:
+    manager = spending(used(ENTER, 1, 1), ["It ", "is ", *used("42.", 2, 3)], streaming=True)
+    steps = await steps_of(manager, "15 + 27?")
+    pieces = [step for step in steps if step.status is SceneStatus.STREAMING]
+    assert len(pieces) == 3
+    assert all((step.cost, step.total_cost) == (None, Decimal(2)) for step in pieces)
+    assert sum(step.cost or 0 for step in steps) == steps[-1].total_cost == Decimal(7)
+
+
+@on_a_loop
+async def test_what_a_broken_reply_has_used_is_charged() -> None:
+    pieces = ["Let me", tw.UsageUpdate(5, 2), tw.ModelError("gone")]
+    result = await ran(spending(pieces), "Hi!")
+    assert result.total_cost == Decimal(7)
+
+
+@on_a_loop
+async def test_the_model_of_a_chain_that_has_answered_is_charged() -> None:
+    chain = FallbackModel(
+        ScriptedModel(tw.ModelError("full", "one", 400), name="m0"),
+        ScriptedModel(used("Hello!", 1, 1), name="m1"),
+    )
+    manager = SceneManager(chain, prices={"m0": Price(10**9, 10**9), **PRICES})
+    manager.scene("S")
+    assert (await ran(manager, "Hi!")).total_cost == Decimal(2)
+
+
+@on_a_loop
+async def test_plans_and_decisions_and_summaries_are_paid_for() -> None:
+    planned = spending(used('{"answer": "Hello!", "steps": []}', 3, 4), mode="planning", budget=7)
+    result = await ran(planned, "Hi!")
+    assert (result.total_cost, result.stop_reason.value) == (Decimal(7), "completed")
+    chained = spending(
+        used(ENTER, 1, 0),
+        used("42.", 1, 0),
+        used('{"continue": false, "reason": ""}', 1, 0),
+        mode="chaining",
+    )
+    assert (await ran(chained, "15 + 27?")).total_cost == Decimal(3)
+
+
+# Budgets.
+
+
+@on_a_loop
+async def test_the_budget_is_looked_at_after_each_reply_and_before_its_tools() -> None:
+    manager = spending(used(ENTER, 1, 1), used(ADD, 5, 5), budget=Budget(9))
+    steps = await steps_of(manager, "15 + 27?")
+    sentence = "Budget of 9 USD exceeded: 12 USD spent by the request"
+    assert told(steps) == [
+        ("ExecutingScene", "Entering scene: Calculator"),
+        ("Error", sentence),
+        ("Completed", ""),
+    ]
+    assert steps[1].fatal
+    assert steps[1].cost == Decimal(10)
+    assert steps[2].stop_reason is SceneStopReason.BUDGET
+
+
+@on_a_loop
+async def test_a_tool_that_was_too_expensive_to_run_has_a_result_that_says_so() -> None:
+    store = WatchedStore()
+    manager = spending(used(ADD, 5, 5), budget=9, conversations=store)
+    result = await ran(manager, "15 + 27?", scene="Calculator")
+    assert result.stop_reason is SceneStopReason.BUDGET
+    (aggregate,) = [m for m in result.messages if isinstance(m, tw.ToolAggregateMessage)]
+    assert aggregate.tool_results[0].error_code is tw.ErrorCode.INTERRUPTED
+    assert "before it started" in aggregate.tool_results[0].result
+    assert store.saved[0].messages == list(result.messages)
+
+
+@on_a_loop
+async def test_an_answer_that_was_too_expensive_is_still_an_answer() -> None:
+    steps = await steps_of(spending(used("Hello!", 5, 5), budget="9.99"), "Hi!")
+    assert told(steps) == [
+        ("Running", "Hello!"),
+        ("Error", "Budget of 9.99 USD exceeded: 10 USD spent by the request"),
+        ("Completed", "Hello!"),
+    ]
+    assert steps[-1].stop_reason is SceneStopReason.BUDGET
+
+
+@on_a_loop
+async def test_what_is_spent_to_the_last_cent_is_not_exceeded() -> None:
+    assert (await ran(spending(used("Hello!", 5, 5), budget=10), "Hi!")).text == "Hello!"
+
+
+@pytest.mark.parametrize(
+    ("scope", "reason"), [("request", "completed"), ("conversation", "budget")]
+)
+@on_a_loop
+async def test_a_budget_is_for_a_request_or_for_a_conversation(scope: Any, reason: str) -> None:
+    store = WatchedStore()
+    manager = spending(
+        used("One.", 3, 3), used("Two.", 3, 3), budget=Budget(10, scope), conversations=store
+    )
+    await ran(manager, "One?", conversation="c")
+    result = await ran(manager, "Two?", conversation="c")
+    assert result.stop_reason.value == reason
+    assert result.total_cost == Decimal(6)
+    assert store.saved[-1].cost.amount == Decimal(12)
+
+
+@on_a_loop
+async def test_a_request_may_have_a_budget_of_its_own() -> None:
+    manager = spending(used("One.", 3, 3), used("Two.", 3, 3), budget=1)
+    assert (await ran(manager, "One?", budget=6)).stop_reason is SceneStopReason.COMPLETED
+    assert (await ran(manager, "Two?")).stop_reason is SceneStopReason.BUDGET
+
+
+def test_a_step_is_written_as_json_has_it() -> None:
+    step = SceneStep(
+        SceneStatus.COMPLETED,
+        "S",
+        call_id="c1",
+        cost=Decimal("0.10"),
+        total_cost=Decimal("0.30"),
+        stop_reason=SceneStopReason.COMPLETED,
+        arguments={"a": [1]},
+    )
+    assert step.to_dict() == {
+        "status": "Completed",
+        "scene": "S",
+        "callId": "c1",
+        "arguments": {"a": [1]},
+        "inputTokens": 0,
+        "outputTokens": 0,
+        "cost": "0.10",
+        "totalCost": "0.30",
+        "fatal": False,
+        "stopReason": "completed",
+        "totalInputTokens": 0,
+        "totalOutputTokens": 0,
+        "estimated": False,
+    }
+
+
+# Rates.
+
+
+@on_a_loop
+async def test_who_asks_too_often_is_refused_and_nothing_is_loaded_or_saved() -> None:
+    store = WatchedStore()
+    limiter = RateLimiter(RateLimit(1, per=60, on_limit="refuse"))
+    manager = managing("Hello!", "Hello!", rate_limiter=limiter, conversations=store)
+    assert (await ran(manager, "Hi!", user="ann")).text == "Hello!"
+    store.saved.clear()
+    store.loaded.clear()
+    steps = await steps_of(manager, "Hi!", user="ann")
+    assert [step.status.value for step in steps] == ["Error", "Completed"]
+    assert steps[0].message is not None
+    assert steps[0].message.startswith("Rate limit exceeded: at most 1 in 60 seconds")
+    assert steps[0].fatal
+    assert steps[1].stop_reason is SceneStopReason.RATE_LIMITED
+    assert (store.saved, store.loaded) == ([], [])
+    assert (await ran(manager, "Hi!", user="bob")).text == "Hello!"
+    assert len(model_of(manager).requests) == 2
+
+
+@on_a_loop
+async def test_the_key_of_a_rate_is_the_applications_choice() -> None:
+    manager = managing(
+        "Hello!",
+        rate_limiter=RateLimit(1, per=60, on_limit="refuse"),
+        rate_key=lambda request: str(request.metadata["tenant"]),
+    )
+    await ran(manager, "Hi!", user="ann", metadata={"tenant": 1})
+    result = await ran(manager, "Hi!", user="bob", metadata={"tenant": 1})
+    assert result.stop_reason is SceneStopReason.RATE_LIMITED
+
+
+# Conversations.
+
+
+@on_a_loop
+async def test_a_conversation_goes_on_and_can_be_begun_with_a_history() -> None:
+    manager = managing("Ann.", "Still Ann.")
+    first = await ran(manager, "And I?", conversation="c", history=["I am Ann."])
+    again = await ran(manager, "And now?", conversation="c", history=["I am Bob."])
+    assert [m.text for m in again.messages] == [
+        "I am Ann.",
+        "And I?",
+        "Ann.",
+        "And now?",
+        "Still Ann.",
+    ]
+    assert [m.text for m in again.new_messages] == ["And now?", "Still Ann."]
+    assert first.conversation == again.conversation == "c"
+
+
+@on_a_loop
+async def test_runs_of_one_conversation_come_after_each_other() -> None:
+    asked: list[str] = []
+    begun, go = asyncio.Event(), asyncio.Event()
+
+    async def slowly(messages: Any) -> str:
+        asked.append(messages[-1].text)
+        if messages[-1].text == "One?":
+            begun.set()
+            await go.wait()
+        return "Hello!"
+
+    manager = SceneManager(slowly)
+    manager.scene("S")
+    first = asyncio.ensure_future(ran(manager, "One?", conversation="c"))
+    await begun.wait()
+    second = asyncio.ensure_future(ran(manager, "Two?", conversation="c"))
+    other = await ran(manager, "Hi!", conversation="d")
+    assert other.text == "Hello!"
+    go.set()
+    await asyncio.gather(first, second)
+    assert len((await second).messages) == 4
+    assert asked == ["One?", "Hi!", "Two?"]
+
+
+@on_a_loop
+async def test_long_conversations_are_summed_up_with_their_calls() -> None:
+    summing = ScriptedModel(used("Ann adds numbers.", 4, 4), name="m1")
+    manager = spending(
+        ENTER,
+        ADD,
+        "42.",
+        "As before: 42.",
+        summarizer=Summarizer(summing, max_messages=3, keep=1),
+        verbose=True,
+    )
+    await ran(manager, "15 + 27?", conversation="c")
+    steps = await steps_of(manager, "And again?", conversation="c")
+    assert ("Summarizing", "Summarizing cached conversation") in told(steps)
+    assert sum(step.cost or 0 for step in steps) == steps[-1].total_cost >= Decimal(8)
+    (request,) = summing.requests
+    assert 'Add: {"a": 15, "b": 27}' in request.messages[-1].text
+    assert "The tool Add answered: 42.0" in request.messages[-1].text
+    read = model_of(manager).requests[-1].messages
+    assert any("Ann adds numbers." in message.text for message in read)
+    result = await ran(managing("Hi!"), "Hi!")
+    assert result.text == "Hi!"
+
+
+@on_a_loop
+async def test_a_summary_that_fails_costs_nothing_but_the_room() -> None:
+    manager = managing(
+        "One.",
+        "Two.",
+        summarizer=Summarizer(
+            ScriptedModel(tw.ModelError("down", "openai", 503)), max_messages=1, keep=0
+        ),
+    )
+    await ran(manager, "One?", conversation="c")
+    steps = await steps_of(manager, "Two?", conversation="c")
+    assert told(steps) == [
+        ("Error", "OpenAI API error: 503 Service Unavailable"),
+        ("Running", "Two."),
+        ("Completed", "Two."),
+    ]
+    assert not steps[0].fatal
+    assert len(model_of(manager).requests[1].messages) == 4
+
+
+def test_prices_are_a_table_or_what_makes_one() -> None:
+    assert managing(prices=PriceTable({})).model.name == "m1"
+    assert Cost().amount == 0
+    assert call("Add").startswith("<tool_call")

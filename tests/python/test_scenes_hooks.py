@@ -1,0 +1,208 @@
+"""What an application decides: who may ask, what is answered without the model, what is added."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from looping import on_a_loop
+from scening import ADD, ENTER, WatchedStore, call, managing, model_of, ran, steps_of, told
+from toolweave import SceneRequest, SceneResult, SceneStopReason
+from toolweave.scenes import Answer, Append, Deny, SceneOutcome
+
+NO = "You are not authorized to perform this action."
+
+
+async def later(value: Any) -> Any:
+    return value
+
+
+@pytest.mark.parametrize(
+    ("verdict", "message"),
+    [(False, NO), (None, NO), (1, NO), (Deny(), NO), (Deny("Only for Ann."), "Only for Ann.")],
+)
+@pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
+@on_a_loop
+async def test_who_is_not_authorized_changes_nothing(
+    verdict: Any, message: str, is_async: bool
+) -> None:
+    store = WatchedStore()
+    manager = managing("Hello!", conversations=store)
+    await ran(manager, "Hi!", conversation="c")
+    store.loaded.clear()
+    store.saved.clear()
+
+    @manager.authorize
+    def check(request: SceneRequest) -> Any:
+        assert request.user == "bob"
+        return later(verdict) if is_async else verdict
+
+    heard: list[SceneResult] = []
+    manager.on_terminal(heard.append)
+    steps = await steps_of(manager, "Hi!", conversation="c", user="bob", verbose=True)
+    assert told(steps) == [
+        ("Initializing", "Initializing context"),
+        ("Error", message),
+        ("Completed", ""),
+    ]
+    assert steps[1].fatal
+    assert steps[2].stop_reason is SceneStopReason.UNAUTHORIZED
+    assert (store.loaded, store.saved) == ([], [])
+    assert len(model_of(manager).requests) == 1
+    assert check is not None
+
+
+@on_a_loop
+async def test_who_is_authorized_goes_on() -> None:
+    manager = managing("Hello!")
+    manager.authorize(lambda request: request.user == "ann")
+    assert (await ran(manager, "Hi!", user="ann")).text == "Hello!"
+    assert (await ran(manager, "Hi!")).stop_reason is SceneStopReason.UNAUTHORIZED
+
+
+@on_a_loop
+async def test_a_request_can_be_denied_or_answered_without_the_model() -> None:
+    store = WatchedStore()
+    manager = managing("From the model.", conversations=store)
+
+    @manager.before
+    async def decide(request: SceneRequest) -> Any:
+        return {"a": Answer("Closed."), "b": Deny("Not you.")}.get(request.user or "")
+
+    steps = await steps_of(manager, "Open?", user="a", conversation="c")
+    assert told(steps) == [("Running", "Closed."), ("Completed", "Closed.")]
+    assert [message.text for message in store.saved[-1].messages] == ["Open?", "Closed."]
+    denied = await ran(manager, "Open?", user="b", conversation="c")
+    assert (denied.error, denied.stop_reason.value) == ("Not you.", "unauthorized")
+    assert len(store.saved) == 1
+    assert (await ran(manager, "Open?")).text == "From the model."
+
+
+@on_a_loop
+async def test_something_can_be_added_to_what_a_scene_answers() -> None:
+    manager = managing(ENTER, ADD, "42.")
+    heard: list[SceneOutcome] = []
+
+    @manager.after_scene
+    def add(_: SceneRequest, outcome: SceneOutcome) -> Append:
+        heard.append(outcome)
+        return Append("Without VAT.")
+
+    steps = await steps_of(manager, "15 + 27?")
+    assert told(steps)[-3:] == [
+        ("Running", "42."),
+        ("Running", "Without VAT."),
+        ("Completed", "42.\n\nWithout VAT."),
+    ]
+    assert heard == [SceneOutcome("Calculator", "42.")]
+
+
+@on_a_loop
+async def test_a_run_can_be_ended_after_a_scene() -> None:
+    both = call("Calculator") + call("Weather_Report")
+    manager = managing(both, "42.")
+    manager.after_scene(lambda _, outcome: Answer(f"Enough: {outcome.text}"))
+    result = await ran(manager, "Both!")
+    assert result.text == "Enough: 42."
+    assert result.scenes == ("Calculator",)
+    assert result.stop_reason is SceneStopReason.COMPLETED
+
+
+@on_a_loop
+async def test_what_is_denied_after_a_scene_is_not_saved() -> None:
+    store = WatchedStore()
+    manager = managing(ENTER, "The password is 1234.", conversations=store)
+    manager.after_scene(lambda _, outcome: "password" not in outcome.text)
+    result = await ran(manager, "Tell me!")
+    assert result.stop_reason is SceneStopReason.UNAUTHORIZED
+    assert not store.saved
+
+
+@on_a_loop
+async def test_the_end_is_heard_once_and_can_be_added_to() -> None:
+    store = WatchedStore()
+    manager = managing("Hello!", conversations=store)
+    heard: list[tuple[str, str]] = []
+
+    @manager.on_terminal
+    async def end(_: SceneRequest, result: SceneResult) -> Append:
+        heard.append((result.stop_reason.value, result.text))
+        return Append("Bye.")
+
+    steps = await steps_of(manager, "Hi!")
+    assert told(steps) == [
+        ("Running", "Hello!"),
+        ("Running", "Bye."),
+        ("Completed", "Hello!\n\nBye."),
+    ]
+    assert heard == [("completed", "Hello!")]
+    assert [message.text for message in store.saved[0].messages] == ["Hi!", "Hello!", "Bye."]
+
+
+@on_a_loop
+async def test_tools_that_fail_are_no_end() -> None:
+    manager = managing(ENTER, call("Fail"), call("Nope"), "Sorry.")
+    heard: list[str] = []
+    manager.on_terminal(lambda _, result: heard.append(result.stop_reason.value))
+    await ran(manager, "Try!")
+    assert heard == ["completed"]
+
+
+@pytest.mark.parametrize("verdict", [Deny(), Answer("No.")])
+@on_a_loop
+async def test_at_the_end_it_is_too_late_to_decide(verdict: Any) -> None:
+    store = WatchedStore()
+    manager = managing("Hello!", conversations=store)
+    manager.on_terminal(lambda _, __: verdict)
+    steps = await steps_of(manager, "Hi!")
+    assert [step.status.value for step in steps] == ["Running", "Error", "Completed"]
+    assert "it can append" in str(steps[1].message)
+    assert not steps[1].fatal
+    assert steps[2].stop_reason is SceneStopReason.COMPLETED
+    assert len(store.saved) == 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "verdict", "error"),
+    [
+        ("before", Append("Hi!"), "before comes too early for Append; it can say Deny or Answer"),
+        ("before", "yes", "a hook says Deny, Answer, Append, True, False or None, not str"),
+        ("after_scene", 5, "a hook says Deny, Answer, Append, True, False or None, not int"),
+    ],
+)
+@on_a_loop
+async def test_a_hook_that_says_something_else_is_an_error(
+    kind: str, verdict: Any, error: str
+) -> None:
+    manager = managing(ENTER, "42.")
+    getattr(manager, kind)(lambda *_: verdict)
+    result = await ran(manager, "Hi!")
+    assert (result.error, result.stop_reason) == (error, SceneStopReason.ERROR)
+
+
+@on_a_loop
+async def test_a_hook_that_raises_ends_the_run_in_an_error() -> None:
+    manager = managing()
+
+    @manager.authorize
+    def broken(_: SceneRequest) -> bool:
+        raise LookupError("no directory")
+
+    steps = await steps_of(manager, "Hi!")
+    assert told(steps) == [("Error", "Execution failed: no directory"), ("Completed", "")]
+    assert steps[1].stop_reason is SceneStopReason.ERROR
+
+
+@on_a_loop
+async def test_the_conversation_of_a_user_is_no_others() -> None:
+    store = WatchedStore()
+    manager = managing("Hello!", "Hello again!", "Hello all!", conversations=store)
+    await ran(manager, "I am Ann.", conversation="c", user="ann")
+    for user in ("bob", None):
+        result = await ran(manager, "Who am I?", conversation="c", user=user)
+        assert result.stop_reason is SceneStopReason.UNAUTHORIZED
+        assert result.error == "This conversation belongs to another user."
+        assert result.messages == ()
+    assert len(store.saved) == 1
+    assert (await ran(manager, "And now?", conversation="c", user="ann")).text == "Hello again!"
