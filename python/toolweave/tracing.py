@@ -1,8 +1,8 @@
 """OpenTelemetry spans of models, agents and tools, where an application traces itself.
 
-Without a tracer provider, every function here costs next to nothing and imports nothing. What was
-said, asked and answered is in a span only if `OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT`
-or `capture_content` says so.
+Those of models and agents are measured as well, see `toolweave.metrics`. Without a tracer provider,
+every function here costs next to nothing and imports nothing. What was said, asked and answered is
+in a span only if `OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT` or `capture_content` says so.
 
 Example:
     >>> call = ToolCall("call_0", "add", {"a": 1, "b": 2})
@@ -19,6 +19,7 @@ import sys
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ._core import __version__
+from .metrics import measured
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -149,9 +150,10 @@ def chat(
         current: Whether spans that begin meanwhile are its children. In a generator it must not
             be: between two items whoever reads it would run inside the span.
     """
+    measures = {OPERATION_NAME: "chat", REQUEST_MODEL: model, PROVIDER_NAME: provider}
     span = _start("chat", model, client=True, current=current)
     if span is None:
-        return _NOTHING
+        return measured(_NOTHING, measures, tokens=True)
     span.set(REQUEST_MODEL, model)
     span.set(PROVIDER_NAME, provider)
     if options is not None:
@@ -160,7 +162,7 @@ def chat(
         span.set(REQUEST_MAX_TOKENS, options.max_tokens)
         span.set(REQUEST_SEED, options.seed)
         span.set(REQUEST_STOP_SEQUENCES, options.stop or None)
-    return span
+    return measured(span, measures, tokens=True)
 
 
 def invoke_agent(
@@ -178,13 +180,14 @@ def invoke_agent(
         conversation_id: The conversation.
         current: As in `chat`.
     """
+    measures = {OPERATION_NAME: "invoke_agent", AGENT_NAME: name}
     span = _start("invoke_agent", name, client=False, current=current)
     if span is None:
-        return _NOTHING
+        return measured(_NOTHING, measures)
     span.set(AGENT_NAME, name)
     span.set(AGENT_ID, agent_id)
     span.set(CONVERSATION_ID, conversation_id)
-    return span
+    return measured(span, measures)
 
 
 def select_tool(strategy: str, item_type: str) -> Span:
@@ -208,12 +211,13 @@ def invoke_workflow(name: str, *, conversation_id: str | None = None) -> Span:
         name: What the workflow is called.
         conversation_id: The conversation.
     """
+    measures = {OPERATION_NAME: "invoke_workflow", WORKFLOW_NAME: name}
     span = _start("invoke_workflow", name, client=False)
     if span is None:
-        return _NOTHING
+        return measured(_NOTHING, measures)
     span.set(WORKFLOW_NAME, name)
     span.set(CONVERSATION_ID, conversation_id)
-    return span
+    return measured(span, measures)
 
 
 def plan(name: str) -> Span:
@@ -223,7 +227,7 @@ def plan(name: str) -> Span:
         name: Whose decision it is.
     """
     span = _start("plan", name, client=False)
-    return _NOTHING if span is None else span
+    return measured(_NOTHING if span is None else span, {OPERATION_NAME: "plan"})
 
 
 class _Nothing:

@@ -1,10 +1,12 @@
-"""Where the spans of this process go: it can have one provider, for good."""
+"""Where the spans and measures of this process go: it can have one provider of each, for good."""
 
 from __future__ import annotations
 
 import functools
 
-from opentelemetry import trace
+from opentelemetry import metrics, trace
+from opentelemetry.sdk.metrics import MeterProvider
+from opentelemetry.sdk.metrics.export import HistogramDataPoint, InMemoryMetricReader
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
@@ -18,3 +20,27 @@ def exporter() -> InMemorySpanExporter:
     provider.add_span_processor(SimpleSpanProcessor(exporter))
     trace.set_tracer_provider(provider)
     return exporter
+
+
+@functools.cache
+def reader() -> InMemoryMetricReader:
+    """Holds what was measured."""
+    reader = InMemoryMetricReader()
+    metrics.set_meter_provider(MeterProvider([reader]))
+    return reader
+
+
+def points(name: str, **attributes: str) -> list[HistogramDataPoint]:
+    """What was measured under a name, with these attributes (``__`` for a dot)."""
+    wanted = {key.replace("__", "."): value for key, value in attributes.items()}
+    data = reader().get_metrics_data()
+    return [
+        point
+        for resource in ([] if data is None else data.resource_metrics)
+        for scope in resource.scope_metrics
+        for metric in scope.metrics
+        if metric.name == name
+        for point in metric.data.data_points
+        if isinstance(point, HistogramDataPoint)
+        and wanted.items() <= dict(point.attributes or {}).items()
+    ]

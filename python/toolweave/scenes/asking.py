@@ -36,6 +36,7 @@ class Asking:
         scene: The scene that it is asked in.
         keep: Makes messages for the conversation of the reply.
         told: Whether text and calls are told of.
+        runs: Whether its calls are run; otherwise they are only made.
     """
 
     def __init__(
@@ -46,12 +47,14 @@ class Asking:
         scene: Scene | None = None,
         keep: Callable[[ReplyRun], Iterable[Message]] | None = None,
         told: bool = True,
+        runs: bool = True,
     ) -> None:
         self._stage = stage
         self._use = use
         self._scene = scene
         self._keep = keep
         self._told = told
+        self._runs = runs
         self._calls: dict[str, Mapping[str, Any]] = {}
         self._requested: set[str] = set()
         self._admitted: bool | None = None
@@ -109,7 +112,7 @@ class Asking:
     def _admit(self, messages: Sequence[Message], reply: ReplyRun) -> bool:
         self._charge(messages, reply)
         self._admitted = self._stage.ledger.overdrawn is None
-        return self._admitted
+        return self._admitted and self._runs
 
     def _charge(self, messages: Sequence[Message], reply: ReplyRun) -> None:
         model = self._answered_by.model or self._stage.cast.model

@@ -119,13 +119,12 @@ class Cast:
 
 
 def _door(scene: Scene) -> Tool[..., str]:
-    """A scene as a tool, which does nothing: that it was called is what counts."""
-    contract = FunctionContract(scene.key, scene.description, _NOTHING)
+    """A scene as a tool. It is never run: that it was called is what counts."""
 
-    def enter(**_: Any) -> str:
+    def enter() -> str:
         return entered(scene)
 
-    return Tool.from_contract(contract, enter)
+    return Tool.from_contract(FunctionContract(scene.key, scene.description, _NOTHING), enter)
 
 
 def entered(scene: Scene) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from .. import tracing
 from .._core import ToolAggregateMessage, ToolCall, ToolResult
-from ..kinds import ErrorCode, SceneStatus, SceneStopReason
+from ..kinds import SceneStatus, SceneStopReason
 from .agenda import Entry
 from .asking import Asking, answered
 from .cast import entered
@@ -72,7 +72,7 @@ async def choose(stage: Stage, *, again: bool = False) -> list[Entry]:
     with tracing.plan(stage.rules.name):
         for told in (False, True):
             choice = _Choice(stage)
-            asking = Asking(stage, stage.cast.chooser, keep=choice.keep)
+            asking = Asking(stage, stage.cast.chooser, keep=choice.keep, runs=False)
             reply = await asking.ask([*system, *stage.messages, *nudge])
             picked = choice.picked or _written(stage, reply)
             if not picked and reply.aggregate is None:
@@ -122,6 +122,7 @@ class _Choice:
     """What a reply calls, as scenes."""
 
     def __init__(self, stage: Stage) -> None:
+        self._stage = stage
         self._cast = stage.cast
         self.picked: list[Scene] = []
         self.missed: list[str] = []
@@ -148,12 +149,10 @@ class _Choice:
             if scene not in self.picked:
                 self.picked.append(scene)
             calls.append(call.__replace__(name=scene.key))
-            interrupted = result.error_code is ErrorCode.INTERRUPTED
-            results.append(
-                result
-                if interrupted
-                else ToolResult(result.tool_call_id, scene.key, entered(scene))
-            )
+            if self._stage.ledger.overdrawn is None:
+                results.append(ToolResult(result.tool_call_id, scene.key, entered(scene)))
+            else:
+                results.append(result)
         return aggregate.__replace__(tool_calls=calls, tool_results=results)
 
 

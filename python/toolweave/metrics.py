@@ -1,0 +1,143 @@
+"""OpenTelemetry metrics of models and agents, where an application collects some.
+
+Tokens and durations by operation and model, under the names of the conventions for generative AI.
+Without OpenTelemetry's metrics, every function here costs next to nothing and imports nothing.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+import time
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ._core import __version__
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from opentelemetry.metrics import Histogram
+    from typing_extensions import Self
+
+    from ._core import ToolResult, UsageUpdate
+    from .tracing import Span
+
+TOKEN_USAGE = "gen_ai.client.token.usage"  # noqa: S105 - no secret
+"""Tokens of each request to a model, by ``gen_ai.token.type``: ``input`` and ``output``."""
+OPERATION_DURATION = "gen_ai.client.operation.duration"
+"""How long each operation took, in seconds."""
+TOKEN_TYPE = "gen_ai.token.type"  # noqa: S105 - as above
+
+# What the conventions advise.
+_TOKENS = [4.0**power for power in range(14)]
+_SECONDS = [0.01 * 2**power for power in range(14)]
+
+
+class _Instruments(NamedTuple):
+    tokens: Histogram
+    seconds: Histogram
+
+
+def measured(span: Span, attributes: dict[str, Any], *, tokens: bool = False) -> Span:
+    """The span, measured as well if that is wanted.
+
+    Args:
+        span: The span.
+        attributes: What the measures go by: few values each.
+        tokens: Whether the tokens that it is told of are counted. Where spans are in each other,
+            those of the innermost are.
+    """
+    instruments = _instruments()
+    return span if instruments is None else _Measured(span, instruments, attributes, tokens=tokens)
+
+
+class _Measured:
+    """A span, and how long it took."""
+
+    __slots__ = ("_attributes", "_begun", "_instruments", "_span", "_tokens", "_usage")
+
+    def __init__(
+        self, span: Span, instruments: _Instruments, attributes: dict[str, Any], *, tokens: bool
+    ) -> None:
+        self._span = span
+        self._instruments = instruments
+        self._attributes = {name: each for name, each in attributes.items() if each is not None}
+        self._tokens = tokens
+        self._usage: UsageUpdate | None = None
+        self._begun = 0.0
+
+    def set(self, name: str, value: Any) -> None:
+        self._span.set(name, value)
+
+    def content(self, name: str, value: Any) -> None:
+        self._span.content(name, value)
+
+    def result(self, result: ToolResult) -> None:
+        self._span.result(result)
+
+    def usage(self, usage: UsageUpdate) -> None:
+        self._usage = usage
+        self._span.usage(usage)
+
+    def fail(self, kind: str, description: str | None = None) -> None:
+        self._attributes["error.type"] = kind
+        self._span.fail(kind, description)
+
+    def __enter__(self) -> Self:
+        self._begun = time.perf_counter()
+        self._span.__enter__()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        seconds = time.perf_counter() - self._begun
+        self._span.__exit__(kind, error, traceback)
+        counted = dict(self._attributes)
+        if kind is not None and not issubclass(kind, GeneratorExit):
+            self._attributes.setdefault("error.type", kind.__qualname__)
+        self._instruments.seconds.record(seconds, self._attributes)
+        if self._tokens and self._usage is not None:
+            counted.pop("error.type", None)
+            for name, count in (
+                ("input", self._usage.input_tokens),
+                ("output", self._usage.output_tokens),
+            ):
+                self._instruments.tokens.record(count, {**counted, TOKEN_TYPE: name})
+
+
+_known: _Instruments | None = None
+
+
+def _instruments() -> _Instruments | None:
+    global _known
+    if _known is None:
+        # As for spans: who collects has imported this module, or named the provider.
+        if "opentelemetry.metrics" not in sys.modules and not os.environ.get(
+            "OTEL_PYTHON_METER_PROVIDER"
+        ):
+            return None
+        try:
+            metrics = importlib.import_module("opentelemetry.metrics")
+        except ImportError:
+            return None
+        meter = metrics.get_meter("toolweave", __version__)
+        _known = _Instruments(
+            meter.create_histogram(
+                TOKEN_USAGE,
+                unit="{token}",
+                description="Tokens that requests to models have used.",
+                explicit_bucket_boundaries_advisory=_TOKENS,
+            ),
+            meter.create_histogram(
+                OPERATION_DURATION,
+                unit="s",
+                description="How long operations of models and agents took.",
+                explicit_bucket_boundaries_advisory=_SECONDS,
+            ),
+        )
+    return _known

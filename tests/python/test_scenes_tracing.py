@@ -1,0 +1,133 @@
+"""Spans and measures of scenes: the run, its scenes as agents, requests and tools in them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+from opentelemetry import trace
+from opentelemetry.sdk.trace import ReadableSpan
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+import toolweave as tw
+from looping import on_a_loop
+from scening import ADD, ENTER, managing, ran
+from toolweave.metrics import OPERATION_DURATION, TOKEN_USAGE
+from toolweave.models import complete
+from toolweave.testing import ScriptedModel
+from tracing_spans import exporter, points, reader
+
+
+@pytest.fixture
+def spans() -> InMemorySpanExporter:
+    reader()
+    exporter().clear()
+    return exporter()
+
+
+def tree(spans: tuple[ReadableSpan, ...]) -> dict[str, list[str]]:
+    """The names of the spans in each."""
+    names = {span.context.span_id: span.name for span in spans}
+    found: dict[str, list[str]] = {}
+    for span in sorted(spans, key=lambda span: span.start_time or 0):
+        parent = "" if span.parent is None else names.get(span.parent.span_id, "?")
+        found.setdefault(parent, []).append(span.name)
+    return found
+
+
+@on_a_loop
+async def test_a_run_is_a_workflow_whose_scenes_are_agents(spans: Any) -> None:
+    manager = managing(
+        [ENTER, tw.UsageUpdate(1, 1)],
+        [ADD, tw.UsageUpdate(2, 2)],
+        ["42.", tw.UsageUpdate(3, 3)],
+        name="office",
+    )
+    async with manager.open("15 + 27?", conversation="c") as run:
+        async for _ in run:
+            assert not trace.get_current_span().get_span_context().is_valid
+    finished = spans.get_finished_spans()
+    assert tree(finished) == {
+        "": ["invoke_workflow office"],
+        "invoke_workflow office": ["plan office", "invoke_agent Calculator"],
+        "plan office": ["chat m1"],
+        "invoke_agent Calculator": ["chat m1", "execute_tool Add", "chat m1"],
+    }
+    found = {span.name: span.attributes for span in finished}
+    workflow = found["invoke_workflow office"]
+    assert workflow["gen_ai.operation.name"] == "invoke_workflow"
+    assert workflow["gen_ai.workflow.name"] == "office"
+    assert workflow["gen_ai.conversation.id"] == "c"
+    assert workflow["gen_ai.usage.input_tokens"] == 6
+    assert found["plan office"]["gen_ai.operation.name"] == "plan"
+    assert found["invoke_agent Calculator"]["gen_ai.agent.name"] == "Calculator"
+
+
+@on_a_loop
+async def test_a_run_that_failed_is_a_span_that_failed(spans: Any) -> None:
+    await ran(managing(tw.ModelError("down"), name="closed"), "Hi!")
+    found = {span.name: span for span in spans.get_finished_spans()}
+    workflow = found["invoke_workflow closed"]
+    assert not workflow.status.is_ok
+    assert workflow.attributes["error.type"] == "ModelError"
+    assert "down" not in str(workflow.status.description)
+
+
+@on_a_loop
+async def test_plans_are_spans_of_their_own(spans: Any) -> None:
+    plan = {"answer": "Hello!", "steps": []}
+    await ran(managing(json.dumps(plan), mode="planning", name="planner"), "Hi!")
+    assert tree(spans.get_finished_spans())["plan planner"] == ["chat m1"]
+
+
+@on_a_loop
+async def test_tokens_and_durations_are_measured(spans: Any) -> None:
+    model = ScriptedModel(["Hi!", tw.UsageUpdate(7, 3)], name="measured", provider="acme")
+    await complete(model, "Hello!")
+    of_model = {"gen_ai__request__model": "measured", "gen_ai__provider__name": "acme"}
+    (inputs,) = points(TOKEN_USAGE, gen_ai__token__type="input", **of_model)
+    (outputs,) = points(TOKEN_USAGE, gen_ai__token__type="output", **of_model)
+    assert (inputs.sum, outputs.sum) == (7, 3)
+    assert inputs.explicit_bounds[:3] == (1, 4, 16)
+    (duration,) = points(OPERATION_DURATION, gen_ai__operation__name="chat", **of_model)
+    assert duration.count == 1
+    assert duration.sum > 0
+    await ran(managing("Hello!", name="counted"), "Hi!")
+    (run,) = points(OPERATION_DURATION, gen_ai__workflow__name="counted")
+    assert run.count == 1
+    # What the run adds up is not counted again.
+    assert not points(TOKEN_USAGE, gen_ai__workflow__name="counted")
+    assert spans.get_finished_spans()
+
+
+@on_a_loop
+async def test_what_fails_is_measured_as_a_failure(spans: Any) -> None:
+    model = ScriptedModel(tw.ModelError("down"), name="failing")
+    with pytest.raises(tw.ModelError):
+        await complete(model, "Hello!")
+    (duration,) = points(OPERATION_DURATION, gen_ai__request__model="failing")
+    assert duration.attributes is not None
+    assert duration.attributes["error.type"] == "ModelError"
+    assert not points(TOKEN_USAGE, gen_ai__request__model="failing")
+    assert spans.get_finished_spans()
+
+
+@on_a_loop
+async def test_conversations_are_no_dimension_of_measures(spans: Any) -> None:
+    for number in range(3):
+        await ran(managing(ENTER, "42.", name="few"), "15 + 27?", conversation=f"c{number}")
+    (point,) = points(OPERATION_DURATION, gen_ai__workflow__name="few")
+    assert point.count == 3
+    assert spans.get_finished_spans()
+
+
+def test_without_an_application_that_collects_nothing_is_imported() -> None:
+    program = (
+        "import asyncio, sys; import toolweave as tw; from toolweave.testing import ScriptedModel;"
+        "m = tw.SceneManager(ScriptedModel('Hi!')); m.scene('S'); asyncio.run(m.run('Hi!'));"
+        "assert not [name for name in sys.modules if name.startswith('opentelemetry')]"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
