@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 _SPELLED = {
     "anthropic": "Anthropic",
     "azure": "Azure OpenAI",
+    "azure.ai.openai": "Azure OpenAI",
     "deepseek": "DeepSeek",
     "groq": "Groq",
     "litellm": "LiteLLM",
