@@ -1,0 +1,41 @@
+"""docs/scenes.md says what is so."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from pathlib import Path
+
+from toolweave import SceneManager, SceneStopReason
+from toolweave.scenes.hooks import Hooks
+
+DOCS = (Path(__file__).resolve().parents[2] / "docs" / "scenes.md").read_text(encoding="utf-8")
+
+
+def rows(heading: str) -> list[list[str]]:
+    """The rows of the table under a heading, without its head."""
+    section = DOCS.partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
+    lines = [line for line in section.splitlines() if line.startswith("|")]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
+
+
+def test_the_options_are_those_of_the_manager_with_their_defaults() -> None:
+    said = {
+        option.strip("`"): default.strip("`") for option, default, *_ in rows("Options") if default
+    }
+    parameters = inspect.signature(SceneManager).parameters.values()
+    actual = {
+        each.name: repr(each.default) for each in parameters if each.kind is each.KEYWORD_ONLY
+    }
+    assert said == actual
+
+
+def test_all_stop_reasons_are_explained() -> None:
+    assert {row[0].strip("`") for row in rows("The last step")} == {
+        reason.value for reason in SceneStopReason
+    }
+
+
+def test_all_hooks_are_explained() -> None:
+    said = {re.sub(r"\(.*", "", row[0].strip("`")) for row in rows("Hooks")}
+    assert said == set(vars(Hooks()))
