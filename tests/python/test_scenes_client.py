@@ -10,7 +10,7 @@ import pytest
 import toolweave as tw
 from looping import on_a_loop
 from scening import WatchedStore, call, model_of, ran, steps_of, told
-from toolweave import SceneManager, SceneStatus, SceneStopReason
+from toolweave import SceneManager, SceneStatus, SceneStopReason, ToolContext
 from toolweave.conversations import Conversation, MemoryConversations
 from toolweave.executor import Deferred
 from toolweave.scenes import ClientResult
@@ -204,6 +204,45 @@ async def test_a_tool_that_defers_its_result_pauses_the_run_as_well() -> None:
     ]
     assert steps[-2].interaction_id == "booking-17"
     assert (await ran(manager, conversation="c", results={"booking-17": "yes"})).text == "Booked."
+
+
+@on_a_loop
+async def test_a_tool_that_asks_the_user_goes_on_in_the_same_run() -> None:
+    async def greet(context: ToolContext) -> str:
+        return f"Hello, {await context.ask('Who are you?')}!"
+
+    manager = SceneManager(ScriptedModel("<S/>", "<greet/>", "Greeted."))
+    manager.scene("S").tool(greet)
+    assert manager.resolve("nobody", 1) is tw.Outcome.NOT_FOUND
+    steps = []
+    async for step in manager.stream("Greet me!"):
+        steps.append(step)
+        if step.status is SceneStatus.AWAITING_CLIENT:
+            assert manager.resolve(str(step.interaction_id), "Ann") is tw.Outcome.RESOLVED
+    assert told(steps)[1:4] == [
+        ("FunctionRequest", "Executing tool: greet"),
+        ("AwaitingClient", "Who are you?"),
+        ("FunctionCompleted", "Tool greet executed: Hello, Ann!"),
+    ]
+    assert steps[-1].stop_reason is SceneStopReason.COMPLETED
+
+
+@on_a_loop
+async def test_ids_that_a_provider_uses_again_are_no_old_interactions() -> None:
+    replies: list[Any] = [
+        [tw.ToolCall("c0", "Places", {})],
+        [tw.ToolCall("c0", "Get_Location", {})],
+        [tw.ToolCall("c0", "Get_Location", {})],
+    ]
+    manager = asking(*replies, "Oslo.", tool_mode="native")
+    first = (await ran(manager, "Where am I?", conversation="c")).awaiting[0]
+    again = await ran(manager, conversation="c", results={str(first.interaction_id): "Oslo"})
+    (second,) = again.awaiting
+    assert first.interaction_id != second.interaction_id
+    late = await ran(manager, conversation="c", results={str(first.interaction_id): "Rome"})
+    assert "No pending client interaction" in str(late.error)
+    last = await ran(manager, conversation="c", results={str(second.interaction_id): "Oslo"})
+    assert last.text == "Oslo."
 
 
 @on_a_loop

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .._core import TextDelta, ToolAggregateMessage, ToolCall, ToolResult
-from ..executor import ToolStarted
+from ..executor import ToolQuestion, ToolStarted
 from ..kinds import ErrorCode, FinishReason, SceneStatus, SceneStopReason
 from ..models.fallback import Answer, answering
 from .stage import Stop
@@ -135,6 +135,14 @@ class Asking:
                 self._request(event.name, event.tool_call_id, event.arguments)
             else:
                 self._answer(event)
+        elif isinstance(event, ToolQuestion):
+            # It is asked while the tool runs, which goes on when `SceneManager.resolve` is told.
+            self._emit(
+                SceneStatus.AWAITING_CLIENT,
+                event.question,
+                call_id=event.tool_call_id,
+                interaction_id=event.key,
+            )
 
     def _request(self, name: str, call_id: str, arguments: Mapping[str, Any] | None) -> None:
         if call_id in self._requested:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .._core import FunctionContract
+from ..kinds import Outcome
 from ..natural import NaturalToolUse
 from ..tools import Tool, Toolset
 from .names import closest, match, provider_name
@@ -109,6 +110,14 @@ class Cast:
         if use is None:
             use = self._playing[scene.key] = self._use(scene.toolset)
         return use
+
+    def resolve(self, key: str, result: object, *, is_error: bool) -> Outcome:
+        """Answers the question of a tool, in whichever scene it runs."""
+        for use in self._playing.values():
+            outcome = use.executor.resolve(key, result, is_error=is_error)
+            if outcome is not Outcome.NOT_FOUND:
+                return outcome
+        return Outcome.NOT_FOUND
 
     @property
     def chooser(self) -> NaturalToolUse:

@@ -71,10 +71,10 @@ class Ledger:
             asked: What it has read.
             reply: What it has said, as far as it came.
         """
-        said = reply.messages
-        if reply.usage is not None:
-            self.add(model, reply.usage)
-        elif said:
+        used = reply.usage
+        if used is not None:
+            self.add(model, used)
+        elif said := reply.messages:
             self.add(model, estimate_usage(asked, said), estimated=True)
 
     def add(self, model: ChatModel, usage: Usage, *, estimated: bool = False) -> None:

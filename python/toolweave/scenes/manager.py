@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from ..conversations import ConversationStore
     from ..costs import Price
     from ..costs.amounts import Number
+    from ..kinds import Outcome
     from ..natural import ToolMode, ToolUseOptions
     from ..protocols import ChatModel, Messages, Model, ModelOptions
     from ..summary import Summarizer
@@ -321,6 +322,23 @@ class SceneManager:
             ValueError: There are no scenes, or an option has a value that it cannot have.
         """
         return await self.open(request, **more).wait()
+
+    def resolve(self, key: str, result: object, *, is_error: bool = False) -> Outcome:
+        """Answers what a running tool has asked the user, see `ToolContext.ask`.
+
+        Such a question is an `AwaitingClient` step within the run, which goes on when it is
+        answered. Any thread may do so.
+
+        Args:
+            key: The `interaction_id` of the step.
+            result: The answer: JSON values.
+            is_error: Whether there will be none.
+
+        Raises:
+            ValidationError: The answer does not fit the schema of the question.
+            ResultError: It cannot be written as JSON.
+        """
+        return self._environment.cast.resolve(key, result, is_error=is_error)
 
     def __repr__(self) -> str:
         return f"SceneManager({list(self.scenes)})"

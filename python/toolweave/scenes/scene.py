@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import logging
+import uuid
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
 
@@ -292,7 +293,8 @@ class _Followed:
 
 def _later(**_: Any) -> Deferred:
     """Serves the tools of clients: the result comes with the next request."""
-    return Deferred()
+    # Not by the id of the call, which some providers use again in the next reply.
+    return Deferred(uuid.uuid4().hex)
 
 
 def _public(service: object) -> list[str]:
