@@ -147,7 +147,7 @@ class SceneStatus(_Name):
     FUNCTION_COMPLETED = "FunctionCompleted"
     """A tool has answered."""
     TOOL_SKIPPED = "ToolSkipped"
-    """A call was not run."""
+    """A call is not run, since the reply was too expensive."""
     STREAMING = "Streaming"
     """The model writes: a piece of text."""
     RUNNING = "Running"

@@ -335,3 +335,13 @@ async def test_runs_of_many_conversations_share_a_manager() -> None:
 
 def test_the_names_of_the_documented_tools_are_as_documented() -> None:
     assert [each.name for each in managing().scenes["Calculator"].toolset] == list(NAMES.values())
+
+
+def test_programs_without_a_loop_run_on_one_of_their_own() -> None:
+    assert managing("Hello!").run_sync("Hi!").text == "Hello!"
+
+
+@on_a_loop
+async def test_a_loop_is_not_blocked() -> None:
+    with pytest.raises(RuntimeError, match=r"use `await manager\.run"):
+        managing().run_sync("Hi!")

@@ -11,7 +11,7 @@ import pytest
 import toolweave as tw
 from looping import on_a_loop
 from scening import ADD, ENTER, WatchedStore, call, managing, model_of, ran, steps_of, told
-from toolweave import RateLimit, SceneManager, SceneStatus, SceneStep, SceneStopReason
+from toolweave import RateLimit, RetryPolicy, SceneManager, SceneStatus, SceneStep, SceneStopReason
 from toolweave.costs import Budget, Cost, Price, PriceTable
 from toolweave.limits import RateLimiter
 from toolweave.models.fallback import FallbackModel
@@ -102,6 +102,26 @@ async def test_the_model_of_a_chain_that_has_answered_is_charged() -> None:
 
 
 @on_a_loop
+async def test_a_stream_that_fails_before_its_first_piece_is_tried_again() -> None:
+    async def at_once(_: float) -> None:
+        await asyncio.sleep(0)
+
+    full = tw.ModelError("full", "acme", 503)
+    model = ScriptedModel(full, used(ENTER, 1, 1), full, used("42.", 2, 2), name="m1")
+    chain = FallbackModel(model, retry=RetryPolicy(2), sleep=at_once)
+    manager = SceneManager(chain, prices=PRICES, streaming=True)
+    manager.scene("Calculator")
+    steps = await steps_of(manager, "15 + 27?")
+    assert told(steps) == [
+        ("ExecutingScene", "Entering scene: Calculator"),
+        ("Streaming", "42."),
+        ("Running", "42."),
+        ("Completed", "42."),
+    ]
+    assert steps[-1].total_cost == Decimal(6)
+
+
+@on_a_loop
 async def test_plans_and_decisions_and_summaries_are_paid_for() -> None:
     planned = spending(used('{"answer": "Hello!", "steps": []}', 3, 4), mode="planning", budget=7)
     result = await ran(planned, "Hi!")
@@ -122,6 +142,9 @@ async def test_plans_and_decisions_and_summaries_are_paid_for() -> None:
 async def test_the_budget_is_looked_at_after_each_reply_and_before_its_tools() -> None:
     manager = spending(used(ENTER, 1, 1), used(ADD, 5, 5), budget=Budget(9))
     steps = await steps_of(manager, "15 + 27?")
+    told_more = spending(used(ENTER, 1, 1), used(ADD, 5, 5), budget=9, verbose=True)
+    (skipped,) = [s for s in await steps_of(told_more, "?") if s.status == "ToolSkipped"]
+    assert (skipped.function, skipped.arguments) == ("Add", {"a": 15, "b": 27})
     sentence = "Budget of 9 USD exceeded: 12 USD spent by the request"
     assert told(steps) == [
         ("ExecutingScene", "Entering scene: Calculator"),

@@ -6,7 +6,7 @@ import inspect
 import re
 from pathlib import Path
 
-from toolweave import SceneManager, SceneStopReason
+from toolweave import SceneManager, SceneStatus, SceneStopReason
 from toolweave.scenes.hooks import Hooks
 
 DOCS = (Path(__file__).resolve().parents[2] / "docs" / "scenes.md").read_text(encoding="utf-8")
@@ -39,3 +39,8 @@ def test_all_stop_reasons_are_explained() -> None:
 def test_all_hooks_are_explained() -> None:
     said = {re.sub(r"\(.*", "", row[0].strip("`")) for row in rows("Hooks")}
     assert said == set(vars(Hooks()))
+
+
+def test_all_statuses_are_explained() -> None:
+    said = {name for row in rows("Every status") for name in re.findall(r"`([A-Z]\w+)`", row[0])}
+    assert said == {status.value for status in SceneStatus}

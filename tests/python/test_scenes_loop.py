@@ -296,6 +296,17 @@ async def test_whatever_an_actor_raises_is_an_error_before_the_last_step() -> No
     assert (await ran(manager, "?")).error == "an actor says a str or None, not int"
 
 
+class UnspeakableError(Exception):
+    def __str__(self) -> str:
+        raise ValueError("no words")
+
+
+@on_a_loop
+async def test_an_exception_without_words_is_an_error_too() -> None:
+    steps = await steps_of(managing(UnspeakableError()), "Hi!")
+    assert told(steps) == [("Error", "Execution failed: UnspeakableError"), ("Completed", "")]
+
+
 @on_a_loop
 async def test_a_store_that_fails_is_an_error_and_the_answer_is_told() -> None:
     store = WatchedStore()

@@ -129,7 +129,10 @@ class Asking:
             if not self._said and reply.text.strip():
                 self._emit(SceneStatus.RUNNING, reply.text.strip())
             self._said = True
-            if self._scene is None or not self._admitted:
+            if self._scene is None:
+                return
+            if not self._admitted:
+                self._skip(event)
                 return
             if isinstance(event, ToolStarted):
                 self._request(event.name, event.tool_call_id, event.arguments)
@@ -180,6 +183,17 @@ class Asking:
             result=result.result,
             error=result.result if result.is_error else None,
             duration=result.duration,
+        )
+
+    def _skip(self, event: ToolStarted | ToolResult) -> None:
+        name, call_id = event.name, event.tool_call_id
+        self._emit(
+            SceneStatus.TOOL_SKIPPED,
+            f"Tool {name} skipped",
+            function=name,
+            call_id=call_id,
+            arguments=self._calls.get(call_id),
+            lifecycle=True,
         )
 
     def _track(self, aggregate: ToolAggregateMessage, scene: Scene) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, TypeVar
 
 from ..conversations import MemoryConversations
@@ -322,6 +323,28 @@ class SceneManager:
             ValueError: There are no scenes, or an option has a value that it cannot have.
         """
         return await self.open(request, **more).wait()
+
+    def run_sync(
+        self, request: SceneRequest | Messages | None = None, **more: Unpack[RequestOptions]
+    ) -> SceneResult:
+        """Runs on an event loop of its own, for programs that have none.
+
+        Args:
+            request: What the user says; see `open`.
+            **more: As for `SceneRequest`, where there is none.
+
+        Raises:
+            RuntimeError: An event loop is running in this thread.
+            Exception: As `run` does.
+        """
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            return asyncio.run(self.run(request, **more))
+        raise RuntimeError(
+            "an event loop is running in this thread, and run_sync would block it: "
+            "use `await manager.run(...)` here"
+        )
 
     def resolve(self, key: str, result: object, *, is_error: bool = False) -> Outcome:
         """Answers what a running tool has asked the user, see `ToolContext.ask`.

@@ -16,7 +16,7 @@ from ..models import as_messages
 from .actors import lines
 from .agenda import Agenda
 from .conduct import begin, conduct, refused
-from .failures import model_failed, run_failed
+from .failures import model_failed, run_failed, text_of
 from .hooks import Deny
 from .memory import abandoned, check_results, results_of, settle
 from .stage import Paused, Stop
@@ -201,9 +201,13 @@ class SceneRun:
         self._end(stop)
 
     def _ended(self, task: asyncio.Task[None]) -> None:
-        """Sees to the last step where the task was stopped before its first one."""
+        """Sees to the last step where the task has not come to it."""
         if task.cancelled():
+            # Before its first step.
             self._end(self._stopped or Stop(SceneStopReason.CANCELLED))
+        elif (error := task.exception()) is not None:
+            self._raised = error
+            self._end(Stop(SceneStopReason.ERROR, exception=error))
 
     def _end(self, stop: Stop) -> None:
         if self._over:
@@ -347,7 +351,7 @@ class SceneRun:
             if not isinstance(error, Exception):
                 # Meant for the program: raised for who reads, behind the last step.
                 self._raised = error
-        return Stop(SceneStopReason.ERROR, message, error=str(error), exception=error)
+        return Stop(SceneStopReason.ERROR, message, error=text_of(error), exception=error)
 
     async def _appended(self, stop: Stop) -> None:
         """Hears the hooks about the end."""
@@ -356,7 +360,7 @@ class SceneRun:
             appended = await stage.hooks.end(self._request, self._came_to(stop))
         except Exception as error:  # noqa: BLE001 - a hook, which must not cost the conversation
             _log.error("a hook has failed", exc_info=error)
-            stage.emit(SceneStatus.ERROR, run_failed(error), error=str(error))
+            stage.emit(SceneStatus.ERROR, run_failed(error), error=text_of(error))
             return
         for each in appended:
             stage.add(each.text)
