@@ -189,6 +189,20 @@ async def test_the_scenes_that_were_left_to_do_are_done_afterwards() -> None:
     assert "- Places: In Oslo." in second.messages[0].text
 
 
+@pytest.mark.parametrize("agenda", [{}, 5, {"mode": "direct", "queue": [1], "done": []}, None])
+@on_a_loop
+async def test_a_conversation_goes_on_though_nothing_says_how(agenda: Any) -> None:
+    store = WatchedStore()
+    manager = asking(ENTER, WHERE, ENTER, "Oslo.", store=store)
+    paused = await ran(manager, "Where am I?", conversation="c")
+    kept = store.saved[-1]
+    (name,) = kept.metadata
+    kept.metadata = {} if agenda is None else {name: agenda}
+    await store.save(kept)
+    results = {str(paused.awaiting[0].interaction_id): "Oslo"}
+    assert (await ran(manager, conversation="c", results=results)).text == "Oslo."
+
+
 @on_a_loop
 async def test_a_tool_that_defers_its_result_pauses_the_run_as_well() -> None:
     async def book() -> Deferred:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING
 
 from ..costs import Budget
@@ -16,7 +17,7 @@ from .stage import Stage, Stop
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from ..conversations import ConversationStore, Interaction
+    from ..conversations import Conversation, ConversationStore, Interaction
     from ..costs import PriceTable
     from ..limits import RateLimiter
     from ..summary import Summarizer
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from .request import SceneRequest
     from .stage import Rules
     from .steps import SceneStep
+
+_log = logging.getLogger("toolweave.scenes")
 
 
 class Environment:
@@ -134,7 +137,6 @@ class Environment:
         Raises:
             MessageError: The history of the request cannot be read.
             Stop: It is another user's.
-            ValueError: What is kept cannot be read.
         """
         kept = await self.store.load(stage.key)
         if kept is None:
@@ -146,8 +148,7 @@ class Environment:
         stage.messages = list(kept.messages)
         stage.kept = kept
         stage.ledger.before = kept.cost
-        agenda = kept.metadata.get(AGENDA)
-        return tuple(kept.pending), None if agenda is None else Agenda.from_dict(agenda)
+        return tuple(kept.pending), _agenda(kept)
 
     async def save(
         self, stage: Stage, waiting: Sequence[Interaction], agenda: Agenda | None
@@ -170,3 +171,16 @@ class Environment:
         if agenda is not None:
             kept.metadata[AGENDA] = agenda.to_dict()
         await self.store.save(kept)
+
+
+def _agenda(kept: Conversation) -> Agenda | None:
+    """How to go on; None where nothing says so that can be read."""
+    written = kept.metadata.get(AGENDA)
+    if written is None:
+        return None
+    try:
+        return Agenda.from_dict(written)
+    except ValueError:
+        # Of another version, perhaps. The conversation goes on without it.
+        _log.warning("an agenda cannot be read", extra={"conversation": kept.key})
+        return None
