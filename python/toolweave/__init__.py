@@ -124,8 +124,6 @@ if _TYPE_CHECKING:
     from .natural import FunctionCalling, NaturalToolUse, NaturalToolUseParser
     from .protocols import Approval, Approver, ChatModel, Messages, Model, ModelOptions, Observer
     from .registry import ToolRegistry
-    from .selection import Score, Selection, SelectionPolicy, ToolSelector
-    from .summary import Summarizer
     from .scenes import (
         Scene,
         SceneContext,
@@ -135,6 +133,8 @@ if _TYPE_CHECKING:
         SceneRun,
         SceneStep,
     )
+    from .selection import Score, Selection, SelectionPolicy, ToolSelector
+    from .summary import Summarizer
     from .tools import RateLimit, RetryPolicy, Tool, ToolContext, ToolOptions, Toolset, tool
 
 Message: _TypeAlias = (
@@ -345,12 +345,12 @@ _LATER = {
         "ToolRun",
         "ToolStarted",
     ),
-    "limits": ("RateLimiter",),
     "handlers": (
         "HandlerRun",
         "load_handler",
         "run_handler",
     ),
+    "limits": ("RateLimiter",),
     "natural": (
         "FunctionCalling",
         "NaturalToolUse",
@@ -365,13 +365,7 @@ _LATER = {
         "ModelOptions",
         "Observer",
     ),
-    "summary": ("Summarizer",),
     "registry": ("ToolRegistry",),
-    "selection": (
-        "Score",
-        "Selection",
-        "SelectionPolicy",
-        "ToolSelector",
     "scenes": (
         "Scene",
         "SceneContext",
@@ -381,6 +375,13 @@ _LATER = {
         "SceneRun",
         "SceneStep",
     ),
+    "selection": (
+        "Score",
+        "Selection",
+        "SelectionPolicy",
+        "ToolSelector",
+    ),
+    "summary": ("Summarizer",),
     "tools": (
         "RateLimit",
         "RetryPolicy",
