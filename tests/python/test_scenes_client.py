@@ -208,7 +208,7 @@ async def test_a_tool_that_defers_its_result_pauses_the_run_as_well() -> None:
     async def book() -> Deferred:
         return Deferred("booking-17")
 
-    manager = SceneManager(ScriptedModel("<S/>", "<book/>", "Booked."))
+    manager = SceneManager(ScriptedModel("<S/>", "<book/>", "Booked.", "<S/>", "<book/>"))
     manager.scene("S").tool(book)
     steps = await steps_of(manager, "Book!", conversation="c")
     assert told(steps)[1:] == [
@@ -218,6 +218,9 @@ async def test_a_tool_that_defers_its_result_pauses_the_run_as_well() -> None:
     ]
     assert steps[-2].interaction_id == "booking-17"
     assert (await ran(manager, conversation="c", results={"booking-17": "yes"})).text == "Booked."
+    # The key is the conversation's, and free again in the process.
+    (again,) = (await ran(manager, "Book!", conversation="d")).awaiting
+    assert again.interaction_id == "booking-17"
 
 
 @on_a_loop

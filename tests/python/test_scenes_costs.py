@@ -126,6 +126,9 @@ async def test_plans_and_decisions_and_summaries_are_paid_for() -> None:
     planned = spending(used('{"answer": "Hello!", "steps": []}', 3, 4), mode="planning", budget=7)
     result = await ran(planned, "Hi!")
     assert (result.total_cost, result.stop_reason.value) == (Decimal(7), "completed")
+    expensive = spending(used('{"answer": "Hello!", "steps": []}', 3, 4), mode="planning", budget=6)
+    result = await ran(expensive, "Hi!")
+    assert (result.text, result.stop_reason.value) == ("", "budget")
     chained = spending(
         used(ENTER, 1, 0),
         used("42.", 1, 0),

@@ -11,6 +11,7 @@ import toolweave as tw
 from looping import collect, on_a_loop
 from scening import ADD, ENTER, WatchedStore, call, managing, model_of, native, ran, steps_of, told
 from toolweave import SceneManager, SceneStatus, SceneStopReason
+from toolweave.conversations import Conversation
 from toolweave.testing import ScriptedModel
 
 
@@ -444,3 +445,25 @@ async def test_a_run_is_read_by_one() -> None:
     assert (await run.wait()).text == "Hello!"
     assert (await run.wait()).text == "Hello!"
     assert native("Add").name == "Add"
+
+
+@on_a_loop
+async def test_what_is_being_saved_when_a_run_is_cancelled_is_saved() -> None:
+    saving, go = asyncio.Event(), asyncio.Event()
+
+    class Slowly(WatchedStore):
+        async def save(self, conversation: Conversation) -> None:
+            saving.set()
+            await go.wait()
+            await super().save(conversation)
+
+    store = Slowly()
+    run = managing("Hello!", conversations=store).open("Hi!")
+    reading = asyncio.ensure_future(collect(run))
+    await saving.wait()
+    cancelling = asyncio.ensure_future(run.cancel())
+    await asyncio.sleep(0)
+    go.set()
+    await cancelling
+    assert (await reading)[-1].stop_reason is SceneStopReason.COMPLETED
+    assert [m.text for m in store.saved[0].messages] == ["Hi!", "Hello!"]

@@ -90,8 +90,6 @@ async def choose(stage: Stage, *, again: bool = False) -> list[Entry]:
                 return [Entry(scene.key, follows=number > 0) for number, scene in enumerate(picked)]
             if told:
                 raise not_found(choice.missed[0])
-            # What stands in the conversation now tells it what there is.
-            nudge = []
     raise AssertionError("unreachable")
 
 
