@@ -22,6 +22,10 @@ pub(super) fn decode(bytes: &[u8]) -> Result<Cow<'_, str>, Undecodable> {
     if let Some(rest) = bytes.strip_prefix(b"\xFE\xFF") {
         return utf_16(rest, u16::from_be_bytes).map(Cow::Owned);
     }
+    if bytes.starts_with(b"<\0") || bytes.starts_with(b"\0<") {
+        let message = "the file looks like UTF-16, but has no byte order mark";
+        return Err(undecodable(String::new(), message));
+    }
     let Some(declared) = declared(bytes) else {
         return utf_8(bytes).map(Cow::Borrowed);
     };

@@ -121,14 +121,22 @@ impl Registry {
             return Err(refused("", too_large(source.len())));
         }
         match decode::decode(source) {
-            Ok(text) => Self::read_text(&text),
+            Ok(text) => Self::read_decoded(&text),
             Err(undecodable) => Err(refused(&undecodable.0, undecodable.1)),
         }
     }
 
     /// Reads a text, whatever encoding it says it has.
     pub fn read_text(text: &str) -> Result<Self, RegistryError> {
-        let text = text.strip_prefix('\u{FEFF}').unwrap_or(text);
+        Self::read_decoded(text.strip_prefix('\u{FEFF}').unwrap_or(text))
+    }
+
+    /// Reads a text without its byte order mark.
+    fn read_decoded(text: &str) -> Result<Self, RegistryError> {
+        if text.starts_with('\u{FEFF}') {
+            let finding = Finding::new(Code::NotXml, 0..3, "a second byte order mark");
+            return Err(refused(text, finding.hint("Remove it.")));
+        }
         if text.len() > limits::MAX_BYTES {
             return Err(refused("", too_large(text.len())));
         }

@@ -212,7 +212,7 @@ impl<'a> Xml<'a> {
 
     fn start(&mut self, raw: &'a str, start: usize) -> Result<Tag<'a>, Finding> {
         self.count(start)?;
-        let inner = &raw[1..raw.len() - 1];
+        let inner = raw.get(1..raw.len().saturating_sub(1)).unwrap_or("");
         let inner = inner.strip_suffix('/').unwrap_or(inner);
         let length = inner.bytes().position(is_blank).unwrap_or(inner.len());
         let (name, rest) = inner.split_at(length);

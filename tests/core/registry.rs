@@ -265,10 +265,15 @@ fn encodings_are_read_or_refused_with_a_place() {
     half.pop();
     assert_eq!(message(&half).0, Code::Encoding);
     assert_eq!(message(b"\xFF\xFE<\0\x00\xD8"), (Code::Encoding, 1, 2));
-    // UTF-16 without a mark is bytes with zeros between them.
-    assert_eq!(message(&wide(u16::to_le_bytes)[2..]), (Code::NotXml, 1, 2));
+    assert_eq!(message(&wide(u16::to_le_bytes)[2..]), (Code::Encoding, 1, 1));
+    assert_eq!(message(b"<Tools>\0</Tools>"), (Code::NotXml, 1, 8));
     assert_eq!(message("<Tools>\n\u{FFFE}</Tools>".as_bytes()), (Code::NotXml, 2, 1));
-    assert_eq!(message("\u{FEFF}\u{FEFF}<Tools/>".as_bytes()).0, Code::NotXml);
+    for marks in 2..5 {
+        let text = "\u{FEFF}".repeat(marks) + "<Tools/>";
+        assert_eq!(message(text.as_bytes()), (Code::NotXml, 1, 1));
+        let wide: Vec<u8> = text.encode_utf16().flat_map(u16::to_be_bytes).collect();
+        assert_eq!(message(&wide), (Code::NotXml, 1, 1));
+    }
 }
 
 fn many(times: usize, piece: impl Fn(usize) -> String) -> String {
@@ -284,9 +289,6 @@ fn hostile_documents_are_refused_with_a_place() {
     assert_eq!(message(attribute.as_bytes()), (Code::Limit, 2, 7));
     let text = format!("<Tools><Thing><Tool name=\"a\"><prompt>{}", "x".repeat(10 << 20));
     assert_eq!(message(text.as_bytes()).0, Code::Limit);
-    let pieces =
-        format!("<Tools><Thing><Tool name=\"a\"><prompt>{}", "&lt;<!---->".repeat(1 << 20));
-    assert_eq!(message(pieces.as_bytes()).0, Code::Limit);
     let attributes = many(100, |n| format!(" a{n}=\"\""));
     assert_eq!(message(format!("<Tools{attributes}/>").as_bytes()).0, Code::Limit);
     let nodes = format!("<Tools>{}</Tools>", "<a/>".repeat(1 << 20));
