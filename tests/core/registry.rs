@@ -291,7 +291,7 @@ fn hostile_documents_are_refused_with_a_place() {
     assert_eq!(message(text.as_bytes()).0, Code::Limit);
     let attributes = many(100, |n| format!(" a{n}=\"\""));
     assert_eq!(message(format!("<Tools{attributes}/>").as_bytes()).0, Code::Limit);
-    let nodes = format!("<Tools>{}</Tools>", "<a/>".repeat(1 << 20));
+    let nodes = "<!---->".repeat(1 << 20) + "<Tools/>";
     assert_eq!(message(nodes.as_bytes()).0, Code::Limit);
     assert_eq!(message(&vec![b' '; (64 << 20) + 1]), (Code::Limit, 1, 1));
     let bomb = "<!DOCTYPE l [<!ENTITY a \"lol\"><!ENTITY b \"&a;&a;&a;\">]><Tools>&b;</Tools>";
