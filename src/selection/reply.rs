@@ -46,14 +46,13 @@ pub(super) fn object(reply: &str) -> Result<Found, ScoreError> {
         let rest = &text[at + brace..];
         // What closes a brace decides where to go on: an object within one that is broken, or
         // that the end of the reply cut off, is not the answer.
-        let (found, length) = match prefix(rest) {
-            Some((members, length)) => (Some((members, Vec::new())), Some(length)),
-            None => {
-                let length = balanced(rest);
-                let whole = if attempt == 0 { mended(text) } else { None };
-                let part = || length.and_then(|length| complete(&rest[..length]));
-                (whole.or_else(part), length)
-            }
+        let (found, length) = if let Some((members, length)) = prefix(rest) {
+            (Some((members, Vec::new())), Some(length))
+        } else {
+            let length = balanced(rest);
+            let whole = if attempt == 0 { mended(text) } else { None };
+            let part = || length.and_then(|length| complete(&rest[..length]));
+            (whole.or_else(part), length)
         };
         if let Some(found) = found {
             if has_score(&found.0) {
