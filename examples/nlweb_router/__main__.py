@@ -1,0 +1,56 @@
+"""The router on the command line.
+
+Without a question it goes through a tour of seven, one for each tool:
+
+    python examples/nlweb_router
+    python examples/nlweb_router "Compare Chicken Alfredo vs Spaghetti Carbonara" --type Recipe
+    python examples/nlweb_router "Which film is the longest?" --type Movie --model http://HOST/v1
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+
+from recorded import Recorded, Recorder
+from router import POLICY, open_registry, route
+from toolweave import ToolSelector
+from tour import TOUR
+
+
+async def main(options: argparse.Namespace) -> int:
+    """Answers what is asked; one question, or those of the tour."""
+    scorer: Recorded | Recorder
+    if options.model:
+        from toolweave.models.openai import OpenAIModel
+
+        scorer = Recorder(OpenAIModel(options.model_name, base_url=options.model))
+        print(f"Asking {options.model_name} at {options.model}.")
+    else:
+        scorer = Recorded()
+        print(f"Playing replies recorded from {scorer.name}; --model URL asks a model of yours.")
+    selector = ToolSelector(open_registry(), scorer, POLICY)
+    questions = [(options.query, options.type, "")] if options.query else TOUR
+    for query, item_type, _ in questions:
+        answer = await route(selector, query, item_type)
+        print(f"\n{'-' * 80}")
+        if answer.selection.errors and not options.model:
+            print(f"No reply to {query!r} is recorded, so no tool was chosen for it: give a")
+            print("--model, or ask a question of the tour. What search finds by itself:\n")
+        else:
+            print(f"{answer.selection.explain()}\n")
+        print(answer.text)
+    if options.record and isinstance(scorer, Recorder):
+        scorer.save()
+    return 0
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser("nlweb_router", description="Routes a question to a tool.")
+    parser.add_argument("query", nargs="?", help="the question; without one, a tour of seven")
+    parser.add_argument("--type", default="Item", help="Recipe, Movie, or Item for both")
+    parser.add_argument("--model", metavar="URL", help="an OpenAI-compatible endpoint to ask")
+    parser.add_argument("--model-name", default="default", help="what the model is called there")
+    parser.add_argument("--record", action="store_true", help="write its replies to replies.json")
+    sys.exit(asyncio.run(main(parser.parse_args())))
