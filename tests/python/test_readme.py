@@ -58,7 +58,7 @@ def test_the_python_blocks_of_the_readme_run_in_order_and_print_what_they_say() 
         if after is not None and after.language == "text":
             assert printed.getvalue() == after.code
             compared += 1
-    assert compared == 3
+    assert compared == 4
 
 
 def test_the_tests_that_the_readme_names_are_there() -> None:
