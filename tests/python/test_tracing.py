@@ -158,6 +158,20 @@ def test_an_exception_that_passes_marks_the_span(
     assert "secret" not in found.to_json()
 
 
+def test_an_exception_that_cannot_say_what_it_is_comes_through_as_it_is(
+    spans: InMemorySpanExporter,
+) -> None:
+    class UnspeakableError(Exception):
+        def __str__(self) -> str:
+            raise ValueError("no words")
+
+    with pytest.raises(UnspeakableError), tracing.chat("m", provider="p"):
+        raise UnspeakableError
+    span = only(spans)
+    assert span.status.status_code is StatusCode.ERROR
+    assert (span.attributes or {})["error.type"].endswith("UnspeakableError")
+
+
 def test_a_generator_that_is_closed_has_not_failed(spans: InMemorySpanExporter) -> None:
     def stream() -> Iterator[int]:
         with tracing.chat("gpt-x"):

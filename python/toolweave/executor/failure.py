@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from ..exceptions import ToolError
 from ..kinds import ErrorCode
+from ..wording import text_of
 from .results import truncate, utf8
 
 if TYPE_CHECKING:
@@ -71,13 +72,13 @@ def tool_error(
         arguments: The arguments of the call.
     """
     if isinstance(error, ToolError):
-        text = utf8(_text_of(error)) or f"{_FAILED}."
+        text = utf8(text_of(error)) or f"{_FAILED}."
         return Failure(truncate(text, max_chars), ErrorCode.TOOL_ERROR)
     if detail == "none":
         return Failure(f"{_FAILED}.", ErrorCode.TOOL_ERROR)
     if detail == "full":
         return Failure(truncate(_full(error), max_chars), ErrorCode.TOOL_ERROR)
-    line = without_internals(_first_line(_text_of(error)), arguments)
+    line = without_internals(_first_line(text_of(error)), arguments)
     if len(line) > MAX_MESSAGE:
         line = line[: MAX_MESSAGE - 1] + "…"
     return Failure(f"{_FAILED}: {line}" if line else f"{_FAILED}.", ErrorCode.TOOL_ERROR)
@@ -229,13 +230,6 @@ def _strings(value: Any) -> Iterator[str]:
     elif isinstance(value, list):
         for item in inner:
             yield from _strings(item)
-
-
-def _text_of(error: BaseException) -> str:
-    try:
-        return str(error)
-    except Exception:  # noqa: BLE001 - `__str__` is the tool's, too
-        return ""
 
 
 def _first_line(text: str) -> str:

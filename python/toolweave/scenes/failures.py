@@ -6,6 +6,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 from ..executor.failure import without_internals
+from ..wording import text_of
 
 if TYPE_CHECKING:
     from ..exceptions import ModelError
@@ -53,14 +54,13 @@ def run_failed(error: BaseException) -> str:
     return f"Execution failed: {line}" if line else f"Execution failed: {kind}"
 
 
-def text_of(error: BaseException) -> str:
-    """What an exception says, if it can say it."""
-    try:
-        return str(error)
-    except Exception:  # noqa: BLE001 - `__str__` may be anybody's
-        return type(error).__name__
-
-
 def _line(error: BaseException) -> str:
-    line = next((line.strip() for line in text_of(error).splitlines() if line.strip()), "")
+    line = next(
+        (
+            line.strip()
+            for line in text_of(error, type(error).__name__).splitlines()
+            if line.strip()
+        ),
+        "",
+    )
     return without_internals(line[: 4 * _LONGEST])[:_LONGEST]

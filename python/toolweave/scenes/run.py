@@ -13,10 +13,11 @@ from .._core import UsageUpdate
 from ..exceptions import ModelError, RateLimitedError
 from ..kinds import SceneStatus, SceneStopReason
 from ..models import as_messages
+from ..wording import text_of
 from .actors import lines
 from .agenda import Agenda
 from .conduct import begin, conduct, refused
-from .failures import model_failed, run_failed, text_of
+from .failures import model_failed, run_failed
 from .hooks import Deny
 from .memory import abandoned, check_results, results_of, settle
 from .stage import Paused, Stop
@@ -351,7 +352,12 @@ class SceneRun:
             if not isinstance(error, Exception):
                 # Meant for the program: raised for who reads, behind the last step.
                 self._raised = error
-        return Stop(SceneStopReason.ERROR, message, error=text_of(error), exception=error)
+        return Stop(
+            SceneStopReason.ERROR,
+            message,
+            error=text_of(error, type(error).__name__),
+            exception=error,
+        )
 
     async def _appended(self, stop: Stop) -> None:
         """Hears the hooks about the end."""
@@ -360,7 +366,9 @@ class SceneRun:
             appended = await stage.hooks.end(self._request, self._came_to(stop))
         except Exception as error:  # noqa: BLE001 - a hook, which must not cost the conversation
             _log.error("a hook has failed", exc_info=error)
-            stage.emit(SceneStatus.ERROR, run_failed(error), error=text_of(error))
+            stage.emit(
+                SceneStatus.ERROR, run_failed(error), error=text_of(error, type(error).__name__)
+            )
             return
         for each in appended:
             stage.add(each.text)

@@ -1,0 +1,16 @@
+"""What exceptions say."""
+
+from __future__ import annotations
+
+
+def text_of(error: BaseException, otherwise: str = "") -> str:
+    """The message of an exception, which may be anybody's and may not be able to say it.
+
+    Args:
+        error: The exception.
+        otherwise: What to say in its place.
+    """
+    try:
+        return str(error)
+    except Exception:  # noqa: BLE001 - `__str__` may do anything
+        return otherwise
