@@ -17,6 +17,7 @@ from pathlib import Path
 import core
 import execution
 import imports
+import registry
 import report
 import scenes
 import streaming
@@ -31,7 +32,15 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="smaller sizes, fewer repeats")
     parser.add_argument(
         "--only",
-        choices=("streaming", "attacks", "validation", "executor", "scenes", "imports"),
+        choices=(
+            "streaming",
+            "attacks",
+            "validation",
+            "executor",
+            "scenes",
+            "registry",
+            "imports",
+        ),
         help="run one part",
     )
     parser.add_argument(
@@ -51,6 +60,7 @@ def main() -> int:
         ("validation", validation.run),
         ("executor", execution.run),
         ("scenes", scenes.run),
+        ("registry", registry.run),
         ("imports", imports.run),
     ):
         if options.only in (None, name):
