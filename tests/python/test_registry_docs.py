@@ -24,6 +24,8 @@ def page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Block]:
     (tmp_path / "tools.xml").write_text(file.code, "utf-8")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path])
+    # Other tests have a module of this name.
+    monkeypatch.delitem(sys.modules, "kitchen", raising=False)
     return found
 
 
