@@ -77,8 +77,8 @@ def test_a_name_that_two_tools_have_but_for_case_is_no_name() -> None:
     [
         ("I would search.", "not a JSON object with a tool"),
         (named("fly", 90), 'names "fly", and there is no such tool'),
-        ('{"tool": "details", "parameters": {}}', "score"),
-        ('{"tool": "details", "score": "very high"}', "score"),
+        ('{"tool": "details", "parameters": {}}', "the reply has no score"),
+        ('{"tool": "details", "score": "very high"}', 'the score is "very high", not a'),
         ("[1, 2]", "not a JSON object with a tool"),
     ],
 )

@@ -58,7 +58,7 @@ async def score_batch(offer: Offer, question: Question, calls: Calls) -> Decided
 def _read(offer: Offer, tally: Tally, content: str | Mapping[str, Any]) -> bool:
     """Takes down the scores of a reply; False if it has none."""
     said: dict[int, object] = {}
-    for name, value in members(content).items():
+    for name, value in members(content).found.items():
         at = offer.position(name)
         # Of two members that mean one tool, that which has its very name counts.
         if at is not None and (at not in said or name == offer.names[at]):

@@ -61,17 +61,19 @@ async def choose(offer: Offer, question: Question, calls: Calls) -> Decided:
 
 def _read(offer: Offer, tally: Tally, content: str | Mapping[str, Any]) -> str | None:
     """Takes down what a reply says; gives what is wrong with it."""
-    found = members(content)
+    found, error = members(content)
     name = found.pop("tool", None)
     if not isinstance(name, str):
         return _UNREADABLE
     at = offer.position(name.strip())
     if at is None:
         return f"the reply names {_short(name)}, and there is no such tool"
+    if "score" not in found:
+        return error or _UNREADABLE
     given = found.pop("parameters", None)
     # Models that put them beside the score mean the same.
     parameters = cast("dict[str, Any]", given) if isinstance(given, dict) else found
-    reading = offer.tools[at].reader.read({**parameters, "score": found.get("score")})
+    reading = offer.tools[at].reader.read({**parameters, "score": found["score"]})
     if reading.score is None:
         return reading.error or _UNREADABLE
     tally.read(at, reading)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from .._core import ReplyReader, repair_json
 from ..exceptions import InvalidJSONError
@@ -77,13 +77,22 @@ def asked(head: str, offer: Offer, question: Question, error: str | None) -> str
     return prompt if error is None else prompt + _AGAIN.format(error=error)
 
 
-def members(content: str | Mapping[str, Any]) -> dict[str, Any]:
-    """The members of the object that a reply is or holds, mended; empty where there is none."""
+class Members(NamedTuple):
+    """The object that a reply is or holds."""
+
+    found: dict[str, Any]
+    """Its members, mended; empty where there is no object."""
+    error: str | None
+    """Why there is no score among them."""
+
+
+def members(content: str | Mapping[str, Any]) -> Members:
+    """What a reply says, without regard to which tools there are."""
     read = _reader.read(_mended(content))
     found = dict(read.parameters)
     if read.score is not None:
         found["score"] = read.score
-    return found
+    return Members(found, read.error)
 
 
 def _mended(content: str | Mapping[str, Any]) -> str | Mapping[str, Any]:
