@@ -102,7 +102,8 @@ class Routing:
         **options: See `RoutingOptions`.
 
     Raises:
-        TypeError: The registry, the scorer or the policy is none.
+        TypeError: The registry, the scorer or the policy is none, or there is no such option.
+        ValueError: A time is not above 0.
     """
 
     def __init__(
@@ -113,6 +114,7 @@ class Routing:
         **options: Unpack[RoutingOptions],
     ) -> None:
         _check_policy(policy)
+        _check_options(options)
         self.policy = EACH if policy is None else policy
         self.decontextualization_timeout = options.get("decontextualization_timeout", 10.0)
         self.allowed_hosts = several(options.get("allowed_hosts", ()))
@@ -238,3 +240,16 @@ class Routing:
 def _check_policy(policy: object) -> None:
     if policy is not None and not isinstance(policy, SelectionPolicy):
         raise TypeError(f"policy must be a SelectionPolicy, not {type(policy).__name__}")
+
+
+def _check_options(options: RoutingOptions) -> None:
+    known = RoutingOptions.__optional_keys__
+    for name, value in options.items():
+        if name not in known:
+            raise TypeError(f"there is no option {name!r}; there are {', '.join(sorted(known))}")
+        if not name.endswith("_timeout") or value is None:
+            continue
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            raise TypeError(f"{name} must be seconds, not {value!r}")
+        if not value > 0:
+            raise ValueError(f"{name} must be seconds above 0, not {value!r}")

@@ -141,7 +141,8 @@ def make_selector(
         **options: See `RoutingOptions`.
 
     Raises:
-        TypeError: The registry, the scorer or the policy is none.
+        TypeError: The registry, the scorer or the policy is none, or there is no such option.
+        ValueError: A time is not above 0.
     """
     routing = Routing(registry, scorer, policy, **options)
     return type("ToolSelector", (ToolSelector,), {"routing": routing, "__module__": __name__})
@@ -158,7 +159,8 @@ def configure(
     What is not given is NLWeb's own, whatever was set before.
 
     Raises:
-        TypeError: The registry, the scorer or the policy is none.
+        TypeError: The registry, the scorer or the policy is none, or there is no such option.
+        ValueError: A time is not above 0.
     """
     ToolSelector.routing = Routing(registry, scorer, policy, **options)
 
