@@ -31,6 +31,7 @@ FILES = {
         partial = functools.partial(function, handler=None)
         outside = functools.partial(system)
         built = Details.Inner()
+        joined = "".join
     """,
     "app_of_handlers/deep/__init__.py": "class Details: ...",
     "app_of_handlers/deep/details.py": "class Details: ...",
@@ -189,6 +190,8 @@ def test_nothing_is_allowed_unless_it_is_said() -> None:
         "app_of_handlers.details.__builtins__.get",
         "app_of_handlers.details.Details.__subclasses__",
         "app_of_handlers.details.functools.partial",
+        "app_of_handlers.details.joined",
+        "app_of_handlers.details.Details.mro",
     ],
 )
 def test_what_a_module_has_imported_cannot_be_reached_through_it(path: str) -> None:
@@ -199,6 +202,8 @@ def test_what_a_module_has_imported_cannot_be_reached_through_it(path: str) -> N
 def test_one_string_is_not_taken_for_many_prefixes() -> None:
     with pytest.raises(TypeError, match=r"a list, as in \['app'\]"):
         load_handler("a.b", "app")
+    with pytest.raises(TypeError, match="dotted names, not None"):
+        load_handler("a.b", [None])  # type: ignore[list-item]
 
 
 @pytest.mark.parametrize("prefix", ["", "app.", "app/handlers", "app*"])

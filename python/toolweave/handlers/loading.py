@@ -17,7 +17,7 @@ import inspect
 import sys
 from collections.abc import Callable, Iterable
 from types import ModuleType
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 from ..exceptions import HandlerError
 
@@ -42,7 +42,7 @@ def load_handler(path: str, allowed: Iterable[str]) -> Loaded:
     Raises:
         HandlerError: The path is none, is not allowed, or leads to nothing that can be called; the
             message says which. What went wrong in a module is the `__cause__`.
-        TypeError: `allowed` is one string instead of several.
+        TypeError: `allowed` is one string instead of several, or holds something else.
         ValueError: One of the prefixes is no dotted name.
     """
     prefixes = _prefixes(allowed)
@@ -58,7 +58,13 @@ def load_handler(path: str, allowed: Iterable[str]) -> Loaded:
     module, rest = _imported(path, parts)
     found = _attribute(path, module, rest)
     home, name = _home(found)
-    if home and not _within((*home.split("."), *name.split(".")), prefixes):
+    if not home:
+        raise HandlerError(
+            f"handler {path!r} is not used: it does not say where it is defined, as methods of "
+            "objects written in C do not; name a function or a class that calls it",
+            path,
+        )
+    if not _within((*home.split("."), *name.split(".")), prefixes):
         raise HandlerError(
             f"handler {path!r} is not used: it is defined in {home!r}, which is not allowed; "
             "name it where it is defined, and allow that",
@@ -81,6 +87,8 @@ def several(allowed: Iterable[str]) -> tuple[str, ...]:
 def _prefixes(allowed: Iterable[str]) -> list[tuple[str, ...]]:
     prefixes: list[tuple[str, ...]] = []
     for prefix in several(allowed):
+        if not isinstance(cast("object", prefix), str):
+            raise TypeError(f"what is allowed has to be dotted names, not {prefix!r}")
         parts = tuple(prefix.split("."))
         if not all(part.isidentifier() for part in parts):
             raise ValueError(
