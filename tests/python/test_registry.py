@@ -60,6 +60,13 @@ def test_several_errors_are_all_told(tmp_path: Path) -> None:
         assert f"{path}:{found.line}:{found.column}: " in str(caught.value)
 
 
+def test_half_a_character_in_a_text_has_a_position() -> None:
+    with pytest.raises(RegistryError, match=r"the text:2:3: U\+D800 is half a character") as caught:
+        ToolRegistry.loads("<Tools>\né \ud800</Tools>")
+    [found] = caught.value.diagnostics
+    assert (found.code, found.line, found.column) == ("TW002", 2, 3)
+
+
 def test_an_error_that_quotes_half_the_file_is_cut() -> None:
     twice = f"<Tools><{'T' * 900_000}></Tools>"
     with pytest.raises(RegistryError) as caught:

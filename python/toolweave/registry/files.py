@@ -7,15 +7,13 @@ import os
 import secrets
 from typing import TYPE_CHECKING
 
-from .._core import RegistrySnapshot
+from .._core import Diagnostic, RegistrySnapshot
 from ..exceptions import RegistryError
 from .source import shortened
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
-
-    from .._core import Diagnostic
 
 MAX_FILE_BYTES = 64 << 20
 """More than any registry has. A path may lead to a device that never ends."""
@@ -51,6 +49,24 @@ def read_snapshot(source: str | bytes, name: str) -> RegistrySnapshot:
         return RegistrySnapshot.read(source)
     except RegistryError as err:
         raise RegistryError(_sentences(name, err), err.diagnostics) from None
+    except UnicodeEncodeError as err:
+        found = _half_a_character(err)
+        raise RegistryError(located(name, found), (found,)) from None
+
+
+def _half_a_character(error: UnicodeEncodeError) -> Diagnostic:
+    """What is wrong with a text that has no UTF-8, as that of surrogates alone."""
+    before = error.object[: error.start]
+    line, column = before.count("\n") + 1, error.start - before.rfind("\n")
+    code = ord(error.object[error.start])
+    return Diagnostic(
+        "TW002",
+        "error",
+        f"U+{code:04X} is half a character",
+        line,
+        column,
+        hint="Decode the text with the encoding that it has, or pass its bytes.",
+    )
 
 
 def _sentences(name: str, err: RegistryError) -> str:
