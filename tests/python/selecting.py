@@ -92,9 +92,10 @@ class Says:
 
 def public_files() -> list[Any]:
     """Configuration files that the public uses, one a parameter of a test."""
-    beside = Path(__file__).parents[2].parent / "shared" / "data" / "nlweb"
-    found = sorted(Path(os.environ.get("NLWEB_FILES") or beside).glob("*.xml"))
-    skip = pytest.mark.skip(reason="set NLWEB_FILES to a folder of files of NLWeb")
+    beside = Path(__file__).parents[2].parent / "shared"
+    shared = Path(os.environ.get("TOOLWEAVE_SHARED") or beside)
+    found = sorted((shared / "data" / "nlweb").glob("*.xml"))
+    skip = pytest.mark.skip(reason="set TOOLWEAVE_SHARED to a folder that holds data/nlweb")
     return [pytest.param(file, id=file.stem) for file in found] or [
         pytest.param(None, marks=skip, id="no-files")
     ]
