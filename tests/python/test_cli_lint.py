@@ -349,7 +349,7 @@ def test_tools_of_a_broken_file_are_not_listed(
     file = tmp_path / "tools.xml"
     file.write_text(BROKEN, "utf-8")
     assert main(["tools", str(file)]) == 2
-    assert f"toolweave tools: {file}: " in capsys.readouterr().err
+    assert f"toolweave tools: {file}:4:1: " in capsys.readouterr().err
 
 
 def test_handlers_are_imported_only_where_that_is_allowed(

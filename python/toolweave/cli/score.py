@@ -9,16 +9,14 @@ import os
 import sys
 from contextlib import AsyncExitStack
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .._core import RegistrySnapshot
-from ..exceptions import RegistryError
-from .source import STDIN, InputError, shown, write_escapes
+from .source import InputError, read_registry, shown, write_escapes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from .._core import RegistrySnapshot
     from ..selection import Scorer, Selection, SelectionPolicy
     from ..selection.benchmark import Labelled, Measured, Method, Recall
 
@@ -95,7 +93,7 @@ def run(options: argparse.Namespace) -> int:
     methods = _methods(options.strategy or ["choose"])
     if not options.examples and len(methods) > 1:
         raise InputError("for one QUERY there is one --strategy; compare several with --examples")
-    registry = _registry(options.file)
+    registry = read_registry(options.file)
     if options.examples:
         asyncio.run(_measure(registry, methods, options))
         return 0
@@ -264,22 +262,6 @@ def _progress(method: Method, query: Labelled, selection: Selection) -> None:
     sys.stderr.write(
         f"{method} {query.item_type} {asked}: {chosen}, {verdict}, {selection.duration:.3g} s\n"
     )
-
-
-def _registry(path: str) -> RegistrySnapshot:
-    try:
-        source = sys.stdin.buffer.read() if path == STDIN else Path(path).read_bytes()
-    except OSError as err:
-        raise InputError(f"cannot read {shown(path)}: {err.strerror or err}") from None
-    try:
-        return RegistrySnapshot.read(source)
-    except RegistryError as err:
-        faults = [
-            f"{shown(path)}:{found.line}:{found.column}: {found.message} [{found.code}]"
-            for found in err.diagnostics
-            if found.severity == "error"
-        ]
-        raise InputError("\n".join(faults) or str(err)) from None
 
 
 def _policy(method: Method, options: argparse.Namespace) -> SelectionPolicy:

@@ -1,4 +1,4 @@
-"""What commands read: text that streams in, and files of contracts."""
+"""What commands read: text that streams in, files of contracts, and registries."""
 
 from __future__ import annotations
 
@@ -9,10 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from .. import ContractError, FunctionContract, Parser, SchemaError
+from ..exceptions import RegistryError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from io import BufferedReader
+
+    from .._core import RegistrySnapshot
 
 BLOCK_BYTES = 1 << 16
 MAX_BYTES = 64 << 20
@@ -74,6 +77,24 @@ def read_bytes(path: str) -> bytes:
     if len(data) > MAX_BYTES:
         raise InputError(f"{shown(path)} holds more than {MAX_BYTES >> 20} MiB")
     return data
+
+
+def read_registry(path: str) -> RegistrySnapshot:
+    """The registry in a file or in standard input.
+
+    Args:
+        path: The file, or `-`.
+
+    Raises:
+        InputError: It cannot be read, or has errors; all are told, with their places.
+    """
+    from ..registry.files import read_snapshot
+
+    data = read_bytes(path)
+    try:
+        return read_snapshot(data, shown(path))
+    except RegistryError as err:
+        raise InputError(str(err)) from None
 
 
 def stream_text(path: str) -> Iterator[str]:

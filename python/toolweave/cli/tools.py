@@ -5,16 +5,14 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from ..exceptions import RegistryError
 from .excerpt import escaped
-from .source import InputError, read_bytes, shown, write_escapes
+from .source import read_registry, write_escapes
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator
 
-    from .._core import Origin, ToolEntry
-    from ..registry import ToolRegistry
+    from .._core import Origin, RegistrySnapshot, ToolEntry
 
 SUMMARY = "list the tools of a type in a registry, and where each comes from"
 DESCRIPTION = (
@@ -34,23 +32,17 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
-    from ..registry import ToolRegistry
-
-    data = read_bytes(options.file)
-    try:
-        registry = ToolRegistry.loads(data)
-    except RegistryError as err:
-        raise InputError(f"{shown(options.file)}: {err}") from None
+    registry = read_registry(options.file)
     write_escapes()
     encoding = sys.stdout.encoding or "utf-8"
-    asked = registry.snapshot.types if options.type is None else (options.type,)
+    asked = registry.types if options.type is None else (options.type,)
     for name in asked:
         for line in _of_type(registry, name, options.site):
             sys.stdout.write(escaped(line, encoding) + "\n")
     return 0
 
 
-def _of_type(registry: ToolRegistry, name: str, site: str | None) -> Iterator[str]:
+def _of_type(registry: RegistrySnapshot, name: str, site: str | None) -> Iterator[str]:
     yield name if site is None else f"{name} at {site}"
     origins = registry.explain(name, site)
     if not origins:
