@@ -240,3 +240,51 @@ def test_several_event_loops_may_use_one_selector_at_once() -> None:
     for thread in threads:
         thread.join()
     assert errors == []
+
+
+def test_what_was_chosen_of_old_tools_is_not_kept_for_new_ones() -> None:
+    class ReadAgain:
+        """Another thread reads it again, just after its tools were asked for."""
+
+        now = tools("search", "old")
+
+        @property
+        def fingerprint(self) -> str:
+            return self.now.fingerprint
+
+        def tools_for(self, item_type: str, site: str | None = None, /) -> Any:
+            was, self.now = self.now, tools("search", "new")
+            return was.tools_for(item_type, site)
+
+    async def main() -> list[str]:
+        selector = ToolSelector(ReadAgain(), Says([named("old"), named("new")]))
+        selections = [await selector.select("x") for _ in range(2)]
+        return [one.tool.name for one in selections if one.tool is not None]
+
+    assert asyncio.run(main()) == ["old", "new"]
+
+
+def test_a_registry_is_asked_for_one_state_of_it() -> None:
+    class ReadAgain:
+        """It is another one whenever it is asked."""
+
+        count = 0
+
+        @property
+        def snapshot(self) -> RegistrySnapshot:
+            self.count += 1
+            return tools("search", f"tool{self.count}")
+
+        @property
+        def fingerprint(self) -> str:
+            return self.snapshot.fingerprint
+
+        def tools_for(self, item_type: str, site: str | None = None, /) -> Any:
+            return self.snapshot.tools_for(item_type, site)
+
+    async def main() -> list[str]:
+        selector = ToolSelector(ReadAgain(), Says([named("tool1"), named("tool2")]))
+        selections = [await selector.select("x") for _ in range(2)]
+        return [one.tool.name for one in selections if one.tool is not None]
+
+    assert asyncio.run(main()) == ["tool1", "tool2"]

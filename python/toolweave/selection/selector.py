@@ -23,7 +23,7 @@ from .prefilter import prefilter
 from .question import Question, checked
 from .result import Score, Selection
 from .scorers import AnyScorer, Scorer, as_scorer
-from .sources import ToolSource, kinds
+from .sources import ToolSource, as_it_is, kinds
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -146,7 +146,10 @@ class ToolSelector:
         """
         began = self._clock()
         question = checked(query, item_type, site, context)
-        offer = self._offer(question)
+        # Another thread may read the registry again at any time.
+        registry = as_it_is(self.registry)
+        fingerprint = registry.fingerprint
+        offer = self._offer(registry, fingerprint, question)
         if len(offer.tools) < 2:
             # Nothing to choose from, and nothing worth keeping.
             return self._told(self._shortcut(offer, question, began))
@@ -157,7 +160,7 @@ class ToolSelector:
             )
         if self._cache_ttl <= 0:
             return self._told((await self._select(self.scorer, offer, question, began))[0])
-        found = self._cache.begin(self._key(self.scorer, question))
+        found = self._cache.begin(self._key(self.scorer, fingerprint, question))
         if isinstance(found, Follower):
             found = await found.outcome()
         if isinstance(found, Hit):
@@ -307,20 +310,20 @@ class ToolSelector:
             return f"{why}, and there is no fallback."
         return f"{why}, and the fallback {self.policy.fallback} is not among the tools."
 
-    def _offer(self, question: Question) -> Offer:
+    def _offer(self, registry: ToolSource, fingerprint: str, question: Question) -> Offer:
         """The tools of a type and site. What is worked out about them is kept."""
-        key = (self.registry.fingerprint, question.item_type, question.site)
+        key = (fingerprint, question.item_type, question.site)
         offer = self._offers.get(key)
         if offer is None:
-            tools = self.registry.tools_for(question.item_type, question.site)
-            above = kinds(self.registry, question.item_type)
+            tools = registry.tools_for(question.item_type, question.site)
+            above = kinds(registry, question.item_type)
             offer = Offer(tools, above, question.site, self.policy)
             self._offers[key] = offer
             while len(self._offers) > _MOST_OFFERS:
                 self._offers.popitem(last=False)
         return offer
 
-    def _key(self, scorer: Scorer, question: Question) -> str:
+    def _key(self, scorer: Scorer, fingerprint: str, question: Question) -> str:
         # The policy and the scorer are always the same here, but models may change their names,
         # as one does that stands for several.
         return json.dumps(
@@ -329,7 +332,7 @@ class ToolSelector:
                 question.item_type,
                 question.site,
                 sorted(question.context.items()),
-                self.registry.fingerprint,
+                fingerprint,
                 scorer.name,
             )
         )
