@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from decimal import Decimal
 from typing import Any
 
@@ -10,9 +11,23 @@ import pytest
 
 import toolweave as tw
 from looping import on_a_loop
-from scening import ADD, ENTER, WatchedStore, call, managing, model_of, ran, steps_of, told
+from scening import (
+    ADD,
+    CALCULATOR,
+    ENTER,
+    NAMES,
+    Calculator,
+    WatchedStore,
+    call,
+    managing,
+    model_of,
+    native,
+    ran,
+    steps_of,
+    told,
+)
 from toolweave import RateLimit, RetryPolicy, SceneManager, SceneStatus, SceneStep, SceneStopReason
-from toolweave.costs import Budget, Cost, Price, PriceTable
+from toolweave.costs import Budget, Cost, Price, PriceTable, estimate_tokens
 from toolweave.limits import RateLimiter
 from toolweave.models.fallback import FallbackModel
 from toolweave.summary import Summarizer
@@ -71,6 +86,31 @@ async def test_tokens_are_estimated_and_marked_where_the_provider_says_nothing()
     assert running.output_tokens > 0
     assert running.cost == running.input_tokens + running.output_tokens == last.total_cost
     assert (await ran(spending("Hello!"), "Hi!")).estimated
+
+
+@on_a_loop
+@pytest.mark.parametrize("is_native", [False, True])
+async def test_estimates_are_of_all_that_is_sent_and_written_calls_and_tools_too(
+    is_native: bool,
+) -> None:
+    replies = [native("Calculator"), native("Add", a=15, b=27)] if is_native else [ENTER, ADD]
+    model = ScriptedModel(*replies, "42.", name="m1", native_tools=is_native)
+    manager = SceneManager(model, prices=PRICES)
+    manager.scene("Calculator", CALCULATOR).service(Calculator(), methods=NAMES)
+    _, requested, _, running, _ = await steps_of(manager, "15 + 27?")
+    for step, request in zip((requested, running), model.requests[1:], strict=True):
+        tools = sum(estimate_tokens(json.dumps(each.to_dict())) for each in request.tools)
+        assert step.estimated
+        assert step.input_tokens == estimate_tokens(request.messages) + tools
+    assert requested.output_tokens >= estimate_tokens('{"a": 15, "b": 27}')
+
+
+@on_a_loop
+async def test_a_budget_holds_for_estimates_of_calls() -> None:
+    manager = spending(ENTER, ADD, budget=1)
+    result = await ran(manager, "15 + 27?")
+    assert (result.stop_reason.value, result.executed) == ("budget", ())
+    assert result.estimated
 
 
 @on_a_loop

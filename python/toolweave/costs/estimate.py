@@ -25,7 +25,7 @@ from ..models import as_messages
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from .. import Message
+    from .. import FunctionContract, Message
     from ..protocols import Messages
 
 _BYTES = 4
@@ -49,15 +49,22 @@ def estimate_tokens(text: str | Messages) -> int:
     return sum(_of_message(message) for message in as_messages(text))
 
 
-def estimate_usage(asked: Messages, answered: Messages) -> UsageUpdate:
+def estimate_usage(
+    asked: Messages, answered: Messages, *, tools: Iterable[FunctionContract] = ()
+) -> UsageUpdate:
     """What a request may have used, where the provider does not say.
 
     Args:
         asked: The conversation that was sent.
         answered: What came back.
+        tools: The tools that were sent with it, other than as text.
     """
+    described = sum(
+        _of_text(json.dumps(contract.to_dict(), ensure_ascii=False)) for contract in tools
+    )
     return UsageUpdate(
-        estimate_tokens(as_messages(asked)), sum(map(_of_content, as_messages(answered)))
+        estimate_tokens(as_messages(asked)) + described,
+        sum(map(_of_content, as_messages(answered))),
     )
 
 

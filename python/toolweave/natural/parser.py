@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from ..protocols import Messages, Model, ModelOptions
     from .offer import Offer, Tag
     from .reader import Read
+    from .request import Request
 
 _log = logging.getLogger("toolweave.natural")
 
@@ -159,6 +160,27 @@ class NaturalToolUseParser:
         # A contract shows how calls are written in text, which would mislead in native mode.
         return listed(contracts) if self.native else self._style.describe(contracts)
 
+    def request(
+        self,
+        messages: Messages,
+        *,
+        tools: Tools | None = None,
+        options: ModelOptions | None = None,
+    ) -> Request:
+        """What the model is sent: the conversation in its form, with the tools.
+
+        Args:
+            messages: A conversation in any form.
+            tools: What the model may call this time; its own tools if not given.
+            options: What the request asks for beyond that.
+
+        Raises:
+            ConsolidationError: The conversation cannot be written as text.
+            MessageError: The conversation cannot be read.
+        """
+        offer = self._offers.of(self._tools if tools is None else tools)
+        return self._request(messages, offer, options)[0]
+
     async def stream(
         self,
         messages: Messages,
@@ -189,12 +211,7 @@ class NaturalToolUseParser:
                 before it has been yielded.
         """
         offer = self._offers.of(self._tools if tools is None else tools)
-        conversation = as_messages(messages)
-        found = offer.found(conversation, None if options is None else options.tool_choice)
-        if self.native:
-            request = native_request(conversation, offer, options, found)
-        else:
-            request = self._style.request(conversation, offer, options, found)
+        request, found = self._request(messages, offer, options)
         ids = call_ids or self._id_factory
         reader = ReplyReader(
             offer,
@@ -277,6 +294,16 @@ class NaturalToolUseParser:
                     finish = event.reason
         joined = (*words.finish().messages, *calls.finish().messages)
         return ParsedReply(joined, finish, tuple(invalid), tuple(fabricated))
+
+    def _request(
+        self, messages: Messages, offer: Offer, options: ModelOptions | None
+    ) -> tuple[Request, tuple[str, ...]]:
+        """What the model is sent, and the names of the searchable tools that it knows."""
+        conversation = as_messages(messages)
+        found = offer.found(conversation, None if options is None else options.tool_choice)
+        if self.native:
+            return native_request(conversation, offer, options, found), found
+        return self._style.request(conversation, offer, options, found), found
 
     async def _judged(self, event: Read, offer: Offer, text: list[str]) -> Read:
         """The event, or a mended call in its place."""

@@ -37,8 +37,10 @@ if TYPE_CHECKING:
 
     from .. import Event, Message
     from ..executor import ToolEvent, ToolExecutor, ToolRun
+    from ..options import Tools
     from ..protocols import Messages, ModelOptions
     from .parser import NaturalToolUseParser, ReplyEvent
+    from .request import Request
 
 _log = logging.getLogger("toolweave.natural")
 
@@ -152,6 +154,20 @@ class ReplyRun:
         """What the model has said so far, without thoughts and calls."""
         return "".join(m.text for m in self._joined() if isinstance(m, TextMessage))
 
+    @property
+    def calls(self) -> tuple[ToolCall | InvalidToolCall, ...]:
+        """What the model has called so far, as it wrote it, whether it runs or not."""
+        return (*self._submitted, *self._held)
+
+    @property
+    def request(self) -> Request:
+        """What the model is sent."""
+        return self._parser.request(self._asked, tools=self._offered_tools, options=self._options)
+
+    @property
+    def _offered_tools(self) -> Tools:
+        return self._executor.toolset if self._offered else ()
+
     def _joined(self) -> tuple[Message, ...]:
         """What the model has said and used so far."""
         # Asked for several times in a reply, and seldom while it still comes.
@@ -252,7 +268,7 @@ class ReplyRun:
         parser = self._parser
         asked = parser.stream(
             self._asked,
-            tools=self._executor.toolset if self._offered else (),
+            tools=self._offered_tools,
             options=self._options,
             call_ids=self._call_ids,
         )

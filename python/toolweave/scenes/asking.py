@@ -88,7 +88,7 @@ class Asking:
                 run_id=stage.run_id,
                 chat_id=stage.key,
                 offered=offered,
-                admit=lambda reply: self._admit(messages, reply),
+                admit=self._admit,
             )
         try:
             async with reply:
@@ -97,7 +97,7 @@ class Asking:
                         self._tell(event, reply)
         finally:
             if self._admitted is None:
-                self._charge(messages, reply)
+                self._charge(reply)
             elif self._told:
                 # Stopped, it may have more to tell, and waits for nothing.
                 async for event in reply:
@@ -109,14 +109,14 @@ class Asking:
                     self._track(reply.aggregate, self._scene)
         return reply
 
-    def _admit(self, messages: Sequence[Message], reply: ReplyRun) -> bool:
-        self._charge(messages, reply)
+    def _admit(self, reply: ReplyRun) -> bool:
+        self._charge(reply)
         self._admitted = self._stage.ledger.overdrawn is None
         return self._admitted and self._runs
 
-    def _charge(self, messages: Sequence[Message], reply: ReplyRun) -> None:
+    def _charge(self, reply: ReplyRun) -> None:
         model = self._answered_by.model or self._stage.cast.model
-        self._stage.ledger.charge(model, messages, reply)
+        self._stage.ledger.charge(model, reply)
 
     def _tell(self, event: UseEvent, reply: ReplyRun) -> None:
         if isinstance(event, TextDelta):

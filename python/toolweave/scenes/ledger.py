@@ -6,14 +6,14 @@ import functools
 import logging
 from typing import TYPE_CHECKING, Any
 
+from .._core import TextMessage, ToolAggregateMessage
 from ..costs import Cost, CostMeter, estimate_usage
 from ..costs.amounts import plus
+from ..kinds import FinishReason
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from decimal import Decimal
 
-    from .. import Message
     from ..costs import Budget, PriceTable, Usage
     from ..natural import ReplyRun
     from ..protocols import ChatModel
@@ -63,19 +63,18 @@ class Ledger:
             f"{spent.amount:f} {spent.currency} spent by the {budget.scope}"
         )
 
-    def charge(self, model: ChatModel, asked: Sequence[Message], reply: ReplyRun) -> None:
+    def charge(self, model: ChatModel, reply: ReplyRun) -> None:
         """Charges a reply for what the provider says, or for an estimate where it says nothing.
 
         Args:
             model: Who has answered.
-            asked: What it has read.
             reply: What it has said, as far as it came.
         """
         used = reply.usage
         if used is not None:
             self.add(model, used)
-        elif said := reply.messages:
-            self.add(model, estimate_usage(asked, said), estimated=True)
+        elif reply.finish_reason is not FinishReason.MISSING or reply.messages or reply.calls:
+            self.add(model, _estimated(reply), estimated=True)
 
     def add(self, model: ChatModel, usage: Usage, *, estimated: bool = False) -> None:
         """Charges what a request has used.
@@ -116,6 +115,14 @@ class Ledger:
     def recall(self) -> dict[str, Any]:
         """The totals of the last step: for one that belongs to a reply that may be over already."""
         return self._told
+
+
+def _estimated(reply: ReplyRun) -> Usage:
+    asked = reply.request
+    said = [each for each in reply.messages if not isinstance(each, ToolAggregateMessage)]
+    # Calls are there before the message that they make with their results, which nobody wrote.
+    called = [TextMessage(f"{call.name} {call.raw}") for call in reply.calls]
+    return estimate_usage(asked.messages, [*said, *called], tools=asked.tools)
 
 
 _Untold = tuple["Decimal | None", int, int, bool]
