@@ -46,9 +46,9 @@ def get_weather(city: str) -> str:
     return f"8 degrees in {city}"
 
 
-def managing(*replies: Any, **options: Any) -> SceneManager:
+def managing(*replies: Any, is_native: bool = False, **options: Any) -> SceneManager:
     """A manager of a calculator and of a weather scene, on a scripted model."""
-    manager = SceneManager(ScriptedModel(*replies, name="m1"), **options)
+    manager = SceneManager(ScriptedModel(*replies, name="m1", native_tools=is_native), **options)
     manager.scene("Calculator", CALCULATOR).service(Calculator(), methods=NAMES)
     return manager.scene("Weather Report", "Tells the weather").tool(get_weather).manager
 

@@ -172,6 +172,21 @@ async def test_at_the_limit_there_may_be_one_last_answer_without_tools() -> None
     assert "Add" not in model_of(manager).requests[-1].messages[0].text
 
 
+@pytest.mark.parametrize("is_native", [False, True])
+@on_a_loop
+async def test_at_the_limit_nothing_runs_that_is_called_nevertheless(is_native: bool) -> None:
+    last: list[Any] = ["I add.", native("Add", a=1, b=2) if is_native else ADD]
+    replies = [native("Calculator"), native("Add", a=15, b=27)] if is_native else [ENTER, ADD]
+    limits = {"max_iterations": 1, "answer_at_limit": True}
+    steps = await steps_of(managing(*replies, last, is_native=is_native, **limits), "15 + 27?")
+    assert told(steps)[-3:] == [
+        ("Error", "Maximum tool call iterations (1) reached"),
+        ("Running", "I add."),
+        ("Completed", "I add."),
+    ]
+    assert steps[-1].stop_reason is SceneStopReason.MAX_ITERATIONS
+
+
 @on_a_loop
 async def test_going_round_in_circles_ends_a_scene_and_other_arguments_do_not() -> None:
     steps = await steps_of(managing(ENTER, ADD, ADD, ADD), "15 + 27?")

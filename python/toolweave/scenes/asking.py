@@ -131,7 +131,7 @@ class Asking:
             self._said = True
             if self._scene is None:
                 return
-            if not self._admitted:
+            if not (self._admitted and self._runs):
                 self._skip(event)
                 return
             if isinstance(event, ToolStarted):

@@ -98,9 +98,14 @@ class _Play:
         if not stage.rules.answer_at_limit:
             raise Stop(SceneStopReason.MAX_ITERATIONS, why)
         stage.emit(SceneStatus.ERROR, why, scene=scene.name, error=why)
-        asking = Asking(stage, stage.cast.playing(scene), scene=scene)
+        asking = Asking(stage, stage.cast.playing(scene), scene=scene, runs=False)
         reply = await asking.ask(self._request(), offered=False)
-        answered(stage, reply, scene)
+        if reply.aggregate is None:
+            answered(stage, reply, scene)
+        else:
+            # It calls tools nevertheless. What it says beside that has been told.
+            stage.text = reply.text.strip()
+            stage.check_budget()
         raise Stop(SceneStopReason.MAX_ITERATIONS)
 
     def _waiting(self, aggregate: ToolAggregateMessage) -> Iterator[Interaction]:
