@@ -9,7 +9,7 @@ import pytest
 
 import toolweave as tw
 from looping import on_a_loop
-from scening import WatchedStore, call, model_of, ran, steps_of, told
+from scening import WatchedStore, call, managing, model_of, ran, steps_of, told
 from toolweave import SceneManager, SceneStatus, SceneStopReason, ToolContext
 from toolweave.conversations import Conversation, MemoryConversations
 from toolweave.executor import Deferred
@@ -277,6 +277,28 @@ async def test_what_has_expired_cannot_be_gone_on_with() -> None:
 @on_a_loop
 async def test_nothing_to_answer_is_an_error() -> None:
     assert (await ran(asking())).error == "There is nothing to answer"
+
+
+@on_a_loop
+async def test_who_says_nothing_gives_no_interaction_up() -> None:
+    manager = asking(ENTER, WHERE, "In Oslo.")
+    paused = await ran(manager, "Where am I?", conversation="c")
+    assert (await ran(manager, conversation="c")).error == "There is nothing to answer"
+    (waiting,) = paused.awaiting
+    results = {str(waiting.interaction_id): "Oslo"}
+    assert (await ran(manager, conversation="c", results=results)).text == "In Oslo."
+    assert (await ran(manager, conversation="c")).error == "There is nothing to answer"
+
+
+@on_a_loop
+async def test_what_was_left_open_can_be_answered_without_saying_it_again() -> None:
+    manager = managing(tw.ModelError("full", "m1", 429), "Hello!")
+    assert (await ran(manager, "Hi!", conversation="c")).stop_reason.value == "error"
+    result = await ran(manager, conversation="c")
+    assert (result.text, [message.text for message in result.messages]) == (
+        "Hello!",
+        ["Hi!", "Hello!"],
+    )
 
 
 @pytest.mark.parametrize("schema", [{"type": 5}, {"$ref": "#/nowhere"}])

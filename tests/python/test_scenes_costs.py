@@ -13,10 +13,7 @@ import toolweave as tw
 from looping import on_a_loop
 from scening import (
     ADD,
-    CALCULATOR,
     ENTER,
-    NAMES,
-    Calculator,
     WatchedStore,
     call,
     managing,
@@ -94,11 +91,10 @@ async def test_estimates_are_of_all_that_is_sent_and_written_calls_and_tools_too
     is_native: bool,
 ) -> None:
     replies = [native("Calculator"), native("Add", a=15, b=27)] if is_native else [ENTER, ADD]
-    model = ScriptedModel(*replies, "42.", name="m1", native_tools=is_native)
-    manager = SceneManager(model, prices=PRICES)
-    manager.scene("Calculator", CALCULATOR).service(Calculator(), methods=NAMES)
+    manager = spending(*replies, "42.", is_native=is_native)
     _, requested, _, running, _ = await steps_of(manager, "15 + 27?")
-    for step, request in zip((requested, running), model.requests[1:], strict=True):
+    requests = model_of(manager).requests[1:]
+    for step, request in zip((requested, running), requests, strict=True):
         tools = sum(estimate_tokens(json.dumps(each.to_dict())) for each in request.tools)
         assert step.estimated
         assert step.input_tokens == estimate_tokens(request.messages) + tools
@@ -241,6 +237,15 @@ async def test_a_budget_is_for_a_request_or_for_a_conversation(scope: Any, reaso
     assert result.stop_reason.value == reason
     assert result.total_cost == Decimal(6)
     assert store.saved[-1].cost.amount == Decimal(12)
+
+
+@on_a_loop
+async def test_a_conversation_that_has_spent_its_budget_asks_no_model() -> None:
+    manager = spending(used("One.", 3, 3), budget=Budget(5, "conversation"))
+    assert (await ran(manager, "One?", conversation="c")).text == "One."
+    result = await ran(manager, "Two?", conversation="c")
+    assert (result.stop_reason.value, result.iterations, result.total_cost) == ("budget", 0, 0)
+    assert len(model_of(manager).requests) == 1
 
 
 @on_a_loop

@@ -9,9 +9,9 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 from .. import tracing
-from .._core import UsageUpdate
+from .._core import TextMessage, UsageMessage, UsageUpdate
 from ..exceptions import ModelError, RateLimitedError
-from ..kinds import SceneStatus, SceneStopReason
+from ..kinds import Role, SceneStatus, SceneStopReason
 from ..models import as_messages
 from ..wording import text_of
 from .actors import lines
@@ -24,10 +24,12 @@ from .stage import Paused, Stop
 from .steps import SceneResult, SceneStep
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from types import TracebackType
 
     from typing_extensions import Self
 
+    from .. import Message
     from ..conversations import Interaction
     from .environment import Environment
     from .hooks import Answer
@@ -284,6 +286,8 @@ class SceneRun:
                 results = {**abandoned(self._waiting), **results}
             self._waiting = settle(stage, self._waiting, results)
         else:
+            if not said and (self._waiting or not _is_open(stage.messages)):
+                raise Stop(SceneStopReason.ERROR, "There is nothing to answer")
             if self._waiting:
                 self._waiting = settle(stage, self._waiting, abandoned(self._waiting))
             await self._environment.shorten(stage)
@@ -291,12 +295,12 @@ class SceneRun:
         stage.messages += said
         if self._waiting:
             raise Paused(self._waiting)
-        if not stage.messages:
-            raise Stop(SceneStopReason.ERROR, "There is nothing to answer")
         if instead is not None:
             stage.text = instead.text
             stage.add(instead.text)
             return
+        # A conversation may have spent its budget before.
+        stage.check_budget()
         stage.emit(SceneStatus.EXECUTING_MAIN_ACTORS, "Executing main actors", lifecycle=True)
         stage.main_lines = await lines(self._environment.actors, stage.context())
         if agenda is None or not resumed:
@@ -395,3 +399,10 @@ class SceneRun:
             error=stop.error or stop.message,
             exception=stop.exception,
         )
+
+
+def _is_open(messages: Sequence[Message]) -> bool:
+    """Whether something is left to answer: the last word is not the model's."""
+    said = [message for message in messages if not isinstance(message, UsageMessage)]
+    last = said[-1] if said else None
+    return last is not None and not (isinstance(last, TextMessage) and last.role is Role.ASSISTANT)
