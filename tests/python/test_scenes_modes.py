@@ -98,6 +98,24 @@ async def test_an_unknown_scene_is_told_once_and_the_model_does_better() -> None
     assert "The scenes are: Calculator, Weather_Report." in read
 
 
+@pytest.mark.parametrize("written", ["<Calculater/>", '<calculator_s>{"input": "15 + 27"}'])
+@on_a_loop
+async def test_a_tag_that_is_nearly_a_scene_is_told_as_well(written: str) -> None:
+    manager = managing(written, ENTER, "42.")
+    result = await ran(manager, "15 + 27?")
+    assert (result.scenes, result.text) == (("Calculator",), "42.")
+    read = model_of(manager).requests[1].messages[-1].text
+    assert "Did you mean 'Calculator'?" in read
+    steps = await steps_of(managing(written, written), "15 + 27?")
+    assert [step.status.value for step in steps] == ["Error", "Completed"]
+
+
+@on_a_loop
+async def test_a_tag_like_no_scene_is_an_answer() -> None:
+    result = await ran(managing("<b>No</b>, sorry."), "Play!")
+    assert (result.text, result.stop_reason.value) == ("<b>No</b>, sorry.", "completed")
+
+
 @on_a_loop
 async def test_a_scene_that_is_unknown_twice_ends_the_run() -> None:
     steps = await steps_of(managing(call("Chess"), call("Chess")), "Play!")
@@ -321,6 +339,15 @@ async def test_a_chain_has_a_limit() -> None:
     steps = await steps_of(manager, "Count!")
     assert told(steps)[-2:] == [("Error", "Maximum scene limit (2) reached"), ("Completed", "2.")]
     assert steps[-1].stop_reason is SceneStopReason.MAX_ITERATIONS
+
+
+@pytest.mark.parametrize("mode", ["direct", "chaining"])
+@on_a_loop
+async def test_no_more_scenes_are_entered_than_a_run_may(mode: Any) -> None:
+    manager = managing(ENTER + call("Weather_Report"), "42.", mode=mode, max_scenes=1)
+    result = await ran(manager, "15 + 27, and the weather?")
+    assert result.scenes == ("Calculator",)
+    assert (result.text, result.error) == ("42.", "Maximum scene limit (1) reached")
 
 
 # What is told on the way.

@@ -11,6 +11,7 @@ from ..kinds import SceneStatus, SceneStopReason
 from .agenda import Entry
 from .asking import Asking, answered
 from .cast import entered
+from .names import closest
 from .stage import Stop, not_found, user
 from .structured import ask_for
 
@@ -76,8 +77,12 @@ async def choose(stage: Stage, *, again: bool = False) -> list[Entry]:
             reply = await asking.ask([*system, *stage.messages, *nudge])
             picked = choice.picked or _written(stage, reply)
             if not picked and reply.aggregate is None:
-                answered(stage, reply)
-                return []
+                misspelt = _misspelt(stage, reply)
+                if misspelt is None:
+                    answered(stage, reply)
+                    return []
+                choice.missed.append(misspelt)
+                nudge = [user(stage.cast.missing(misspelt))]
             stage.check_budget()
             if picked:
                 for scene in picked:
@@ -165,6 +170,14 @@ def _written(stage: Stage, reply: ReplyRun) -> list[Scene]:
     names = [text, *_TAG.findall(text)]
     found = [scene for name in names if (scene := stage.cast.find(name.strip())) is not None]
     return list(dict.fromkeys(found))
+
+
+def _misspelt(stage: Stage, reply: ReplyRun) -> str | None:
+    """What a reply that begins with a tag calls, if that is spelled nearly like a scene."""
+    tag = _TAG.match(reply.text.strip())
+    if tag is None or closest(tag[1], [scene.key for scene in stage.cast]) is None:
+        return None
+    return tag[1]
 
 
 _LONGEST = 10_000

@@ -47,6 +47,7 @@ async def conduct(stage: Stage, agenda: Agenda, *, resumed: bool = False) -> Non
     played = bool(agenda.queue)
     while agenda.queue:
         while agenda.queue:
+            _check_length(stage, agenda)
             entry = agenda.queue[0]
             text = await play(stage, agenda, entry, resumed=resumed)
             resumed = False
@@ -55,14 +56,17 @@ async def conduct(stage: Stage, agenda: Agenda, *, resumed: bool = False) -> Non
             if await _left(stage, entry, text):
                 return
         if agenda.mode == "chaining" and await wants_more(stage):
-            if len(agenda.done) >= stage.rules.max_scenes:
-                raise Stop(
-                    SceneStopReason.MAX_ITERATIONS,
-                    f"Maximum scene limit ({stage.rules.max_scenes}) reached",
-                )
+            _check_length(stage, agenda)
             agenda.queue = await choose(stage, again=True)
     if played and agenda.mode == "planning":
         await conclude(stage)
+
+
+def _check_length(stage: Stage, agenda: Agenda) -> None:
+    """Ends the run where another scene would be one too many."""
+    most = stage.rules.max_scenes
+    if len(agenda.done) >= most:
+        raise Stop(SceneStopReason.MAX_ITERATIONS, f"Maximum scene limit ({most}) reached")
 
 
 async def _left(stage: Stage, entry: Entry, text: str) -> bool:

@@ -67,7 +67,7 @@ class SceneManager:
         max_repeats: In how many replies the same calls may give the same results before a scene
             ends as if at that limit; None for any number.
         answer_at_limit: Whether the model is asked once more there, without tools.
-        max_scenes: How many scenes a plan or a chain may have.
+        max_scenes: How many scenes a run may enter.
         guardrails: What the model is told on every turn besides actors; True for `GUARDRAILS`.
         options: What each request asks of the model.
         tool_mode: ``natural``, ``native`` or ``auto``; see `NaturalToolUseParser`.
