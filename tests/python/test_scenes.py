@@ -240,6 +240,22 @@ def test_what_cannot_be_is_refused_at_once(make: Any, message: str) -> None:
         make(SceneManager(ScriptedModel()))
 
 
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda m: m.scene(5), "the name of a scene is a str, not int"),
+        (lambda m: m.authorize("ann"), "a hook is a function, not str"),
+        (lambda m: m.on_terminal(None), "a hook is a function, not NoneType"),
+        (lambda _: managing(conversations={}), "conversations is a store with the methods load,"),
+        (lambda _: managing(rate_limiter=5), "rate_limiter is a RateLimiter or a RateLimit, not"),
+        (lambda _: managing(summarizer=ScriptedModel()), "summarizer is a Summarizer, which takes"),
+    ],
+)
+def test_what_is_of_the_wrong_kind_is_refused_at_once(make: Any, message: str) -> None:
+    with pytest.raises(TypeError, match=message):
+        make(SceneManager(ScriptedModel()))
+
+
 @pytest.mark.parametrize("actor", [5, Calculator, Calculator()])
 def test_an_actor_is_text_a_function_or_an_object_that_acts(actor: Any) -> None:
     with pytest.raises(TypeError, match="an actor is a text, a function of the context, or an"):

@@ -34,7 +34,8 @@ from __future__ import annotations
 from ..kinds import SceneStatus, SceneStopReason
 from .actors import Actor
 from .hooks import Answer, Append, Deny, SceneOutcome
-from .manager import GUARDRAILS, SceneManager
+from .manager import SceneManager
+from .options import GUARDRAILS
 from .request import ClientResult, SceneContext, SceneMode, SceneRequest, current_context
 from .run import SceneRun
 from .scene import Scene

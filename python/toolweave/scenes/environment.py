@@ -5,20 +5,20 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from ..costs import Budget
 from ..kinds import SceneStatus, SceneStopReason
 from ..models import as_messages
 from .agenda import Agenda
 from .failures import model_failed
 from .ledger import Ledger
 from .memory import AGENDA, USER
+from .options import budget_of
 from .stage import Stage, Stop
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from ..conversations import Conversation, ConversationStore, Interaction
-    from ..costs import PriceTable
+    from ..costs import Budget, PriceTable
     from ..limits import RateLimiter
     from ..summary import Summarizer
     from .actors import ActorFunction
@@ -79,11 +79,7 @@ class Environment:
             TypeError: The budget of the request is none.
             ValueError: As above.
         """
-        budget = request.budget
-        if budget is None:
-            budget = self._budget
-        elif not isinstance(budget, Budget):
-            budget = Budget(budget)
+        budget = self._budget if request.budget is None else budget_of(request.budget)
         return Stage(
             self.cast,
             self.rules,

@@ -10,13 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from .actors import awaited
 
 if TYPE_CHECKING:
     from .request import SceneRequest
     from .steps import SceneResult
+
+H = TypeVar("H")
 
 UNAUTHORIZED = "You are not authorized to perform this action."
 
@@ -119,6 +121,17 @@ class Hooks:
                     f"on_terminal comes too late for {type(verdict).__name__}; it can append"
                 )
         return [verdict for verdict in said if isinstance(verdict, Append)]
+
+
+def checked_hook(hook: H) -> H:
+    """The hook.
+
+    Raises:
+        TypeError: It cannot be called.
+    """
+    if not callable(hook):
+        raise TypeError(f"a hook is a function, not {type(hook).__name__}")
+    return hook
 
 
 async def _verdicts(

@@ -5,16 +5,23 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, TypeVar
 
-from ..conversations import MemoryConversations
-from ..costs import Budget, PriceTable
-from ..limits import RateLimiter
 from ..natural import NaturalToolUse
 from ..natural.options import split
-from ..tools import RateLimit
 from .actors import checked_actor
 from .cast import Cast
 from .environment import Environment
-from .hooks import Hooks
+from .hooks import Hooks, checked_hook
+from .options import (
+    budget_of,
+    check_mode,
+    check_whole,
+    checked_summarizer,
+    guardrails_of,
+    limiter_of,
+    prices_of,
+    store_of,
+    user_of,
+)
 from .request import SceneRequest
 from .run import SceneRun
 from .scene import Scene
@@ -26,13 +33,14 @@ if TYPE_CHECKING:
     from typing_extensions import Self, Unpack
 
     from ..conversations import ConversationStore
-    from ..costs import Price
+    from ..costs import Budget, Price, PriceTable
     from ..costs.amounts import Number
     from ..kinds import Outcome
+    from ..limits import RateLimiter
     from ..natural import ToolMode, ToolUseOptions
     from ..protocols import ChatModel, Messages, Model, ModelOptions
     from ..summary import Summarizer
-    from ..tools import Toolset
+    from ..tools import RateLimit, Toolset
     from .actors import Actor
     from .hooks import AfterScene, Authorize, Before, OnTerminal
     from .request import RequestOptions, SceneMode
@@ -42,14 +50,6 @@ if TYPE_CHECKING:
     B = TypeVar("B", bound=Before)
     S = TypeVar("S", bound=AfterScene)
     T = TypeVar("T", bound=OnTerminal)
-
-GUARDRAILS = (
-    "Answer only with the help of the scenes and tools that you are given. "
-    "If none of them serves the request, say so, and make nothing up."
-)
-"""What the model is told on every turn with ``guardrails=True``."""
-
-_MODES = ("direct", "planning", "chaining", "scene")
 
 
 class SceneManager:
@@ -125,11 +125,11 @@ class SceneManager:
         fallback: Model | None = None,
         **more: Unpack[ToolUseOptions],
     ) -> None:
-        _check_mode(mode)
-        _check("max_iterations", max_iterations, least=1)
-        _check("max_scenes", max_scenes, least=1)
+        check_mode(mode)
+        check_whole("max_iterations", max_iterations, least=1)
+        check_whole("max_scenes", max_scenes, least=1)
         if max_repeats is not None:
-            _check("max_repeats", max_repeats, least=2)
+            check_whole("max_repeats", max_repeats, least=2)
         if run_timeout is not None and not run_timeout > 0:
             raise ValueError(f"run_timeout is a number of seconds above 0, not {run_timeout!r}")
         of_parser, _ = split(more)
@@ -149,17 +149,17 @@ class SceneManager:
                 max_repeats=max_repeats,
                 max_scenes=max_scenes,
                 answer_at_limit=answer_at_limit,
-                guardrails=_guardrails(guardrails),
+                guardrails=guardrails_of(guardrails),
                 options=options,
                 run_timeout=run_timeout,
             ),
             Hooks(),
-            store=_store(conversations),
-            prices=prices if isinstance(prices, PriceTable) else PriceTable(prices or {}),
-            budget=_budget(budget),
-            summarizer=summarizer,
-            limiter=_limiter(rate_limiter),
-            rate_key=_user if rate_key is None else rate_key,
+            store=store_of(conversations),
+            prices=prices_of(prices),
+            budget=budget_of(budget),
+            summarizer=checked_summarizer(summarizer),
+            limiter=limiter_of(rate_limiter),
+            rate_key=user_of if rate_key is None else rate_key,
             verbose=verbose,
             streaming=streaming,
         )
@@ -223,22 +223,22 @@ class SceneManager:
 
     def authorize(self, hook: A) -> A:
         """Adds a hook that says whether a request is allowed. Nothing but True is a yes."""
-        self._environment.hooks.authorize.append(hook)
+        self._environment.hooks.authorize.append(checked_hook(hook))
         return hook
 
     def before(self, hook: B) -> B:
         """Adds a hook that can deny a request, or answer it in the model's place."""
-        self._environment.hooks.before.append(hook)
+        self._environment.hooks.before.append(checked_hook(hook))
         return hook
 
     def after_scene(self, hook: S) -> S:
         """Adds a hook that hears what each scene answers, and can append to it or end the run."""
-        self._environment.hooks.after_scene.append(hook)
+        self._environment.hooks.after_scene.append(checked_hook(hook))
         return hook
 
     def on_terminal(self, hook: T) -> T:
         """Adds a hook that hears how each run ends, and can append to its answer."""
-        self._environment.hooks.on_terminal.append(hook)
+        self._environment.hooks.on_terminal.append(checked_hook(hook))
         return hook
 
     # Runs.
@@ -271,7 +271,7 @@ class SceneManager:
         else:
             asked = SceneRequest(request, **more)
         if asked.mode is not None:
-            _check_mode(asked.mode)
+            check_mode(asked.mode)
         if not len(self._environment.cast):
             raise ValueError("there are no scenes: SceneManager.scene adds one")
         return SceneRun(self._environment, asked, verbose=verbose, streaming=streaming)
@@ -365,33 +365,3 @@ class SceneManager:
 
     def __repr__(self) -> str:
         return f"SceneManager({list(self.scenes)})"
-
-
-def _check(option: str, value: object, *, least: int) -> None:
-    if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise ValueError(f"{option} is a whole number from {least}, not {value!r}")
-
-
-def _check_mode(mode: object) -> None:
-    if mode not in _MODES:
-        raise ValueError(f"mode is one of {', '.join(map(repr, _MODES))}; not {mode!r}")
-
-
-def _guardrails(given: str | bool) -> str | None:
-    return (GUARDRAILS if given else None) if isinstance(given, bool) else given
-
-
-def _store(given: ConversationStore | None) -> ConversationStore:
-    return MemoryConversations() if given is None else given
-
-
-def _budget(given: Budget | Number | None) -> Budget | None:
-    return given if given is None or isinstance(given, Budget) else Budget(given)
-
-
-def _limiter(given: RateLimiter | RateLimit | None) -> RateLimiter | None:
-    return RateLimiter(given) if isinstance(given, RateLimit) else given
-
-
-def _user(request: SceneRequest) -> str:
-    return request.user or ""

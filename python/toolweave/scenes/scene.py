@@ -46,7 +46,8 @@ class Scene:
         manager: Where it belongs.
 
     Raises:
-        ValueError: The name is empty.
+        TypeError: The name is no str.
+        ValueError: It is empty.
 
     Example:
         >>> class Calculator:
@@ -63,6 +64,8 @@ class Scene:
     def __init__(
         self, name: str, description: str | None = None, *, manager: SceneManager | None = None
     ) -> None:
+        if not isinstance(cast("object", name), str):
+            raise TypeError(f"the name of a scene is a str, not {type(name).__name__}")
         if not name.strip():
             raise ValueError("a scene needs a name, for the model to choose it by")
         self.name = name

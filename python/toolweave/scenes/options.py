@@ -1,0 +1,111 @@
+"""The options of a manager, checked where they are given."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from ..conversations import MemoryConversations
+from ..costs import Budget, PriceTable
+from ..limits import RateLimiter
+from ..summary import Summarizer
+from ..tools import RateLimit
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ..conversations import ConversationStore
+    from ..costs import Price
+    from ..costs.amounts import Number
+    from .request import SceneRequest
+
+GUARDRAILS = (
+    "Answer only with the help of the scenes and tools that you are given. "
+    "If none of them serves the request, say so, and make nothing up."
+)
+"""What the model is told on every turn with ``guardrails=True``."""
+
+_MODES = ("direct", "planning", "chaining", "scene")
+_OF_STORES = ("load", "save", "delete", "lock")
+
+
+def check_whole(option: str, value: object, *, least: int) -> None:
+    """Whether it is a whole number.
+
+    Raises:
+        ValueError: It is not, or is too small.
+    """
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise ValueError(f"{option} is a whole number from {least}, not {value!r}")
+
+
+def check_mode(mode: object) -> None:
+    """Whether there is such a mode.
+
+    Raises:
+        ValueError: There is not.
+    """
+    if mode not in _MODES:
+        raise ValueError(f"mode is one of {', '.join(map(repr, _MODES))}; not {mode!r}")
+
+
+def guardrails_of(given: str | bool) -> str | None:
+    """What the model is told on every turn."""
+    return (GUARDRAILS if given else None) if isinstance(given, bool) else given
+
+
+def store_of(given: ConversationStore | None) -> ConversationStore:
+    """Where conversations are kept.
+
+    Raises:
+        TypeError: It lacks one of the methods.
+    """
+    if given is None:
+        return MemoryConversations()
+    lacking = [name for name in _OF_STORES if not callable(getattr(given, name, None))]
+    if lacking:
+        raise TypeError(
+            f"conversations is a store with the methods {', '.join(_OF_STORES)}; "
+            f"{type(given).__name__} has no {lacking[0]}"
+        )
+    return given
+
+
+def prices_of(given: PriceTable | Mapping[str, Price] | None) -> PriceTable:
+    """What tokens cost."""
+    return given if isinstance(given, PriceTable) else PriceTable(given or {})
+
+
+def budget_of(given: Budget | Number | None) -> Budget | None:
+    """How much may be spent; a number is for each request."""
+    return given if given is None or isinstance(given, Budget) else Budget(given)
+
+
+def limiter_of(given: RateLimiter | RateLimit | None) -> RateLimiter | None:
+    """How often each key may ask.
+
+    Raises:
+        TypeError: It is something else.
+    """
+    if isinstance(given, RateLimit):
+        return RateLimiter(given)
+    if not isinstance(cast("object", given), RateLimiter | None):
+        raise TypeError(f"rate_limiter is a RateLimiter or a RateLimit, not {type(given).__name__}")
+    return given
+
+
+def checked_summarizer(given: Summarizer | None) -> Summarizer | None:
+    """What sums up long conversations.
+
+    Raises:
+        TypeError: It is something else.
+    """
+    if not isinstance(cast("object", given), Summarizer | None):
+        raise TypeError(
+            f"summarizer is a Summarizer, which takes a model, not {type(given).__name__}"
+        )
+    return given
+
+
+def user_of(request: SceneRequest) -> str:
+    """The key of a request where nothing else says it; all without a user share one."""
+    return request.user or ""
