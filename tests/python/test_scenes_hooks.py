@@ -195,6 +195,14 @@ async def test_a_hook_that_raises_ends_the_run_in_an_error() -> None:
 
 
 @on_a_loop
+async def test_a_conversation_that_nobody_has_begun_becomes_nobodys() -> None:
+    manager = managing("One.", "Two.", "Three.")
+    for user in (None, "ann", None):
+        result = await ran(manager, "Go on.", conversation="c", user=user)
+        assert result.stop_reason is SceneStopReason.COMPLETED
+
+
+@on_a_loop
 async def test_the_conversation_of_a_user_is_no_others() -> None:
     store = WatchedStore()
     manager = managing("Hello!", "Hello again!", "Hello all!", conversations=store)

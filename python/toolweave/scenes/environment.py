@@ -137,6 +137,8 @@ class Environment:
         kept = await self.store.load(stage.key)
         if kept is None:
             stage.messages = as_messages(stage.request.history)
+            if stage.request.user is not None:
+                stage.kept.metadata[USER] = stage.request.user
             return (), None
         owner = kept.metadata.get(USER)
         if owner is not None and owner != stage.request.user:
@@ -161,8 +163,6 @@ class Environment:
         kept.cost = stage.ledger.of_conversation
         kept.pending = list(waiting)
         kept.scene = waiting[0].scene if waiting else None
-        if stage.request.user is not None:
-            kept.metadata[USER] = stage.request.user
         kept.metadata.pop(AGENDA, None)
         if agenda is not None:
             kept.metadata[AGENDA] = agenda.to_dict()
