@@ -40,11 +40,10 @@ async def score_batch(offer: Offer, question: Question, calls: Calls) -> Decided
     tally = Tally(offer, "not scored")
     error: str | None = None
     for _ in range(offer.policy.attempts):
-        answer = await calls.ask(_request(offer, question, error))
-        if answer.content is None:
-            error = answer.error
+        content, error = await calls.ask(_request(offer, question, error))
+        if content is None:
             break
-        error = None if _read(offer, tally, answer.content) else _UNREADABLE
+        error = None if _read(offer, tally, content) else _UNREADABLE
         if error is None:
             break
     if error is not None:
@@ -71,10 +70,8 @@ def _read(offer: Offer, tally: Tally, content: str | Mapping[str, Any]) -> bool:
         fields = (
             cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {"score": value}
         )
-        score = tally.read(at, tool.reader.read(fields))
-        if score is not None and score < offer.policy.threshold:
-            # It was not asked for the parameters of such a tool.
-            tally.errors[at] = None
+        # It was asked for the parameters of tools that reach the threshold only.
+        tally.read(at, tool.reader.read(fields), threshold=offer.policy.threshold)
     return any(score is not None for score in tally.scores)
 
 

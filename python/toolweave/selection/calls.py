@@ -5,13 +5,12 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from .._core import UsageUpdate
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from typing import Any
 
     from .limit import CallLimiter
     from .scorers import Request, Scorer
@@ -27,13 +26,8 @@ _MOST_SAID = 300
 _abandoned: set[asyncio.Task[None]] = set()
 
 
-class Answer(NamedTuple):
-    """What became of one call."""
-
-    content: str | Mapping[str, Any] | None
-    """The reply; None if there is none."""
-    error: str | None
-    """Why there is none."""
+Answer: TypeAlias = "tuple[str | Mapping[str, Any] | None, str | None]"
+"""What became of one call: the reply, or None and why there is none."""
 
 
 class Calls:
@@ -68,6 +62,7 @@ class Calls:
         self._watched: deque[_Call] = deque()
         self._timer: asyncio.TimerHandle | None = None
         self._waiting: deque[tuple[int, Request]] = deque()
+        self._unused = 0
         self._running: dict[int, _Call] = {}
         self._stopped: list[asyncio.Task[None]] = []
         self._arrived: list[tuple[int, Answer]] = []
@@ -109,6 +104,10 @@ class Calls:
         What does not stop in `GRACE` seconds is given up, and the log says so.
         """
         self._waiting.clear()
+        # Of calls whose tasks have not begun, and now never will.
+        for _ in range(self._unused):
+            self._limiter.release()
+        self._unused = 0
         if self._timer is not None:
             self._timer.cancel()
         for call in self._running.values():
@@ -135,46 +134,60 @@ class Calls:
                 )
 
     def _fill(self) -> None:
-        while self._waiting and len(self._running) < self._max_concurrency:
+        count = min(len(self._waiting), self._max_concurrency - len(self._running))
+        if count <= 0:
+            return
+        # All at once: each alone would cost as much. Who gets none waits for it in its task.
+        placed = self._limiter.take(count)
+        self._unused += placed
+        calls: list[_Call] = []
+        for number in range(count):
             position, request = self._waiting.popleft()
-            call = self._running[position] = _Call(position)
+            call = self._running[position] = _Call(position, placed=number < placed)
             call.task = self._loop.create_task(self._run(call, request))
+            calls.append(call)
+        self._watch(calls[:placed])
 
     async def _run(self, call: _Call, request: Request) -> None:
         """What the task of a call does. Nothing but being cancelled from outside is raised."""
-        limiter = self._limiter
         try:
-            if not limiter.take():
-                await limiter.acquire()
+            if call.placed:
+                self._unused -= 1
+            else:
+                await self._limiter.acquire()
+                self._watch([call])
             try:
                 self.made += 1
-                if self._timeout is not None:
-                    self._watch(call, self._timeout)
                 reply = await self._scorer.ask(request)
             finally:
-                limiter.release()
+                self._limiter.release()
         except asyncio.CancelledError:
             if not call.open:
                 raise
             self.failed = True
-            self._settle(call, Answer(None, "the call was cancelled by the scorer itself"))
+            self._settle(call, (None, "the call was cancelled by the scorer itself"))
         except Exception as err:  # noqa: BLE001 - a scorer may raise what it likes
             self.failed = True
-            self._settle(call, Answer(None, said(err)))
+            self._settle(call, (None, said(err)))
         except BaseException as err:  # noqa: BLE001 - what is meant for the program; see `next`
             self._fatal = err
-            self._settle(call, Answer(None, type(err).__name__))
+            self._settle(call, (None, type(err).__name__))
         else:
             if call.open:
-                self._count(reply.usage)
-                self._settle(call, Answer(reply.content, None))
+                if reply.usage is not None:
+                    self._count(reply.usage)
+                self._settle(call, (reply.content, None))
 
-    def _watch(self, call: _Call, timeout: float) -> None:
-        """The time of a call begins. All have the same, so they end in the order of their start."""
-        call.deadline = self._loop.time() + timeout
-        self._watched.append(call)
+    def _watch(self, calls: list[_Call]) -> None:
+        """The time of calls begins. All have the same, so they end in the order of their start."""
+        if self._timeout is None or not calls:
+            return
+        deadline = self._loop.time() + self._timeout
+        for call in calls:
+            call.deadline = deadline
+        self._watched.extend(calls)
         if self._timer is None:
-            self._timer = self._loop.call_at(call.deadline, self._ring)
+            self._timer = self._loop.call_at(deadline, self._ring)
 
     def _ring(self) -> None:
         self._timer = None
@@ -189,7 +202,7 @@ class Calls:
                 call.task.cancel()
                 self._stopped.append(call.task)
                 self.failed = True
-                self._settle(call, Answer(None, f"no reply within {self._timeout:g} s"))
+                self._settle(call, (None, f"no reply within {self._timeout:g} s"))
 
     def _settle(self, call: _Call, answer: Answer) -> None:
         # What comes too late, or after it was cancelled, is of no interest.
@@ -200,26 +213,27 @@ class Calls:
             if self._wake is not None and not self._wake.done():
                 self._wake.set_result(None)
 
-    def _count(self, usage: UsageUpdate | None) -> None:
-        if usage is not None:
-            before = self.usage or UsageUpdate()
-            self.usage = UsageUpdate(
-                before.input_tokens + usage.input_tokens,
-                before.output_tokens + usage.output_tokens,
-                before.cached_input_tokens + usage.cached_input_tokens,
-            )
+    def _count(self, usage: UsageUpdate) -> None:
+        before = self.usage or UsageUpdate()
+        self.usage = UsageUpdate(
+            before.input_tokens + usage.input_tokens,
+            before.output_tokens + usage.output_tokens,
+            before.cached_input_tokens + usage.cached_input_tokens,
+        )
 
 
 class _Call:
     """A call in flight."""
 
-    __slots__ = ("deadline", "open", "position", "task")
+    __slots__ = ("deadline", "open", "placed", "position", "task")
 
     task: asyncio.Task[None]
     deadline: float
 
-    def __init__(self, position: int) -> None:
+    def __init__(self, position: int, *, placed: bool) -> None:
         self.position = position
+        self.placed = placed
+        """Whether it has its place before its task begins."""
         self.open = True
         """Whether anybody waits for what becomes of it."""
 

@@ -44,11 +44,10 @@ async def choose(offer: Offer, question: Question, calls: Calls) -> Decided:
     tally = Tally(offer, "not named")
     error: str | None = None
     for _ in range(offer.policy.attempts):
-        answer = await calls.ask(_request(offer, question, error))
-        if answer.content is None:
-            error = answer.error
+        content, error = await calls.ask(_request(offer, question, error))
+        if content is None:
             break
-        error = _read(offer, tally, answer.content)
+        error = _read(offer, tally, content)
         if error is None:
             break
     if error is not None:

@@ -9,7 +9,7 @@ from .scorers import Request
 from .tally import Decided, Tally
 
 if TYPE_CHECKING:
-    from .calls import Answer, Calls
+    from .calls import Calls
     from .offer import Offer
     from .question import Question
 
@@ -33,22 +33,22 @@ async def score_each(offer: Offer, question: Question, calls: Calls) -> Decided:
     """
     tally = Tally(offer, "not scored: another tool had won")
     ranking = offer.ranking(early_stop=offer.policy.early_stop)
-    calls.start([_request(offer, at, question) for at in range(len(offer.tools))])
+    values = question.values()
+    calls.start([_request(offer, at, question, values) for at in range(len(offer.tools))])
     while arrived := await calls.next():
-        outcomes = [(at, _outcome(offer, tally, at, answer)) for at, answer in arrived]
+        outcomes: list[tuple[int, float | None]] = []
+        for at, (content, error) in arrived:
+            if content is None:
+                tally.fail(error or "no reply", [at])
+                outcomes.append((at, None))
+            else:
+                outcomes.append((at, tally.read(at, offer.tools[at].reader.read(content))))
         if ranking.offer(outcomes):
             break
     return Decided(tally, ranking.settle())
 
 
-def _outcome(offer: Offer, tally: Tally, at: int, answer: Answer) -> float | None:
-    if answer.content is None:
-        tally.fail(answer.error or "no reply", [at])
-        return None
-    return tally.read(at, offer.tools[at].reader.read(answer.content))
-
-
-def _request(offer: Offer, at: int, question: Question) -> Request:
+def _request(offer: Offer, at: int, question: Question, values: dict[str, str]) -> Request:
     tool, form = offer.tools[at], offer.forms[at]
     if not form.asks:
         # It says what the tool does at most, and a model cannot guess the query.
@@ -57,6 +57,6 @@ def _request(offer: Offer, at: int, question: Question) -> Request:
         alone = _ALONE.format(tool=described.block, examples=examples)
         asked = f"{alone}\n\n{question.ending([described])}"
     else:
-        asked = tool.render(question.values)
+        asked = tool.render(values)
     prompt = f"{asked}\n\n{form.text}"
     return Request(prompt, form.schema, "each", question.query, (tool,))

@@ -46,14 +46,13 @@ class CallLimiter:
         """How many places nobody has."""
         return self._free
 
-    def take(self) -> bool:
-        """Takes a place if that needs no waiting; False if it does."""
+    def take(self, count: int = 1) -> int:
+        """Takes up to so many places without waiting; says how many it could have."""
         with self._lock:
             # Where some are waiting, none is free: a place that is given back is handed on.
-            if not self._free:
-                return False
-            self._free -= 1
-            return True
+            taken = min(count, self._free)
+            self._free -= taken
+            return taken
 
     async def acquire(self) -> None:
         """Takes a place when it is one's turn."""

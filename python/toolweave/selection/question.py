@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
 from .._core import type_name
@@ -39,12 +38,13 @@ class Question:
         self.context = context
         """Values of further placeholders."""
 
-    @cached_property
     def values(self) -> dict[str, str]:
         """The values of all placeholders that are known; what the context says goes first."""
-        values = dict.fromkeys(QUERIES, self.query)
-        values.update(dict.fromkeys(TYPES, self.item_type))
-        values["request.site"] = self.site or ""
+        values = {"request.site": self.site or ""}
+        for name in QUERIES:
+            values[name] = self.query
+        for name in TYPES:
+            values[name] = self.item_type
         values.update(self.context)
         return values
 

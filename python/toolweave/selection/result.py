@@ -22,20 +22,37 @@ Decision: TypeAlias = Literal["threshold", "early_stop", "single", "fallback", "
 _WIDEST = 60
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class Score:
     """What was found out about one tool."""
 
     tool: ToolEntry
     """The tool."""
-    score: float | None = None
+    score: float | None
     """How well it fits the query, from 0 to 100; None if it has no score."""
-    parameters: dict[str, Any] = field(default_factory=dict[str, Any])
+    parameters: dict[str, Any]
     """What its handler is to be given, as far as a reply said."""
-    error: str | None = None
+    error: str | None
     """What went wrong: why there is no score, or why the parameters do not fit."""
-    note: str = ""
+    note: str
     """Why there is no score where nothing went wrong."""
+
+    def __init__(
+        self,
+        tool: ToolEntry,
+        score: float | None = None,
+        parameters: dict[str, Any] | None = None,
+        error: str | None = None,
+        note: str = "",
+    ) -> None:
+        # There is one for each tool and query, and what a dataclass that is frozen would have here
+        # takes three times as long.
+        fields = self.__dict__
+        fields["tool"] = tool
+        fields["score"] = score
+        fields["parameters"] = {} if parameters is None else parameters
+        fields["error"] = error
+        fields["note"] = note
 
 
 @dataclass(frozen=True)

@@ -178,15 +178,17 @@ class FunctionScorer:
         Raises:
             TypeError: It is not async, or returned something else than a text or a dict.
         """
-        answer: object = self._function(request.prompt, request.schema)
+        answer = self._function(request.prompt, request.schema)
         if not hasattr(answer, "__await__"):
             raise TypeError(f"the scorer {self.name} is not async: {_RIGHT}")
-        content = await cast("Awaitable[object]", answer)
-        if not isinstance(content, (str, dict, Mapping)):
+        content = await answer
+        if not isinstance(content, _CONTENTS):
             raise TypeError(f"the scorer {self.name} returned {type(content).__name__}: {_RIGHT}")
-        return Reply(cast("str | Mapping[str, Any]", content))
+        return Reply(content)
 
 
+# Dicts are mappings, but seen to be so at once.
+_CONTENTS: tuple[type, ...] = (str, dict, Mapping)
 _RIGHT = "a scorer is an async function of a prompt and a JSON Schema that returns a str or a dict"
 
 

@@ -224,8 +224,8 @@ class ToolSelector:
         winner = result.winner
         tool = None if winner is None else offer.tools[winner]
         ties = tuple(offer.tools[at] for at in result.ties)
-        score = None if winner is None else tally.scores[winner]
-        parameters = {} if winner is None else tally.parameters[winner]
+        found = None if winner is None else tally.found[winner]
+        score, parameters = (None, {}) if found is None else (found.score, found.parameters)
         decision: Decision = result.reason
         if tool is not None and decision == "fallback":
             parameters = _with_the_query(tool, parameters, question.query)

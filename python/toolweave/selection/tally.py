@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from .result import Score
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Tally:
-    """Scores, parameters and errors, by position.
+    """What is known of each tool, by position.
 
     Args:
         offer: The tools.
@@ -22,43 +22,45 @@ class Tally:
     """
 
     def __init__(self, offer: Offer, note: str) -> None:
-        count = len(offer.tools)
-        self.scores: list[float | None] = [None] * count
-        """The scores."""
-        self.parameters: list[dict[str, Any]] = [{} for _ in range(count)]
-        """What the handlers are to be given."""
-        self.errors: list[str | None] = [None] * count
-        """What went wrong."""
-        self.notes = [note] * count
-        """Why there is no score where nothing went wrong."""
+        self.found: list[Score | None] = [None] * len(offer.tools)
+        """What was found out; None where nothing was."""
         self.unread = False
         """Whether a reply about all tools could not be used."""
         self._offer = offer
+        self._note = note
 
-    def read(self, position: int, reading: ScoreReading) -> float | None:
-        """Takes down what a reply says about a tool; gives its score."""
-        self.scores[position] = reading.score
-        self.parameters[position] = reading.parameters
-        self.errors[position] = reading.error
-        return reading.score
+    @property
+    def scores(self) -> list[float | None]:
+        """The scores, as far as there are any."""
+        return [None if one is None else one.score for one in self.found]
+
+    def read(
+        self, position: int, reading: ScoreReading, *, threshold: float = 0.0
+    ) -> float | None:
+        """Takes down what a reply says about a tool; gives its score.
+
+        Args:
+            position: The tool.
+            reading: What the reply says.
+            threshold: What the score has to reach for its parameters to matter.
+        """
+        score, error = reading.score, reading.error
+        if score is not None and score < threshold:
+            error = None
+        tool = self._offer.tools[position]
+        self.found[position] = Score(tool, score, reading.parameters, error)
+        return score
 
     def fail(self, error: str, positions: Iterable[int] | None = None) -> None:
         """Takes down what went wrong, with these tools or with all."""
-        for at in range(len(self.errors)) if positions is None else positions:
-            self.errors[at] = error
+        tools = self._offer.tools
+        for at in range(len(tools)) if positions is None else positions:
+            self.found[at] = Score(tools[at], error=error)
 
     def rank(self, order: Iterable[int]) -> tuple[Score, ...]:
         """All that is known about the tools, in this order."""
-        return tuple(
-            Score(
-                self._offer.tools[at],
-                self.scores[at],
-                self.parameters[at],
-                self.errors[at],
-                "" if self.scores[at] is not None or self.errors[at] else self.notes[at],
-            )
-            for at in order
-        )
+        tools, found = self._offer.tools, self.found
+        return tuple([found[at] or Score(tools[at], note=self._note) for at in order])
 
 
 class Decided:
