@@ -342,16 +342,18 @@ def _start(
 
 
 _known_tracer: Tracer | None = None
+_named: bool | None = None
 
 
 def _tracer() -> Tracer | None:
-    global _known_tracer
+    global _known_tracer, _named
     if _known_tracer is None:
+        if _named is None:
+            # Once, since `os.environ` takes longer than all else that is done for no span.
+            _named = bool(os.environ.get("OTEL_PYTHON_TRACER_PROVIDER"))
         # Who has a provider has imported this module, or named the provider in the environment.
         # All others are spared the import.
-        if "opentelemetry.trace" not in sys.modules and not os.environ.get(
-            "OTEL_PYTHON_TRACER_PROVIDER"
-        ):
+        if not _named and "opentelemetry.trace" not in sys.modules:
             return None
         try:
             trace = importlib.import_module("opentelemetry.trace")

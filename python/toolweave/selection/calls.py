@@ -75,9 +75,8 @@ class Calls:
         return (await self.next())[0][1]
 
     def start(self, requests: Sequence[Request]) -> None:
-        """Makes calls; `next` says what became of them, by their positions."""
+        """Has calls made; `next` says what became of them, by their positions."""
         self._waiting.extend(enumerate(requests))
-        self._fill()
 
     async def next(self) -> list[tuple[int, Answer]]:
         """All that has come since it was last asked, in order; waits until there is something.
@@ -86,7 +85,8 @@ class Calls:
             Positions and answers; nothing once all calls are over.
         """
         # Not when a call ends: what came of it may be all that is needed.
-        self._fill()
+        if self._waiting:
+            self._fill()
         while not self._arrived and self._running and self._fatal is None:
             self._wake = self._loop.create_future()
             try:

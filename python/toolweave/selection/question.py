@@ -69,9 +69,13 @@ class Question:
         return "\n\n".join(said)
 
 
+# `json.dumps` makes a new one each time.
+_encode = json.JSONEncoder(ensure_ascii=False).encode
+
+
 def quoted(text: str) -> str:
     """A text on one line, from which nothing can break out."""
-    return json.dumps(text, ensure_ascii=False)
+    return _encode(text)
 
 
 def checked(
