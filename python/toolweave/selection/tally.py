@@ -34,9 +34,7 @@ class Tally:
         """The scores, as far as there are any."""
         return [None if one is None else one.score for one in self.found]
 
-    def read(
-        self, position: int, reading: ScoreReading, *, threshold: float = 0.0
-    ) -> float | None:
+    def read(self, position: int, reading: ScoreReading, *, threshold: float = 0.0) -> float | None:
         """Takes down what a reply says about a tool; gives its score.
 
         Args:
