@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
 from pathlib import Path
 from typing import Any
@@ -45,6 +46,25 @@ def test_an_error_names_the_file_the_line_and_the_column(tmp_path: Path) -> None
     )
     with pytest.raises(RegistryError, match=r"^the text:\d+:\d+: "):
         ToolRegistry.loads(path.read_bytes())
+
+
+def test_a_file_that_is_empty_is_no_registry(tmp_path: Path) -> None:
+    path = tmp_path / "tools.xml"
+    path.touch()
+    with pytest.raises(RegistryError, match="there is no element"):
+        ToolRegistry.load(path)
+
+
+def test_what_was_read_is_logged(file: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO, "toolweave.registry"):
+        registry = ToolRegistry.load(file)
+        file.write_text("\n" + SHOP, "utf-8")
+        registry.reload()
+    warnings = len(registry.snapshot.diagnostics)
+    for record, changed in zip(caplog.records, (True, False), strict=True):
+        assert record.getMessage() == "registry read"
+        told = [vars(record)[name] for name in ("path", "tools", "warnings", "changed")]
+        assert told == [str(file), len(registry.snapshot.entries), warnings, changed]
 
 
 def test_several_errors_are_all_told(tmp_path: Path) -> None:

@@ -62,7 +62,7 @@ class _Check:
         served = {entry.line for entry in snapshot.entries if self._registered(entry) is not None}
         found: list[Diagnostic] = []
         told: set[int | None] = set()
-        for one in self._now.diagnostics:
+        for one in self._now.file.diagnostics:
             start = self._start(one.line)
             if one.code in (NO_HANDLER, MISSING_PARAMETER) and start in served:
                 # The handler that is meant is not the one that runs.

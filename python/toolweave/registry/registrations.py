@@ -14,7 +14,7 @@ from .described import Described, described
 if TYPE_CHECKING:
     import types
 
-    from .._core import Diagnostic, FunctionContract, RegistrySnapshot
+    from .._core import FunctionContract, RegistrySnapshot
 
 DEFAULT_SITE = "default"
 
@@ -71,8 +71,8 @@ class Assembled(NamedTuple):
     contracts: Mapping[Key, FunctionContract]
     """Those of tools that only their handlers describe."""
     handlers: Mapping[Key, object]
-    diagnostics: tuple[Diagnostic, ...]
-    """The warnings about the file. What Python adds has no place in it."""
+    file: RegistrySnapshot
+    """What the file says. Its warnings are all there are: what Python adds has no place in it."""
 
 
 def assemble(base: RegistrySnapshot, registrations: Collection[Registration]) -> Assembled:
@@ -85,6 +85,8 @@ def assemble(base: RegistrySnapshot, registrations: Collection[Registration]) ->
         RegistryError: A registration cannot be a tool.
         ToolDefinitionError: A function cannot be one.
     """
+    if not registrations:
+        return Assembled(base, {}, {}, base)
     existing = {Key(entry.name, entry.type, entry.site): entry for entry in base.entries}
     names = {entry.name for entry in base.entries}
     contracts: dict[Key, FunctionContract] = {}
@@ -113,7 +115,7 @@ def assemble(base: RegistrySnapshot, registrations: Collection[Registration]) ->
             contracts[key] = made.contract
     handlers = {registration.key: registration.handler for registration in registrations}
     whole = snapshot.with_entries(pending) if pending else snapshot
-    return Assembled(whole, contracts, handlers, base.diagnostics)
+    return Assembled(whole, contracts, handlers, base)
 
 
 def _inherited(key: Key, snapshot: RegistrySnapshot) -> ToolEntry | None:

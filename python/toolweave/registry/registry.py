@@ -83,9 +83,11 @@ class ToolRegistry:
             OSError: It cannot be read.
             RegistryError: It has errors; all of them are in `diagnostics`.
         """
-        registry = ToolRegistry()
-        registry._path = Path(path)
-        registry.reload()
+        path = Path(path)
+        data = read_bytes(path)
+        registry = ToolRegistry(read_snapshot(data, str(path)))
+        registry._path, registry._source = path, data
+        registry._log_reading(changed=True)
         return registry
 
     @staticmethod
@@ -217,16 +219,8 @@ class ToolRegistry:
             now = assemble(base, self._registrations.values())
             self._source, self._base = data, base
             self._become(now)
-            changed = now.snapshot.fingerprint != before
-        log.info(
-            "registry read",
-            extra={
-                "path": str(path),
-                "tools": len(now.snapshot.entries),
-                "warnings": len(base.diagnostics),
-                "changed": changed,
-            },
-        )
+            changed = self.fingerprint != before
+        self._log_reading(changed=changed)
         return changed
 
     def watch(self) -> RegistryWatch:
@@ -376,6 +370,19 @@ class ToolRegistry:
             now = assemble(self._base, known.values())
             self._registrations = known
             self._become(now)
+
+    def _log_reading(self, *, changed: bool) -> None:
+        # Counting makes an object of each tool and each warning, and most files have many.
+        if not log.isEnabledFor(logging.INFO):
+            return
+        now = self._now
+        extra = {
+            "path": str(self._path),
+            "tools": len(now.snapshot.entries),
+            "warnings": len(now.file.diagnostics),
+            "changed": changed,
+        }
+        log.info("registry read", extra=extra)
 
     def _become(self, now: Assembled) -> None:
         self._now = now
