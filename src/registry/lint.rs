@@ -2,11 +2,12 @@
 
 use std::ops::Range;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::{
     diagnostic::{Code, Finding, Report, did_you_mean},
     nlweb::{self, HANDLERS, METHODS},
+    structure,
     template::Template,
     tool::Tool,
 };
@@ -103,7 +104,7 @@ fn running(tool: &Tool, places: &Places, report: &mut Report) {
         }
         return;
     };
-    let Some(Value::Object(fields)) = &tool.return_struc else { return };
+    let Some(fields) = tool.return_struc.as_ref().and_then(fields) else { return };
     let class = handler.rsplit('.').next().unwrap_or(handler);
     let Some(known) = HANDLERS.iter().find(|known| known.class == class) else { return };
     let missing: Vec<_> =
@@ -117,7 +118,7 @@ fn running(tool: &Tool, places: &Places, report: &mut Report) {
     // `item1` for `item1_name`: what is there by half its name was most likely meant.
     let renamed: Vec<_> = fields
         .keys()
-        .filter(|field| !known.reads(field) && *field != "score")
+        .filter(|field| !known.reads(field) && Some(field.as_str()) != score_of(fields))
         .filter_map(|field| {
             Some((field, missing.iter().find(|m| field.len() > 2 && m.contains(&**field))?))
         })
@@ -131,6 +132,16 @@ fn running(tool: &Tool, places: &Places, report: &mut Report) {
     report.add(Finding::new(Code::MissingParameter, places.structure.clone(), message).hint(hint));
 }
 
+/// What a structure yields: its members, or what it has as a JSON Schema. Its form decides; whether
+/// it is a valid schema would take long to tell for each tool.
+fn fields(structure: &Value) -> Option<&Map<String, Value>> {
+    structure::properties(structure).or_else(|| structure.as_object())
+}
+
+fn score_of(fields: &Map<String, Value>) -> Option<&str> {
+    structure::score_key(fields.keys().map(String::as_str))
+}
+
 /// Whether a model can be asked, and knows what to reply.
 fn replying(tool: &Tool, places: &Places, report: &mut Report) {
     if tool.prompt.is_none() {
@@ -141,11 +152,15 @@ fn replying(tool: &Tool, places: &Places, report: &mut Report) {
                 .hint("Add <prompt>...{request.query}...</prompt>."),
         );
     }
-    let hint = "Add \"score\": \"integer between 0 and 100\" to it.";
-    let (span, message) = match &tool.return_struc {
-        Some(Value::Object(fields)) if fields.contains_key("score") => return,
-        Some(Value::Object(_)) => (&places.structure, "this returnStruc has no \"score\""),
-        Some(_) => (&places.structure, "this returnStruc is no object, so it has no \"score\""),
+    let structure = tool.return_struc.as_ref();
+    let hint = match structure.and_then(structure::properties) {
+        Some(_) => "Add \"score\": {\"type\": \"integer\"} to its properties.",
+        None => "Add \"score\": \"integer between 0 and 100\" to it.",
+    };
+    let (span, message) = match structure.map(fields) {
+        Some(Some(fields)) if score_of(fields).is_some() => return,
+        Some(Some(_)) => (&places.structure, "this returnStruc has no \"score\""),
+        Some(None) => (&places.structure, "this returnStruc is no object, so it has no \"score\""),
         // One that is there is reported for not being JSON.
         None if tool.prompt.is_none() || !places.structure.is_empty() => return,
         None => (&places.name, "the tool has no returnStruc, so no reply has a \"score\""),

@@ -152,12 +152,14 @@ fn score_property(schema: &Map<String, Value>) -> Option<&str> {
 }
 
 fn is_schema(structure: &Value) -> bool {
-    structure.get("type").is_some_and(|kind| kind == "object")
-        && structure
-            .get("properties")
-            .and_then(Value::as_object)
-            .is_some_and(|all| all.values().all(Value::is_object))
-        && Validator::new(structure).is_ok()
+    properties(structure).is_some() && Validator::new(structure).is_ok()
+}
+
+/// The properties of an object that has the form of a JSON Schema of objects.
+pub(super) fn properties(structure: &Value) -> Option<&Map<String, Value>> {
+    let properties = structure.get("properties")?.as_object()?;
+    let is_one = structure["type"] == "object" && properties.values().all(Value::is_object);
+    is_one.then_some(properties)
 }
 
 /// What an example says.
