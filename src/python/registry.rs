@@ -29,9 +29,10 @@ use crate::{
 #[pyclass(name = "ToolEntry", module = "toolweave", frozen, eq)]
 pub(crate) struct PyToolEntry {
     tool: Arc<Tool>,
-    // What is made of it, when it is first asked for: most tools of a file never are.
-    prompt: OnceLock<Template>,
-    schema: OnceLock<Value>,
+    // What is made of it, when it is first asked for: most tools of a file never are. Entries are
+    // small until then.
+    prompt: OnceLock<Box<Template>>,
+    schema: OnceLock<Box<Value>>,
     reader: PyOnceLock<Py<PyReplyReader>>,
 }
 
@@ -41,11 +42,12 @@ impl PyToolEntry {
     }
 
     fn template(&self) -> &Template {
-        self.prompt.get_or_init(|| Template::parse(self.tool.prompt.as_deref().unwrap_or("")))
+        self.prompt
+            .get_or_init(|| Template::parse(self.tool.prompt.as_deref().unwrap_or("")).into())
     }
 
     fn reply_schema(&self) -> &Value {
-        self.schema.get_or_init(|| structure::reply_schema(self.tool.return_struc.as_ref()))
+        self.schema.get_or_init(|| structure::reply_schema(self.tool.return_struc.as_ref()).into())
     }
 }
 

@@ -274,15 +274,15 @@ pub(super) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) 
         return None;
     }
     let most = 1 + name.len() / 6;
-    let first = name.chars().next()?;
+    let first = name.bytes().next()?;
     let folded = name.to_lowercase();
     let distance = |other: &str| strsim::osa_distance(&folded, &other.to_lowercase());
     let wanted = letters(name);
     // Most of hundreds of names are told apart by their length, first letter and letters.
     known
         .into_iter()
+        .filter(|other| other.bytes().next().is_some_and(|byte| byte.eq_ignore_ascii_case(&first)))
         .filter(|other| other.len().abs_diff(name.len()) <= most)
-        .filter(|other| other.starts_with(|c: char| c.eq_ignore_ascii_case(&first)))
         .filter(|other| (letters(other) ^ wanted).count_ones() as usize <= 2 * most)
         .map(|other| (distance(other), other))
         .min_by_key(|(distance, _)| *distance)

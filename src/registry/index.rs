@@ -24,10 +24,12 @@ pub(super) struct Index {
     site_names: Vec<Arc<str>>,
     /// Sites that stand alone.
     alone: Vec<bool>,
-    groups: HashMap<Group, Vec<u32>>,
+    groups: Numbered<Group, Vec<u32>>,
     /// The number of the name of each tool.
     name_of: Vec<u32>,
-    positions: HashMap<(Group, u32), u32>,
+    /// Whether each tool is one; the tools themselves are too far from one another to be asked.
+    enabled: Vec<bool>,
+    positions: Numbered<(Group, u32), u32>,
 }
 
 /// Where a tool of a type comes from: positions of the tool and of those it replaces.
@@ -59,6 +61,9 @@ impl Hasher for Scattered {
     }
 }
 
+/// A table whose keys are such numbers.
+type Numbered<K, V> = HashMap<K, V, BuildHasherDefault<Scattered>>;
+
 fn number(table: &mut HashMap<Arc<str>, u32>, name: &Arc<str>) -> (u32, bool) {
     let next = u32::try_from(table.len()).unwrap_or(u32::MAX);
     match table.entry(Arc::clone(name)) {
@@ -76,9 +81,10 @@ impl Default for Index {
             type_names: Vec::new(),
             site_names: Vec::new(),
             alone: Vec::new(),
-            groups: HashMap::new(),
+            groups: HashMap::default(),
             name_of: Vec::new(),
-            positions: HashMap::new(),
+            enabled: Vec::new(),
+            positions: HashMap::default(),
         };
         index.site(&DEFAULT_SITE.into());
         index
@@ -124,6 +130,7 @@ impl Index {
         };
         let (name, _) = number(&mut self.names, &tool.name);
         self.name_of.push(name);
+        self.enabled.push(tool.enabled);
         self.groups.entry((type_, site)).or_default().push(position);
         self.positions.insert(((type_, site), name), position)
     }
@@ -136,6 +143,11 @@ impl Index {
         };
         let group = (*self.types.get(&tool.type_name)?, site);
         self.positions.get(&(group, *self.names.get(&tool.name)?)).copied()
+    }
+
+    /// Whether the tool at a position is one.
+    pub(super) fn is_enabled(&self, position: u32) -> bool {
+        self.enabled[position as usize]
     }
 
     /// The types that have tools, in document order.
@@ -152,7 +164,7 @@ impl Index {
     /// replaces another stands in its place.
     pub(super) fn find(&self, ancestry: &Ancestry, type_: &str, site: Option<&str>) -> Vec<Found> {
         let walk = self.walk(ancestry, type_, site);
-        let mut slots: HashMap<u32, usize, BuildHasherDefault<Scattered>> =
+        let mut slots: Numbered<u32, usize> =
             HashMap::with_capacity_and_hasher(walk.len(), BuildHasherDefault::default());
         let mut found: Vec<Found> = Vec::with_capacity(walk.len());
         for position in walk {

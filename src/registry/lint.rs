@@ -7,8 +7,7 @@ use serde_json::{Map, Value};
 use super::{
     diagnostic::{Code, Finding, Report, did_you_mean},
     nlweb::{self, HANDLERS, METHODS},
-    structure,
-    template::Template,
+    structure, template,
     tool::Tool,
 };
 
@@ -169,8 +168,7 @@ fn replying(tool: &Tool, places: &Places, report: &mut Report) {
 }
 
 fn placeholders(tool: &Tool, places: &Places, report: &mut Report) {
-    let prompt = Template::parse(tool.prompt.as_deref().unwrap_or(""));
-    for (name, at) in prompt.spans() {
+    for (name, at) in template::spans(tool.prompt.as_deref().unwrap_or("")) {
         let span = places.prompt.span(at);
         if nlweb::PLACEHOLDERS.contains(&name) {
             continue;
@@ -192,7 +190,7 @@ fn placeholders(tool: &Tool, places: &Places, report: &mut Report) {
 
 /// Reports placeholders in the text of a `returnStruc`, which is sent as it is.
 pub(super) fn structure_placeholders(structure: &str, source: &Source, report: &mut Report) {
-    for (name, at) in Template::parse(structure).spans() {
+    for (name, at) in template::spans(structure) {
         let message = format!("nothing fills {{{name}}} in a returnStruc");
         let span = source.span(at);
         report.add(

@@ -203,8 +203,8 @@ impl Registry {
     /// The positions of the tools that a type has on a site.
     pub fn positions_for(&self, type_: &str, site: Option<&str>) -> Vec<usize> {
         let found = self.index.find(&self.ancestry, type_, site).into_iter();
-        let tools = found.map(|found| found.tool as usize);
-        tools.filter(|position| self.entries[*position].tool.enabled).collect()
+        let enabled = found.filter(|found| self.index.is_enabled(found.tool));
+        enabled.map(|found| found.tool as usize).collect()
     }
 
     /// The tools that a type has on a site, general to specific.

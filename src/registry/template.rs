@@ -29,16 +29,7 @@ impl Template {
     /// Reads a prompt. Every text is one.
     pub fn parse(text: impl Into<String>) -> Self {
         let text = text.into();
-        let mut placeholders = Vec::new();
-        let mut at = 0;
-        while let Some(open) = memchr::memchr(b'{', &text.as_bytes()[at..]) {
-            let open = at + open;
-            at = open + 1;
-            if let Some(placeholder) = placeholder(text.as_bytes(), open) {
-                at = placeholder.span.end;
-                placeholders.push(placeholder);
-            }
-        }
+        let placeholders = find(&text).collect();
         Self { text, placeholders }
     }
 
@@ -77,6 +68,25 @@ impl Template {
         filled.push_str(&self.text[at..]);
         filled
     }
+}
+
+/// Every placeholder of a text that is not kept as a template; see [`Template::spans`].
+pub(super) fn spans(text: &str) -> impl Iterator<Item = (&str, Range<usize>)> {
+    find(text).map(|placeholder| (&text[placeholder.name], placeholder.span))
+}
+
+fn find(text: &str) -> impl Iterator<Item = Placeholder> {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        loop {
+            let open = at + memchr::memchr(b'{', &text.as_bytes()[at..])?;
+            at = open + 1;
+            if let Some(placeholder) = placeholder(text.as_bytes(), open) {
+                at = placeholder.span.end;
+                return Some(placeholder);
+            }
+        }
+    })
 }
 
 /// The placeholder that begins at `open`, if one does. Looks no further than to the next byte

@@ -72,5 +72,6 @@ impl PartialEq for Tool {
 
 /// Text as it counts: without white space around it, and nothing if there is none.
 pub(super) fn stripped(text: &str) -> Option<&str> {
-    Some(text.trim()).filter(|text| !text.is_empty())
+    // Of what is not ASCII there is next to nothing.
+    Some(text.trim_ascii().trim()).filter(|text| !text.is_empty())
 }
