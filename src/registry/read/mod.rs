@@ -1,0 +1,321 @@
+//! From tokens to tools.
+
+mod content;
+mod tool;
+
+use std::{
+    collections::{HashMap, HashSet},
+    hash::{BuildHasher, BuildHasherDefault, Hasher, RandomState},
+    ops::Range,
+    sync::Arc,
+};
+
+use self::content::{kept, lines};
+use super::{
+    ancestry::Declarations,
+    diagnostic::{Code, Finding, Place, Report, did_you_mean},
+    document::{Entry, Item, Piece},
+    index::Index,
+    schema_org::{self, type_name},
+    tool::stripped,
+    xml::{Attribute, Tag, Token, Xml},
+};
+
+/// How many names are compared with all known types, which takes its time.
+const MAX_SUGGESTIONS: usize = 32;
+
+/// All that a document says, so far as it could be read.
+#[derive(Debug, Default)]
+pub(super) struct Draft {
+    pub(super) entries: Vec<Entry>,
+    pub(super) layout: Vec<Item>,
+    pub(super) index: Index,
+    pub(super) declarations: Declarations,
+}
+
+/// Reads a document as far as it is one.
+pub(super) fn read(text: &str, report: &mut Report) -> Draft {
+    let mut reader = Reader {
+        xml: Xml::new(text),
+        text,
+        place: Place::default(),
+        report,
+        draft: Draft::default(),
+        sites: HashSet::new(),
+        unknown_types: Vec::new(),
+        known_types: HashSet::new(),
+        examples: HashMap::default(),
+        seed: RandomState::new().hash_one(0),
+    };
+    if let Err(finding) = reader.document() {
+        reader.report.add(*finding);
+    } else {
+        reader.finish();
+    }
+    reader.draft
+}
+
+/// Reading goes on after all but broken XML.
+type Read<T> = Result<T, Box<Finding>>;
+
+struct Reader<'a, 'r> {
+    xml: Xml<'a>,
+    text: &'a str,
+    /// How far lines are counted.
+    place: Place,
+    report: &'r mut Report,
+    draft: Draft,
+    /// Sites that had a block.
+    sites: HashSet<Arc<str>>,
+    /// Types that schema.org does not have, and where they come first.
+    unknown_types: Vec<(Arc<str>, Range<usize>)>,
+    known_types: HashSet<Arc<str>>,
+    /// Which tool has an example, by the hash of type, site and example.
+    examples: HashMap<u64, usize, BuildHasherDefault<Hashed>>,
+    /// So that nobody can prepare examples that are alike.
+    seed: u64,
+}
+
+/// For keys that are hashes.
+#[derive(Default)]
+struct Hashed(u64);
+
+impl Hasher for Hashed {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        self.0 = bytes.iter().fold(self.0, |hash, byte| hash.rotate_left(8) ^ u64::from(*byte));
+    }
+
+    fn write_u64(&mut self, hash: u64) {
+        self.0 = hash;
+    }
+}
+
+/// Where tools are declared.
+struct Owner {
+    type_name: Arc<str>,
+    site: Option<Arc<str>>,
+}
+
+impl<'a> Reader<'a, '_> {
+    fn next(&mut self) -> Read<Token<'a>> {
+        self.xml.next().map_err(Box::new)
+    }
+
+    fn warn(&mut self, code: Code, span: &Range<usize>, message: String, hint: Option<String>) {
+        self.report.add(Finding { code, span: span.clone(), message, hint });
+    }
+
+    fn document(&mut self) -> Read<()> {
+        loop {
+            match self.next()? {
+                Token::Open(tag) => self.root(&tag)?,
+                Token::End => return Ok(()),
+                other => self.aside(other)?,
+            }
+        }
+    }
+
+    /// Keeps what stands between the elements that count.
+    fn aside(&mut self, token: Token<'a>) -> Read<()> {
+        let piece = match token {
+            Token::Comment(text) => Piece::Comment(lines(text)),
+            Token::Instruction(text) => Piece::Instruction(lines(text)),
+            Token::Doctype(text) => Piece::Doctype(lines(text)),
+            Token::Text(text, at) => match self.stray(&text, at) {
+                Some(piece) => piece,
+                None => return Ok(()),
+            },
+            Token::Open(tag) => {
+                let pieces = self.subtree(&tag)?;
+                self.draft.layout.push(Item::Loose(pieces.into()));
+                return Ok(());
+            }
+            Token::Close | Token::End => return Ok(()),
+        };
+        self.draft.layout.push(Item::Loose([piece].into()));
+        Ok(())
+    }
+
+    /// Reports text where only elements count.
+    fn stray(&mut self, text: &str, at: usize) -> Option<Piece> {
+        let told = stripped(text)?;
+        let start = at + text.find(told).unwrap_or(0);
+        let hint = "Put it into an element or into a comment.".to_owned();
+        let message = "text that belongs to no element is ignored".to_owned();
+        self.warn(Code::StrayText, &(start..start + told.len()), message, Some(hint));
+        Some(Piece::Text(told.into()))
+    }
+
+    fn root(&mut self, tag: &Tag<'a>) -> Read<()> {
+        if matches!(tag.local(), "Tool" | "Site") {
+            let message = format!("<{}> is the root, but has to be inside of <Tools>", tag.name);
+            let hint = "Write <Tools><Thing><Tool name=\"...\">...</Tool></Thing></Tools>.";
+            self.warn(Code::Shape, &tag.span, message, Some(hint.to_owned()));
+            self.subtree(tag)?;
+            return Ok(());
+        }
+        self.attributes(tag, &[]);
+        self.open(tag);
+        loop {
+            match self.next()? {
+                Token::Open(tag) if tag.local() == "Site" => self.site(&tag)?,
+                Token::Open(tag) => self.type_block(&tag, None)?,
+                Token::Close => break,
+                other => self.aside(other)?,
+            }
+        }
+        self.draft.layout.push(Item::Close);
+        Ok(())
+    }
+
+    fn open(&mut self, tag: &Tag<'a>) {
+        let attributes = kept(&tag.attributes, &[]);
+        self.draft.layout.push(Item::Open { name: tag.name.into(), attributes });
+    }
+
+    /// Reports attributes that mean nothing.
+    fn attributes(&mut self, tag: &Tag<'a>, known: &[&str]) {
+        for attribute in &tag.attributes {
+            // Names with a prefix belong to whoever declared it.
+            let foreign = attribute.name.contains(':') || attribute.name == "xmlns";
+            if foreign || known.contains(&attribute.name) {
+                continue;
+            }
+            let message =
+                format!("the attribute {:?} of <{}> is ignored", attribute.name, tag.name);
+            let hint = did_you_mean(attribute.name, known.iter().copied());
+            self.warn(Code::UnknownAttribute, &attribute.name_span, message, hint);
+        }
+    }
+
+    fn site(&mut self, tag: &Tag<'a>) -> Read<()> {
+        self.attributes(tag, &["id", "inherit"]);
+        let Some(id) = attribute(tag, "id").filter(|id| !id.value.trim().is_empty()) else {
+            let hint = Some("Write <Site id=\"...\">.".to_owned());
+            self.warn(Code::Shape, &tag.span, "a site without an id".to_owned(), hint);
+            self.subtree(tag)?;
+            return Ok(());
+        };
+        let site: Arc<str> = id.value.as_ref().into();
+        self.draft.index.site(&site);
+        if !self.sites.insert(Arc::clone(&site)) {
+            let message = format!("the site {site:?} has another block before; both count");
+            let hint = "NLWeb reads only the first; put the tools of a site into one block.";
+            self.warn(Code::RepeatedSite, &id.span, message, Some(hint.to_owned()));
+        }
+        if let Some(inherit) = attribute(tag, "inherit") {
+            match inherit.value.trim() {
+                "false" => self.draft.index.stand_alone(&site),
+                "true" => {}
+                other => {
+                    let message = format!("inherit={other:?} is read as \"true\"");
+                    let hint = Some("Write \"true\" or \"false\".".to_owned());
+                    self.warn(Code::InheritValue, &inherit.span, message, hint);
+                }
+            }
+        }
+        self.open(tag);
+        let site = (*site != *super::DEFAULT_SITE).then_some(site);
+        loop {
+            match self.next()? {
+                Token::Open(tag) if tag.local() == "Site" => {
+                    let hint = Some("Close the site before.".to_owned());
+                    self.warn(Code::Shape, &tag.span, "a site inside of a site".to_owned(), hint);
+                    self.subtree(&tag)?;
+                }
+                Token::Open(tag) => self.type_block(&tag, site.as_ref())?,
+                Token::Close => break,
+                other => self.aside(other)?,
+            }
+        }
+        self.draft.layout.push(Item::Close);
+        Ok(())
+    }
+
+    fn type_block(&mut self, tag: &Tag<'a>, site: Option<&Arc<str>>) -> Read<()> {
+        if tag.local() == "Tool" {
+            let message = "a tool outside of a type".to_owned();
+            let hint = "Put it into an element that is named for its type, such as <Thing>.";
+            self.warn(Code::Shape, &tag.span, message, Some(hint.to_owned()));
+            self.subtree(tag)?;
+            return Ok(());
+        }
+        self.attributes(tag, &["extends"]);
+        let name: Arc<str> = type_name(tag.name).into();
+        if schema_org::lineage(&name).is_none() && self.known_types.insert(Arc::clone(&name)) {
+            self.unknown_types.push((Arc::clone(&name), tag.span.clone()));
+        }
+        if let Some(extends) = attribute(tag, "extends") {
+            self.extends(&name, extends);
+        }
+        self.open(tag);
+        let owner = Owner { type_name: name, site: site.cloned() };
+        loop {
+            match self.next()? {
+                Token::Open(tag) if tag.local() == "Tool" => self.tool(&tag, &owner)?,
+                Token::Open(tag) => {
+                    let message = format!("the element <{}> is ignored here", tag.name);
+                    let hint = did_you_mean(tag.local(), ["Tool"])
+                        .unwrap_or_else(|| "In a type there are only <Tool> elements.".to_owned());
+                    self.warn(Code::UnknownElement, &tag.span, message, Some(hint));
+                    self.aside(Token::Open(tag))?;
+                }
+                Token::Close => break,
+                other => self.aside(other)?,
+            }
+        }
+        self.draft.layout.push(Item::Close);
+        Ok(())
+    }
+
+    fn extends(&mut self, name: &Arc<str>, extends: &Attribute<'a>) {
+        if schema_org::lineage(name).is_some() {
+            let message = format!("{name} is a type of schema.org, so its extends is ignored");
+            let hint = Some("Leave it out, or give the type another name.".to_owned());
+            self.warn(Code::ExtendsIgnored, &extends.span, message, hint);
+            return;
+        }
+        let parents = extends.value.split([' ', ',']).filter(|parent| !parent.is_empty());
+        for parent in parents.map(type_name) {
+            let added = self.draft.declarations.add(name, parent, extends.span.clone());
+            if let Err(finding) = added {
+                self.report.add(finding);
+                break;
+            }
+            let parent: Arc<str> = parent.into();
+            if schema_org::lineage(&parent).is_none() && !self.known_types.contains(&parent) {
+                self.known_types.insert(Arc::clone(&parent));
+                self.unknown_types.push((parent, extends.span.clone()));
+            }
+        }
+    }
+
+    /// Reports what can be told at the end alone.
+    fn finish(&mut self) {
+        if self.draft.entries.is_empty() && !self.report.has_errors() {
+            let hint = "Write <Tools><Thing><Tool name=\"...\">...</Tool></Thing></Tools>.";
+            self.warn(Code::NoTools, &(0..0), "there is no tool".to_owned(), Some(hint.to_owned()));
+        }
+        let unknown = std::mem::take(&mut self.unknown_types);
+        for (turn, (name, span)) in unknown.into_iter().enumerate() {
+            if self.draft.declarations.has(&name) {
+                continue;
+            }
+            let message = format!("{name:?} is not a type of schema.org; it is only a Thing");
+            let near = (turn < MAX_SUGGESTIONS)
+                .then(|| did_you_mean(&name, schema_org::names().iter().copied()));
+            let hint = near.flatten().unwrap_or_else(|| {
+                "If it is meant so, say what it is a kind of: extends=\"Thing\".".to_owned()
+            });
+            self.warn(Code::UnknownType, &span, message, Some(hint));
+        }
+    }
+}
+
+fn attribute<'t, 'a>(tag: &'t Tag<'a>, name: &str) -> Option<&'t Attribute<'a>> {
+    tag.attributes.iter().find(|attribute| attribute.name == name)
+}
