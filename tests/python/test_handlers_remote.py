@@ -71,6 +71,7 @@ def test_parameters_are_posted_as_json_and_the_answer_is_read_as_json() -> None:
     assert request["path"] == "/ask"
     assert request["body"] == ASKED
     assert request["headers"]["content-type"] == "application/json"
+    assert request["headers"]["accept-encoding"] == "identity"
 
 
 def test_a_stream_of_nlweb_s_is_the_list_of_its_messages() -> None:

@@ -172,6 +172,13 @@ def test_handlers_survive_a_reload_and_so_do_their_tools(tmp_path: Path) -> None
     assert names(registry, "Thing") == ["search", "more"]
 
 
+def test_a_tool_that_is_registered_again_counts_as_registered_then() -> None:
+    registry = ToolRegistry()
+    for name in ("first", "second", "first"):
+        registry.handler(name)(lambda: None)
+    assert names(registry, "Thing") == ["second", "first"]
+
+
 def test_the_handler_that_is_registered_last_counts() -> None:
     registry = ToolRegistry.loads(SHOP)
     registry.handler("search", prompt="One {request.query}")(other)

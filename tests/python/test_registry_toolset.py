@@ -61,6 +61,20 @@ def test_the_tools_of_a_type_are_tools_for_a_model(registry: ToolRegistry) -> No
     assert list(entry.parameters["properties"]) == ["item_name"]
 
 
+def test_a_tool_that_cannot_start_is_an_error_and_no_other_answers() -> None:
+    registry = ToolRegistry.loads(registry_of(Thing=SEARCH + DETAILS))
+
+    @registry.handler("search")
+    def search() -> str:
+        return "what was not asked for"
+
+    tools = registry.toolset("Thing")
+    assert run(tools, "search").value == "what was not asked for"
+    failed = run(tools, "details")
+    assert failed.is_error
+    assert "no handlers are allowed" in failed.result
+
+
 def test_handlers_of_each_kind_run(registry: ToolRegistry) -> None:
     tools = registry.toolset("Recipe", "trattoria", allowed_handlers=["registry_handlers"])
     # What a handler sends is its result where it returns nothing.
