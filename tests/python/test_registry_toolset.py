@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import subprocess
 import sys
 import threading
 from collections.abc import Iterable
@@ -326,6 +327,32 @@ def test_a_client_of_mcp_has_the_tools_of_its_type_and_site(
             assert text.startswith("Invalid arguments for tool 'details': ")
 
     asyncio.run(asyncio.wait_for(talk(), 60))
+
+
+@pytest.mark.parametrize(
+    ("allowed", "status", "message"),
+    [
+        ([], 0, "warning: handler 'registry_handlers.Details' is not imported: no handlers are"),
+        (["--allow", "registry_handlers"], 0, ""),
+        (["--allow", "no name"], 2, "--allow: 'no name' cannot be a prefix of handlers"),
+    ],
+)
+def test_tools_that_are_listed_and_cannot_run_are_told_at_the_start(
+    allowed: list[str], status: int, message: str
+) -> None:
+    command = [sys.executable, *SERVE, "--registry", "tools.xml", *allowed]
+    done = subprocess.run(
+        command,
+        cwd=SERVERS,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == status
+    assert message in done.stderr
+    assert bool(done.stderr) == bool(message)
 
 
 def test_a_registry_of_a_module_is_served_with_its_handlers(tmp_path: Path) -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import importlib
+import sys
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from ..exceptions import RegistryError, ToolweaveError
+from ..exceptions import HandlerError, RegistryError, ToolweaveError
+from .excerpt import escaped
 from .source import InputError, import_from_here
 
 if TYPE_CHECKING:
@@ -129,12 +131,31 @@ def _of_registry(tools: Any, options: argparse.Namespace) -> Any:
             if getattr(options, name):
                 raise InputError(f"--{name.replace('_', '-')} is for tools of a registry")
         return tools
+    _warn(tools, options)
     return tools.toolset(
         options.type or "Thing",
         options.site,
         allowed_handlers=options.allow,
         allowed_hosts=options.allow_host,
     )
+
+
+def _warn(registry: ToolRegistry, options: argparse.Namespace) -> None:
+    """Says which tools are listed, but cannot run: whoever starts the server can change that."""
+    from ..handlers import find_handler
+
+    for entry in registry.tools_for(options.type or "Thing", options.site):
+        try:
+            find_handler(
+                registry,
+                entry,
+                allowed_handlers=options.allow,
+                allowed_hosts=options.allow_host,
+            )
+        except ValueError as err:  # noqa: PERF203 - each tool is tried
+            raise InputError(f"--allow: {err}") from None
+        except (HandlerError, ImportError) as err:
+            sys.stderr.write(escaped(f"toolweave mcp: warning: {err}", "ascii") + "\n")
 
 
 def _all_tools(module: ModuleType) -> list[Any]:
