@@ -18,7 +18,7 @@ from servers.sse import Answer, Do, Served, serving
 from toolweave._core import ToolEntry
 from toolweave.exceptions import HandlerError, ToolServerError
 from toolweave.handlers import run_handler
-from toolweave.handlers.remote import event_data
+from toolweave.handlers.remote import _trusted, event_data
 
 ASKED = {"query": "crème brûlée", "site": "recipes"}
 WAIT = 10.0
@@ -72,6 +72,14 @@ def test_parameters_are_posted_as_json_and_the_answer_is_read_as_json() -> None:
     assert request["body"] == ASKED
     assert request["headers"]["content-type"] == "application/json"
     assert request["headers"]["accept-encoding"] == "identity"
+
+
+def test_whom_to_trust_is_read_once_for_all_requests() -> None:
+    asked(reply(b"1"))
+    before = _trusted.cache_info()
+    asked(reply(b"1"))
+    after = _trusted.cache_info()
+    assert (before.misses, after.misses, after.hits) == (1, 1, before.hits + 1)
 
 
 def test_a_stream_of_nlweb_s_is_the_list_of_its_messages() -> None:

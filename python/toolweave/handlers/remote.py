@@ -8,6 +8,7 @@ Example:
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 from contextlib import asynccontextmanager
@@ -20,6 +21,7 @@ from ..extras import require
 from .loading import several
 
 if TYPE_CHECKING:
+    import ssl
     from collections.abc import AsyncGenerator, Iterable, Mapping
 
     import httpx
@@ -235,5 +237,12 @@ async def _client(client: httpx.AsyncClient | None) -> AsyncGenerator[httpx.Asyn
         yield client
         return
     # How long it may take is said by who asks, for the whole of it.
-    async with require("httpx", "nlweb").AsyncClient(timeout=None) as made:
+    async with require("httpx", "nlweb").AsyncClient(timeout=None, verify=_trusted()) as made:
         yield made
+
+
+@functools.cache
+def _trusted() -> ssl.SSLContext:
+    """Whom to trust. Reading it takes a tenth of a second, in which the event loop would stand."""
+    context: ssl.SSLContext = require("httpx", "nlweb").create_ssl_context()
+    return context
