@@ -120,6 +120,18 @@ async def test_streaming_costs_nothing_and_nothing_twice() -> None:
 
 
 @on_a_loop
+async def test_a_piece_of_text_tells_nothing_of_what_was_spent_before_it() -> None:
+    more = '{"continue": true, "reason": ""}'
+    replies = [used(ENTER, 1, 1), used("1.", 1, 1), used(more, 4, 4), used("Done.", 1, 1)]
+    steps = await steps_of(spending(*replies, mode="chaining", streaming=True), "Count!")
+    assert costs(steps)[-3:] == [
+        ("Streaming", None, Decimal(4)),
+        ("Running", Decimal(10), Decimal(14)),
+        ("Completed", None, Decimal(14)),
+    ]
+
+
+@on_a_loop
 async def test_what_a_broken_reply_has_used_is_charged() -> None:
     pieces = ["Let me", tw.UsageUpdate(5, 2), tw.ModelError("gone")]
     result = await ran(spending(pieces), "Hi!")
