@@ -98,6 +98,15 @@ async def test_an_unknown_scene_is_told_once_and_the_model_does_better() -> None
     assert "The scenes are: Calculator, Weather_Report." in read
 
 
+@on_a_loop
+async def test_many_unknown_scenes_are_not_each_told_what_there_is() -> None:
+    manager = managing("".join(call(f"Chess {number}") for number in range(300)), ENTER, "42.")
+    assert (await ran(manager, "15 + 27?")).text == "42."
+    read = model_of(manager).requests[1].messages[-1].text
+    assert "Scene 'Chess 299' not found" in read
+    assert read.count("The scenes are: Calculator, Weather_Report.") == 1
+
+
 @pytest.mark.parametrize("written", ["<Calculater/>", '<calculator_s>{"input": "15 + 27"}'])
 @on_a_loop
 async def test_a_tag_that_is_nearly_a_scene_is_told_as_well(written: str) -> None:
@@ -224,6 +233,15 @@ async def test_a_plan_may_be_an_answer() -> None:
 
 BAD = {
     "It is not JSON": ("no plan at all", "Failed to parse execution plan"),
+    "It is not JSON of that": (
+        plan(step(1, "Calculator", "Add")).replace("1", "1e999"),
+        "Failed to parse execution plan",
+    ),
+    "It is not JSON of": (
+        plan(step(1, "Calculator", "x" * 100_000)),
+        "Failed to parse execution plan",
+    ),
+    "not JSON of that schema": ('{"steps":' * 2_000, "Failed to parse execution plan"),
     "Did you mean 'Calculator'": (
         plan(step(1, "Calculater", "Add")),
         "Scene 'Calculater' not found",
@@ -258,7 +276,8 @@ async def test_a_plan_that_cannot_be_used_is_made_again_once(problem: str) -> No
     manager = managing(bad, plan(step(1, "Calculator", "Add")), "42.", "It is 42.", mode="planning")
     result = await ran(manager, "15 + 27?")
     assert result.text == "It is 42."
-    again = model_of(manager).requests[1].messages[-1].text
+    written, again = [message.text for message in model_of(manager).requests[1].messages[-2:]]
+    assert written == bad
     assert "This plan cannot be used." in again
     assert problem in again
     steps = await steps_of(managing(bad, bad, mode="planning"), "15 + 27?")
@@ -315,7 +334,8 @@ async def test_a_chain_goes_on_until_the_model_says_that_it_is_done() -> None:
         "Scene chain complete",
     ]
     assert steps[-1].message == "8 degrees."
-    choosing = model_of(manager).requests[4]
+    deciding, choosing = model_of(manager).requests[3:5]
+    assert "- Weather_Report: Tells the weather" in deciding.messages[-1].text
     assert choosing.messages[-1].text.startswith("Which scene is to be entered next")
 
 

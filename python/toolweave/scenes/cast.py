@@ -89,12 +89,20 @@ class Cast:
             found = match(name, [scene.name for scene in scenes])
         return None if found is None else scenes[found]
 
-    def missing(self, name: str) -> str:
-        """What the model is told about a name that is no scene's."""
+    def missing(self, name: str, *, listed: bool = True) -> str:
+        """What the model is told about a name that is no scene's.
+
+        Args:
+            name: The name.
+            listed: Whether it is told what there is, with the nearest name.
+        """
+        said = f"Scene '{name[:100]}' not found."
+        if not listed:
+            return said
         keys = [scene.key for scene in self]
         near = closest(name, keys)
         meant = "" if near is None else f" Did you mean '{near}'?"
-        return f"Scene '{name[:100]}' not found.{meant} The scenes are: {', '.join(keys)}."
+        return f"{said}{meant} The scenes are: {', '.join(keys)}."
 
     def listed(self) -> str:
         """The scenes and what they are for, for a prompt."""

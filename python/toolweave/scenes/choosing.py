@@ -144,9 +144,10 @@ class _Choice:
         for call, result in zip(aggregate.tool_calls, aggregate.tool_results, strict=True):
             scene = self._cast.find(call.name)
             if scene is None:
+                # What there is, is said once: a reply may have hundreds of such calls.
+                text = self._cast.missing(call.name, listed=not self.missed)
                 self.missed.append(call.name)
                 calls.append(call)
-                text = self._cast.missing(call.name)
                 results.append(result.__replace__(result=text, is_error=True))
                 continue
             if scene not in self.picked:
@@ -167,7 +168,7 @@ def _written(stage: Stage, reply: ReplyRun) -> list[Scene]:
     text = reply.text.strip()
     if reply.aggregate is not None or len(text) > _LONGEST:
         return []
-    names = [text, *_TAG.findall(text)]
+    names = dict.fromkeys([text, *_TAG.findall(text)])
     found = [scene for name in names if (scene := stage.cast.find(name.strip())) is not None]
     return list(dict.fromkeys(found))
 

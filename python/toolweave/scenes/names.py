@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import functools
 import re
 from typing import TYPE_CHECKING
 
@@ -38,6 +39,7 @@ def provider_name(name: str, taken: Iterable[str] = ()) -> str:
     return found
 
 
+@functools.lru_cache(maxsize=4096)
 def fold(name: str) -> str:
     """What names have in common that differ in separators and case only."""
     return re.sub(r"[\W_]+", "", name).casefold()

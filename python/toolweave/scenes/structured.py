@@ -60,6 +60,8 @@ def _read(text: str, schema: Mapping[str, Any]) -> dict[str, Any] | None:
         return None
     try:
         value: object = json.loads(repair_json(text)[0])
-    except (InvalidJSONError, ValueError, RecursionError):
+        fits = Validator(schema).is_valid(value)
+    except (InvalidJSONError, RecursionError, TypeError, ValueError):
+        # Python reads what is no JSON value, too: 1e999 as infinity, half of a surrogate pair.
         return None
-    return cast("dict[str, Any]", value) if Validator(schema).is_valid(value) else None
+    return cast("dict[str, Any]", value) if fits else None
