@@ -288,6 +288,30 @@ def test_a_loop_that_is_gone_holds_up_nobody() -> None:
     waiting._log_destroy_pending = False  # type: ignore[attr-defined]
 
 
+def test_places_of_calls_that_never_begin_are_given_back() -> None:
+    scorer, limiter = Scores({"a": 80, "b": 80}), CallLimiter(3)
+    selector = ToolSelector(tools("a", "b"), scorer, EACH, limiter=limiter)
+
+    async def main() -> None:
+        task = asyncio.create_task(selector.select("x"))
+        await asyncio.sleep(0)
+        # The calls have their places, but it is over before the loop comes to them.
+        assert (limiter.free, scorer.asked) == (1, [])
+        every = asyncio.all_tasks() - {asyncio.current_task()}
+        for one in every:
+            one.cancel()
+        await asyncio.wait(every, timeout=PATIENCE)
+        assert task.cancelled()
+
+    asyncio.run(main())
+    assert (limiter.free, scorer.asked) == (3, [])
+
+
+def test_as_many_places_are_taken_as_there_are() -> None:
+    limiter = CallLimiter(3)
+    assert [limiter.take(2), limiter.take(2), limiter.take(2), limiter.free] == [2, 1, 0, 0]
+
+
 def test_a_limit_of_nothing_is_refused() -> None:
     with pytest.raises(ValueError, match="limit must be at least 1, not 0"):
         CallLimiter(0)

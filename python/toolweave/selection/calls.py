@@ -60,7 +60,7 @@ class Calls:
         self._limiter = limiter
         self._loop = asyncio.get_running_loop()
         self._watched: deque[_Call] = deque()
-        self._timer: asyncio.TimerHandle | None = None
+        self._timer: asyncio.Handle | None = None
         self._waiting: deque[tuple[int, Request]] = deque()
         self._unused = 0
         self._running: dict[int, _Call] = {}
@@ -187,7 +187,8 @@ class Calls:
             call.deadline = deadline
         self._watched.extend(calls)
         if self._timer is None:
-            self._timer = self._loop.call_at(deadline, self._ring)
+            # First in this very turn of the loop, after which many need no timer any more.
+            self._timer = self._loop.call_soon(self._ring)
 
     def _ring(self) -> None:
         self._timer = None
