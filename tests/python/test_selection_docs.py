@@ -1,0 +1,82 @@
+"""The pages on selection show what is: their blocks run, and the defaults are those."""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import inspect
+import re
+from collections.abc import Coroutine
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from selecting import Says, named
+from test_readme import blocks
+from toolweave import SelectionPolicy, ToolRegistry, ToolSelector
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+class Application:
+    def __init__(self) -> None:
+        self.messages: list[str] = []
+
+
+def shop() -> ToolRegistry:
+    registry = ToolRegistry()
+
+    @registry.handler("search")
+    def search(search_query: str) -> str:
+        return f"found {search_query}"
+
+    @registry.handler("compare", type="Recipe")
+    def compare(first: str, second: str, handler: Application) -> str:
+        handler.messages.append(f"{first} and {second}")
+        return "pho"
+
+    return registry
+
+
+@pytest.mark.parametrize("page", ["selection.md", "nlweb.md"])
+def test_the_block_that_selects_and_runs_does(
+    page: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    [code] = [
+        block.code
+        for block in blocks((DOCS / page).read_text("utf-8"))
+        if block.language == "python" and "await selector.select(" in block.code
+    ]
+    application = Application()
+    namespace: dict[str, Any] = {
+        "SelectionPolicy": SelectionPolicy,
+        "ToolSelector": ToolSelector,
+        "registry": shop(),
+        "model": Says([named("compare", 90, first="ramen", second="pho")]),
+        "handler": application,
+        "application": application,
+    }
+    compiled = compile(code, page, "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+    running: object = eval(compiled, namespace)
+    assert inspect.iscoroutine(running)
+    asyncio.run(cast("Coroutine[Any, Any, None]", running))
+    assert application.messages == ["ramen and pho"]
+    assert "compare has the highest score, 90" in capsys.readouterr().out
+
+
+def test_the_table_of_the_policy_has_its_defaults() -> None:
+    text = (DOCS / "selection.md").read_text("utf-8")
+    rows = re.findall(r"^\| (`\w+`(?:, `\w+`)*) \| ([^|]+?) \| ", text, re.MULTILINE)
+    told = {
+        name: value.removesuffix(" s").strip('`"')
+        for names, values in rows
+        for name, value in zip(re.findall(r"\w+", names), values.split(", "), strict=False)
+    }
+    policy = SelectionPolicy()
+    have = {name: getattr(policy, name) for name in SelectionPolicy.__dataclass_fields__}
+    assert policy.allowed_handlers == ()
+    have["allowed_handlers"] = "none"
+    assert {name: told[name] for name in have} == {
+        name: value if isinstance(value, str) else f"{value:g}" for name, value in have.items()
+    }
