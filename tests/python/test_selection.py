@@ -427,6 +427,7 @@ def test_placeholders_are_filled_from_the_question_and_the_context() -> None:
         ({"query": "soup", "item_type": None}, "item_type must be a str"),
         ({"query": "soup", "site": ["a"]}, "site must be a str or None"),
         ({"query": "soup", "context": {"request.top_k": 3}}, "context must map names"),
+        ({"query": "soup", "context": ["request.top_k"]}, "context must be a mapping"),
     ],
 )
 def test_a_question_of_the_wrong_type_is_refused(arguments: Any, message: str) -> None:

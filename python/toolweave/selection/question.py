@@ -92,6 +92,8 @@ def checked(
         raise TypeError(f"item_type must be a str, not of the type {type(item_type).__name__}")
     if site is not None and not isinstance(site, str):
         raise TypeError(f"site must be a str or None, not of the type {type(site).__name__}")
+    if context is not None and not isinstance(cast("object", context), Mapping):
+        raise TypeError(f"context must be a mapping, not of the type {type(context).__name__}")
     values: dict[str, str] = {}
     for name, value in (context or {}).items():
         if not isinstance(cast("Any", name), str) or not isinstance(cast("Any", value), str):
