@@ -244,6 +244,15 @@ def test_equal_scores_go_to_the_more_specific_tool_and_are_reported() -> None:
     assert chosen(selection) == "search"
 
 
+def test_equal_scores_for_one_type_go_to_the_tool_of_the_site() -> None:
+    registry = RegistrySnapshot.of([entry("search"), entry("everywhere"), entry("here", site="a")])
+    scorer = Scores({"search": 10, "everywhere": 80, "here": 80})
+    selection = run(
+        ToolSelector(registry, scorer, SelectionPolicy(strategy="each")).select("x", site="a")
+    )
+    assert (chosen(selection), [tied.name for tied in selection.ties]) == ("here", ["everywhere"])
+
+
 def test_what_is_more_specific_the_registry_says_itself() -> None:
     registry = RegistrySnapshot.read(
         """<Tools>
