@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 from opentelemetry import trace
-from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 import toolweave as tw
@@ -14,7 +13,7 @@ from looping import collect, on_a_loop
 from toolweave.agent import Agent
 from toolweave.exceptions import ModelError
 from toolweave.testing import ScriptedModel
-from tracing_spans import exporter
+from tracing_spans import exporter, tree
 
 
 @pytest.fixture
@@ -28,16 +27,6 @@ def add(a: int, b: int) -> int:
 
 
 ADD = '<add>{"a": 2, "b": 3}</add>'
-
-
-def tree(spans: tuple[ReadableSpan, ...]) -> dict[str, list[str]]:
-    """The names of the spans in each."""
-    names = {span.context.span_id: span.name for span in spans}
-    found: dict[str, list[str]] = {}
-    for span in sorted(spans, key=lambda span: span.start_time or 0):
-        parent = "" if span.parent is None else names.get(span.parent.span_id, "?")
-        found.setdefault(parent, []).append(span.name)
-    return found
 
 
 @on_a_loop

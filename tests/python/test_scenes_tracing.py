@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 from opentelemetry import trace
-from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 import toolweave as tw
@@ -18,7 +17,7 @@ from scening import ADD, ENTER, managing, ran
 from toolweave.metrics import OPERATION_DURATION, TOKEN_USAGE
 from toolweave.models import complete
 from toolweave.testing import ScriptedModel
-from tracing_spans import exporter, points, reader
+from tracing_spans import exporter, points, reader, tree
 
 
 @pytest.fixture
@@ -26,16 +25,6 @@ def spans() -> InMemorySpanExporter:
     reader()
     exporter().clear()
     return exporter()
-
-
-def tree(spans: tuple[ReadableSpan, ...]) -> dict[str, list[str]]:
-    """The names of the spans in each."""
-    names = {span.context.span_id: span.name for span in spans}
-    found: dict[str, list[str]] = {}
-    for span in sorted(spans, key=lambda span: span.start_time or 0):
-        parent = "" if span.parent is None else names.get(span.parent.span_id, "?")
-        found.setdefault(parent, []).append(span.name)
-    return found
 
 
 @on_a_loop

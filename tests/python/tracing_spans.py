@@ -7,7 +7,7 @@ import functools
 from opentelemetry import metrics, trace
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import HistogramDataPoint, InMemoryMetricReader
-from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
@@ -44,3 +44,13 @@ def points(name: str, **attributes: str) -> list[HistogramDataPoint]:
         if isinstance(point, HistogramDataPoint)
         and wanted.items() <= dict(point.attributes or {}).items()
     ]
+
+
+def tree(spans: tuple[ReadableSpan, ...]) -> dict[str, list[str]]:
+    """The names of the spans in each."""
+    names = {span.context.span_id: span.name for span in spans}
+    found: dict[str, list[str]] = {}
+    for span in sorted(spans, key=lambda span: span.start_time or 0):
+        parent = "" if span.parent is None else names.get(span.parent.span_id, "?")
+        found.setdefault(parent, []).append(span.name)
+    return found
