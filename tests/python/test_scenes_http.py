@@ -109,7 +109,7 @@ async def test_a_native_history_has_one_answer_for_each_call() -> None:
     roles = [message["role"] for message in answering["messages"]]
     assert roles == ["system", "user", "assistant", "tool", "assistant", "tool"]
     assert [m["content"] for m in answering["messages"] if m["role"] == "tool"] == [
-        "Scene 'Calculator' entered.",
+        "Scene 'Calculator' entered. Serve the request now with the tools of this scene.",
         "42",
     ]
 

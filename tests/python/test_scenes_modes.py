@@ -83,7 +83,9 @@ async def test_a_native_call_in_another_spelling_is_the_scene(name: str) -> None
     assert result.scenes == ("Weather Report",)
     (aggregate,) = [m for m in result.messages if isinstance(m, tw.ToolAggregateMessage)]
     assert aggregate.tool_calls[0].name == "Weather_Report"
-    assert aggregate.tool_results[0].result == "Scene 'Weather Report' entered."
+    assert aggregate.tool_results[0].result == (
+        "Scene 'Weather Report' entered. Serve the request now with the tools of this scene."
+    )
     assert not aggregate.tool_results[0].is_error
 
 

@@ -146,4 +146,6 @@ def _door(scene: Scene) -> Tool[..., str]:
 
 def entered(scene: Scene) -> str:
     """What the model reads when it has chosen a scene."""
-    return f"Scene '{scene.name}' entered."
+    # Small models that read only that they have entered it wait for another request.
+    how = " with the tools of this scene" if len(scene.toolset) else ""
+    return f"Scene '{scene.name}' entered. Serve the request now{how}."
