@@ -102,6 +102,15 @@ async def test_estimates_are_of_all_that_is_sent_and_written_calls_and_tools_too
 
 
 @on_a_loop
+async def test_a_request_that_is_answered_with_nothing_has_its_price() -> None:
+    result = await ran(spending([tw.FinishUpdate("stop")]), "Hi!")
+    assert result.error == "No response from LLM"
+    assert result.total_cost == result.input_tokens > 0
+    refused = await ran(spending(tw.ModelError("full", "m1", 429)), "Hi!")
+    assert (refused.total_cost, refused.input_tokens) == (0, 0)
+
+
+@on_a_loop
 async def test_a_budget_holds_for_estimates_of_calls() -> None:
     manager = spending(ENTER, ADD, budget=1)
     result = await ran(manager, "15 + 27?")

@@ -194,6 +194,18 @@ async def test_a_hook_that_raises_ends_the_run_in_an_error() -> None:
     assert steps[1].stop_reason is SceneStopReason.ERROR
 
 
+@pytest.mark.parametrize("verdict", [Deny(), Answer("Closed."), False])
+@pytest.mark.parametrize("kind", ["before", "after_scene"])
+@on_a_loop
+async def test_after_a_hook_that_ends_the_run_no_other_is_asked(kind: str, verdict: Any) -> None:
+    asked: list[str] = []
+    manager = managing(ENTER, "42.")
+    getattr(manager, kind)(lambda *_: verdict)
+    getattr(manager, kind)(lambda *_: asked.append(kind))
+    await ran(manager, "15 + 27?")
+    assert asked == []
+
+
 @on_a_loop
 async def test_a_conversation_that_nobody_has_begun_becomes_nobodys() -> None:
     manager = managing("One.", "Two.", "Three.")
