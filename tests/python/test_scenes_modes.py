@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import toolweave as tw
@@ -35,6 +35,7 @@ def more(wanted: bool) -> str:
 
 
 @given(st.lists(st.text(min_size=1, max_size=80).filter(str.strip), unique=True, max_size=12))
+@example(["TOOL:RESPONSE", "tool_call", "Tool Call"])
 def test_every_name_has_one_that_providers_take_and_no_other_has(names: list[str]) -> None:
     manager = SceneManager(ScriptedModel())
     for name in names:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 # As in a `FunctionContract`: white space, control characters, and what tags are made of.
 _UNUSABLE = re.compile(r"[\s\x00-\x1f\x7f-\x9f<>\"'=`&\\]")
 _MAX_NAME_BYTES = 256
-_OUR_TAGS = ("tool_call", "tool_response")
+OUR_TAGS = ("tool_call", "tool_response")
 
 
 def usable_name(name: str, prefix: str, taken: Container[str]) -> str:
@@ -22,7 +22,7 @@ def usable_name(name: str, prefix: str, taken: Container[str]) -> str:
     """
     whole = _UNUSABLE.sub("_", f"{prefix}_{name}" if prefix else name)
     whole = _cut(whole, _MAX_NAME_BYTES).strip("/") or "_"
-    if whole.lower() in _OUR_TAGS:
+    if whole.lower() in OUR_TAGS:
         whole += "_"
     usable, number = whole, 1
     while usable in taken:
