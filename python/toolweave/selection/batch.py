@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, cast
 
-from .listed import asked, listed, members
-from .scorers import Request
-from .tally import Decided, Tally
+from .attempts import Listing, ask_at_once
+from .listed import listed, members
 
 if TYPE_CHECKING:
     from .calls import Calls
     from .offer import Offer
     from .question import Question
+    from .tally import Decided, Tally
 
 _TASK = """\
 Here are tools, and at the end a query of a user. Score from 0 to 100 how well each tool serves \
@@ -27,35 +27,15 @@ _UNREADABLE = "the reply is not a JSON object with the scores of the tools"
 
 
 async def score_batch(offer: Offer, question: Question, calls: Calls) -> Decided:
-    """Asks about all tools at once.
+    """Asks for the scores of all tools at once; see `ask_at_once`.
 
-    Where no score can be read of the reply, the model is told so and asked again, as often as the
-    policy says. A tool that the reply leaves out has no score, which is recorded.
-
-    Args:
-        offer: The tools.
-        question: What is asked.
-        calls: Makes the calls; whoever made it closes it.
+    A tool that the reply leaves out has no score, which is recorded.
     """
-    tally = Tally(offer, "not scored")
-    error: str | None = None
-    for _ in range(offer.policy.attempts):
-        content, error = await calls.ask(_request(offer, question, error))
-        if content is None:
-            break
-        error = None if _read(offer, tally, content) else _UNREADABLE
-        if error is None:
-            break
-    if error is not None:
-        tally.unread = True
-        tally.fail(error)
-    ranking = offer.ranking()
-    ranking.offer(list(enumerate(tally.scores)))
-    return Decided(tally, ranking.settle())
+    return await ask_at_once(_LISTING, offer, question, calls)
 
 
-def _read(offer: Offer, tally: Tally, content: str | Mapping[str, Any]) -> bool:
-    """Takes down the scores of a reply; False if it has none."""
+def _read(offer: Offer, tally: Tally, content: str | Mapping[str, Any]) -> str | None:
+    """Takes down the scores of a reply; gives what is wrong if it has none."""
     said: dict[int, object] = {}
     for name, value in members(content).found.items():
         at = offer.position(name)
@@ -72,22 +52,12 @@ def _read(offer: Offer, tally: Tally, content: str | Mapping[str, Any]) -> bool:
         )
         # It was asked for the parameters of tools that reach the threshold only.
         tally.read(at, tool.reader.read(fields), threshold=offer.policy.threshold)
-    return any(score is not None for score in tally.scores)
-
-
-def _request(offer: Offer, question: Question, error: str | None) -> Request:
-    head, schema = _parts(offer)
-    prompt = asked(head, offer, question, error)
-    return Request(prompt, schema, "batch", question.query, offer.tools)
+    return None if any(score is not None for score in tally.scores) else _UNREADABLE
 
 
 def _parts(offer: Offer) -> tuple[str, dict[str, Any]]:
-    """What is the same for every query."""
-    kept = offer.kept.get("batch")
-    if kept is None:
-        head = listed(_TASK, offer, _REPLY.format(threshold=offer.policy.threshold))
-        kept = offer.kept["batch"] = (head, _schema(offer))
-    return kept
+    reply = _REPLY.format(threshold=offer.policy.threshold)
+    return listed(_TASK, offer, reply), _schema(offer)
 
 
 def _schema(offer: Offer) -> dict[str, Any]:
@@ -101,3 +71,6 @@ def _schema(offer: Offer) -> dict[str, Any]:
         "required": list(properties),
         "additionalProperties": False,
     }
+
+
+_LISTING = Listing("batch", _parts, _read, "not scored")

@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, cast
 
+from .attempts import Listing, ask_at_once
 from .form import SCORE
-from .listed import asked, listed, members, otherwise
-from .scorers import Request
-from .tally import Decided, Tally
+from .listed import listed, members, otherwise
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,6 +15,7 @@ if TYPE_CHECKING:
     from .calls import Calls
     from .offer import Offer
     from .question import Question
+    from .tally import Decided, Tally
 
 _TASK = """\
 Here are tools, and at the end a query of a user. Find the one tool that serves the query \
@@ -31,31 +31,8 @@ _UNREADABLE = "the reply is not a JSON object with a tool and a score"
 
 
 async def choose(offer: Offer, question: Question, calls: Calls) -> Decided:
-    """Asks which tool is best.
-
-    Where the reply cannot be used, the model is told why and asked again, as often as the policy
-    says; then no tool has a score.
-
-    Args:
-        offer: The tools.
-        question: What is asked.
-        calls: Makes the calls; whoever made it closes it.
-    """
-    tally = Tally(offer, "not named")
-    error: str | None = None
-    for _ in range(offer.policy.attempts):
-        content, error = await calls.ask(_request(offer, question, error))
-        if content is None:
-            break
-        error = _read(offer, tally, content)
-        if error is None:
-            break
-    if error is not None:
-        tally.unread = True
-        tally.fail(error)
-    ranking = offer.ranking()
-    ranking.offer(list(enumerate(tally.scores)))
-    return Decided(tally, ranking.settle())
+    """Asks which tool is best; see `ask_at_once`."""
+    return await ask_at_once(_LISTING, offer, question, calls)
 
 
 def _read(offer: Offer, tally: Tally, content: str | Mapping[str, Any]) -> str | None:
@@ -79,20 +56,10 @@ def _read(offer: Offer, tally: Tally, content: str | Mapping[str, Any]) -> str |
     return None
 
 
-def _request(offer: Offer, question: Question, error: str | None) -> Request:
-    head, schema = _parts(offer)
-    prompt = asked(head, offer, question, error)
-    return Request(prompt, schema, "choose", question.query, offer.tools)
-
-
 def _parts(offer: Offer) -> tuple[str, dict[str, Any]]:
-    """What is the same for every query."""
-    kept = offer.kept.get("choose")
-    if kept is None:
-        task = _TASK.format(otherwise=otherwise(offer))
-        head = listed(task, offer, _REPLY.format(threshold=offer.policy.threshold))
-        kept = offer.kept["choose"] = (head, _schema(offer))
-    return kept
+    task = _TASK.format(otherwise=otherwise(offer))
+    reply = _REPLY.format(threshold=offer.policy.threshold)
+    return listed(task, offer, reply), _schema(offer)
 
 
 def _schema(offer: Offer) -> dict[str, Any]:
@@ -112,3 +79,6 @@ def _schema(offer: Offer) -> dict[str, Any]:
 
 def _short(name: str) -> str:
     return json.dumps(name[:100], ensure_ascii=False)
+
+
+_LISTING = Listing("choose", _parts, _read, "not named")

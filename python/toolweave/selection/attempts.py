@@ -1,0 +1,63 @@
+"""One question about all tools, put again where the reply cannot be used."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from .listed import asked
+from .scorers import Request
+from .tally import Decided, Tally
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from .calls import Calls
+    from .offer import Offer
+    from .policy import Strategy
+    from .question import Question
+
+
+class Listing(NamedTuple):
+    """A way to ask about all tools at once."""
+
+    strategy: Strategy
+    parts: Callable[[Offer], tuple[str, dict[str, Any]]]
+    """The first part of the prompt and the schema of the reply: the same for every query."""
+    read: Callable[[Offer, Tally, str | Mapping[str, Any]], str | None]
+    """Takes down what a reply says; gives what is wrong with it."""
+    silence: str
+    """What is said of a tool that the reply says nothing of."""
+
+
+async def ask_at_once(listing: Listing, offer: Offer, question: Question, calls: Calls) -> Decided:
+    """Asks about all tools.
+
+    Where the reply cannot be used, the model is told why and asked again, as often as the policy
+    says; then no tool has a score.
+
+    Args:
+        listing: How to ask.
+        offer: The tools.
+        question: What is asked.
+        calls: Makes the calls; whoever made it closes it.
+    """
+    if listing.strategy not in offer.kept:
+        offer.kept[listing.strategy] = listing.parts(offer)
+    head, schema = offer.kept[listing.strategy]
+    tally = Tally(offer, listing.silence)
+    error: str | None = None
+    for _ in range(offer.policy.attempts):
+        prompt = asked(head, offer, question, error)
+        request = Request(prompt, schema, listing.strategy, question.query, offer.tools)
+        content, error = await calls.ask(request)
+        if content is None:
+            break
+        error = listing.read(offer, tally, content)
+        if error is None:
+            break
+    if error is not None:
+        tally.unread = True
+        tally.fail(error)
+    ranking = offer.ranking()
+    ranking.offer(list(enumerate(tally.scores)))
+    return Decided(tally, ranking.settle())
