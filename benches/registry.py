@@ -80,17 +80,31 @@ def as_nlweb(path: Path) -> object:
 
 
 def least(contestants: Mapping[str, Callable[[], object]], seconds: float) -> dict[str, float]:
-    """The least CPU time of one call of each, in seconds, from many taken in turns."""
+    """The least CPU time of one call of each, in seconds, from many taken in turns.
+
+    As `timeit` does it: without the garbage collector, and short calls many times in a row.
+    """
     best = dict.fromkeys(contestants, float("inf"))
+    counts: dict[str, int] = {}
+    for name, contestant in contestants.items():
+        begun = time.process_time()
+        contestant()
+        counts[name] = max(1, int(0.02 / max(time.process_time() - begun, 1e-6)))
     until = time.process_time() + seconds * len(contestants)
     rounds = 0
-    while rounds < 3 or time.process_time() < until:
+    while rounds < 5 or time.process_time() < until:
         rounds += 1
         for name, contestant in contestants.items():
             gc.collect()
-            begun = time.process_time()
-            contestant()
-            best[name] = min(best[name], time.process_time() - begun)
+            gc.disable()
+            try:
+                begun = time.process_time()
+                for _ in range(counts[name]):
+                    contestant()
+                spent = time.process_time() - begun
+            finally:
+                gc.enable()
+            best[name] = min(best[name], spent / counts[name])
     return best
 
 
