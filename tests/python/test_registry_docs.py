@@ -23,8 +23,9 @@ def page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Block]:
     [file] = [block for block in found if block.language == "xml"]
     (tmp_path / "tools.xml").write_text(file.code, "utf-8")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", [*sys.path])
-    # Other tests have a module of this name.
+    # An example has a module of the name that the page makes up, and its tests load it.
+    elsewhere = [path for path in sys.path if not Path(path, "kitchen.py").exists()]
+    monkeypatch.setattr(sys, "path", elsewhere)
     monkeypatch.delitem(sys.modules, "kitchen", raising=False)
     return found
 
