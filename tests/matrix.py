@@ -15,11 +15,14 @@ import re
 import shutil
 import subprocess
 import sys
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 VERSIONS = ("3.10", "3.11", "3.12", "3.13")
 ROOT = Path(__file__).resolve().parents[1]
 ENVIRONMENTS = ROOT / ".venvs"
+PARALLEL = ["-n", "2", "--dist", "worksteal", "-q"]
+"""The suite leaves a core idle otherwise; no test minds which others run beside it."""
 LITELLM = [
     f"tests/python/test_models_{part}.py"
     for part in ("conformance", "failures", "litellm", "llmock")
@@ -79,35 +82,33 @@ def environment(name: str, python: str, wheel: Path, group: str = "test") -> Pat
     return inside
 
 
-def run(version: str, wheel: Path, arguments: list[str]) -> bool | None:
-    """Whether the suite passes on a version; `None` where the version is missing."""
-    python = interpreter(version)
-    if python is None:
-        return None
-    print(f"\n=== Python {version} ({python}), {wheel.name}", flush=True)
-    try:
-        inside = environment(version, python, wheel)
-    except subprocess.CalledProcessError as error:
-        print(f"no environment for Python {version}: {error}", flush=True)
+class Made:
+    """Environments, made one after the other while the suite runs in those that are ready."""
+
+    def __init__(self, wheel: Path) -> None:
+        self._wheel = wheel
+        self._maker = ThreadPoolExecutor(max_workers=1)
+        self._made: dict[str, Future[Path]] = {}
+
+    def order(self, name: str, python: str, group: str = "test") -> None:
+        """Has one made."""
+        self._made[name] = self._maker.submit(environment, name, python, self._wheel, group)
+
+    def python(self, name: str) -> Path | None:
+        """Its Python, once it is made; `None` where it could not be."""
+        try:
+            return self._made[name].result()
+        except subprocess.CalledProcessError as error:
+            print(f"no environment for {name}: {error}", flush=True)
+            return None
+
+
+def passes(title: str, inside: Path | None, arguments: list[str]) -> bool:
+    """Whether pytest passes in an environment."""
+    print(f"\n=== {title}", flush=True)
+    if inside is None:
         return False
     return subprocess.run([str(inside), "-m", "pytest", *arguments], cwd=ROOT).returncode == 0
-
-
-def run_litellm(wheel: Path) -> bool:
-    """Whether the tests of the adapter for litellm pass, in an environment of its own.
-
-    Its newest releases and those of other packages ask for different clients of OpenAI.
-    """
-    python = next(filter(None, map(interpreter, reversed(VERSIONS))), sys.executable)
-    print(f"\n=== litellm ({python}), {wheel.name}", flush=True)
-    try:
-        inside = environment("litellm", python, wheel, "test-litellm")
-    except subprocess.CalledProcessError as error:
-        print(f"no environment for litellm: {error}", flush=True)
-        return False
-    # With nothing to run, pytest fails.
-    command = [str(inside), "-m", "pytest", *LITELLM, "-k", "litellm"]
-    return subprocess.run(command, cwd=ROOT).returncode == 0
 
 
 def main() -> int:
@@ -116,9 +117,26 @@ def main() -> int:
     arguments = [argument for argument in sys.argv[2:] if argument != "--"]
     running = "{}.{}".format(*sys.version_info)
     versions = [*VERSIONS, *({running} - set(VERSIONS))]
-    results = {f"Python {version}": run(version, wheel, arguments) for version in versions}
+    pythons = {version: interpreter(version) for version in versions}
+    found = {version: python for version, python in pythons.items() if python is not None}
+    made = Made(wheel)
+    for version, python in found.items():
+        made.order(version, python)
     if not arguments:
-        results["with litellm"] = run_litellm(wheel)
+        # Its newest releases and those of other packages ask for different clients of OpenAI.
+        made.order("litellm", list(found.values())[-1], "test-litellm")
+    results: dict[str, bool | None] = {f"Python {version}": None for version in versions}
+    for version, python in found.items():
+        results[f"Python {version}"] = passes(
+            f"Python {version} ({python}), {wheel.name}",
+            made.python(version),
+            [*PARALLEL, *arguments],
+        )
+    if not arguments:
+        # With nothing to run, pytest fails.
+        results["with litellm"] = passes(
+            f"litellm, {wheel.name}", made.python("litellm"), [*LITELLM, "-k", "litellm"]
+        )
     print()
     said = {True: "passed", False: "FAILED", None: "skipped, no such CPython found"}
     for name, result in results.items():
