@@ -32,7 +32,7 @@ help: ## say what there is
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(VENV)/built ## run an agent with real tools on recorded replies of real models
-	$(BIN)/python -m toolweave demo $(ARGS)
+	$(BIN)/python -m toolweave play $(ARGS)
 
 test: lint docs types wheel core matrix ## everything that must pass: lint, docs, types, both test suites
 

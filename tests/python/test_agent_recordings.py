@@ -11,10 +11,10 @@ import toolweave as tw
 from looping import collect, of, on_a_loop
 from parsing import joined
 from toolweave.agent import Agent
-from toolweave.demo.recordings import RECORDED_ON, Recording, recordings
-from toolweave.demo.tools import ToolBox
 from toolweave.executor import ToolProgress, ToolStarted
 from toolweave.natural import NaturalToolUse
+from toolweave.play.recordings import RECORDED_ON, Recording, recordings
+from toolweave.play.tools import ToolBox
 from toolweave.testing import ScriptedModel
 from toolweave.tools import Toolset
 

@@ -13,8 +13,8 @@ import pytest
 
 import toolweave
 
-# Commands and the demo have none; the adapters for frameworks have tests of their own.
-APART = ("toolweave.__main__", "toolweave.cli", "toolweave.demo")
+# Commands and what they play have none; the adapters for frameworks have tests of their own.
+APART = ("toolweave.__main__", "toolweave.cli", "toolweave.play")
 
 
 def examples() -> Iterator[Any]:

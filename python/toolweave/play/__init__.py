@@ -1,4 +1,4 @@
-"""What `toolweave demo` plays, and how.
+"""What `toolweave play` plays, and how.
 
 `recordings` holds replies of real models, delta by delta; `endpoint` asks a live
 one. `player` gives either to an agent with the tools of `tools`. `narrator` makes

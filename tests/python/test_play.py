@@ -1,4 +1,4 @@
-"""The demo: what is played, and what is told about it."""
+"""`toolweave play`: what is played, and what is told about it."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from rich.console import Console
 from executing import run
 from toolweave import Parser, Repair, ToolAggregateMessage, ToolCall, ToolResult, parse
 from toolweave.cli import main
-from toolweave.demo.colours import ColourScreen
-from toolweave.demo.held import HeldBack
-from toolweave.demo.narrator import LEGEND, WHY_MENDED, Narrator, told
-from toolweave.demo.player import Player
-from toolweave.demo.recordings import RECORDED_ON, SELECTION, Recording, recordings
-from toolweave.demo.screens import Kind, PlainScreen, harmless, visible
-from toolweave.demo.tools import ToolBox
 from toolweave.executor import ToolProgress, ToolStarted
 from toolweave.models import complete
+from toolweave.play.colours import ColourScreen
+from toolweave.play.held import HeldBack
+from toolweave.play.narrator import LEGEND, WHY_MENDED, Narrator, told
+from toolweave.play.player import Player
+from toolweave.play.recordings import RECORDED_ON, SELECTION, Recording, recordings
+from toolweave.play.screens import Kind, PlainScreen, harmless, visible
+from toolweave.play.tools import ToolBox
 
 CONTRACTS = [tool.contract for tool in ToolBox(RECORDED_ON).tools]
 EACH = pytest.mark.parametrize("recording", recordings(), ids=lambda recording: recording.name)
@@ -117,10 +117,10 @@ def test_streams_are_where_the_readme_says() -> None:
     assert files == [f"{number:02}-{name}.json" for number, name in enumerate(names, 1)]
 
 
-def test_without_a_terminal_the_demo_plays_everything_as_plain_text(
+def test_without_a_terminal_the_command_plays_everything_as_plain_text(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert main(["demo"]) == 0
+    assert main(["play"]) == 0
     printed = capsys.readouterr()
     assert printed.err == ""
     assert "\x1b" not in printed.out
@@ -137,10 +137,10 @@ def test_without_a_terminal_the_demo_plays_everything_as_plain_text(
 def test_one_recording_can_be_played_and_all_can_be_listed(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert main(["demo", "--list"]) == 0
+    assert main(["play", "--list"]) == 0
     listed = capsys.readouterr().out
     assert all(recording.name in listed for recording in recordings())
-    assert main(["demo", "--only", "kelvin", "--fast"]) == 0
+    assert main(["play", "--only", "kelvin", "--fast"]) == 0
     printed = capsys.readouterr().out
     assert "== kelvin: " in printed
     assert "== add: " not in printed
@@ -177,14 +177,14 @@ def test_who_watches_gets_a_selection_at_the_recorded_pace(
     slept = sleeping(monkeypatch)
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
     monkeypatch.setenv("TERM", "dumb")
-    assert main(["demo"]) == 0
+    assert main(["play"]) == 0
     shown = capsys.readouterr().out
     assert [name for name in SELECTION if f"== {name}: " in shown] == list(SELECTION)
     assert f"{len(SELECTION)} of {len(recordings())} recordings: " in shown
     assert "--all" in shown
     assert 20 < sum(slept) < 60
     slept.clear()
-    assert main(["demo", "--fast"]) == 0
+    assert main(["play", "--fast"]) == 0
     assert max(slept) < 0.05
     assert f"{len(recordings())} of {len(recordings())} recordings: " in capsys.readouterr().out
 
@@ -204,14 +204,14 @@ def test_who_watches_gets_a_selection_at_the_recorded_pace(
         (["--model", "http://127.0.0.1:1/v1", "--model-name", "m"], "--prompt TEXT says"),
         (
             ["--model", "http://127.0.0.1:1/v1", "--model-name", "m", "--prompt", "x"],
-            "toolweave demo: http://127.0.0.1:1/v1: ",
+            "toolweave play: http://127.0.0.1:1/v1: ",
         ),
     ],
 )
 def test_options_that_cannot_work_are_explained(
     arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["demo", *arguments]) == 2
+    assert main(["play", *arguments]) == 2
     assert message in capsys.readouterr().err
 
 
@@ -219,9 +219,9 @@ def test_without_rich_a_terminal_gets_plain_text_and_a_hint(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
-    monkeypatch.setattr("toolweave.cli.demo.find_spec", lambda _name: None)
+    monkeypatch.setattr("toolweave.cli.play.find_spec", lambda _name: None)
     monkeypatch.setenv("TERM", "xterm")
-    assert main(["demo", "--fast", "--only", "add"]) == 0
+    assert main(["play", "--fast", "--only", "add"]) == 0
     printed = capsys.readouterr()
     assert "pip install 'toolweave[cli]'" in printed.err
     assert "result call_1_0  42" in printed.out
@@ -247,7 +247,7 @@ def test_a_stream_that_cannot_encode_a_character_gets_an_escape(
 ) -> None:
     raw = io.BytesIO()
     monkeypatch.setattr("sys.stdout", io.TextIOWrapper(raw, encoding="ascii"))
-    assert main(["demo", "--only", "kelvin", "--only", "next-tag-closes"]) == 0
+    assert main(["play", "--only", "kelvin", "--only", "next-tag-closes"]) == 0
     assert b"Nice: 18 \\xb0C" in raw.getvalue()
 
 

@@ -63,7 +63,7 @@ class Recording:
 
 def recordings() -> tuple[Recording, ...]:
     """All recordings that come with the package, in their order."""
-    folder = files("toolweave.demo") / "streams"
+    folder = files("toolweave.play") / "streams"
     systems = _read(folder / "systems.json")
     found: list[Recording] = []
     for file in sorted(folder.iterdir(), key=lambda file: file.name):

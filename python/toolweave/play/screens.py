@@ -1,4 +1,4 @@
-"""Where the lines of a demo go: plain text for any stream, colours for a terminal."""
+"""Where the lines of a replay go: plain text for any stream, colours for a terminal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tools of the demo do what they say."""
+"""The tools of the recordings do what they say."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from toolweave import ToolCall, ToolResult
-from toolweave.demo.recordings import RECORDED_ON, recordings
-from toolweave.demo.tools import ToolBox
 from toolweave.executor import ToolExecutor, ToolProgress
+from toolweave.play.recordings import RECORDED_ON, recordings
+from toolweave.play.tools import ToolBox
 
 
 def run(box: ToolBox, name: str, **arguments: Any) -> ToolResult:

@@ -1,4 +1,4 @@
-"""`toolweave demo`: recorded or live replies, from text to calls and back to text."""
+"""`toolweave play`: recorded or live replies, from text to calls and back to text."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from .source import InputError, write_escapes
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..demo.endpoint import Endpoint
-    from ..demo.recordings import Recording
-    from ..demo.screens import Screen
     from ..models.openai import OpenAIModel
+    from ..play.endpoint import Endpoint
+    from ..play.recordings import Recording
+    from ..play.screens import Screen
 
 SUMMARY = "run an agent on recorded replies of real models, or on a live one"
 DESCRIPTION = (
@@ -73,7 +73,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _list() -> None:
-    from ..demo.recordings import recordings
+    from ..play.recordings import recordings
 
     known = recordings()
     width = max(len(recording.name) for recording in known)
@@ -83,7 +83,7 @@ def _list() -> None:
 
 
 def _play(options: argparse.Namespace) -> None:
-    from ..demo.recordings import recordings
+    from ..play.recordings import recordings
 
     speed: float | None = options.speed
     if options.fast or not sys.stdout.isatty():
@@ -93,9 +93,9 @@ def _play(options: argparse.Namespace) -> None:
 
 
 async def _played(chosen: Sequence[Recording], known: int, speed: float | None) -> None:
-    from ..demo.narrator import LEGEND, Narrator
-    from ..demo.player import Player
-    from ..demo.screens import Kind
+    from ..play.narrator import LEGEND, Narrator
+    from ..play.player import Player
+    from ..play.screens import Kind
 
     with _screen() as screen:
         narrator = Narrator(screen)
@@ -112,7 +112,7 @@ async def _played(chosen: Sequence[Recording], known: int, speed: float | None) 
 
 
 def _ask(options: argparse.Namespace) -> None:
-    from ..demo.endpoint import model_at
+    from ..play.endpoint import model_at
 
     key: str | None = None
     if options.api_key_env is not None:
@@ -132,8 +132,8 @@ def _ask(options: argparse.Namespace) -> None:
 
 
 async def _asked(model: OpenAIModel | Endpoint, where: str, prompt: str) -> None:
-    from ..demo.narrator import Narrator
-    from ..demo.player import Player
+    from ..play.narrator import Narrator
+    from ..play.player import Player
 
     async with aclosing(model):
         with _screen() as screen:
@@ -152,7 +152,7 @@ def _question() -> str:
 def _chosen(
     known: Sequence[Recording], options: argparse.Namespace, *, select: bool
 ) -> Sequence[Recording]:
-    from ..demo.recordings import SELECTION
+    from ..play.recordings import SELECTION
 
     names: Sequence[str] | None = options.only
     if names is None:
@@ -167,19 +167,19 @@ def _chosen(
 
 
 def _screen() -> Screen:
-    from ..demo.screens import PlainScreen
+    from ..play.screens import PlainScreen
 
     if not sys.stdout.isatty() or os.environ.get("TERM") == "dumb":
         return PlainScreen(sys.stdout)
     if find_spec("rich") is None:
         sys.stderr.write(
-            "toolweave demo: plain text, as rich is not installed; "
+            "toolweave play: plain text, as rich is not installed; "
             "for colours: pip install 'toolweave[cli]'\n"
         )
         return PlainScreen(sys.stdout)
     from rich.console import Console
 
-    from ..demo.colours import ColourScreen
+    from ..play.colours import ColourScreen
 
     return ColourScreen(Console(highlight=False))
 

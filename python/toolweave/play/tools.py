@@ -230,4 +230,4 @@ def _listed(names: Iterable[str]) -> str:
 
 
 def _data(name: str) -> Any:
-    return json.loads((files("toolweave.demo") / "data" / name).read_text(encoding="utf-8"))
+    return json.loads((files("toolweave.play") / "data" / name).read_text(encoding="utf-8"))

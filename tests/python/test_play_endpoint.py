@@ -14,10 +14,10 @@ import pytest
 
 from toolweave import FinishReason, ReasoningMessage, TextMessage
 from toolweave.cli import main
-from toolweave.demo.endpoint import Endpoint, model_at, server_sent_data
 from toolweave.exceptions import ModelError
 from toolweave.models import complete
 from toolweave.models.openai import OpenAIModel
+from toolweave.play.endpoint import Endpoint, model_at, server_sent_data
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -115,7 +115,7 @@ def serving(*answers: Answer) -> Iterator[Served]:
 def client(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """What asks: the client of OpenAI, or our own means where that is not installed."""
     if request.param == "own":
-        monkeypatch.setattr("toolweave.demo.endpoint.find_spec", lambda _name: None)
+        monkeypatch.setattr("toolweave.play.endpoint.find_spec", lambda _name: None)
     return str(request.param)
 
 
@@ -211,7 +211,7 @@ def test_the_key_is_not_sent_on_to_another_host() -> None:
 
 
 def play(served: Served, prompt: str, *more: str) -> None:
-    arguments = ["demo", "--model", served.url, "--model-name", "m", "--prompt", prompt]
+    arguments = ["play", "--model", served.url, "--model-name", "m", "--prompt", prompt]
     assert main([*arguments, *more]) == 0
 
 
