@@ -13,7 +13,9 @@ CARGO_FUZZ := target/tools/bin/cargo-fuzz
 PIP := $(BIN)/python -m pip install --quiet
 
 CORE := Cargo.toml Cargo.lock $(shell find src -name '*.rs')
-PACKAGE := pyproject.toml README.md LICENSE $(shell find python -name '*.py' -o -name '*.pyi')
+PACKAGE := pyproject.toml README.md LICENSE \
+	$(shell find python -type f ! -name '*.so' ! -name '*.pyd' ! -name '*.pyc')
+NPM := PATH="$(CURDIR)/$(BIN):$$PATH" npm --prefix
 
 # One interpreter for whatever asks pyo3's build script, so that no two commands
 # build the bindings for different ones, over and over.
@@ -26,15 +28,15 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help demo test build lint types core matrix wheel bench docs fuzz clean
+.PHONY: help demo test build lint types core frontend matrix wheel web bench docs fuzz clean
 
 help: ## say what there is
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: $(VENV)/built ## run an agent with real tools on recorded replies of real models
+demo: $(VENV)/built ## the playground: watch tools being called and answered, on a page
 	$(BIN)/python -m toolweave play $(ARGS)
 
-test: lint docs types wheel core matrix ## everything that must pass: lint, docs, types, both test suites
+test: lint docs types wheel core frontend matrix ## everything that must pass: lint, docs, types, all test suites
 
 build: $(VENV)/built ## the package for development, in .venv
 
@@ -55,11 +57,21 @@ types: $(VENV)/dev $(VENV)/built ## both type checkers, and the stub against the
 core: ## the Rust suite, documentation examples included
 	cargo test --locked
 
+# The page that is checked in must be what its source gives.
+frontend: web/node_modules/made tests/frontend/node_modules/made $(VENV)/built $(VENV)/browser ## the page and the clients of others, in Node and in a browser
+	$(NPM) web run check
+	$(NPM) web test
+	$(NPM) web run current
+	$(BIN)/python -m pytest tests/frontend $(ARGS)
+
 matrix: $(VENV)/wheel ## the Python suite on each CPython found, against the wheel
 	$(BIN)/python tests/matrix.py dist/*.whl -- $(ARGS)
 
 wheel: $(VENV)/wheel ## the wheel for CPython 3.10 and newer, in dist
 	@ls dist/*.whl
+
+web: web/node_modules/made ## the playground's page, from web/ into the package
+	$(NPM) web run build
 
 bench: .venvs/bench/made ## Rust and Python benchmarks, with the peers they are measured against
 	cargo bench --locked
@@ -79,7 +91,7 @@ fuzz: $(CARGO_FUZZ) ## each fuzz target for FUZZ_SECONDS; see tests/fuzz
 	done
 
 clean: ## remove all that was built
-	rm -rf $(VENV) .venvs dist target .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) .venvs dist target web/node_modules tests/frontend/node_modules .hypothesis .mypy_cache .pytest_cache .ruff_cache
 
 # Set-up. Each file says that a step is done, and is older than what it depends on when
 # that step has to be done again.
@@ -103,7 +115,17 @@ $(VENV)/dev: pyproject.toml | $(VENV)/pip
 # No `--features` here: they would replace those of pyproject.toml, not add to them. And a
 # `--group`, because maturin installs the group `dev` where it is given none.
 $(VENV)/built: $(CORE) pyproject.toml $(VENV)/maturin
-	$(BIN)/maturin develop --locked --extras cli --group build
+	$(BIN)/maturin develop --locked --extras demo --group build
+	@touch $@
+
+# Node comes with the group `dev`, and the packages by their lock files.
+%/node_modules/made: %/package-lock.json $(VENV)/dev
+	$(NPM) $* ci
+	@touch $@
+
+# A browser is the one thing here that the system has to have.
+$(VENV)/browser: $(VENV)/dev
+	$(BIN)/python tests/frontend/browser.py
 	@touch $@
 
 $(VENV)/wheel: $(CORE) $(PACKAGE) $(VENV)/maturin
