@@ -16,6 +16,9 @@ pub mod message;
 // What a tool is called, does, takes and returns.
 pub mod contract;
 
+// What happens in a chat, event by event, and what the events come to.
+pub mod lifecycle;
+
 // First floor: pure functions of text and data.
 
 // JSON Schema: compile once, validate many; violations are data.

@@ -11,32 +11,41 @@ use super::{
 
 /// A request by the model to run one tool.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename_all = "camelCase"))]
 pub struct ToolCall {
     /// Unique within the reply; the result refers to it.
+    #[cfg_attr(test, schemars(rename = "toolCallId"))]
     pub id: String,
     /// The tool, as its contract spells it.
     pub name: String,
     /// The arguments: a JSON object, numbers as the model spelled them.
+    #[cfg_attr(test, schemars(with = "serde_json::Map<String, Value>"))]
     pub arguments: Value,
     /// What made the call: the whole span of the reply, tags and fences included, or the text
     /// of a native call's arguments. Empty for a call that nobody wrote.
+    #[cfg_attr(test, schemars(default))]
     pub raw: String,
     /// The position among the calls of the reply.
     pub index: usize,
     /// What had to be mended, in order.
+    #[cfg_attr(test, schemars(default))]
     pub repairs: Vec<Repair>,
 }
 
 /// One change that made a call acceptable.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename_all = "camelCase"))]
 pub struct Repair {
     /// Where, as a JSON Pointer into the arguments; empty for the call as a whole.
     pub path: String,
     /// What kind of change.
+    #[cfg_attr(test, schemars(with = "String"))]
     pub kind: RepairKind,
     /// What stood there: the text for a change of syntax, the value for a change of type.
+    #[cfg_attr(test, schemars(default))]
     pub before: Value,
     /// What stands there now.
+    #[cfg_attr(test, schemars(default))]
     pub after: Value,
 }
 
@@ -90,6 +99,7 @@ wire_names! {
 
 /// What a tool answered.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename_all = "camelCase"))]
 pub struct ToolResult {
     /// The call that this answers.
     pub tool_call_id: String,
@@ -100,6 +110,7 @@ pub struct ToolResult {
     /// Whether the call failed.
     pub is_error: bool,
     /// Why it failed, if it did.
+    #[cfg_attr(test, schemars(with = "Option<String>"))]
     pub error_code: Option<ErrorCode>,
     /// How long the tool ran, in seconds.
     pub duration: Option<f64>,

@@ -22,6 +22,24 @@ macro_rules! wire_names {
                 Self::ALL.iter().copied().find(|value| value.as_str() == name)
             }
         }
+
+        impl serde::Serialize for $name {
+            fn serialize<S: serde::Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+                out.serialize_str(self.as_str())
+            }
+        }
+
+        #[cfg(test)]
+        impl schemars::JsonSchema for $name {
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                stringify!($name).into()
+            }
+
+            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                let names: Vec<_> = Self::ALL.iter().map(|value| value.as_str()).collect();
+                schemars::json_schema!({"type": "string", "enum": names})
+            }
+        }
     };
 }
 pub(crate) use wire_names;

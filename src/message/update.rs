@@ -29,6 +29,7 @@ pub enum Update {
 /// The fragments of a call are held together by its id or, where only the first one has
 /// it, by the index.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename_all = "camelCase"))]
 pub struct ToolCallUpdate {
     /// The call's id.
     pub tool_call_id: Option<String>,

@@ -1,0 +1,341 @@
+//! What a stream event is.
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use crate::message::{Role, ToolCall, ToolCallUpdate, ToolResult};
+
+/// The largest number that every language holds exactly: 2^53 - 1.
+pub(super) const LARGEST: u64 = (1 << 53) - 1;
+
+/// One thing that happened in a chat.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StreamEvent {
+    /// Where and when it happened, and what it belongs to.
+    pub head: EventHead,
+    /// What happened.
+    pub body: EventBody,
+}
+
+/// What events of every kind may say.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename_all = "camelCase"))]
+pub struct EventHead {
+    /// The chat.
+    pub chat_id: Option<String>,
+    /// The position in the chat's log, from 1 and without gaps. Not there yet in an event that is
+    /// not stored.
+    #[cfg_attr(test, schemars(range(min = 1, max = 9_007_199_254_740_991_u64)))]
+    pub sequence_number: Option<u64>,
+    /// When the event was stored, in milliseconds since 1970.
+    #[cfg_attr(test, schemars(range(max = 9_007_199_254_740_991_u64)))]
+    pub timestamp_utc: Option<u64>,
+    /// The message that the event adds to.
+    pub message_id: Option<String>,
+    /// The run that the event belongs to.
+    pub run_id: Option<String>,
+    /// The model's reply that the event belongs to.
+    pub generation_id: Option<String>,
+    /// Who speaks.
+    pub role: Option<Role>,
+    /// The agent that speaks.
+    pub from_agent: Option<String>,
+    /// Whether this was the last of its message or, of a result, whether it is the result.
+    pub done: Option<bool>,
+    /// Anything else: a JSON object.
+    pub metadata: Option<Map<String, Value>>,
+    /// What the wire held beyond the fields that this version knows, in the same shape; it is
+    /// written back as it was.
+    #[cfg_attr(test, schemars(skip))]
+    pub extra: Map<String, Value>,
+}
+
+/// What happened, by kind.
+#[derive(Clone, Debug, PartialEq)]
+pub enum EventBody {
+    /// More text.
+    Text(TextStreamEvent),
+    /// More of what the model thinks.
+    Reasoning(ReasoningStreamEvent),
+    /// More of calls that are being written.
+    ToolsCallUpdate(ToolsCallUpdateStreamEvent),
+    /// Whole calls.
+    ToolsCall(ToolsCallStreamEvent),
+    /// A result, or progress on the way to it.
+    ToolResult(ToolResultStreamEvent),
+    /// All calls of a reply with their results.
+    ToolsAggregate(ToolsAggregateEvent),
+    /// What a model request used.
+    Usage(UsageStreamEvent),
+    /// Something went wrong.
+    Error(ErrorStreamEvent),
+    /// A run began or ended.
+    Run(RunStreamEvent),
+    /// What becomes of a call.
+    ToolState(ToolStateStreamEvent),
+    /// A step of a scene run.
+    Scene(SceneStreamEvent),
+    /// A tool was chosen.
+    Selection(SelectionStreamEvent),
+    /// What the model wrote, as it came.
+    Raw(RawStreamEvent),
+    /// A kind that this version does not know, kept as it came.
+    Unknown {
+        /// Its name on the wire.
+        kind: String,
+        /// Everything in it that is not part of the head.
+        fields: Map<String, Value>,
+    },
+}
+
+impl EventBody {
+    /// The name of the kind on the wire.
+    pub fn kind(&self) -> &str {
+        match self {
+            Self::Text(_) => "text",
+            Self::Reasoning(_) => "reasoning",
+            Self::ToolsCallUpdate(_) => "tools_call_update",
+            Self::ToolsCall(_) => "tools_call",
+            Self::ToolResult(_) => "tool_result",
+            Self::ToolsAggregate(_) => "tools_aggregate",
+            Self::Usage(_) => "usage",
+            Self::Error(_) => "error",
+            Self::Run(_) => "run",
+            Self::ToolState(_) => "tool_state",
+            Self::Scene(_) => "scene",
+            Self::Selection(_) => "selection",
+            Self::Raw(_) => "raw",
+            Self::Unknown { kind, .. } => kind,
+        }
+    }
+}
+
+/// More text of a message. A whole text is one event that is done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename_all = "camelCase"))]
+pub struct TextStreamEvent {
+    /// What is added.
+    pub delta: String,
+}
+
+/// More of what the model thinks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename_all = "camelCase"))]
+pub struct ReasoningStreamEvent {
+    /// What is added.
+    pub delta: String,
+}
+
+/// Fragments of calls that are being written, held together by id or, where only the first
+/// fragment has one, by index.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename_all = "camelCase"))]
+pub struct ToolsCallUpdateStreamEvent {
+    /// The fragments.
+    pub tool_call_updates: Vec<ToolCallUpdate>,
+}
+
+/// Calls that are whole.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename_all = "camelCase"))]
+pub struct ToolsCallStreamEvent {
+    /// The calls.
+    pub tool_calls: Vec<ToldCall>,
+}
+
+/// A call, with what keeps it from running.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename_all = "camelCase"))]
+pub struct ToldCall {
+    /// The call. Its arguments are null where it is invalid and has none.
+    #[cfg_attr(test, schemars(flatten))]
+    pub call: ToolCall,
+    /// Why it cannot run, if it cannot.
+    pub invalid: Option<InvalidReason>,
+}
+
+/// Why a call cannot run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct InvalidReason {
+    /// The kind of fault, such as `schema_violation`.
+    pub reason: String,
+    /// A sentence.
+    pub message: String,
+}
+
+/// The result of a call or, while it is not done, progress on the way to it. The first result
+/// stays.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename_all = "camelCase"))]
+pub struct ToolResultStreamEvent {
+    /// The call.
+    pub tool_call_id: String,
+    /// What the model reads; while it is not done, how far the tool has come.
+    pub result: String,
+    /// Whether the call failed.
+    pub is_error: bool,
+    /// The tool.
+    pub name: Option<String>,
+    /// Why it failed, such as `timeout`.
+    pub error_code: Option<String>,
+    /// How long the tool ran, in seconds.
+    pub duration: Option<f64>,
+}
+
+/// All calls of a reply with their results, in the same order. A call without a result is
+/// pending.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename_all = "camelCase"))]
+pub struct ToolsAggregateEvent {
+    /// The calls.
+    pub tool_calls: Vec<ToolCall>,
+    /// Their results.
+    pub tool_results: Vec<ToolResult>,
+}
+
+/// What a model request has used so far.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename_all = "camelCase"))]
+pub struct UsageStreamEvent {
+    /// Tokens of the prompt, cached ones included.
+    pub input_tokens: u64,
+    /// Tokens of the reply.
+    pub output_tokens: u64,
+    /// Those of `inputTokens` that the provider had in its cache.
+    pub cached_input_tokens: u64,
+    /// What the request cost, in the currency of the price table.
+    pub cost: Option<f64>,
+}
+
+/// Something went wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename_all = "camelCase"))]
+pub struct ErrorStreamEvent {
+    /// A sentence.
+    pub message: String,
+    /// A name for what went wrong.
+    pub code: Option<String>,
+    /// The call that it is about, if it is about one.
+    pub tool_call_id: Option<String>,
+}
+
+/// A run began or ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename_all = "camelCase"))]
+pub struct RunStreamEvent {
+    /// Whether it began or ended.
+    pub status: RunStatus,
+    /// Why it ended, such as `completed` or `interrupted`.
+    pub stop_reason: Option<String>,
+    /// A sentence that says what went wrong.
+    pub error: Option<String>,
+}
+
+/// What becomes of a call.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename_all = "camelCase"))]
+pub struct ToolStateStreamEvent {
+    /// The call.
+    pub tool_call_id: String,
+    /// `running`, `awaiting_approval`, `approved`, `denied`, `awaiting_answer` or `deferred`.
+    pub state: String,
+    /// What to resolve, where somebody has to.
+    pub key: Option<String>,
+    /// What is asked.
+    pub question: Option<String>,
+    /// What an answer has to be, as JSON Schema.
+    pub schema: Option<Value>,
+    /// Why approval is needed, or was refused.
+    pub reason: Option<String>,
+}
+
+/// A step of a scene run.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename_all = "camelCase"))]
+pub struct SceneStreamEvent {
+    /// The step.
+    pub step: Map<String, Value>,
+}
+
+/// A tool was chosen by the scores that a model gave.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename_all = "camelCase"))]
+pub struct SelectionStreamEvent {
+    /// The tool that was chosen, if one was.
+    pub tool: Option<String>,
+    /// Its score, from 0 to 100.
+    pub score: Option<f64>,
+    /// Whether it is the one for when nothing else fits.
+    pub fallback: bool,
+    /// How often a model was asked.
+    pub calls: u64,
+    /// How long it took, in seconds.
+    pub duration: f64,
+    /// The tools that were asked about, best first.
+    pub ranking: Vec<RankedTool>,
+}
+
+/// A tool that was asked about.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct RankedTool {
+    /// The tool.
+    pub tool: String,
+    /// Its score, from 0 to 100.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub score: Option<f64>,
+    /// Why it has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+/// What the model wrote, as it came.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename_all = "camelCase"))]
+pub struct RawStreamEvent {
+    /// What is added.
+    pub delta: String,
+}
+
+crate::message::wire_names! {
+    /// Whether a run is at work.
+    RunStatus {
+        /// It has begun.
+        Started = "started",
+        /// It has ended.
+        Finished = "finished",
+    }
+}
+
+crate::message::wire_names! {
+    /// How far a call has come.
+    CallState {
+        /// Its arguments are being written.
+        Writing = "writing",
+        /// It is whole, and nothing has been heard of it since.
+        Pending = "pending",
+        /// Its tool runs.
+        Running = "running",
+        /// Somebody has to allow it.
+        AwaitingApproval = "awaiting_approval",
+        /// It was allowed.
+        Approved = "approved",
+        /// Somebody has to answer its question.
+        AwaitingAnswer = "awaiting_answer",
+        /// Its result comes later, perhaps long after the run.
+        Deferred = "deferred",
+        /// It has a result.
+        Success = "success",
+        /// It failed.
+        Error = "error",
+        /// It was not allowed.
+        Denied = "denied",
+        /// The run ended before the call did.
+        Interrupted = "interrupted",
+        /// It took too long.
+        Timeout = "timeout",
+    }
+}
