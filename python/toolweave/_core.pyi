@@ -33,6 +33,7 @@ __all__ = [
     "ReplyReader",
     "ScoreReading",
     "SearchIndex",
+    "StreamReducer",
     "TextDelta",
     "TextMessage",
     "ToolAggregateMessage",
@@ -51,6 +52,7 @@ __all__ = [
     "Violation",
     "__version__",
     "_rebuild",
+    "check_stream_event",
     "consolidate",
     "from_anthropic",
     "from_openai",
@@ -1919,3 +1921,83 @@ class SearchIndex:
         Among equals the order is that of the documents. Of a long query the first 10,000
         characters count, and of these the first 64 words that any document has.
         """
+
+@final
+class StreamReducer:
+    """Turns the stream events of a chat into what they come to.
+
+    Events are told apart by their ``sequenceNumber``, and a snapshot depends on nothing but which
+    of them have come: not on the order, nor on how often. Events in order cost the same each,
+    however many came before. Safe to share between threads.
+
+    Args:
+        pending_timeout: For how many seconds nothing may be heard of a call before it shows as
+            ``timeout``; for ever if None.
+
+    Raises:
+        ValueError: `pending_timeout` is no number from 0 up.
+
+    Example:
+        >>> reducer = StreamReducer()
+        >>> event = {"kind": "text", "messageId": "m", "sequenceNumber": 2, "delta": "lo"}
+        >>> reducer.push(event), reducer.push(event)
+        (True, False)
+        >>> reducer.missing
+        [(1, 1)]
+        >>> reducer.push({**event, "sequenceNumber": 1, "delta": "Hel"})
+        True
+        >>> reducer.snapshot()["messages"][0]["text"]
+        'Hello'
+    """
+
+    def __new__(cls, *, pending_timeout: float | None = 60.0) -> Self: ...
+    def push(self, event: Mapping[str, Any] | str) -> bool:
+        """Takes in one event, as a dict or as JSON text.
+
+        Returns:
+            False if an event with this number is there already, which stays.
+
+        Raises:
+            MessageError: It is no stream event, or has no ``sequenceNumber``; says where.
+            TypeError: It holds something that JSON does not.
+        """
+
+    def snapshot(self, now: float | None = None) -> dict[str, Any]:
+        """What has come so far, as ``schemas/snapshot.json`` describes it.
+
+        Args:
+            now: Seconds since 1970, to tell the calls of which nothing was heard for too long.
+                Without it, there are none.
+
+        Raises:
+            ValueError: `now` is no number from 0 up.
+        """
+
+    def messages(self, run_id: str | None = None) -> tuple[Message, ...]:
+        """The messages that the events so far come to, of one run or of all.
+
+        Texts and thoughts are there even if they were cut off, calls once they are whole, with
+        the results that have come. The messages of a reply are in the order in which a run gives
+        them: thoughts and texts, calls, usage.
+        """
+
+    @property
+    def last_sequence_number(self) -> int:
+        """The end of the gapless beginning: every event up to this number has come; or 0."""
+    @property
+    def missing(self) -> list[tuple[int, int]]:
+        """First and last numbers of what has not come although something after it has.
+
+        The first hundred ranges.
+        """
+
+def check_stream_event(event: Mapping[str, Any] | str) -> None:
+    """Raises unless this is a stream event. It need not have a ``sequenceNumber`` yet.
+
+    A kind or a field that is not known is no fault, nor is a field that is None: that counts as
+    absent.
+
+    Raises:
+        MessageError: Something is missing or wrong; says where.
+        TypeError: It holds something that JSON does not.
+    """

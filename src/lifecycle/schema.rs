@@ -123,7 +123,8 @@ fn events() -> Value {
 }
 
 fn snapshot() -> Value {
-    let mut schema = settings().for_serialize().into_generator().into_root_schema_for::<Snapshot>().to_value();
+    let mut schema =
+        settings().for_serialize().into_generator().into_root_schema_for::<Snapshot>().to_value();
     tidy(&mut schema);
     schema
 }

@@ -4,7 +4,9 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::event::{CallState, InvalidReason, RankedTool, RunStatus};
-use crate::message::{Repair, Role};
+#[cfg(test)]
+use crate::message::Repair;
+use crate::message::Role;
 
 /// A chat, or what is known of it, as somebody would want to see it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -119,7 +121,8 @@ pub struct SnapshotCall {
     pub arguments: Option<Map<String, Value>>,
     /// What had to be mended, if anything had.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub repairs: Option<Vec<SnapshotRepair>>,
+    #[cfg_attr(test, schemars(with = "Option<Vec<Repair>>"))]
+    pub repairs: Option<Vec<Value>>,
     /// Why it cannot run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub invalid: Option<InvalidReason>,
@@ -157,34 +160,6 @@ pub struct SnapshotCall {
     /// When its result was stored, in milliseconds since 1970.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub finished_utc: Option<u64>,
-}
-
-/// One change that made a call acceptable.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
-pub struct SnapshotRepair {
-    /// Where, as a JSON Pointer into the arguments; empty for the call as a whole.
-    pub path: String,
-    /// What kind of change, such as `trailing_comma`.
-    pub kind: String,
-    /// What stood there.
-    #[serde(skip_serializing_if = "Value::is_null")]
-    pub before: Value,
-    /// What stands there now.
-    #[serde(skip_serializing_if = "Value::is_null")]
-    pub after: Value,
-}
-
-impl From<&Repair> for SnapshotRepair {
-    fn from(repair: &Repair) -> Self {
-        Self {
-            path: repair.path.clone(),
-            kind: repair.kind.as_str().to_owned(),
-            before: repair.before.clone(),
-            after: repair.after.clone(),
-        }
-    }
 }
 
 /// One run.

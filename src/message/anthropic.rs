@@ -165,7 +165,7 @@ pub fn from_anthropic(
 ) -> Result<Vec<Message>, MessageError> {
     let mut exchange = Exchange::default();
     if let Some(system) = system {
-        let place = Place { index: None, path: "/system".into() };
+        let place = Place { path: "/system".into(), ..Place::default() };
         let parts = parts::read(system, &place, &["text"], "\n")?;
         say(&mut exchange, Role::System, parts, Map::new());
     }

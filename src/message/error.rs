@@ -12,31 +12,49 @@ pub struct Place {
     pub index: Option<usize>,
     /// The way from the message to the spot, as a JSON Pointer; empty for the message itself.
     pub path: String,
+    /// What the way begins at.
+    pub(crate) within: Within,
+}
+
+/// What a place is a place of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Within {
+    #[default]
+    Message,
+    Event,
 }
 
 impl Place {
     /// The message at this position of a list.
     pub fn message(index: usize) -> Self {
-        Self { index: Some(index), path: String::new() }
+        Self { index: Some(index), ..Self::default() }
+    }
+
+    /// The stream event that is being read.
+    pub(crate) fn event() -> Self {
+        Self { within: Within::Event, ..Self::default() }
     }
 
     /// A member of the object here.
     #[must_use]
     pub fn member(&self, name: &str) -> Self {
         let name = name.replace('~', "~0").replace('/', "~1");
-        Self { index: self.index, path: format!("{}/{name}", self.path) }
+        Self { path: format!("{}/{name}", self.path), ..*self }
     }
 
     /// An item of the list here.
     #[must_use]
     pub fn item(&self, position: usize) -> Self {
-        Self { index: self.index, path: format!("{}/{position}", self.path) }
+        Self { path: format!("{}/{position}", self.path), ..*self }
     }
 }
 
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("message")?;
+        f.write_str(match self.within {
+            Within::Message => "message",
+            Within::Event => "event",
+        })?;
         if let Some(index) = self.index {
             write!(f, " {index}")?;
         }
@@ -154,7 +172,7 @@ fn shorten(text: &str) -> String {
 }
 
 /// `a, b or c`.
-pub(super) fn one_of(names: &[&str]) -> String {
+pub(crate) fn one_of(names: &[&str]) -> String {
     match names {
         [] => String::new(),
         [only] => format!("{only:?}"),

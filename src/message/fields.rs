@@ -7,13 +7,13 @@ use super::error::{MessageError, Place};
 /// A JSON object that is being read. Fields are taken out of it; what nobody asked for stays.
 ///
 /// A field that is null counts as absent.
-pub(super) struct Fields {
-    pub(super) place: Place,
+pub(crate) struct Fields {
+    pub(crate) place: Place,
     members: Map<String, Value>,
 }
 
 impl Fields {
-    pub(super) fn new(value: Value, place: Place) -> Result<Self, MessageError> {
+    pub(crate) fn new(value: Value, place: Place) -> Result<Self, MessageError> {
         match value {
             Value::Object(members) => Ok(Self { place, members }),
             other => Err(MessageError::unexpected(place, "an object", &other)),
@@ -21,18 +21,18 @@ impl Fields {
     }
 
     /// The field, if it is there and not null.
-    pub(super) fn take(&mut self, name: &str) -> Option<Value> {
+    pub(crate) fn take(&mut self, name: &str) -> Option<Value> {
         // Not `remove`, which would move the last field into the gap. The names asked for are
         // few and fixed, so this stays linear.
         self.members.shift_remove(name).filter(|value| !value.is_null())
     }
 
     /// Puts back a field that cannot be understood, so that it survives.
-    pub(super) fn put_back(&mut self, name: &str, value: Value) {
+    pub(crate) fn put_back(&mut self, name: &str, value: Value) {
         self.members.insert(name.to_owned(), value);
     }
 
-    pub(super) fn optional_text(&mut self, name: &str) -> Result<Option<String>, MessageError> {
+    pub(crate) fn optional_text(&mut self, name: &str) -> Result<Option<String>, MessageError> {
         match self.take(name) {
             None => Ok(None),
             Some(Value::String(text)) => Ok(Some(text)),
@@ -40,11 +40,11 @@ impl Fields {
         }
     }
 
-    pub(super) fn text(&mut self, name: &str) -> Result<String, MessageError> {
+    pub(crate) fn text(&mut self, name: &str) -> Result<String, MessageError> {
         self.optional_text(name)?.ok_or_else(|| self.missing(name, "a string"))
     }
 
-    pub(super) fn optional_list(&mut self, name: &str) -> Result<Option<Vec<Value>>, MessageError> {
+    pub(crate) fn optional_list(&mut self, name: &str) -> Result<Option<Vec<Value>>, MessageError> {
         match self.take(name) {
             None => Ok(None),
             Some(Value::Array(items)) => Ok(Some(items)),
@@ -52,11 +52,11 @@ impl Fields {
         }
     }
 
-    pub(super) fn list(&mut self, name: &str) -> Result<Vec<Value>, MessageError> {
+    pub(crate) fn list(&mut self, name: &str) -> Result<Vec<Value>, MessageError> {
         self.optional_list(name)?.ok_or_else(|| self.missing(name, "a list"))
     }
 
-    pub(super) fn optional_object(
+    pub(crate) fn optional_object(
         &mut self,
         name: &str,
     ) -> Result<Option<Map<String, Value>>, MessageError> {
@@ -67,11 +67,11 @@ impl Fields {
         }
     }
 
-    pub(super) fn object(&mut self, name: &str) -> Result<Map<String, Value>, MessageError> {
+    pub(crate) fn object(&mut self, name: &str) -> Result<Map<String, Value>, MessageError> {
         self.optional_object(name)?.ok_or_else(|| self.missing(name, "an object"))
     }
 
-    pub(super) fn flag(&mut self, name: &str) -> Result<Option<bool>, MessageError> {
+    pub(crate) fn flag(&mut self, name: &str) -> Result<Option<bool>, MessageError> {
         match self.take(name) {
             None => Ok(None),
             Some(Value::Bool(flag)) => Ok(Some(flag)),
@@ -79,14 +79,19 @@ impl Fields {
         }
     }
 
-    pub(super) fn count(&mut self, name: &str) -> Result<u64, MessageError> {
-        let Some(value) = self.take(name) else {
-            return Ok(0);
-        };
-        value.as_u64().ok_or_else(|| self.unexpected(name, "a whole number from 0 up", &value))
+    pub(crate) fn count(&mut self, name: &str) -> Result<u64, MessageError> {
+        Ok(self.optional_count(name)?.unwrap_or(0))
     }
 
-    pub(super) fn number(&mut self, name: &str) -> Result<Option<f64>, MessageError> {
+    pub(crate) fn optional_count(&mut self, name: &str) -> Result<Option<u64>, MessageError> {
+        let Some(value) = self.take(name) else {
+            return Ok(None);
+        };
+        let count = value.as_u64();
+        count.map(Some).ok_or_else(|| self.unexpected(name, "a whole number from 0 up", &value))
+    }
+
+    pub(crate) fn number(&mut self, name: &str) -> Result<Option<f64>, MessageError> {
         let Some(value) = self.take(name) else {
             return Ok(None);
         };
@@ -96,15 +101,15 @@ impl Fields {
         }
     }
 
-    pub(super) fn at(&self, name: &str) -> Place {
+    pub(crate) fn at(&self, name: &str) -> Place {
         self.place.member(name)
     }
 
-    pub(super) fn missing(&self, name: &str, expected: impl Into<String>) -> MessageError {
+    pub(crate) fn missing(&self, name: &str, expected: impl Into<String>) -> MessageError {
         MessageError::Missing { place: self.at(name), expected: expected.into() }
     }
 
-    pub(super) fn unexpected(
+    pub(crate) fn unexpected(
         &self,
         name: &str,
         expected: impl Into<String>,
@@ -114,7 +119,7 @@ impl Fields {
     }
 
     /// Whatever was not taken.
-    pub(super) fn rest(self) -> Map<String, Value> {
+    pub(crate) fn rest(self) -> Map<String, Value> {
         self.members
     }
 }

@@ -9,6 +9,7 @@ use super::{
     call::{ToolCall, ToolResult},
     names::{FinishReason, Role},
     problem::Problem,
+    slots::{Slot, Slots},
     update::{ToolCallUpdate, Update},
 };
 
@@ -22,10 +23,8 @@ pub struct Joiner {
     envelope: Envelope,
     blocks: Vec<Block>,
     calls: Vec<Call>,
-    /// Positions in `calls`.
-    by_id: HashMap<String, usize>,
-    /// Positions in `calls`; an index stands for the call that it was last seen with.
-    by_index: HashMap<usize, usize>,
+    /// What the positions in `calls` go by.
+    slots: Slots,
     results: Vec<ToolResult>,
     /// Positions in `results`.
     result_of: HashMap<String, usize>,
@@ -46,7 +45,6 @@ enum Block {
 enum Call {
     /// A native call, as far as it has come.
     Open {
-        id: Option<String>,
         name: String,
         arguments: String,
     },
@@ -84,8 +82,7 @@ impl Joiner {
             envelope,
             blocks: Vec::new(),
             calls: Vec::new(),
-            by_id: HashMap::new(),
-            by_index: HashMap::new(),
+            slots: Slots::default(),
             results: Vec::new(),
             result_of: HashMap::new(),
             usage: None,
@@ -145,20 +142,19 @@ impl Joiner {
 
     fn push_fragment(&mut self, update: ToolCallUpdate) {
         let name = update.function_name.filter(|name| !name.is_empty());
-        let position = self.find(
-            update.tool_call_id.filter(|id| !id.is_empty()),
-            update.index,
-            name.is_some(),
-        );
+        let id = update.tool_call_id.filter(|id| !id.is_empty());
+        let slot = self.slots.of_fragment(id.as_deref(), update.index, name.is_some());
+        let open = || Call::Open { name: String::new(), arguments: String::new() };
+        self.add_if_new(slot, open);
         let delta = update.function_args.unwrap_or_default();
-        match &mut self.calls[position] {
-            Call::Open { id, name: known, arguments } => {
+        match &mut self.calls[slot.position] {
+            Call::Open { name: known, arguments } => {
                 if let Some(name) = name.filter(|name| name != known) {
                     if arguments.is_empty() {
                         known.push_str(&name);
                     } else {
                         self.problems.push(Problem::Renamed {
-                            id: id.clone().unwrap_or_default(),
+                            id: self.slots.id(slot.position).unwrap_or_default().to_owned(),
                             name: known.clone(),
                             other: name,
                         });
@@ -172,64 +168,27 @@ impl Joiner {
         }
     }
 
-    /// The position of the call that a fragment belongs to.
-    fn find(&mut self, id: Option<String>, index: Option<usize>, named: bool) -> usize {
-        let by_index = index.and_then(|index| self.by_index.get(&index).copied());
-        let position = match &id {
-            Some(wanted) => self.by_id.get(wanted).copied().or_else(|| {
-                // Without an id so far it is the one; with another, the provider uses the
-                // index again for a new call.
-                by_index.filter(|&position| self.id_at(position).is_none())
-            }),
-            None if index.is_some() => by_index,
-            // Neither id nor index: more of the latest call, unless a new name begins one.
-            None if named => None,
-            None => self.calls.len().checked_sub(1),
-        };
-        let position = position.unwrap_or_else(|| {
-            self.add(Call::Open { id: None, name: String::new(), arguments: String::new() })
-        });
-        if let Some(id) = id {
-            if let Call::Open { id: slot @ None, .. } = &mut self.calls[position] {
-                *slot = Some(id.clone());
+    fn add_if_new(&mut self, slot: Slot, call: impl FnOnce() -> Call) {
+        if slot.is_new {
+            if self.calls.is_empty() {
+                self.blocks.push(Block::Calls);
             }
-            self.by_id.insert(id, position);
+            self.calls.push(call());
         }
-        if let Some(index) = index {
-            self.by_index.insert(index, position);
-        }
-        position
-    }
-
-    fn id_at(&self, position: usize) -> Option<&str> {
-        match &self.calls[position] {
-            Call::Open { id, .. } => id.as_deref(),
-            Call::Whole(call) => Some(&call.id),
-        }
-    }
-
-    fn add(&mut self, call: Call) -> usize {
-        if self.calls.is_empty() {
-            self.blocks.push(Block::Calls);
-        }
-        self.calls.push(call);
-        self.calls.len() - 1
     }
 
     fn push_call(&mut self, call: ToolCall) {
-        match self.by_id.get(&call.id) {
-            None => {
-                let id = call.id.clone();
-                let position = self.add(Call::Whole(call));
-                self.by_id.insert(id, position);
+        let slot = self.slots.of_call(&call.id, None);
+        if slot.is_new {
+            self.add_if_new(slot, || Call::Whole(call));
+            return;
+        }
+        match &mut self.calls[slot.position] {
+            // The fragments were the same call on its way.
+            open @ Call::Open { .. } => *open = Call::Whole(call),
+            Call::Whole(_) => {
+                self.problems.push(Problem::DuplicateCall { call: Box::new(call) });
             }
-            Some(&position) => match &mut self.calls[position] {
-                // The fragments were the same call on its way.
-                open @ Call::Open { .. } => *open = Call::Whole(call),
-                Call::Whole(_) => {
-                    self.problems.push(Problem::DuplicateCall { call: Box::new(call) });
-                }
-            },
         }
     }
 
@@ -291,7 +250,7 @@ impl Joiner {
             .collect();
         if !strays.is_empty() {
             // Calls that did not become whole have their own report.
-            let known = |id: &String| !self.by_id.contains_key(id);
+            let known = |id: &String| self.slots.position(id).is_none();
             problems.extend(
                 strays
                     .iter()
@@ -321,11 +280,12 @@ impl Joiner {
         call: &Call,
         finish_reason: FinishReason,
     ) -> Result<ToolCall, Problem> {
-        let (id, name, text) = match call {
+        let (name, text) = match call {
             Call::Whole(call) => return Ok(call.clone()),
-            Call::Open { id, name, arguments } => (id, name, arguments),
+            Call::Open { name, arguments } => (name, arguments),
         };
-        let id = id.clone().unwrap_or_else(|| self.free_id(position));
+        let id = self.slots.id(position).map(str::to_owned);
+        let id = id.unwrap_or_else(|| self.slots.free_id(position));
         let last = position + 1 == self.calls.len();
         if name.is_empty() {
             return Err(Problem::Unnamed { id, text: text.clone() });
@@ -355,14 +315,5 @@ impl Joiner {
             Err(err) => err.to_string(),
         };
         Err(Problem::InvalidArguments { id, name, text: text.clone(), reason })
-    }
-
-    /// An id for a call that came without one: the same each time it is asked for.
-    fn free_id(&self, position: usize) -> String {
-        let mut id = format!("call_{position}");
-        while self.by_id.contains_key(&id) {
-            id.push('_');
-        }
-        id
     }
 }

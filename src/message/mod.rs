@@ -23,22 +23,21 @@ pub mod anthropic;
 mod call;
 mod error;
 mod exchange;
-mod fields;
+pub(crate) mod fields;
 mod joiner;
 mod names;
 pub mod openai;
 mod parts;
 mod problem;
+pub(crate) mod slots;
 mod turns;
 mod update;
-mod wire;
+pub(crate) mod wire;
 
 #[cfg(test)]
 mod tests;
 
-#[cfg(feature = "python")]
-pub(crate) use self::call::order_by_calls;
-pub(crate) use self::names::wire_names;
+pub(crate) use self::{call::order_by_calls, names::wire_names};
 pub use self::{
     call::{ErrorCode, Repair, RepairKind, ToolCall, ToolResult},
     error::{MessageError, Place},

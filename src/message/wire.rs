@@ -13,8 +13,8 @@ use super::{
     names::{MessageKind, Role},
 };
 
-const CALLS: &str = "toolCalls";
-const RESULTS: &str = "toolResults";
+pub(crate) const CALLS: &str = "toolCalls";
+pub(crate) const RESULTS: &str = "toolResults";
 
 impl Message {
     /// The message as JSON text.
@@ -106,11 +106,11 @@ impl Message {
     }
 }
 
-fn put(out: &mut Map<String, Value>, name: &str, value: impl Into<Value>) {
+pub(crate) fn put(out: &mut Map<String, Value>, name: &str, value: impl Into<Value>) {
     out.insert(name.to_owned(), value.into());
 }
 
-fn put_some(out: &mut Map<String, Value>, name: &str, value: Option<impl Into<Value>>) {
+pub(crate) fn put_some(out: &mut Map<String, Value>, name: &str, value: Option<impl Into<Value>>) {
     if let Some(value) = value {
         put(out, name, value);
     }
@@ -139,15 +139,15 @@ fn write_content(out: &mut Map<String, Value>, content: &Content) {
     }
 }
 
-fn write_all<T>(items: &[T], write: impl Fn(&T) -> Map<String, Value>) -> Vec<Value> {
+pub(crate) fn write_all<T>(items: &[T], write: impl Fn(&T) -> Map<String, Value>) -> Vec<Value> {
     items.iter().map(|item| Value::Object(write(item))).collect()
 }
 
-fn put_number(out: &mut Map<String, Value>, name: &str, number: Option<f64>) {
+pub(crate) fn put_number(out: &mut Map<String, Value>, name: &str, number: Option<f64>) {
     put_some(out, name, number.and_then(serde_json::Number::from_f64));
 }
 
-fn write_call(call: &ToolCall) -> Map<String, Value> {
+pub(crate) fn write_call(call: &ToolCall) -> Map<String, Value> {
     let mut out = Map::new();
     put(&mut out, "toolCallId", call.id.as_str());
     put(&mut out, "name", call.name.as_str());
@@ -162,7 +162,7 @@ fn write_call(call: &ToolCall) -> Map<String, Value> {
     out
 }
 
-fn write_repair(repair: &Repair) -> Map<String, Value> {
+pub(crate) fn write_repair(repair: &Repair) -> Map<String, Value> {
     let mut out = Map::new();
     put(&mut out, "path", repair.path.as_str());
     put(&mut out, "kind", repair.kind.as_str());
@@ -171,7 +171,7 @@ fn write_repair(repair: &Repair) -> Map<String, Value> {
     out
 }
 
-fn write_result(result: &ToolResult) -> Map<String, Value> {
+pub(crate) fn write_result(result: &ToolResult) -> Map<String, Value> {
     let mut out = Map::new();
     put(&mut out, "toolCallId", result.tool_call_id.as_str());
     put(&mut out, "name", result.name.as_str());
@@ -182,24 +182,25 @@ fn write_result(result: &ToolResult) -> Map<String, Value> {
     out
 }
 
-/// Adds what is not known, without touching what is. The two lists of objects are gone through
+/// Adds what is not known, without touching what is. Objects, and lists of them, are gone through
 /// side by side.
-fn add_extra(out: &mut Map<String, Value>, extra: &Map<String, Value>) {
+pub(crate) fn add_extra(out: &mut Map<String, Value>, extra: &Map<String, Value>) {
     for (name, value) in extra {
-        let slot = out.entry(name.as_str());
-        let serde_json::map::Entry::Occupied(mut known) = slot else {
-            slot.or_insert_with(|| value.clone());
-            continue;
-        };
-        let (Value::Array(known), Value::Array(value)) = (known.get_mut(), value) else {
-            continue;
-        };
-        for pair in known.iter_mut().zip(value) {
-            if let (Value::Object(known), Value::Object(value)) = pair {
-                for (name, value) in value {
-                    known.entry(name.as_str()).or_insert_with(|| value.clone());
-                }
+        match out.entry(name.as_str()) {
+            serde_json::map::Entry::Vacant(slot) => {
+                slot.insert(value.clone());
             }
+            serde_json::map::Entry::Occupied(mut known) => match (known.get_mut(), value) {
+                (Value::Object(known), Value::Object(value)) => add_extra(known, value),
+                (Value::Array(known), Value::Array(value)) => {
+                    for pair in known.iter_mut().zip(value) {
+                        if let (Value::Object(known), Value::Object(value)) = pair {
+                            add_extra(known, value);
+                        }
+                    }
+                }
+                _ => {}
+            },
         }
     }
 }
@@ -218,18 +219,23 @@ fn read_envelope(fields: &mut Fields) -> Result<Envelope, MessageError> {
 }
 
 fn read_role(fields: &mut Fields) -> Result<Role, MessageError> {
-    let expected = || one_of(&Role::ALL.iter().map(|role| role.as_str()).collect::<Vec<_>>());
-    match fields.take("role") {
-        None => Err(fields.missing("role", expected())),
-        Some(value) => value
-            .as_str()
-            .and_then(Role::from_wire)
-            .ok_or_else(|| fields.unexpected("role", expected(), &value)),
-    }
+    optional_role(fields)?.ok_or_else(|| fields.missing("role", roles()))
+}
+
+pub(crate) fn optional_role(fields: &mut Fields) -> Result<Option<Role>, MessageError> {
+    let Some(value) = fields.take("role") else {
+        return Ok(None);
+    };
+    let role = value.as_str().and_then(Role::from_wire);
+    role.map(Some).ok_or_else(|| fields.unexpected("role", roles(), &value))
+}
+
+fn roles() -> String {
+    one_of(&Role::ALL.iter().map(|role| role.as_str()).collect::<Vec<_>>())
 }
 
 /// The items of a list of objects, each with what is left of its object.
-fn read_all<T>(
+pub(crate) fn read_all<T>(
     fields: &mut Fields,
     name: &str,
     read: impl Fn(&mut Fields) -> Result<T, MessageError>,
@@ -246,7 +252,11 @@ fn read_all<T>(
 }
 
 /// Takes the items, and keeps what is left of them unless that is nothing.
-fn split<T>(items: Vec<(T, Value)>, name: &str, leftovers: &mut Map<String, Value>) -> Vec<T> {
+pub(crate) fn split<T>(
+    items: Vec<(T, Value)>,
+    name: &str,
+    leftovers: &mut Map<String, Value>,
+) -> Vec<T> {
     let (items, rests): (Vec<_>, Vec<_>) = items.into_iter().unzip();
     if rests.iter().any(|rest| rest.as_object().is_some_and(|rest| !rest.is_empty())) {
         leftovers.insert(name.to_owned(), Value::Array(rests));
@@ -254,7 +264,7 @@ fn split<T>(items: Vec<(T, Value)>, name: &str, leftovers: &mut Map<String, Valu
     items
 }
 
-fn read_call(fields: &mut Fields) -> Result<ToolCall, MessageError> {
+pub(crate) fn read_call(fields: &mut Fields) -> Result<ToolCall, MessageError> {
     let index = fields.count("index")?;
     Ok(ToolCall {
         id: fields.text("toolCallId")?,
@@ -291,7 +301,7 @@ fn read_repairs(fields: &mut Fields) -> Result<Vec<Repair>, MessageError> {
     Ok(repairs)
 }
 
-fn read_result(fields: &mut Fields) -> Result<ToolResult, MessageError> {
+pub(crate) fn read_result(fields: &mut Fields) -> Result<ToolResult, MessageError> {
     let code = fields.optional_text("errorCode")?;
     let error_code = code.as_deref().and_then(ErrorCode::from_wire);
     let is_error = match (fields.flag("isError")?, &code) {

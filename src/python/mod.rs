@@ -9,6 +9,7 @@ mod contract;
 mod convert;
 mod diagnostic;
 mod error;
+mod lifecycle;
 mod log;
 mod message;
 mod parser;
@@ -32,6 +33,8 @@ mod core {
     use super::contract::PyFunctionContract;
     #[pymodule_export]
     use super::diagnostic::PyDiagnostic;
+    #[pymodule_export]
+    use super::lifecycle::{PyStreamReducer, check_stream_event};
     #[pymodule_export]
     use super::message::{
         PyFinishUpdate, PyJoinProblem, PyJoined, PyJoiner, PyMessageBase, PyReasoningDelta,

@@ -7,6 +7,7 @@ mod consolidate;
 mod contract;
 mod golden;
 mod layering;
+mod lifecycle;
 mod message;
 mod native;
 mod prompt;

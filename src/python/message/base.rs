@@ -85,7 +85,7 @@ fn of_class<'py>(
         return Ok(message);
     }
     Err(MessageError::Unexpected {
-        place: Place { index: None, path: "/kind".into() },
+        place: Place { path: "/kind".into(), ..Place::default() },
         expected: format!("the kind of a {}", class.name()?),
         actual: format!("the kind of a {}", message.get_type().name()?),
     }
@@ -160,7 +160,7 @@ fn check_extra(message: &Message) -> PyResult<()> {
     match Message::from_json_value(message.to_json_value()) {
         Ok(back) if back == *message => Ok(()),
         _ => Err(MessageError::Inexpressible {
-            place: Place { index: None, path: format!("/{name}") },
+            place: Place { path: format!("/{name}"), ..Place::default() },
             target: "the wire",
             reason: format!(
                 "it holds names or a kind that messages have themselves; {name} is for others"

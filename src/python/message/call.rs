@@ -51,7 +51,7 @@ impl PyRepair {
         let Some(kind) = RepairKind::from_wire(kind) else {
             let known: Vec<_> = RepairKind::ALL.iter().map(|kind| kind.as_str()).collect();
             return Err(MessageError::Unexpected {
-                place: Place { index: None, path: "/repairs".into() },
+                place: Place { path: "/repairs".into(), ..Place::default() },
                 expected: format!("a repair of a kind among {}", known.join(", ")),
                 actual: format!("one of kind {kind:?}"),
             }

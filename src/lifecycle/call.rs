@@ -1,0 +1,239 @@
+//! One call, from its first fragment to its result.
+
+use std::collections::VecDeque;
+
+use serde_json::Value;
+
+use super::{
+    event::{CallState, RunStatus, ToldCall, ToolStateStreamEvent},
+    snapshot::{SnapshotCall, SnapshotRun},
+};
+use crate::message::{ErrorCode, ToolResult, wire::write_repair};
+
+/// How much progress is kept.
+const MAX_PROGRESS: usize = 20;
+
+/// What is known of a call.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Call {
+    /// The tool, as the fragments name it.
+    pub(super) name: String,
+    /// The arguments, as the fragments spell them.
+    pub(super) text: String,
+    /// The index that the first fragment with one gave.
+    pub(super) index: Option<usize>,
+    /// The call, once it is whole.
+    pub(super) whole: Option<Whole>,
+    pub(super) outcome: Outcome,
+}
+
+/// A whole call, with the repairs that this version has no names for.
+#[derive(Clone, Debug)]
+pub(super) struct Whole {
+    pub(super) told: ToldCall,
+    pub(super) foreign_repairs: Option<Vec<Value>>,
+}
+
+/// What has become of a call. It may be known before the call is.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Outcome {
+    progress: VecDeque<String>,
+    answer: Option<Answer>,
+    told: Option<CallState>,
+    key: Option<String>,
+    question: Option<String>,
+    schema: Option<Value>,
+    reason: Option<String>,
+    started: Option<u64>,
+    finished: Option<u64>,
+    /// When something was last heard of the call.
+    heard: Option<u64>,
+}
+
+/// A result.
+#[derive(Clone, Debug)]
+pub(super) struct Answer {
+    pub(super) name: Option<String>,
+    pub(super) result: String,
+    pub(super) is_error: bool,
+    pub(super) error_code: Option<String>,
+    pub(super) duration: Option<f64>,
+}
+
+impl Answer {
+    fn state(&self) -> CallState {
+        match self.error_code.as_deref().map(ErrorCode::from_wire) {
+            Some(Some(ErrorCode::Denied)) => CallState::Denied,
+            Some(Some(ErrorCode::Interrupted)) => CallState::Interrupted,
+            Some(Some(ErrorCode::Timeout)) => CallState::Timeout,
+            Some(_) => CallState::Error,
+            None if self.is_error => CallState::Error,
+            None => CallState::Success,
+        }
+    }
+}
+
+impl CallState {
+    /// Whether an event can say that a call is in this state.
+    const fn can_be_told(self) -> bool {
+        self.waits_for_somebody() || matches!(self, Self::Running | Self::Approved | Self::Denied)
+    }
+
+    /// Whether what comes next is up to somebody outside of the run.
+    const fn waits_for_somebody(self) -> bool {
+        matches!(self, Self::AwaitingApproval | Self::AwaitingAnswer | Self::Deferred)
+    }
+
+    /// Whether nothing more is to come. Only a call that looks as if its time is over may still
+    /// be heard of.
+    pub const fn is_final(self) -> bool {
+        use CallState::{Denied, Error, Interrupted, Success, Timeout};
+        matches!(self, Success | Error | Denied | Interrupted | Timeout)
+    }
+}
+
+impl Outcome {
+    /// Something was heard of the call.
+    pub(super) fn hear(&mut self, time: Option<u64>) {
+        self.heard = self.heard.max(time);
+    }
+
+    /// What was heard of the same call elsewhere.
+    pub(super) fn hear_of(&mut self, other: &Self) {
+        self.hear(other.heard);
+    }
+
+    /// Takes in what an event says; false if it says nothing that this version knows.
+    pub(super) fn tell(&mut self, event: ToolStateStreamEvent, time: Option<u64>) -> bool {
+        let Some(state) = CallState::from_wire(&event.state).filter(|state| state.can_be_told())
+        else {
+            return false;
+        };
+        self.told = Some(state);
+        if state == CallState::Running {
+            self.started = self.started.or(time);
+        }
+        self.key = event.key.or_else(|| self.key.take());
+        self.question = event.question.or_else(|| self.question.take());
+        self.schema = event.schema.or_else(|| self.schema.take());
+        self.reason = event.reason.or_else(|| self.reason.take());
+        true
+    }
+
+    /// Takes in how far the tool has come.
+    pub(super) fn progress(&mut self, text: String, time: Option<u64>) {
+        self.progress.push_back(text);
+        if self.progress.len() > MAX_PROGRESS {
+            self.progress.pop_front();
+        }
+        self.told = Some(CallState::Running);
+        self.started = self.started.or(time);
+    }
+
+    /// Takes in the result; false if there is one already.
+    pub(super) fn answer(&mut self, answer: Answer, time: Option<u64>) -> bool {
+        if self.answer.is_some() {
+            return false;
+        }
+        self.answer = Some(answer);
+        self.finished = time;
+        true
+    }
+}
+
+impl Call {
+    /// How far the call has come.
+    ///
+    /// `patience` is how long nothing may be heard of it, with the time that it is.
+    fn state(&self, run: Option<&SnapshotRun>, patience: Option<(u64, u64)>) -> CallState {
+        if let Some(answer) = &self.outcome.answer {
+            return answer.state();
+        }
+        if self.whole.as_ref().is_some_and(|whole| whole.told.invalid.is_some()) {
+            return CallState::Error;
+        }
+        let otherwise = if self.whole.is_some() { CallState::Pending } else { CallState::Writing };
+        let state = self.outcome.told.unwrap_or(otherwise);
+        if state.is_final() {
+            return state;
+        }
+        if let Some(run) = run.filter(|run| run.status == RunStatus::Finished) {
+            let resumes = run.stop_reason.as_deref() == Some("deferred");
+            return if resumes && state.waits_for_somebody() {
+                state
+            } else {
+                CallState::Interrupted
+            };
+        }
+        match (patience, self.outcome.heard) {
+            (Some((patience, now)), Some(heard))
+                if !state.waits_for_somebody() && now.saturating_sub(heard) > patience =>
+            {
+                CallState::Timeout
+            }
+            _ => state,
+        }
+    }
+
+    /// The tool, as the whole call names it or, before, the fragments.
+    pub(super) fn name(&self) -> &str {
+        self.whole.as_ref().map_or(&self.name, |whole| &whole.told.call.name)
+    }
+
+    /// The result as a part of a message.
+    pub(super) fn result(&self, id: &str) -> Option<ToolResult> {
+        let answer = self.outcome.answer.as_ref()?;
+        Some(ToolResult {
+            tool_call_id: id.to_owned(),
+            name: answer.name.clone().unwrap_or_else(|| self.name().to_owned()),
+            result: answer.result.clone(),
+            is_error: answer.is_error || answer.error_code.is_some(),
+            error_code: answer.error_code.as_deref().and_then(ErrorCode::from_wire),
+            duration: answer.duration,
+        })
+    }
+
+    pub(super) fn snapshot(
+        &self,
+        id: String,
+        position: usize,
+        run: Option<&SnapshotRun>,
+        patience: Option<(u64, u64)>,
+    ) -> SnapshotCall {
+        let outcome = &self.outcome;
+        let answer = outcome.answer.as_ref();
+        let whole = self.whole.as_ref();
+        let call = whole.map(|whole| &whole.told.call);
+        SnapshotCall {
+            tool_call_id: id,
+            name: self.name().to_owned(),
+            index: call.map_or_else(|| self.index.unwrap_or(position), |call| call.index),
+            arguments_text: self.text.clone(),
+            arguments: call.and_then(|call| call.arguments.as_object()).cloned(),
+            repairs: whole.and_then(Whole::repairs),
+            invalid: whole.and_then(|whole| whole.told.invalid.clone()),
+            state: self.state(run, patience),
+            key: outcome.key.clone(),
+            question: outcome.question.clone(),
+            schema: outcome.schema.clone(),
+            reason: outcome.reason.clone(),
+            progress: outcome.progress.iter().cloned().collect(),
+            result: answer.map(|answer| answer.result.clone()),
+            is_error: answer.map(|answer| answer.is_error || answer.error_code.is_some()),
+            error_code: answer.and_then(|answer| answer.error_code.clone()),
+            duration: answer.and_then(|answer| answer.duration),
+            started_utc: outcome.started,
+            finished_utc: outcome.finished,
+        }
+    }
+}
+
+impl Whole {
+    fn repairs(&self) -> Option<Vec<Value>> {
+        let repairs = &self.told.call.repairs;
+        if repairs.is_empty() {
+            return self.foreign_repairs.clone();
+        }
+        Some(repairs.iter().map(|repair| Value::Object(write_repair(repair))).collect())
+    }
+}

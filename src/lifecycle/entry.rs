@@ -1,0 +1,156 @@
+//! One message, as far as it has come.
+
+use serde_json::{Map, Value};
+
+use super::{
+    call::Call,
+    event::{ErrorStreamEvent, EventHead, RunStatus, UsageStreamEvent},
+    snapshot::{SnapshotCall, SnapshotMessage, SnapshotRun},
+};
+use crate::message::{Role, slots::Slots};
+
+#[derive(Clone, Debug)]
+pub(super) struct Entry {
+    pub(super) id: String,
+    pub(super) role: Role,
+    /// The first event that spoke of it.
+    pub(super) number: u64,
+    /// Whether an event said that it was the last.
+    pub(super) done: bool,
+    pub(super) run_id: Option<String>,
+    pub(super) generation_id: Option<String>,
+    pub(super) from_agent: Option<String>,
+    pub(super) metadata: Option<Map<String, Value>>,
+    pub(super) said: Said,
+    /// Of calls: the calls.
+    pub(super) calls: Calls,
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum Said {
+    Text(String),
+    Reasoning(String),
+    Calls,
+    Usage(UsageStreamEvent),
+    Error(ErrorStreamEvent),
+    Unknown { kind: String, fields: Map<String, Value> },
+}
+
+/// The calls of a message.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Calls {
+    pub(super) list: Vec<Call>,
+    /// What the positions in `list` go by.
+    pub(super) slots: Slots,
+    /// Whether the aggregate has come.
+    pub(super) is_aggregate: bool,
+}
+
+impl Calls {
+    /// The id of a call, or one that stands for it until it has one.
+    pub(super) fn id(&self, position: usize) -> String {
+        let id = self.slots.id(position).map(str::to_owned);
+        id.unwrap_or_else(|| self.slots.free_id(position))
+    }
+}
+
+impl Entry {
+    pub(super) fn new(
+        id: String,
+        number: u64,
+        head: &mut EventHead,
+        said: Said,
+        done: bool,
+    ) -> Self {
+        Self {
+            id,
+            role: head.role.unwrap_or(Role::Assistant),
+            number,
+            done,
+            run_id: head.run_id.take(),
+            generation_id: head.generation_id.take(),
+            from_agent: head.from_agent.take(),
+            metadata: head.metadata.take(),
+            said,
+            calls: Calls::default(),
+        }
+    }
+
+    /// Takes what it lacks from a later event.
+    pub(super) fn join(&mut self, head: &mut EventHead, done: bool) {
+        self.done |= done;
+        self.run_id = self.run_id.take().or_else(|| head.run_id.take());
+        self.generation_id = self.generation_id.take().or_else(|| head.generation_id.take());
+        self.from_agent = self.from_agent.take().or_else(|| head.from_agent.take());
+        self.metadata = self.metadata.take().or_else(|| head.metadata.take());
+    }
+
+    fn kind(&self) -> &str {
+        match &self.said {
+            Said::Text(_) => "text",
+            Said::Reasoning(_) => "reasoning",
+            Said::Calls if self.calls.is_aggregate => "tools_aggregate",
+            Said::Calls => "tools_call",
+            Said::Usage(_) => "usage",
+            Said::Error(_) => "error",
+            Said::Unknown { kind, .. } => kind,
+        }
+    }
+
+    pub(super) fn snapshot(
+        &self,
+        run: Option<&SnapshotRun>,
+        patience: Option<(u64, u64)>,
+    ) -> SnapshotMessage {
+        let is_over = run.is_some_and(|run| run.status == RunStatus::Finished);
+        let mut out = SnapshotMessage {
+            message_id: self.id.clone(),
+            kind: self.kind().to_owned(),
+            role: self.role,
+            sequence_number: self.number,
+            done: self.done || is_over,
+            run_id: self.run_id.clone(),
+            generation_id: self.generation_id.clone(),
+            from_agent: self.from_agent.clone(),
+            metadata: self.metadata.clone(),
+            text: None,
+            tool_calls: None,
+            input_tokens: None,
+            output_tokens: None,
+            cached_input_tokens: None,
+            cost: None,
+            message: None,
+            code: None,
+            tool_call_id: None,
+            unknown: None,
+        };
+        match &self.said {
+            Said::Text(text) | Said::Reasoning(text) => out.text = Some(text.clone()),
+            Said::Calls => {
+                let calls = &self.calls;
+                let shown: Vec<SnapshotCall> = calls
+                    .list
+                    .iter()
+                    .enumerate()
+                    .map(|(at, call)| call.snapshot(calls.id(at), at, run, patience))
+                    .collect();
+                let settled = shown.iter().all(|call| call.state.is_final());
+                out.done = calls.is_aggregate || (is_over && settled);
+                out.tool_calls = Some(shown);
+            }
+            Said::Usage(usage) => {
+                out.input_tokens = Some(usage.input_tokens);
+                out.output_tokens = Some(usage.output_tokens);
+                out.cached_input_tokens = Some(usage.cached_input_tokens);
+                out.cost = usage.cost;
+            }
+            Said::Error(error) => {
+                out.message = Some(error.message.clone());
+                out.code.clone_from(&error.code);
+                out.tool_call_id.clone_from(&error.tool_call_id);
+            }
+            Said::Unknown { fields, .. } => out.unknown = Some(fields.clone()),
+        }
+        out
+    }
+}

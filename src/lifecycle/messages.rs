@@ -1,0 +1,81 @@
+//! The messages that events come to.
+
+use std::collections::HashMap;
+
+use serde_json::{Map, Value};
+
+use super::{
+    entry::{Entry, Said},
+    state::State,
+};
+use crate::message::{Content, Envelope, Message, ToolCall, Usage};
+
+pub(super) fn messages(state: &State, run_id: Option<&str>) -> Vec<Message> {
+    // The messages of a reply stand where the first of them does.
+    let mut reply_at: HashMap<&str, usize> = HashMap::new();
+    let mut found = Vec::new();
+    for (position, entry) in state.entries.iter().enumerate() {
+        if run_id.is_some() && entry.run_id.as_deref() != run_id {
+            continue;
+        }
+        let Some((rank, content)) = content(entry) else { continue };
+        let position = match &entry.generation_id {
+            Some(id) => *reply_at.entry(id).or_insert(position),
+            None => position,
+        };
+        let envelope = Envelope {
+            id: Some(entry.id.clone()),
+            from_agent: entry.from_agent.clone(),
+            generation_id: entry.generation_id.clone(),
+            run_id: entry.run_id.clone(),
+            chat_id: state.chat_id.clone(),
+            metadata: entry.metadata.clone().unwrap_or_default(),
+            ..Envelope::new(entry.role)
+        };
+        found.push(((position, rank), Message { envelope, content }));
+    }
+    found.sort_by_key(|(place, _)| *place);
+    found.into_iter().map(|(_, message)| message).collect()
+}
+
+/// What a message says, with its rank in the reply.
+fn content(entry: &Entry) -> Option<(u8, Content)> {
+    match &entry.said {
+        Said::Text(text) if text.trim().is_empty() => None,
+        Said::Text(text) => Some((0, Content::Text(text.clone()))),
+        Said::Reasoning(text) if text.is_empty() => None,
+        Said::Reasoning(text) => Some((0, Content::Reasoning(text.clone()))),
+        Said::Calls => calls(entry).map(|content| (1, content)),
+        Said::Usage(usage) => Some((
+            2,
+            Content::Usage(Usage {
+                input_tokens: usage.input_tokens,
+                output_tokens: usage.output_tokens,
+                cached_input_tokens: usage.cached_input_tokens,
+                cost: usage.cost,
+            }),
+        )),
+        Said::Error(_) | Said::Unknown { .. } => None,
+    }
+}
+
+/// The calls that are whole, with their results.
+fn calls(entry: &Entry) -> Option<Content> {
+    let mut calls = Vec::new();
+    let mut results = Vec::new();
+    for call in &entry.calls.list {
+        let Some(whole) = &call.whole else { continue };
+        let given = &whole.told.call;
+        let arguments = match &given.arguments {
+            Value::Null => Value::Object(Map::new()),
+            arguments => arguments.clone(),
+        };
+        results.extend(call.result(&given.id));
+        calls.push(ToolCall { arguments, ..given.clone() });
+    }
+    match (calls.is_empty(), results.is_empty()) {
+        (true, _) => None,
+        (false, true) => Some(Content::ToolCalls(calls)),
+        (false, false) => Some(Content::Aggregate { calls, results }),
+    }
+}

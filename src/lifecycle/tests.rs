@@ -1,0 +1,583 @@
+//! Laws of stream events: property tests.
+
+use std::{collections::HashMap, fs, path::Path, sync::LazyLock};
+
+use proptest::{collection::vec, option, prelude::*, sample::Index, sample::select};
+use serde_json::{Map, Value, json};
+
+use super::{CallState, RunStatus, Snapshot, StreamEvent, StreamReducer};
+use crate::message::MessageKind;
+
+/// When what happens in the tests begins, in milliseconds since 1970.
+const START: u64 = 1_790_000_000_000;
+
+static EVENTS: LazyLock<jsonschema::Validator> = LazyLock::new(|| schema("stream-events.json"));
+static SNAPSHOTS: LazyLock<jsonschema::Validator> = LazyLock::new(|| schema("snapshot.json"));
+
+fn schema(name: &str) -> jsonschema::Validator {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("schemas").join(name);
+    let schema = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
+    jsonschema::validator_for(&schema).unwrap()
+}
+
+/// An object without the members that are null.
+fn object(members: Value) -> Value {
+    let Value::Object(members) = members else { return members };
+    Value::Object(members.into_iter().filter(|(_, value)| !value.is_null()).collect())
+}
+
+fn id() -> impl Strategy<Value = &'static str> {
+    select(vec!["a", "b", "call_0", "😀"])
+}
+
+fn reply() -> impl Strategy<Value = &'static str> {
+    select(vec!["g", "h"])
+}
+
+fn text() -> impl Strategy<Value = String> {
+    select(vec!["", " ", "x", "yz", "{}", "ß\u{301}", "😀"]).prop_map(str::to_owned)
+}
+
+fn call() -> impl Strategy<Value = Value> {
+    let invalid = Just(json!({"reason": "schema_violation", "message": "no"}));
+    (id(), 0..3_u8, option::weighted(0.2, invalid), any::<bool>()).prop_map(
+        |(id, index, invalid, bare)| {
+            let bare = bare && invalid.is_some();
+            object(json!({
+                "toolCallId": id,
+                "name": format!("tool_{id}"),
+                "arguments": if bare { Value::Null } else { json!({"i": index}) },
+                "index": index,
+                "invalid": invalid,
+            }))
+        },
+    )
+}
+
+fn result(id: &str, text: &str, code: Option<&str>) -> Value {
+    object(
+        json!({"toolCallId": id, "name": "t", "result": text, "isError": code.is_some(), "errorCode": code}),
+    )
+}
+
+fn code() -> impl Strategy<Value = Option<&'static str>> {
+    option::weighted(0.3, select(vec!["denied", "interrupted", "timeout", "tool_error", "new"]))
+}
+
+/// What an event says besides its number and its time.
+fn body() -> impl Strategy<Value = Value> {
+    let said = (select(vec!["text", "reasoning"]), reply(), 0..2_u8, text(), any::<bool>());
+    let fragment = (option::of(id()), option::of(0..3_u8), option::of(text()), option::of(text()))
+        .prop_map(|(id, index, name, args)| {
+            object(json!({
+                "toolCallId": id, "index": index, "functionName": name, "functionArgs": args,
+            }))
+        });
+    let finished = (id(), text(), code(), any::<bool>(), 0..3_u8, reply());
+    let states = select(vec![
+        "running",
+        "awaiting_approval",
+        "approved",
+        "denied",
+        "awaiting_answer",
+        "deferred",
+        "levitating",
+    ]);
+    prop_oneof![
+        6 => said.prop_map(|(kind, reply, part, delta, done)| json!({
+            "kind": kind, "messageId": format!("{reply}.{part}"), "delta": delta, "done": done,
+            "generationId": reply, "runId": format!("run_{reply}"),
+        })),
+        4 => (reply(), vec(fragment, 0..3)).prop_map(|(reply, updates)| json!({
+            "kind": "tools_call_update", "messageId": format!("{reply}.calls"),
+            "generationId": reply, "runId": format!("run_{reply}"), "toolCallUpdates": updates,
+        })),
+        4 => (reply(), vec(call(), 0..3)).prop_map(|(reply, calls)| json!({
+            "kind": "tools_call", "messageId": format!("{reply}.calls"), "generationId": reply,
+            "runId": format!("run_{reply}"), "toolCalls": calls,
+        })),
+        4 => finished.prop_map(|(id, text, code, done, owner, reply)| {
+            let event = result(id, &text, code);
+            let mut event = event.as_object().unwrap().clone();
+            event.extend([("kind".to_owned(), "tool_result".into()), ("done".to_owned(), done.into())]);
+            match owner {
+                0 => event.insert("messageId".into(), format!("{reply}.calls_result_{id}").into()),
+                1 => event.insert("generationId".into(), reply.into()),
+                _ => None,
+            };
+            Value::Object(event)
+        }),
+        3 => (reply(), id(), states, option::of(text())).prop_map(|(reply, id, state, key)| object(json!({
+            "kind": "tool_state", "messageId": format!("{reply}.calls"), "toolCallId": id,
+            "state": state, "key": key,
+        }))),
+        2 => (reply(), call(), option::of((text(), code()))).prop_map(|(reply, mut call, answer)| {
+            call["arguments"] = json!({});
+            let id = call["toolCallId"].as_str().unwrap().to_owned();
+            let results: Vec<_> = answer.iter().map(|(text, code)| result(&id, text, *code)).collect();
+            json!({
+                "kind": "tools_aggregate", "messageId": format!("{reply}.calls"), "done": true,
+                "runId": format!("run_{reply}"), "toolCalls": [call], "toolResults": results,
+            })
+        }),
+        2 => (reply(), select(vec!["started", "finished"]), option::of(select(vec!["completed", "deferred"])))
+            .prop_map(|(reply, status, reason)| object(json!({
+                "kind": "run", "runId": format!("run_{reply}"), "status": status, "stopReason": reason,
+            }))),
+        1 => (reply(), 0..100_u64).prop_map(|(reply, tokens)| json!({
+            "kind": "usage", "messageId": format!("{reply}.usage"), "inputTokens": tokens,
+        })),
+        1 => (option::of(reply()), text()).prop_map(|(reply, delta)| object(json!({
+            "kind": "raw", "generationId": reply, "delta": delta,
+        }))),
+        1 => Just(json!({"kind": "error", "message": "no"})),
+        1 => Just(json!({"kind": "scene", "step": {"status": "new", "a": [null]}})),
+        1 => Just(json!({"kind": "selection", "ranking": [{"tool": "t", "score": 3}]})),
+        1 => Just(json!({"kind": "hologram", "beams": [1, null]})),
+    ]
+}
+
+/// The events of a chat, numbered from 1.
+fn chat() -> impl Strategy<Value = Vec<StreamEvent>> {
+    vec((body(), option::weighted(0.9, 0..1000_u64), option::weighted(0.1, Just("other"))), 0..40)
+        .prop_map(|bodies| {
+            let events = bodies.into_iter().enumerate().map(|(at, (mut event, time, chat))| {
+                event["sequenceNumber"] = (at + 1).into();
+                event["chatId"] = chat.unwrap_or("chat").into();
+                if let Some(time) = time {
+                    event["timestampUtc"] = (START + time).into();
+                }
+                StreamEvent::from_json_value(event).unwrap()
+            });
+            events.collect()
+        })
+}
+
+fn reduce(events: &[StreamEvent]) -> StreamReducer {
+    let mut reducer = StreamReducer::with_pending_timeout(Some(500));
+    for event in events {
+        reducer.push(event.clone()).unwrap();
+    }
+    reducer
+}
+
+fn snapshot(events: &[StreamEvent]) -> Snapshot {
+    reduce(events).snapshot(Some(START + 1000))
+}
+
+/// JSON that looks like somebody's event.
+fn lookalike() -> impl Strategy<Value = Value> {
+    let names = select(vec![
+        "kind",
+        "chatId",
+        "sequenceNumber",
+        "timestampUtc",
+        "messageId",
+        "runId",
+        "generationId",
+        "role",
+        "fromAgent",
+        "done",
+        "metadata",
+        "delta",
+        "toolCallUpdates",
+        "toolCalls",
+        "toolResults",
+        "toolCallId",
+        "index",
+        "functionName",
+        "functionArgs",
+        "name",
+        "arguments",
+        "invalid",
+        "reason",
+        "message",
+        "repairs",
+        "path",
+        "result",
+        "isError",
+        "errorCode",
+        "duration",
+        "inputTokens",
+        "cost",
+        "status",
+        "state",
+        "step",
+        "ranking",
+        "tool",
+        "x",
+    ]);
+    let kinds = vec![
+        "text",
+        "tools_call_update",
+        "tools_call",
+        "tool_result",
+        "tools_aggregate",
+        "usage",
+        "error",
+        "run",
+        "tool_state",
+        "scene",
+        "selection",
+        "raw",
+        "started",
+        "assistant",
+        "a",
+    ];
+    let leaf = prop_oneof![
+        4 => select(kinds.clone()).prop_map(Value::from),
+        1 => Just(Value::Null),
+        1 => any::<bool>().prop_map(Value::from),
+        1 => any::<u64>().prop_map(Value::from),
+        1 => any::<f64>().prop_map(Value::from),
+    ];
+    let value = leaf.prop_recursive(4, 40, 6, move |inner| {
+        prop_oneof![
+            vec(inner.clone(), 0..3).prop_map(Value::Array),
+            vec((names.clone(), inner), 0..8)
+                .prop_map(|members| members.into_iter().map(|(k, v)| (k.to_owned(), v)).collect()),
+        ]
+    });
+    (value, option::weighted(0.8, select(kinds))).prop_map(|(mut value, kind)| {
+        if let (Value::Object(members), Some(kind)) = (&mut value, kind) {
+            members.insert("kind".to_owned(), kind.into());
+        }
+        value
+    })
+}
+
+proptest! {
+    #[test]
+    fn neither_order_nor_repetition_nor_looking_shows(
+        events in chat(),
+        order in vec(any::<(Index, bool)>(), 0..120),
+    ) {
+        let expected = snapshot(&events);
+        prop_assert_eq!(expected.last_sequence_number, events.len() as u64);
+
+        let mut reducer = StreamReducer::with_pending_timeout(Some(500));
+        if !events.is_empty() {
+            for (index, look) in order {
+                reducer.push(index.get(&events).clone()).unwrap();
+                if look {
+                    // What is there, gaps or not, is what it would be if it had come in order.
+                    let missing = reducer.missing();
+                    let known = |number: u64| !missing.iter().any(|(a, b)| (*a..=*b).contains(&number));
+                    let last = reducer.clone().snapshot(None).messages.len();
+                    prop_assert!(last <= events.len() && (missing.is_empty() || !known(missing[0].0)));
+                    reducer.snapshot(Some(START));
+                    reducer.messages(None);
+                }
+            }
+            for event in events.iter().rev() {
+                reducer.push(event.clone()).unwrap();
+            }
+        }
+        prop_assert_eq!(reducer.messages(None), reduce(&events).messages(None));
+        prop_assert_eq!(reducer.snapshot(Some(START + 1000)), expected);
+    }
+
+    #[test]
+    fn what_came_after_a_gap_counts_as_if_there_was_none(
+        events in chat(),
+        lost in vec(any::<Index>(), 0..5),
+    ) {
+        let mut kept = events.clone();
+        for index in lost {
+            if !kept.is_empty() {
+                kept.remove(index.index(kept.len()));
+            }
+        }
+        // The same without gaps in the numbers.
+        let closed: Vec<_> = kept.iter().cloned().zip(1..).map(|(mut event, number)| {
+            event.head.sequence_number = Some(number);
+            event
+        }).collect();
+        let (gapped, closed) = (snapshot(&kept), snapshot(&closed));
+        let missing: u64 = gapped.missing.iter().map(|(first, last)| last - first + 1).sum();
+        let last = kept.last().and_then(|event| event.head.sequence_number).unwrap_or(0);
+        prop_assert_eq!(missing + kept.len() as u64, last);
+        prop_assert_eq!(gapped.runs, closed.runs);
+        prop_assert_eq!(gapped.raw, closed.raw);
+        prop_assert_eq!(gapped.messages.len(), closed.messages.len());
+        for (left, mut right) in gapped.messages.into_iter().zip(closed.messages) {
+            right.sequence_number = left.sequence_number;
+            if right.unknown.is_some() || right.kind == "error" {
+                right.message_id.clone_from(&left.message_id);
+            }
+            prop_assert_eq!(left, right);
+        }
+    }
+
+    #[test]
+    fn no_text_is_lost(events in chat()) {
+        let mut texts: HashMap<(String, String), String> = HashMap::new();
+        let chat = events.first().and_then(|event| event.head.chat_id.clone());
+        for event in events.iter().filter(|event| event.head.chat_id == chat) {
+            let value = event.to_json_value();
+            let kind = event.body.kind();
+            if kind == MessageKind::Text.as_str() || kind == MessageKind::Reasoning.as_str() {
+                let id = event.head.message_id.clone().unwrap();
+                let text = texts.entry((kind.to_owned(), id)).or_default();
+                text.push_str(value["delta"].as_str().unwrap());
+            }
+        }
+        let shown = snapshot(&events).messages.into_iter().filter_map(|message| {
+            Some(((message.kind, message.message_id), message.text?))
+        });
+        prop_assert_eq!(shown.collect::<HashMap<_, _>>(), texts);
+    }
+
+    #[test]
+    fn every_call_of_a_run_that_is_over_has_a_final_state(events in chat()) {
+        let shown = snapshot(&events);
+        for message in &shown.messages {
+            let run = shown.runs.iter().find(|run| Some(&run.run_id) == message.run_id.as_ref());
+            let Some(run) = run.filter(|run| run.status == RunStatus::Finished) else { continue };
+            for call in message.tool_calls.iter().flatten() {
+                let waits = matches!(
+                    call.state,
+                    CallState::AwaitingApproval | CallState::AwaitingAnswer | CallState::Deferred
+                );
+                let resumes = run.stop_reason.as_deref() == Some("deferred");
+                prop_assert!(call.state.is_final() || (waits && resumes), "{:?}", call);
+            }
+        }
+    }
+
+    #[test]
+    fn a_call_with_a_result_says_so(events in chat()) {
+        for message in snapshot(&events).messages {
+            for call in message.tool_calls.into_iter().flatten() {
+                prop_assert_eq!(call.result.is_some(), call.is_error.is_some());
+                if call.result.is_some() {
+                    prop_assert!(call.state.is_final(), "{:?}", call);
+                    prop_assert_eq!(call.is_error == Some(false), call.state == CallState::Success);
+                }
+                prop_assert!(call.progress.len() <= 20);
+            }
+        }
+    }
+
+    #[test]
+    fn ids_of_calls_are_unique_in_their_message_and_numbers_among_messages(events in chat()) {
+        let messages = snapshot(&events).messages;
+        let numbers: Vec<_> = messages.iter().map(|message| message.sequence_number).collect();
+        prop_assert!(numbers.is_sorted_by(|a, b| a < b), "{:?}", numbers);
+        for message in messages {
+            let calls = message.tool_calls.unwrap_or_default();
+            let mut ids: Vec<_> = calls.iter().map(|call| &call.tool_call_id).collect();
+            ids.sort_unstable();
+            ids.dedup();
+            prop_assert_eq!(ids.len(), calls.len());
+        }
+    }
+
+    #[test]
+    fn each_event_in_order_is_taken_in_once(events in chat(), looks in vec(any::<bool>(), 40)) {
+        let mut reducer = StreamReducer::new();
+        for (event, look) in events.iter().zip(looks) {
+            reducer.push(event.clone()).unwrap();
+            if look {
+                reducer.snapshot(None);
+            }
+        }
+        prop_assert_eq!(reducer.work(), events.len());
+
+        // And so is each after a gap that stays open.
+        let mut reducer = StreamReducer::new();
+        for event in events.iter().skip(1) {
+            reducer.push(event.clone()).unwrap();
+            reducer.snapshot(None);
+        }
+        prop_assert_eq!(reducer.work(), events.len().saturating_sub(1));
+    }
+
+    #[test]
+    fn whatever_is_read_is_written_and_read_again_and_fits_the_schema(value in lookalike()) {
+        if let Ok(event) = StreamEvent::from_json_value(value) {
+            let written = event.to_json_value();
+            prop_assert_eq!(&StreamEvent::from_json_value(written.clone()).unwrap(), &event);
+            prop_assert_eq!(&StreamEvent::from_json(&event.to_json()).unwrap(), &event);
+            // Fields of unknown kinds may be null, and in the schema those that all have may not.
+            prop_assert!(EVENTS.is_valid(&written), "{}", written);
+        }
+    }
+
+    #[test]
+    fn snapshots_fit_their_schema_and_events_theirs(events in chat()) {
+        for event in &events {
+            prop_assert!(EVENTS.is_valid(&event.to_json_value()), "{}", event.to_json());
+        }
+        let shown = snapshot(&events).to_json_value();
+        prop_assert!(SNAPSHOTS.is_valid(&shown), "{}", shown);
+        prop_assert!(!shown.to_string().contains(":null,"), "{}", shown);
+    }
+
+    #[test]
+    fn messages_are_those_of_their_runs(events in chat()) {
+        let mut reducer = reduce(&events);
+        let all = reducer.messages(None);
+        for run in ["run_g", "run_h"] {
+            let of_run: Vec<_> = all
+                .iter()
+                .filter(|message| message.envelope.run_id.as_deref() == Some(run))
+                .cloned()
+                .collect();
+            prop_assert_eq!(reducer.messages(Some(run)), of_run);
+        }
+    }
+}
+
+fn fragments(count: u64) -> impl Iterator<Item = StreamEvent> {
+    (1..=count).map(|number| {
+        let event = if number % 2 == 0 {
+            json!({"kind": "text", "messageId": "m", "sequenceNumber": number, "delta": "x"})
+        } else {
+            json!({
+                "kind": "tools_call_update", "messageId": "c", "sequenceNumber": number,
+                "toolCallUpdates": [{"index": number % 1000, "functionArgs": "x"}],
+            })
+        };
+        StreamEvent::from_json_value(event).unwrap()
+    })
+}
+
+#[test]
+fn reducing_is_linear_in_the_events() {
+    // Quadratic work would take minutes, whichever way they come.
+    let mut reducer = StreamReducer::new();
+    for event in fragments(100_000) {
+        reducer.push(event).unwrap();
+    }
+    let expected = reducer.snapshot(None);
+    assert_eq!(expected.messages.len(), 2);
+
+    let mut reducer = StreamReducer::new();
+    let events: Vec<_> = fragments(100_000).collect();
+    for event in events.into_iter().rev() {
+        reducer.push(event).unwrap();
+    }
+    assert_eq!(reducer.snapshot(None), expected);
+    assert_eq!(reducer.work(), 100_000);
+}
+
+#[test]
+fn what_is_told_of_faults_is_bounded() {
+    let result = |number: u64| {
+        StreamEvent::from_json_value(json!({
+            "kind": "tool_result", "toolCallId": format!("c{number}"), "result": "", "done": true,
+            "sequenceNumber": 3 * number,
+        }))
+        .unwrap()
+    };
+    let mut reducer = StreamReducer::new();
+    for number in 1..=1000 {
+        reducer.push(result(number)).unwrap();
+        let mut other = result(number);
+        other.head.done = Some(false);
+        assert!(!reducer.push(other).unwrap());
+    }
+    let shown = reducer.snapshot(None);
+    assert_eq!(shown.missing.len(), 100);
+    assert_eq!(shown.problems.len(), 100);
+    // Two at each number: the call that never came, and the other event.
+    assert_eq!(shown.problems[99].sequence_number, 150);
+}
+
+#[test]
+fn depth_is_bounded_on_reading() {
+    let deep = format!(r#"{{"kind":"new","x":{}}}"#, "[".repeat(100_000));
+    assert!(StreamEvent::from_json(&deep).is_err());
+}
+
+#[test]
+fn unknown_fields_survive_wherever_they_are() {
+    let written = json!({
+        "kind": "tools_call", "messageId": "m", "mood": {"x": 1},
+        "toolCalls": [
+            {"toolCallId": "a", "name": "t", "index": 0, "arguments": {}, "lane": 3},
+            {"toolCallId": "b", "name": "t", "index": 1, "invalid": {"reason": "r", "message": "m", "hint": [1]}},
+        ],
+    });
+    let event = StreamEvent::from_json_value(written.clone()).unwrap();
+    assert_eq!(event.to_json_value(), written);
+    let written = json!({
+        "kind": "tools_aggregate", "messageId": "m", "sequenceNumber": 1,
+        "toolCalls": [{
+            "toolCallId": "a", "name": "t", "arguments": {}, "index": 0,
+            "repairs": [{"path": "", "kind": "polished"}],
+        }],
+        "toolResults": [{
+            "toolCallId": "a", "name": "t", "result": "", "isError": true, "errorCode": "cosmic",
+        }],
+    });
+    let event = StreamEvent::from_json_value(written.clone()).unwrap();
+    assert_eq!(event.to_json_value(), written);
+    let mut reducer = StreamReducer::new();
+    reducer.push(event).unwrap();
+    let call = &reducer.snapshot(None).messages[0].tool_calls.clone().unwrap()[0];
+    assert_eq!(call.error_code.as_deref(), Some("cosmic"));
+    assert_eq!(call.repairs, Some(vec![json!({"path": "", "kind": "polished"})]));
+}
+
+#[test]
+fn the_order_of_members_is_no_conflict() {
+    let text = |json: &str| StreamEvent::from_json(json).unwrap();
+    let mut reducer = StreamReducer::new();
+    let one = r#"{"kind":"new","sequenceNumber":1,"a":{"x":1,"y":2},"b":[1]}"#;
+    let same = r#"{"b":[1],"a":{"y":2,"x":1},"sequenceNumber":1,"kind":"new","chatId":null}"#;
+    assert!(reducer.push(text(one)).unwrap());
+    assert!(!reducer.push(text(same)).unwrap());
+    assert_eq!(reducer.snapshot(None).problems, []);
+    let other = r#"{"kind":"new","sequenceNumber":1,"a":{"x":1,"y":2},"b":[2]}"#;
+    assert!(!reducer.push(text(other)).unwrap());
+    assert_eq!(reducer.snapshot(None).problems.len(), 1);
+}
+
+#[test]
+fn messages_are_in_the_order_in_which_a_run_gives_them() {
+    let mut reducer = StreamReducer::new();
+    let call = json!({"toolCallId": "a", "name": "t", "arguments": {"x": 1}, "index": 0});
+    for (number, mut event) in (1..).zip([
+        json!({"kind": "text", "messageId": "u", "role": "user", "delta": "Hi", "done": true}),
+        json!({"kind": "text", "messageId": "g.0", "generationId": "g", "delta": "\n"}),
+        json!({"kind": "tools_call", "messageId": "g.calls", "generationId": "g", "toolCalls": [call]}),
+        json!({"kind": "usage", "messageId": "g.usage", "generationId": "g", "inputTokens": 3}),
+        json!({"kind": "text", "messageId": "g.0", "generationId": "g", "delta": "Wait"}),
+        json!({"kind": "tool_result", "messageId": "g.calls_result_a", "toolCallId": "a",
+            "result": "r", "isError": true, "errorCode": "denied", "done": true}),
+        json!({"kind": "error", "message": "no"}),
+    ]) {
+        event["sequenceNumber"] = number.into();
+        event["runId"] = "r".into();
+        reducer.push(StreamEvent::from_json_value(event).unwrap()).unwrap();
+    }
+    let written: Vec<_> =
+        reducer.messages(Some("r")).iter().map(crate::message::Message::to_json_value).collect();
+    let head = |kind: &str, id: &str| -> Map<String, Value> {
+        let head = json!({"kind": kind, "role": "assistant", "messageId": id, "runId": "r", "generationId": "g"});
+        head.as_object().unwrap().clone()
+    };
+    let with = |mut head: Map<String, Value>, more: Value| {
+        head.extend(more.as_object().unwrap().clone());
+        Value::Object(head)
+    };
+    let result = json!({"toolCallId": "a", "name": "t", "result": "r", "isError": true, "errorCode": "denied"});
+    assert_eq!(
+        written,
+        [
+            json!({"kind": "text", "role": "user", "messageId": "u", "runId": "r", "text": "Hi"}),
+            with(head("text", "g.0"), json!({"text": "\nWait"})),
+            with(
+                head("tools_aggregate", "g.calls"),
+                json!({"toolCalls": [call], "toolResults": [result]})
+            ),
+            with(
+                head("usage", "g.usage"),
+                json!({"inputTokens": 3, "outputTokens": 0, "cachedInputTokens": 0})
+            ),
+        ]
+    );
+    assert!(reducer.messages(Some("other")).is_empty());
+}
