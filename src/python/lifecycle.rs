@@ -28,7 +28,10 @@ impl PyStreamReducer {
 #[pymethods]
 impl PyStreamReducer {
     #[new]
-    #[pyo3(signature = (*, pending_timeout=Some(60.0)))]
+    #[pyo3(
+        signature = (*, pending_timeout=Some(60.0)),
+        text_signature = "(*, pending_timeout=60.0)"
+    )]
     fn new(pending_timeout: Option<f64>) -> PyResult<Self> {
         let patience = pending_timeout.map(|seconds| milliseconds(seconds, "pending_timeout"));
         Ok(Self(Mutex::new(StreamReducer::with_pending_timeout(patience.transpose()?))))
