@@ -50,7 +50,7 @@
 //!
 //! - `text`, `reasoning`: the deltas are joined. A delta that is not empty, of a message whose
 //!   events have said `done`, is joined too, and is the problem `after_done`.
-//! - `usage`: the latest counts.
+//! - `usage`: the latest event counts, as a whole.
 //! - `error`: `message`, `code`, `toolCallId`. An unknown kind: `unknown` has all its fields but
 //!   those that events of every kind may have.
 //!

@@ -124,7 +124,7 @@ fn events() -> Value {
 
 fn snapshot() -> Value {
     let mut schema =
-        settings().for_serialize().into_generator().into_root_schema_for::<Snapshot>().to_value();
+        settings().into_generator().into_root_schema_for::<Snapshot>().to_value();
     tidy(&mut schema);
     schema
 }

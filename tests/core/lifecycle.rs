@@ -8,7 +8,7 @@ use toolweave::{
 
 use crate::golden::cases;
 
-const FILES: [&str; 7] = ["text", "gaps", "calls", "results", "states", "runs", "kinds"];
+const FILES: [&str; 8] = ["text", "gaps", "calls", "results", "states", "runs", "kinds", "mixed"];
 
 fn all() -> impl Iterator<Item = Value> {
     FILES.iter().flat_map(|file| cases(&format!("lifecycle/{file}.json")))
@@ -65,7 +65,8 @@ fn events_come_back_from_the_wire() {
             let again = event.to_json_value();
             assert!(schema.is_valid(&again), "{name}: {again}");
             assert_eq!(StreamEvent::from_json(&event.to_json()).unwrap(), event, "{name}");
-            if !written.to_string().contains("null") {
+            // Others lack what is written always, or say that something is null.
+            if schema.is_valid(written) {
                 let written = numbers_alike(written.clone());
                 assert_eq!(numbers_alike(again), written, "{name}");
             }
