@@ -16,6 +16,7 @@ from toolweave.executor import (
     DeferredResults,
     Outcome,
     ToolApproval,
+    ToolApprovalRequested,
     ToolDeferred,
     ToolEvent,
     ToolExecutor,
@@ -212,7 +213,9 @@ def _approver(answer: Any, seconds: float = 0) -> Any:
 def test_without_a_clear_yes_a_call_does_not_start(approver: Any, outcome: str) -> None:
     executor = ToolExecutor([delete], approver=approver, approval_timeout=5)
     events = run(events_of(executor, [call("delete", {"path": "a"})]))
-    assert kinds(events) == ["ToolApproval delete", "ToolResult delete", "ToolAggregateMessage"]
+    asked = ["ToolApprovalRequested delete"] if approver is not None else []
+    decided_on = ["ToolApproval delete", "ToolResult delete", "ToolAggregateMessage"]
+    assert kinds(events) == [*asked, *decided_on]
     [decided] = only(events, ToolApproval)
     assert decided.outcome == outcome
     aggregate = events[-1]
@@ -268,7 +271,9 @@ def test_a_call_that_waits_for_approval_takes_no_place() -> None:
         calls = [call("delete", {"path": "a"}, "one"), call("delete", {"path": "b"}, "two")]
         events = await events_of(executor, [*calls, call("count")])
         assert now() == 9
-        assert kinds(events)[:2] == ["ToolStarted count", "ToolResult count"]
+        first = kinds(events)[:4]
+        assert first[:2] == ["ToolApprovalRequested one", "ToolApprovalRequested two"]
+        assert first[2:] == ["ToolStarted count", "ToolResult count"]
 
     run(main())
 
@@ -281,6 +286,7 @@ def test_a_function_says_which_calls_need_approval(needed: Any, asked: int) -> N
     calls = [call("delete", {"path": path}) for path in "ab"]
     events = run(events_of(executor, calls))
     assert len(only(events, ToolApproval)) == asked
+    assert len(only(events, ToolApprovalRequested)) == asked
 
 
 def test_a_call_is_interrupted_while_it_waits_for_approval() -> None:

@@ -30,7 +30,13 @@ from toolweave import (
     tool,
 )
 from toolweave.agent import AgentEvent, AgentResult, AgentRun
-from toolweave.executor import ToolApproval, ToolProgress, ToolQuestion, ToolStarted
+from toolweave.executor import (
+    ToolApproval,
+    ToolApprovalRequested,
+    ToolProgress,
+    ToolQuestion,
+    ToolStarted,
+)
 from toolweave.natural import ParsedReply, ReplyEvent, ReplyRun, UseEvent
 from toolweave.protocols import ModelOptions
 
@@ -82,7 +88,9 @@ async def using() -> None:
                     pass
                 case ToolCallStart() | ToolCallDelta() | ToolCall() | InvalidToolCall():
                     pass
-                case ToolStarted() | ToolProgress() | ToolQuestion() | ToolApproval():
+                case ToolStarted() | ToolProgress() | ToolQuestion():
+                    pass
+                case ToolApprovalRequested() | ToolApproval():
                     assert_type(event.tool_call_id, str)
                 case ToolDeferred() | ToolResult():
                     assert_type(event.name, str)

@@ -17,6 +17,7 @@ from toolweave import (
     RetryPolicy,
     ToolAggregateMessage,
     ToolApproval,
+    ToolApprovalRequested,
     ToolCall,
     ToolCallMessage,
     ToolDeferred,
@@ -61,6 +62,9 @@ def show(event: ToolEvent) -> str:
             return str(value)
         case ToolQuestion(_, key, question, _):
             return key + question
+        case ToolApprovalRequested(_, name, arguments):
+            assert_type(arguments, Mapping[str, Any])
+            return name
         case ToolApproval(_, outcome, reason):
             return outcome + (reason or "")
         case ToolDeferred(key=key):

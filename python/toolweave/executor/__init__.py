@@ -21,6 +21,7 @@ from ..kinds import Outcome
 from .deferred import Deferred, DeferredResults, PendingResult
 from .events import (
     ToolApproval,
+    ToolApprovalRequested,
     ToolDeferred,
     ToolEvent,
     ToolProgress,
@@ -36,6 +37,7 @@ __all__ = [
     "Outcome",
     "PendingResult",
     "ToolApproval",
+    "ToolApprovalRequested",
     "ToolDeferred",
     "ToolEvent",
     "ToolExecutor",

@@ -17,7 +17,7 @@ from . import failure
 from .approval import decide
 from .cache import Follower, Hit
 from .deferred import Deferred
-from .events import ToolProgress, ToolStarted
+from .events import ToolApprovalRequested, ToolProgress, ToolStarted
 from .patience import Grace, Patience
 from .results import to_text, truncate
 from .retry import delay, is_transient
@@ -165,6 +165,11 @@ class Execution:
         if not self._needs_approval():
             return
         defaults = self.run.defaults
+        if defaults.approver is not None:
+            call = self.call
+            self.run.audience.announce(
+                ToolApprovalRequested(call.id, call.name, call.arguments), call
+            )
         record = await decide(
             defaults.approver, self.call, self.plan.contract, defaults.approval_timeout
         )

@@ -48,6 +48,18 @@ class ToolQuestion:
 
 
 @dataclass(frozen=True, slots=True)
+class ToolApprovalRequested:
+    """An approver is being asked about a call, and the call waits."""
+
+    tool_call_id: str
+    """The call."""
+    name: str
+    """The tool."""
+    arguments: Mapping[str, Any]
+    """What it is to be called with."""
+
+
+@dataclass(frozen=True, slots=True)
 class ToolApproval:
     """An approver has decided."""
 
@@ -75,6 +87,7 @@ ToolEvent: TypeAlias = (
     ToolStarted
     | ToolProgress
     | ToolQuestion
+    | ToolApprovalRequested
     | ToolApproval
     | ToolDeferred
     | ToolResult
