@@ -125,7 +125,16 @@ if _TYPE_CHECKING:
     from .handlers import HandlerRun, load_handler, run_handler
     from .limits import RateLimiter
     from .natural import FunctionCalling, NaturalToolUse, NaturalToolUseParser
-    from .protocols import Approval, Approver, ChatModel, Messages, Model, ModelOptions, Observer
+    from .protocols import (
+        Approval,
+        Approver,
+        ChatModel,
+        Journal,
+        Messages,
+        Model,
+        ModelOptions,
+        Observer,
+    )
     from .registry import ToolRegistry
     from .scenes import (
         Scene,
@@ -192,6 +201,7 @@ __all__ = [
     "JoinProblem",
     "Joined",
     "Joiner",
+    "Journal",
     "Limits",
     "MaxIterationsError",
     "MemoryConversations",
@@ -367,6 +377,7 @@ _LATER = {
         "Approval",
         "Approver",
         "ChatModel",
+        "Journal",
         "Messages",
         "Model",
         "ModelOptions",

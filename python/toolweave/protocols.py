@@ -121,6 +121,34 @@ Approver: TypeAlias = (
 """Decides on a call before it runs. Anything but a clear yes is a no."""
 
 
+class Journal(Protocol):
+    """Knows which tools run, so that after a crash it can be told what may have happened.
+
+    For each call whose tool is entered, `started` is awaited right before that, and `finished`
+    before anybody hears of the result: observers, readers, the aggregate. Calls that do not run
+    (refused, not approved, answered from the cache) are not in it, and neither are the calls that
+    tools make: these are part of the call whose tool made them. A call has one start and one end
+    however often it is tried, and may be interrupted between its start and its tool.
+
+    What either raises ends the run and is raised for whoever reads it: a tool whose start could not
+    be written does not run, and a result that could not be written nobody hears. Cancelling a run
+    does not cancel what is being written, but a journal that does not answer is given up after
+    the executor's grace.
+
+    One optional method says more: ``async def deferred(self, call: ToolCall, awaited:
+    PendingResult) -> None`` is awaited when the result of a call comes later. The run that takes
+    that result in awaits `finished`.
+    """
+
+    async def started(self, call: ToolCall) -> None:
+        """The tool of a call is about to be entered."""
+        ...
+
+    async def finished(self, call: ToolCall, result: ToolResult) -> None:
+        """The call has its result, of whatever kind, and nobody has heard of it."""
+        ...
+
+
 class Observer(Protocol):
     """Hears of every call. Each method may be sync or async, and missing.
 

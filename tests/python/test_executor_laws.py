@@ -3,27 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-import functools
-from collections import Counter
-from collections.abc import AsyncIterator
-from dataclasses import dataclass, field
 from typing import Any
 
 from hypothesis import event, example, given, settings
 from hypothesis import strategies as st
 
+from deeds import NAMES, World, approve, calls, endings, make_tool, options, play
 from executing import now, only, run
 from toolweave import (
-    FunctionContract,
     InvalidToolCall,
     ToolAggregateMessage,
     ToolCall,
     ToolResult,
-    Violation,
 )
-from toolweave.exceptions import ToolError, TransientToolError
 from toolweave.executor import (
-    Deferred,
     ToolApproval,
     ToolApprovalRequested,
     ToolDeferred,
@@ -33,216 +26,6 @@ from toolweave.executor import (
     ToolQuestion,
     ToolStarted,
 )
-from toolweave.protocols import Approval
-from toolweave.tools import RateLimit, RetryPolicy, Tool, ToolContext, tool
-
-NAMES = ["alpha", "beta", "gamma", "delta"]
-
-# What a call does, as the model asks for it: at the end of the time given.
-DEEDS = [
-    "return",
-    "raise",
-    "raise_transient",
-    "raise_cancelled",
-    "raise_odd",
-    "cancel_itself",
-    "never",
-    "cling",
-    "report",
-    "defer",
-    "ask",
-    "ask_in_vain",
-    "call",
-    "call_many",
-]
-
-
-class Odd(BaseException):
-    pass
-
-
-@dataclass
-class World:
-    """What the tools of one example see of each other."""
-
-    at_work: Counter[str] = field(default_factory=Counter)
-    keys: Counter[str] = field(default_factory=Counter)
-    most: int = 0
-    most_of: Counter[str] = field(default_factory=Counter)
-    most_of_key: int = 0
-
-    def enter(self, name: str) -> None:
-        self.at_work[name] += 1
-        self.most = max(self.most, self.at_work.total())
-        self.most_of[name] = max(self.most_of[name], self.at_work[name])
-
-    def leave(self, name: str) -> None:
-        self.at_work[name] -= 1
-
-    async def do(self, name: str, deed: str, seconds: float, key: str, context: ToolContext) -> Any:
-        self.enter(name)
-        self.keys[key] += 1
-        self.most_of_key = max(self.most_of_key, self.keys[key])
-        try:
-            return await self._do(name, deed, seconds, key, context)
-        finally:
-            self.keys[key] -= 1
-            self.leave(name)
-
-    async def _do(
-        self, name: str, deed: str, seconds: float, key: str, context: ToolContext
-    ) -> Any:
-        await asyncio.sleep(seconds)
-        if deed == "raise":
-            raise ValueError(deed)
-        if deed == "raise_transient":
-            raise TransientToolError(deed)
-        if deed == "raise_cancelled":
-            raise asyncio.CancelledError
-        if deed == "raise_odd":
-            raise Odd
-        if deed == "cancel_itself":
-            task = asyncio.current_task()
-            assert task is not None
-            task.cancel()
-            await asyncio.sleep(1)
-        if deed == "never":
-            await asyncio.Event().wait()
-        if deed == "cling":
-            try:
-                await asyncio.sleep(50)
-            except asyncio.CancelledError:
-                await asyncio.sleep(seconds)
-        if deed == "report":
-            for number in range(3):
-                context.progress(number)
-                await asyncio.sleep(seconds)
-        if deed == "defer":
-            return Deferred()
-        if deed in ("ask", "ask_in_vain", "call", "call_many"):
-            # It waits, and others may have its place.
-            self.leave(name)
-            try:
-                answer = await self._wait_for(deed, seconds, key, context)
-            except asyncio.CancelledError:
-                # It was stopped meanwhile, and has no place any more.
-                self.at_work[name] += 1
-                raise
-            except ToolError:
-                self.enter(name)
-                raise
-            self.enter(name)
-            return answer
-        return deed
-
-    async def _wait_for(self, deed: str, seconds: float, key: str, context: ToolContext) -> Any:
-        if deed.startswith("ask"):
-            return await context.ask(deed)
-        given = {"deed": "return", "seconds": seconds, "key": "y" if key == "x" else "x"}
-        names = NAMES[:1] if deed == "call" else NAMES[:3]
-        calls = [context.call(name, given) for name in names]
-        answers = await asyncio.gather(*calls, return_exceptions=True)
-        # Unknown tools, denied calls and the like are the tool's to deal with.
-        assert all(isinstance(each, (str, ToolError)) for each in answers), answers
-        return len(answers)
-
-
-def _tool(world: World, name: str, options: dict[str, Any], generator: bool) -> Tool[..., Any]:
-    options = {**options, "after": [other for other in options.get("after", ()) if other != name]}
-
-    async def plain(
-        context: ToolContext, deed: str = "return", seconds: float = 0, key: str = ""
-    ) -> Any:
-        return await world.do(name, deed, seconds, key, context)
-
-    async def generated(
-        context: ToolContext, deed: str = "return", seconds: float = 0, key: str = ""
-    ) -> AsyncIterator[Any]:
-        yield "begun"
-        yield await world.do(name, deed, seconds, key, context)
-
-    return tool(generated if generator else plain, name=name, **options)
-
-
-seconds = st.sampled_from([0, 0, 0.5, 1, 3])
-options = st.fixed_dictionaries(
-    {},
-    optional={
-        "timeout": st.sampled_from([0.7, 2, 5]),
-        "idle_timeout": st.sampled_from([0.7, 2]),
-        "retries": st.just(RetryPolicy(3, initial=0.5, jitter=0)),
-        "max_concurrency": st.sampled_from([1, 2]),
-        "concurrency_key": st.just("key"),
-        "sequential": st.booleans(),
-        "requires_approval": st.booleans(),
-        "idempotent": st.booleans(),
-        "cache": st.sampled_from([False, True, 2]),
-        "rate_limit": st.builds(
-            RateLimit, st.sampled_from([1, 2]), on_limit=st.sampled_from(["wait", "refuse"])
-        ),
-        "max_result_chars": st.just(3),
-        "after": st.lists(st.sampled_from(NAMES), unique=True, max_size=2).map(tuple),
-        "partial_results": st.booleans(),
-    },
-)
-calls = st.builds(
-    ToolCall,
-    st.sampled_from(["", "a", "a", "b", "c", "a#2"]),
-    st.sampled_from([*NAMES, "nowhere"]),
-    st.fixed_dictionaries(
-        {},
-        optional={
-            "deed": st.sampled_from(DEEDS),
-            "seconds": seconds | st.just("long"),
-            "key": st.sampled_from(["x", "y"]),
-        },
-    ),
-) | st.builds(
-    InvalidToolCall,
-    st.just(0),
-    st.sampled_from(["a", "b"]),
-    st.sampled_from(NAMES),
-    st.sampled_from(["unclosed", "too_large", "schema_violation"]),
-    st.just("<raw>"),
-    st.just((Violation("", "type", "the value: wrong", None, None),)),
-)
-endings = st.none() | st.floats(0, 8)
-
-
-async def _approve(call: ToolCall, _: FunctionContract) -> Approval:
-    await asyncio.sleep(0.5)
-    return Approval(allowed=call.arguments.get("key") != "y")
-
-
-async def _play(
-    executor: ToolExecutor, given: list[ToolCall | InvalidToolCall], pause: float, end: float | None
-) -> list[ToolEvent]:
-    """Submits the calls, answers what is asked, and may go away before the end."""
-    loop = asyncio.get_running_loop()
-    events: list[ToolEvent] = []
-    running = executor.open()
-
-    async def read() -> None:
-        async for each in running:
-            events.append(each)
-            if isinstance(each, ToolQuestion):
-                answer = functools.partial(
-                    executor.resolve, each.key, "?", is_error=each.question == "ask_in_vain"
-                )
-                loop.call_later(pause, answer)
-
-    reader = asyncio.ensure_future(read())
-    for each in given:
-        running.submit(each)
-        if pause:
-            await asyncio.sleep(pause)
-    if end is None:
-        running.close()
-    else:
-        await asyncio.sleep(end)
-        await running.cancel()
-    await reader
-    return events
 
 
 @settings(max_examples=150)
@@ -262,7 +45,7 @@ def test_the_laws_of_execution(
     end: float | None,
 ) -> None:
     world = World()
-    made = [_tool(world, name, *each) for name, each in zip(NAMES, tools, strict=False)]
+    made = [make_tool(world, name, *each) for name, each in zip(NAMES, tools, strict=False)]
 
     async def main() -> tuple[list[ToolEvent], ToolExecutor]:
         executor = ToolExecutor(
@@ -271,9 +54,9 @@ def test_the_laws_of_execution(
             timeout=20,
             clock=now,
             cancel_grace=2,
-            approver=_approve,
+            approver=approve,
         )
-        events = await _play(executor, given_calls, pause, end)
+        events = await play(executor, given_calls, pause, end)
         # Whoever was given up comes to an end, too.
         await asyncio.sleep(60)
         return events, executor
@@ -332,7 +115,7 @@ def test_calls_that_share_a_key_are_never_side_by_side(
     keys: list[str], max_concurrency: int | None
 ) -> None:
     world = World()
-    made = [_tool(world, name, {"concurrency_key": "key"}, False) for name in NAMES]
+    made = [make_tool(world, name, {"concurrency_key": "key"}, False) for name in NAMES]
     given_calls = [
         ToolCall("", NAMES[position % 4], {"seconds": 1, "key": key})
         for position, key in enumerate(keys)

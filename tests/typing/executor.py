@@ -12,6 +12,7 @@ from toolweave import (
     Approval,
     FunctionContract,
     InvalidToolCall,
+    Journal,
     Outcome,
     RateLimit,
     RetryPolicy,
@@ -51,6 +52,16 @@ class Watcher:
     async def on_progress(self, call: ToolCall, value: Any) -> None: ...
 
     def on_result(self, call: ToolCall | InvalidToolCall, result: ToolResult) -> None: ...
+
+
+class Book:
+    async def started(self, call: ToolCall) -> None: ...
+
+    async def finished(self, call: ToolCall, result: ToolResult) -> None: ...
+
+
+class HalfABook:
+    async def started(self, call: ToolCall) -> None: ...
 
 
 def show(event: ToolEvent) -> str:
@@ -97,7 +108,9 @@ async def execution(calls: list[ToolCall], mixed: list[ToolCall | InvalidToolCal
     await executor.execute(ToolCallMessage(calls))
     async for event in executor.stream(calls):
         assert_type(event, ToolEvent)
-    async with executor.open() as run:
+    book: Journal = Book()
+    await executor.execute(calls, journal=book)
+    async with executor.open(journal=Book()) as run:
         assert_type(run, ToolRun)
         run.submit(calls[0])
         run.close()
@@ -107,4 +120,5 @@ async def execution(calls: list[ToolCall], mixed: list[ToolCall | InvalidToolCal
     assert_type(executor.resolve("key", {"any": "thing"}), Outcome)
 
     ToolExecutor(error_detail="some")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    executor.open(journal=HalfABook())  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     await executor.execute(["add"])  # type: ignore[list-item]  # pyright: ignore[reportArgumentType]

@@ -1,7 +1,7 @@
 """One call, from submitted to its result.
 
-`Execution.serve` is the whole way: approval, cache, gate, rate limit, attempts, result. It returns
-a result whatever the tool does, and a call without options takes none of the detours.
+`Execution.serve` is the whole way: approval, cache, gate, rate limit, journal, attempts, result. It
+returns a result whatever the tool does, and a call without options takes none of the detours.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from .approval import decide
 from .cache import Follower, Hit
 from .deferred import Deferred
 from .events import ToolApprovalRequested, ToolProgress, ToolStarted
+from .journal import Entry
 from .patience import Grace, Patience
 from .results import to_text, truncate
 from .retry import delay, is_transient
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Hashable, Iterator
 
     from .._core import ToolCall
+    from ..protocols import Journal
     from ..tools import RetryPolicy
     from ..tracing import Span
     from .cache import Leader
@@ -84,6 +86,9 @@ class Execution:
     leader: Leader[ToolResult] | None = None
     # What to resolve, where the result comes later.
     key = ""
+    kept = False
+    # What a journal knows of it.
+    entry: Entry | None = None
     # Made by a tool, or itself the call of a tool that makes calls.
     parent: Execution | None = None
     depth = 0
@@ -129,6 +134,8 @@ class Execution:
                     await self.run.turns.wait(self)
                 if plan.bucket is not None:
                     await self._take_token(plan.bucket)
+                if self.run.journal is not None and self.parent is None:
+                    await self._write_down(self.run.journal)
                 self._begin()
                 value = await (
                     plan.invoke(self) if plan.retries is None else self._retry(plan.retries)
@@ -138,7 +145,10 @@ class Execution:
             outcome = self.failed(error)
         if self.span is not None and isinstance(outcome, ToolResult):
             self.span.result(outcome)
-        self.run.settle(self, outcome)
+        if self.entry is None:
+            self.run.settle(self, outcome)
+        else:
+            await self.entry.close(outcome)
 
     async def traced(self) -> None:
         """Does what `serve` does, in a span."""
@@ -222,6 +232,16 @@ class Execution:
             bucket.give_back()
             raise
         await self.run.turns.come_back(self)
+
+    async def _write_down(self, journal: Journal) -> None:
+        self._go_on()
+        self.entry = Entry(journal, self)
+        try:
+            await self.entry.open()
+        except BaseException as error:
+            if not self.entry.void:
+                raise
+            raise _Refused(failure.interrupted(self.call.name, started=False)) from error
 
     # At work.
 
@@ -337,6 +357,10 @@ class Execution:
             return self._result(failure.Failure(text, found.code), self._progress)
         return self._result(found)
 
+    def unwritten_result(self) -> ToolResult:
+        """What becomes of a call whose outcome could not be written down."""
+        return self._result(failure.interrupted(self.call.name))
+
     def _result(self, found: Failure, value: Any = None) -> ToolResult:
         return ToolResult(
             self.call.id,
@@ -359,12 +383,20 @@ class Execution:
 
     def stop(self, why: Stop) -> None:
         """Cancels the tool. The first reason counts."""
-        if self.settled or self.stopped is not None:
+        if self.settled:
+            return
+        entry = self.entry
+        if entry is not None and entry.closing:
+            # Its tool has ended; what came of it stays.
+            if why is Stop.INTERRUPTED:
+                entry.hurry()
+            return
+        if self.stopped is not None:
             return
         self.stopped = why
         _log.info("a call is stopped", extra=self.facts(reason=why.value))
         Grace(self)
-        if self.task is not None:
+        if self.task is not None and not (entry is not None and entry.opening):
             self.task.cancel()
 
     @asynccontextmanager

@@ -153,6 +153,30 @@ class DeferredResults:
             _wake(future, resolution)
         return Outcome.RESOLVED
 
+    def get(self, key: str) -> PendingResult | None:
+        """What is awaited under a key, whether the result has come or not."""
+        with self._lock:
+            return self._entries.get(key)
+
+    def restore(self, entry: PendingResult) -> None:
+        """Waits again for what was awaited before, perhaps by another process.
+
+        An entry that is there already stays as it is, with what has come for it.
+
+        Args:
+            entry: What was awaited, under its key.
+
+        Raises:
+            ValueError: The key is taken by another call.
+        """
+        with self._lock:
+            known = self._entries.setdefault(entry.key, entry)
+        if known is not entry and _identity(known.call) != _identity(entry.call):
+            raise ValueError(
+                f"the key {entry.key!r} is taken by the call {known.call.id!r} of the tool "
+                f"{known.call.name!r}"
+            )
+
     def result_of(self, key: str) -> Resolution | None:
         """What has come for a key, if it has."""
         with self._lock:

@@ -11,6 +11,7 @@ from ..tools import Toolset
 from ..tools.search import search_tool
 from .defaults import Defaults
 from .deferred import DeferredResults
+from .journal import check_journal
 from .plan import Plans
 from .run import ToolRun
 from .shared import Shared
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
     from .._core import FunctionContract
     from ..kinds import Outcome
-    from ..protocols import Approver
+    from ..protocols import Approver, Journal
     from ..tools import RateLimit, RetryPolicy
     from ..tools.toolset import Handlers, ToolLike
     from .events import ToolEvent
@@ -134,7 +135,10 @@ class ToolExecutor:
         return self._shared.deferred
 
     async def execute(
-        self, calls: Iterable[ToolCall | InvalidToolCall] | ToolCallMessage
+        self,
+        calls: Iterable[ToolCall | InvalidToolCall] | ToolCallMessage,
+        *,
+        journal: Journal | None = None,
     ) -> ToolAggregateMessage:
         """Runs the calls of a reply.
 
@@ -142,17 +146,24 @@ class ToolExecutor:
 
         Args:
             calls: The calls, or the message that has them.
+            journal: Where starts and results are written down; see `Journal`.
 
         Returns:
             The calls with their results, in the order of the calls. One that was deferred has
             none yet.
+
+        Raises:
+            Exception: What the journal raised. No other call was begun after that.
         """
-        async with self._open(watched=False) as run:
+        async with self._open(watched=False, journal=journal) as run:
             await _submit(run, calls)
             return await run.wait()
 
     async def stream(
-        self, calls: Iterable[ToolCall | InvalidToolCall] | ToolCallMessage
+        self,
+        calls: Iterable[ToolCall | InvalidToolCall] | ToolCallMessage,
+        *,
+        journal: Journal | None = None,
     ) -> AsyncIterator[ToolEvent]:
         """Runs the calls of a reply, and tells of each event as it happens.
 
@@ -160,19 +171,30 @@ class ToolExecutor:
 
         Args:
             calls: The calls, or the message that has them.
+            journal: Where starts and results are written down; see `Journal`.
 
         Yields:
             What happens, in that order; the aggregate is the last.
+
+        Raises:
+            Exception: What the journal raised, behind the results of all calls.
         """
-        async with self.open() as run:
+        async with self.open(journal=journal) as run:
             await _submit(run, calls)
             while events := await run.happened():
                 for event in events:
                     yield event
 
-    def open(self) -> ToolRun:
-        """Begins a reply whose calls come one by one. To be called on a running event loop."""
-        return self._open(watched=True)
+    def open(self, *, journal: Journal | None = None) -> ToolRun:
+        """Begins a reply whose calls come one by one. To be called on a running event loop.
+
+        Args:
+            journal: Where starts and results are written down; see `Journal`.
+
+        Raises:
+            TypeError: The journal is none.
+        """
+        return self._open(watched=True, journal=journal)
 
     def resolve(self, key: str, result: object, *, is_error: bool = False) -> Outcome:
         """Says what a deferred result is, or answers a question. Any thread may.
@@ -198,7 +220,8 @@ class ToolExecutor:
             aggregate, max_result_chars=self._shared.defaults.max_result_chars
         )
 
-    def _open(self, *, watched: bool) -> ToolRun:
+    def _open(self, *, watched: bool, journal: Journal | None) -> ToolRun:
+        check_journal(journal)
         version = self.toolset.version
         if self._version != version:
             tools = self.toolset.snapshot()
@@ -207,7 +230,7 @@ class ToolExecutor:
             self._plans = Plans(served, self._shared.defaults, self._plans.values())
             # What changed meanwhile is for the next reply.
             self._version = version
-        return ToolRun(self._shared, self._plans, watched=watched)
+        return ToolRun(self._shared, self._plans, watched=watched, journal=journal)
 
 
 _AT_ONCE = 128

@@ -91,5 +91,7 @@ class Grace:
 
     def expire(self, now: float) -> None:  # noqa: ARG002 - it is late enough
         """The time is over."""
-        if not self._execution.settled:
-            self._execution.run.abandon(self._execution)
+        execution = self._execution
+        # What is still to be written has time of its own.
+        if not execution.settled and not (execution.entry is not None and execution.entry.closing):
+            execution.run.abandon(execution)

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
+    from ..protocols import Journal
     from .approval import ApprovalRecord
     from .events import ToolEvent
     from .failure import Failure
@@ -57,7 +58,14 @@ class ToolRun:
         ...             print(event)
     """
 
-    def __init__(self, shared: Shared, plans: Plans, *, watched: bool = True) -> None:
+    def __init__(
+        self,
+        shared: Shared,
+        plans: Plans,
+        *,
+        watched: bool = True,
+        journal: Journal | None = None,
+    ) -> None:
         self.aggregate: ToolAggregateMessage | None = None
         """All calls with their results, once the run is over."""
         # What its calls need to know.
@@ -66,6 +74,7 @@ class ToolRun:
         self.defaults = shared.defaults
         self.clock = shared.defaults.clock
         self.plans = plans
+        self.journal = journal
         self.deadlines = Deadlines(self.loop)
         self.turns = shared.turns(self.loop)
         self.cache = shared.cache
@@ -92,6 +101,16 @@ class ToolRun:
         self._keys: dict[str, str] = {}
 
     # For the one who opened it.
+
+    @property
+    def error(self) -> BaseException | None:
+        """What is raised when the run is over: a tool raised it for the program, or the journal."""
+        return self._fatal
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether it was stopped before its end."""
+        return self._cancelled
 
     def submit(self, call: ToolCall | InvalidToolCall) -> None:
         """Takes the next call of the reply; it starts unless something stands before it.
@@ -305,7 +324,7 @@ class ToolRun:
         self.audience.announce(event, execution.call)
 
     def fail(self, error: BaseException, execution: Execution) -> None:
-        """A tool raised what is meant for the program: all others stop, and then it is raised."""
+        """The program is to know, or the journal failed: all others stop, then it is raised."""
         if self._fatal is None:
             self._fatal = error
         self._interrupt(besides=execution)
@@ -320,7 +339,10 @@ class ToolRun:
             # What its threads have said was said before.
             self._hear_threads()
         if isinstance(outcome, Deferred):
-            outcome = self._defer(execution, outcome)
+            outcome = outcome if execution.kept else self.defer(execution, outcome)
+            if isinstance(outcome, Deferred):
+                call = execution.call
+                self.audience.announce(ToolDeferred(call.id, call.name, execution.key), call)
         execution.settled = True
         if isinstance(outcome, ToolResult):
             if execution.parent is None:
@@ -339,25 +361,43 @@ class ToolRun:
         if self._closed and not self._running:
             self._end_if_over()
 
-    def _defer(self, execution: Execution, outcome: Deferred) -> Deferred | ToolResult:
+    def defer(self, execution: Execution, outcome: Deferred) -> Deferred | ToolResult:
+        """Lets the result of a call come later."""
         call = execution.call
         try:
             key = self.deferred.add(call, outcome.key, note=outcome.note)
         except Exception as error:  # noqa: BLE001 - the key is the tool's
             return execution.failed(error)
         _log.info("a call is deferred", extra=execution.facts())
-        execution.key = key
+        execution.key, execution.kept = key, True
         if execution.parent is None:
             self._keys[call.id] = key
-        self.audience.announce(ToolDeferred(call.id, call.name, key), call)
         return outcome
+
+    def forget(self, execution: Execution) -> None:
+        """Lets no result come later after all."""
+        if execution.kept:
+            execution.kept = False
+            self._keys.pop(execution.call.id, None)
+            self.deferred.discard(execution.key)
 
     def abandon(self, execution: Execution) -> None:
         """Goes on without a tool that does not stop."""
+        entry = execution.entry
+        if entry is not None and entry.opening:
+            entry.give_up(execution.stopped_result())
+            return
         _log.error("a tool ignores its cancellation and is given up", extra=execution.facts())
         if execution.task is not None:
-            self._shared.abandon(execution.task)
-        self.settle(execution, execution.stopped_result())
+            self.leave_behind(execution.task)
+        if entry is None:
+            self.settle(execution, execution.stopped_result())
+        else:
+            entry.close_without_tool(execution.stopped_result())
+
+    def leave_behind(self, task: asyncio.Future[None]) -> None:
+        """Keeps a task that nobody waits for any more."""
+        self._shared.abandon(task)
 
     def _interrupt(self, *, besides: Execution | None = None) -> None:
         self._cancelled = True
@@ -376,7 +416,8 @@ class ToolRun:
             metadata[DEFERRED] = self._keys
         results = [result for result in self._results if result is not None]
         aggregate = ToolAggregateMessage(self._calls, results, metadata=metadata or None)
-        if self._keys:
+        # What was resolved meanwhile has to be written first: the next run does that.
+        if self._keys and self.journal is None:
             aggregate = self._resolved(aggregate, len(results))
         self.aggregate = aggregate
         self.audience.announce(aggregate, None)

@@ -37,7 +37,7 @@ class Shared:
         self._observed = bool(Observers(observer))
         self._turns = Turns(defaults.max_concurrency)
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._abandoned: set[asyncio.Task[Any]] = set()
+        self._abandoned: set[asyncio.Future[Any]] = set()
 
     def turns(self, loop: asyncio.AbstractEventLoop) -> Turns:
         """The line on the running event loop."""
@@ -51,7 +51,7 @@ class Shared:
         """Those who listen to one run."""
         return Observers(self._observer) if self._observed else None
 
-    def abandon(self, task: asyncio.Task[Any]) -> None:
+    def abandon(self, task: asyncio.Future[Any]) -> None:
         """Keeps a task that does not stop until it does: the event loop itself would not."""
         self._abandoned.add(task)
         task.add_done_callback(self._abandoned.discard)

@@ -1,0 +1,434 @@
+"""What a journal knows of calls: before a tool is entered, and before anybody hears of a result."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from hypothesis import event, given, settings
+from hypothesis import strategies as st
+
+from books import FOREVER, Book
+from deeds import NAMES, World, approve, calls, endings, make_tool, options, play
+from executing import call, codes, kinds, now, only, run
+from looping import collect
+from toolweave import InvalidToolCall, ToolAggregateMessage, ToolCall, ToolResult
+from toolweave.executor import (
+    Deferred,
+    ToolDeferred,
+    ToolEvent,
+    ToolExecutor,
+    ToolStarted,
+)
+from toolweave.tools import RateLimit, RetryPolicy, ToolContext, tool
+
+
+class Told(list[ToolEvent]):
+    """Events, whose place among what is written is known."""
+
+    def __init__(self, log: list[tuple[str, str]]) -> None:
+        super().__init__()
+        self._log = log
+
+    def append(self, each: ToolEvent) -> None:
+        if isinstance(each, (ToolResult, ToolDeferred)):
+            self._log.append(("told", each.tool_call_id))
+        if isinstance(each, ToolStarted):
+            self._log.append(("told of start", each.tool_call_id))
+        super().append(each)
+
+
+@settings(max_examples=150)
+@given(
+    tools=st.lists(st.tuples(options, st.booleans()), min_size=1, max_size=4),
+    given_calls=st.lists(calls, max_size=8),
+    max_concurrency=st.sampled_from([None, 1, 2]),
+    pause=st.sampled_from([0, 0.25]),
+    end=endings,
+    starts=st.sampled_from([0, 0.3, 1]),
+    ends=st.sampled_from([0, 0.3, 1]),
+)
+def test_every_call_that_runs_is_written_before_it_does_and_before_it_is_told(
+    tools: list[tuple[dict[str, Any], bool]],
+    given_calls: list[ToolCall | InvalidToolCall],
+    max_concurrency: int | None,
+    pause: float,
+    end: float | None,
+    starts: float,
+    ends: float,
+) -> None:
+    world = World()
+    made = [make_tool(world, name, *each) for name, each in zip(NAMES, tools, strict=False)]
+    book, told = Book(world.log, starts=starts, ends=ends), Told(world.log)
+
+    async def main() -> None:
+        executor = ToolExecutor(
+            made,
+            max_concurrency=max_concurrency,
+            timeout=20,
+            clock=now,
+            cancel_grace=2,
+            approver=approve,
+        )
+        await play(executor, given_calls, pause, end, journal=book, events=told)
+        # Whoever was given up comes to an end, too.
+        await asyncio.sleep(60)
+
+    run(main())
+    aggregate = told[-1]
+    assert isinstance(aggregate, ToolAggregateMessage)
+    results = {result.tool_call_id: result for result in aggregate.tool_results}
+    for each in aggregate.tool_calls:
+        happened = [what for what, of in world.log if of == each.id]
+        written = [what for what in happened if what in ("started", "finished", "deferred")]
+        assert happened.count("told") == 1
+        if "entered" in happened or "told of start" in happened:
+            assert written, happened
+        if written:
+            event(f"a call is {written[-1]}")
+            last = "finished" if each.id in results else "deferred"
+            assert written == ["started", last], happened
+            assert happened.index("told") > happened.index(last), happened
+            assert happened[0] == "started", happened
+            if last == "finished":
+                assert book.results[each.id] == results[each.id]
+    nested = {of for what, of in world.log if what == "entered" and "/" in of}
+    assert not nested & set(book.results), "calls of tools are part of the calls that made them"
+
+
+@settings(max_examples=60)
+@given(
+    given_calls=st.lists(calls, min_size=1, max_size=6),
+    fails_at=st.integers(0, 8),
+    seconds=st.sampled_from([0, 0.3]),
+)
+def test_after_a_failure_to_write_no_tool_is_entered_and_every_call_has_a_result(
+    given_calls: list[ToolCall | InvalidToolCall], fails_at: int, seconds: float
+) -> None:
+    world = World()
+    made = [make_tool(world, name, {}, False) for name in NAMES]
+    book = Book(world.log, starts=seconds, ends=seconds, fails_at=fails_at)
+    told: list[ToolEvent] = []
+
+    async def main() -> BaseException | None:
+        executor = ToolExecutor(made, timeout=20, clock=now, cancel_grace=2)
+        try:
+            await play(executor, given_calls, 0, None, journal=book, events=told)
+        except OSError as error:
+            return error
+        finally:
+            await asyncio.sleep(60)
+        return None
+
+    failed = run(main())
+    aggregate = told[-1]
+    assert isinstance(aggregate, ToolAggregateMessage)
+    written = [what for what, _ in world.log if what in ("started", "finished", "deferred")]
+    assert len(written) <= fails_at
+    if failed is None:
+        return
+    assert "the disk is full" in str(failed)
+    assert len(aggregate.tool_results) + len(only(told, ToolDeferred)) == len(aggregate.tool_calls)
+    for each in aggregate.tool_calls:
+        if "/" not in each.id and ("entered", each.id) in world.log:
+            assert book.of(each.id)[:1] == ["started"]
+
+
+def noting(log: list[tuple[str, str]], seconds: float = 0) -> Any:
+    @tool
+    async def note(context: ToolContext) -> str:
+        log.append(("entered", context.call_id))
+        await asyncio.sleep(seconds)
+        return "noted"
+
+    return note
+
+
+def test_a_start_is_written_when_the_call_has_its_turn_and_not_before() -> None:
+    book = Book()
+    limited = noting(book.log, 1).replace(rate_limit=RateLimit(1, per=10), max_concurrency=1)
+
+    async def main() -> None:
+        executor = ToolExecutor([limited], clock=now)
+        running = executor.open(journal=book)
+        for number in "abc":
+            running.submit(call("note", call_id=number))
+        running.close()
+        await asyncio.sleep(5)
+        assert book.of("b") == []
+        await running.wait()
+
+    run(main())
+    one_by_one = ["started", "entered", "finished"]
+    assert [what for what, _ in book.log] == one_by_one * 3
+
+
+def test_what_does_not_run_is_not_written() -> None:
+    book = Book()
+
+    def never() -> None:
+        raise AssertionError
+
+    tools = [
+        noting(book.log).replace(cache=True),
+        tool(never, requires_approval=True),
+        tool(never, name="late", rate_limit=RateLimit(1, per=99, on_limit="refuse")).replace(),
+    ]
+
+    async def main() -> ToolAggregateMessage:
+        executor = ToolExecutor(tools, clock=now)
+        await executor.execute([call("note", call_id="first"), call("late", call_id="once")])
+        book.log.clear()
+        return await executor.execute(
+            [
+                call("note", call_id="cached"),
+                call("never"),
+                call("late"),
+                call("nowhere"),
+                call("note", {"too": "many"}, "wrong"),
+                InvalidToolCall(0, "broken", "note", "unclosed", "{", ()),
+            ],
+            journal=book,
+        )
+
+    aggregate = run(main())
+    assert book.log == []
+    assert len(aggregate.tool_results) == 6
+
+
+def test_retries_are_one_call() -> None:
+    book = Book()
+    tries = iter([ConnectionError(), ConnectionError(), None])
+
+    def flaky() -> str:
+        if (error := next(tries)) is not None:
+            raise error
+        return "at last"
+
+    executor = ToolExecutor([tool(flaky, retries=RetryPolicy(5, initial=1, jitter=0))])
+    run(executor.execute([call("flaky")], journal=book))
+    assert book.log == [("started", "flaky"), ("finished", "flaky")]
+
+
+def test_the_time_of_a_tool_does_not_run_while_its_start_or_its_end_is_written() -> None:
+    book = Book(starts=50, ends=50)
+    executor = ToolExecutor([noting(book.log, 1)], timeout=3, idle_timeout=3, clock=now)
+    [result] = run(executor.execute([call("note")], journal=book)).tool_results
+    assert (result.result, result.duration) == ("noted", 1)
+
+
+def test_cancelled_while_the_start_is_written_the_tool_is_not_entered_and_the_entry_is_closed() -> (
+    None
+):
+    book = Book(starts=2)
+
+    async def main() -> ToolAggregateMessage | None:
+        running = ToolExecutor([noting(book.log)]).open(journal=book)
+        running.submit(call("note"))
+        await asyncio.sleep(1)
+        await running.cancel()
+        return running.aggregate
+
+    aggregate = run(main())
+    assert aggregate is not None
+    assert codes(aggregate) == ["interrupted"]
+    assert book.log == [("started", "note"), ("finished", "note")]
+    assert "before it started" in book.results["note"].result
+
+
+def test_cancelled_while_the_end_is_written_the_result_stays() -> None:
+    book = Book(ends=2)
+
+    async def main() -> tuple[list[ToolEvent], float]:
+        running = ToolExecutor([noting(book.log)]).open(journal=book)
+        running.submit(call("note"))
+        await asyncio.sleep(1)
+        await running.cancel()
+        return [each async for each in running], now()
+
+    events, ended = run(main())
+    assert book.log == [("started", "note"), ("entered", "note"), ("finished", "note")]
+    assert only(events, ToolResult)[0].result == "noted"
+    assert ended == 2
+
+
+def test_what_a_cancelled_caller_leaves_is_written_before_it_goes() -> None:
+    book = Book(ends=2)
+
+    async def main() -> None:
+        executor = ToolExecutor([noting(book.log, 99)])
+        running = asyncio.ensure_future(executor.execute([call("note")], journal=book))
+        await asyncio.sleep(1)
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+        assert book.log[-1] == ("finished", "note")
+        assert now() == 3
+
+    run(main())
+
+
+@pytest.mark.parametrize(("starts", "ends"), [(FOREVER, 0), (0, FOREVER)])
+def test_a_journal_that_does_not_answer_is_given_up_after_the_grace(
+    starts: float, ends: float
+) -> None:
+    book = Book(starts=starts, ends=ends)
+
+    async def main() -> tuple[list[ToolEvent], float]:
+        running = ToolExecutor([noting(book.log)], cancel_grace=4).open(journal=book)
+        running.submit(call("note"))
+        await asyncio.sleep(1)
+        await running.cancel()
+        ended = now()
+        # What was given up leaves.
+        await asyncio.sleep(1)
+        return [each async for each in running], ended
+
+    events, ended = run(main())
+    assert ended == 5
+    [result] = only(events, ToolResult)
+    assert str(result.error_code) == "interrupted"
+    assert ("it may have had effects" in result.result) == (starts == 0)
+
+
+def test_a_tool_that_does_not_stop_has_its_end_written_beside_it() -> None:
+    book = Book(ends=1)
+
+    async def cling() -> str:
+        for _ in range(3):
+            try:
+                await asyncio.sleep(20)
+            except asyncio.CancelledError:
+                continue
+        return "too late"
+
+    async def main() -> ToolAggregateMessage | None:
+        running = ToolExecutor([cling], cancel_grace=4, clock=now).open(journal=book)
+        running.submit(call("cling"))
+        await asyncio.sleep(1)
+        await running.cancel()
+        assert now() == 6
+        await asyncio.sleep(99)
+        return running.aggregate
+
+    aggregate = run(main())
+    assert aggregate is not None
+    assert codes(aggregate) == ["interrupted"]
+    assert book.log == [("started", "cling"), ("finished", "cling")]
+    assert book.results["cling"] == aggregate.tool_results[0]
+
+
+def test_a_tool_whose_start_cannot_be_written_is_not_entered_and_the_others_stop() -> None:
+    book = Book(fails_at=1)
+
+    async def main() -> tuple[list[ToolEvent], float]:
+        running = ToolExecutor([noting(book.log, 50)]).open(journal=book)
+        running.submit(call("note", call_id="one"))
+        await asyncio.sleep(1)
+        running.submit(call("note", call_id="two"))
+        running.close()
+        events: list[ToolEvent] = []
+        with pytest.raises(OSError, match="the disk is full"):
+            await collect(running, events)
+        return events, now()
+
+    events, ended = run(main())
+    assert ended == 1
+    assert ("entered", "two") not in book.log
+    two, one = only(events, ToolResult)
+    assert "before it started" in two.result
+    assert "it may have had effects" in one.result
+    assert isinstance(events[-1], ToolAggregateMessage)
+
+
+def test_nobody_hears_a_result_that_could_not_be_written() -> None:
+    book = Book(fails_at=1)
+    heard: list[ToolEvent] = []
+
+    async def hear(each: ToolEvent) -> None:
+        heard.append(each)
+
+    async def main() -> None:
+        executor = ToolExecutor([noting(book.log)], observer=hear)
+        with pytest.raises(OSError, match="the disk is full"):
+            await executor.execute([call("note")], journal=book)
+
+    run(main())
+    [result] = only(heard, ToolResult)
+    assert "it may have had effects" in result.result
+    assert "noted" not in str(heard)
+
+
+def test_a_journal_that_cancels_itself_is_an_error_and_no_cancellation_of_the_reader() -> None:
+    class Cancelled(Book):
+        async def started(self, call: ToolCall) -> None:
+            raise asyncio.CancelledError(call.id)
+
+    executor = ToolExecutor([noting([])])
+    with pytest.raises(RuntimeError, match="the journal was cancelled"):
+        run(executor.execute([call("note")], journal=Cancelled()))
+
+
+def test_a_result_that_comes_later_is_written_as_such_and_finished_by_whoever_takes_it_in() -> None:
+    book = Book(ends=1)
+
+    def later() -> Deferred:
+        return Deferred("booking-17", "ring us")
+
+    async def main() -> tuple[list[ToolEvent], float]:
+        executor = ToolExecutor([later])
+        events = [each async for each in executor.stream([call("later")], journal=book)]
+        return events, now()
+
+    events, ended = run(main())
+    assert kinds(events) == ["ToolStarted later", "ToolDeferred later", "ToolAggregateMessage"]
+    assert book.log == [("started", "later"), ("deferred", "later")]
+    awaited = book.awaited["later"]
+    assert (awaited.key, awaited.note, awaited.call.name) == ("booking-17", "ring us", "later")
+    assert ended == 1
+
+
+def test_a_deferral_that_cannot_be_written_is_none() -> None:
+    book = Book(fails_at=1)
+    executor = ToolExecutor([tool(lambda: Deferred("key"), name="later")])
+
+    async def main() -> ToolAggregateMessage | None:
+        running = executor.open(journal=book)
+        running.submit(call("later"))
+        running.close()
+        with pytest.raises(OSError, match="the disk is full"):
+            await running.wait()
+        return running.aggregate
+
+    aggregate = run(main())
+    assert aggregate is not None
+    assert codes(aggregate) == ["interrupted"]
+    assert aggregate.metadata == {}
+    assert executor.deferred.pending == ()
+
+
+def test_what_was_resolved_while_others_ran_is_left_to_the_run_that_takes_it_in() -> None:
+    book = Book()
+
+    async def later() -> Deferred:
+        return Deferred("key")
+
+    executor = ToolExecutor([noting(book.log, 5), later])
+
+    async def main() -> ToolAggregateMessage:
+        asyncio.get_running_loop().call_later(2, executor.resolve, "key", "now")
+        return await executor.execute([call("note"), call("later")], journal=book)
+
+    aggregate = run(main())
+    assert [result.tool_call_id for result in aggregate.tool_results] == ["note"]
+    settled = executor.settle(aggregate)
+    assert [result.result for result in settled.tool_results] == ["noted", "now"]
+
+
+def test_something_else_is_no_journal() -> None:
+    async def main() -> None:
+        with pytest.raises(TypeError, match="coroutine methods started and finished"):
+            ToolExecutor().open(journal=print)  # type: ignore[arg-type]
+
+    run(main())
