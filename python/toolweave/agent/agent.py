@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any, Literal
 
+from ..executor.journal import check_journal
 from ..models import as_messages
 from ..natural import NaturalToolUse
 from .run import AgentResult, AgentRun, Rules
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from ..kinds import Outcome
     from ..natural import ToolMode, ToolUseOptions
     from ..natural.offer import Tag
-    from ..protocols import Messages, Model, ModelOptions
+    from ..protocols import Journal, Messages, Model, ModelOptions
     from ..tools import Toolset
     from ..tools.toolset import Handlers, ToolLike
     from .run import AgentEvent
@@ -215,6 +216,8 @@ class Agent:
         *,
         history: Messages = (),
         chat_id: str | None = None,
+        run_id: str | None = None,
+        journal: Journal | None = None,
     ) -> AgentRun:
         """Begins a run. Nothing happens before it is read.
 
@@ -222,17 +225,29 @@ class Agent:
             input: What the user says, in any form; None to go on where the history ends.
             history: The conversation before that.
             chat_id: The conversation, for messages and traces.
+            run_id: The run, for messages; a random one if not given.
+            journal: Where the starts and results of calls are written down; see `Journal`. What it
+                raises stops the model, and is raised for whoever reads.
 
         Raises:
             MessageError: The conversation cannot be read.
+            TypeError: The journal is none.
             ValueError: There is nothing to answer.
         """
+        check_journal(journal)
         before = as_messages(history)
         said = [] if input is None else as_messages(input)
         if not before and not said:
             raise ValueError("there is nothing to answer: neither an input nor a history")
         return AgentRun(
-            self._use, self._rules, before, said, resumed=input is None, chat_id=chat_id
+            self._use,
+            self._rules,
+            before,
+            said,
+            resumed=input is None,
+            chat_id=chat_id,
+            run_id=run_id,
+            journal=journal,
         )
 
     def resolve(self, key: str, result: Any, *, is_error: bool = False) -> Outcome:

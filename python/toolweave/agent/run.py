@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from .. import Message, ToolResult
     from ..natural import NaturalToolUse, ReplyRun, UseEvent
-    from ..protocols import ModelOptions
+    from ..protocols import Journal, ModelOptions
 
 _log = logging.getLogger("toolweave.agent")
 
@@ -94,15 +94,20 @@ class AgentRun:
         *,
         resumed: bool = False,
         chat_id: str | None = None,
+        run_id: str | None = None,
+        journal: Journal | None = None,
     ) -> None:
         self._use = use
         self._rules = rules
         self._messages = list(history)
         self._start = len(self._messages)
         self._messages += messages
+        self._changed: list[Message] = []
         self._resumed = resumed
         self._chat_id = chat_id
-        self._run_id = uuid.uuid4().hex
+        self._run_id = uuid.uuid4().hex if run_id is None else run_id
+        self._journal = journal
+        self._generation_id: str | None = None
         self._usage = (0, 0, 0)
         self._guard = LoopGuard(rules.max_repeats)
         self._reply: ReplyRun | None = None
@@ -118,6 +123,26 @@ class AgentRun:
         """The conversation so far. Calls are there as soon as all of their reply have a result."""
         so_far = () if self._reply is None else self._reply.messages
         return (*self._messages, *so_far)
+
+    @property
+    def run_id(self) -> str:
+        """The id of the run, which its messages carry."""
+        return self._run_id
+
+    @property
+    def generation_id(self) -> str | None:
+        """The id of the reply that the last event belongs to; None before the first."""
+        return self._generation_id
+
+    @property
+    def finished_messages(self) -> tuple[Message, ...]:
+        """What the run has added, the input included: whole replies, none that still comes."""
+        return tuple(self._messages[self._start :])
+
+    @property
+    def changed_messages(self) -> tuple[Message, ...]:
+        """The messages of the history that have changed: calls whose results have come."""
+        return tuple(self._changed)
 
     @property
     def usage(self) -> UsageMessage:
@@ -187,8 +212,11 @@ class AgentRun:
 
     async def _events(self) -> AsyncGenerator[AgentEvent, None]:
         with self._span():
-            for late in self._settled():
-                yield late
+            for settled, late in await self._settled():
+                self._generation_id = settled.generation_id
+                for each in late:
+                    yield each
+                yield settled
             if self._resumed and any(_pending(self._messages)):
                 yield self._ended(StopReason.DEFERRED, "")
                 return
@@ -235,17 +263,24 @@ class AgentRun:
             where = None if failed is None else failed.__traceback__
             context.run(span.__exit__, None if failed is None else type(failed), failed, where)
 
-    def _settled(self) -> Iterator[ToolResult | ToolAggregateMessage]:
+    async def _settled(self) -> list[tuple[ToolAggregateMessage, list[ToolResult]]]:
         """Takes in the results that have come for calls of the history."""
+        found: list[tuple[ToolAggregateMessage, list[ToolResult]]] = []
         for position, message in enumerate(self._messages):
             if not isinstance(message, ToolAggregateMessage):
                 continue
             settled = self._use.executor.settle(message)
             if settled is not message:
-                self._messages[position] = settled
                 known = {result.tool_call_id for result in message.tool_results}
-                yield from (r for r in settled.tool_results if r.tool_call_id not in known)
-                yield settled
+                late = [r for r in settled.tool_results if r.tool_call_id not in known]
+                if self._journal is not None:
+                    calls = {call.id: call for call in settled.tool_calls}
+                    for result in late:
+                        await self._journal.finished(calls[result.tool_call_id], result)
+                self._messages[position] = settled
+                self._changed.append(settled)
+                found.append((settled, late))
+        return found
 
     def _next(self, *, offered: bool = True) -> ReplyRun:
         self._iterations += 1
@@ -258,12 +293,14 @@ class AgentRun:
             chat_id=self._chat_id,
             offered=offered,
             context=self._context,
+            journal=self._journal,
         )
 
     @asynccontextmanager
     async def _reading(self, reply: ReplyRun) -> AsyncGenerator[None, None]:
         """Keeps what a reply comes to, however its reading ends."""
         self._reply = reply
+        self._generation_id = reply.generation_id
         try:
             async with reply:
                 yield

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from .. import Event, Message
     from ..executor import ToolEvent, ToolExecutor, ToolRun
     from ..options import Tools
-    from ..protocols import Messages, ModelOptions
+    from ..protocols import Journal, Messages, ModelOptions
     from .parser import NaturalToolUseParser, ReplyEvent
     from .request import Request
 
@@ -88,6 +88,7 @@ class ReplyRun:
         offered: bool = True,
         context: contextvars.Context | None = None,
         admit: Callable[[ReplyRun], bool] | None = None,
+        journal: Journal | None = None,
     ) -> None:
         self._parser = parser
         self._executor = executor
@@ -99,6 +100,7 @@ class ReplyRun:
         self._context = contextvars.copy_context() if context is None else context
         self._envelope = envelope
         self._admit = admit
+        self._journal = journal
         self._held: list[ToolCall | InvalidToolCall] = []
         self._joiner = Joiner(
             from_agent=envelope.from_agent,
@@ -143,6 +145,11 @@ class ReplyRun:
             message if message.id else message.__replace__(id=self._id(number))
             for number, message in enumerate(kept)
         )
+
+    @property
+    def generation_id(self) -> str:
+        """The id of the reply: its messages have ids that begin with it."""
+        return self._envelope.generation_id
 
     @property
     def usage(self) -> UsageMessage | None:
@@ -323,7 +330,7 @@ class ReplyRun:
 
     def _submit(self, call: ToolCall | InvalidToolCall, *, interrupt: bool = False) -> None:
         if self._run is None:
-            self._run = self._executor.open()
+            self._run = self._executor.open(journal=self._journal)
             self._context.run(describe.set, self._parser.describe)
             loop = asyncio.get_running_loop()
             self._tools = self._context.run(loop.create_task, self._read_tools(self._run))
@@ -338,11 +345,21 @@ class ReplyRun:
             while events := await run.happened():
                 for event in events:
                     self._hear(event)
-        except (KeyboardInterrupt, SystemExit) as error:
-            # Meant for the program, and raised for who reads: from a task it would go to the loop.
+                if run.error is not None:
+                    # Nobody will read what the model has still to say.
+                    self._break_off(run.error)
+        except asyncio.CancelledError:
+            raise
+        except BaseException as error:  # noqa: BLE001 - from a task it would go to the loop
+            self._break_off(error)
+
+    def _break_off(self, error: BaseException) -> None:
+        """Keeps what is to be raised for who reads, and stops the model."""
+        meant_for_the_program = not isinstance(error, Exception)
+        if meant_for_the_program or (self._error is None and not self._cancelled):
             self._error = error
-            if self._model is not None:
-                self._model.cancel()
+        if self._model is not None:
+            self._model.cancel()
 
     def _hear(self, event: ToolEvent) -> None:
         if isinstance(event, ToolAggregateMessage):

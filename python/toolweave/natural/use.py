@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from typing import TYPE_CHECKING, Literal
 
+from ..executor.journal import check_journal
 from .options import executor_of, split
 from .parser import NaturalToolUseParser
 from .run import Envelope, ReplyRun
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
     from .. import Message
     from ..executor import ToolExecutor
-    from ..protocols import Messages, Model, ModelOptions
+    from ..protocols import Journal, Messages, Model, ModelOptions
     from ..tools import Toolset
     from ..tools.toolset import Handlers, ToolLike
     from .offer import Tag
@@ -82,6 +83,7 @@ class FunctionCalling:
         offered: bool = True,
         context: contextvars.Context | None = None,
         admit: Callable[[ReplyRun], bool] | None = None,
+        journal: Journal | None = None,
     ) -> ReplyRun:
         """Begins a reply. Nothing happens before it is read.
 
@@ -96,7 +98,13 @@ class FunctionCalling:
             admit: Decides on all calls of the reply at once, when the model has ended and what it
                 used is known: those that it does not admit are interrupted. With it no call
                 starts before that, and none if the model broke off.
+            journal: Where the starts and results of calls are written down; see `Journal`. What it
+                raises stops the model, and is raised for whoever reads.
+
+        Raises:
+            TypeError: The journal is none.
         """
+        check_journal(journal)
         generation_id = self._generation_ids()
 
         # Unique in the conversation, not only in the reply: results are looked up by them.
@@ -113,6 +121,7 @@ class FunctionCalling:
             offered=offered,
             context=context,
             admit=admit,
+            journal=journal,
         )
 
     async def stream(

@@ -89,7 +89,10 @@ class Asking:
                 chat_id=stage.key,
                 offered=offered,
                 admit=self._admit,
+                # Calls that are only made have nothing to write down.
+                journal=stage.journal if self._runs else None,
             )
+        stage.generation_id = reply.generation_id
         try:
             async with reply:
                 async for event in reply:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ..conversations import Conversation, ConversationStore, Interaction
     from ..costs import Budget, PriceTable
     from ..limits import RateLimiter
+    from ..protocols import Journal
     from ..summary import Summarizer
     from .actors import ActorFunction
     from .cast import Cast
@@ -72,6 +73,7 @@ class Environment:
         *,
         verbose: bool | None = None,
         streaming: bool | None = None,
+        journal: Journal | None = None,
     ) -> Stage:
         """What the parts of one run share.
 
@@ -91,6 +93,7 @@ class Environment:
             hear,
             verbose=self._verbose if verbose is None else verbose,
             streaming=self._streaming if streaming is None else streaming,
+            journal=journal,
         )
 
     async def admit(self, request: SceneRequest) -> None:

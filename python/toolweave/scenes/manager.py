@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, TypeVar
 
+from ..executor.journal import check_journal
 from ..natural import NaturalToolUse
 from ..natural.options import split
 from .actors import checked_actor
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from ..kinds import Outcome
     from ..limits import RateLimiter
     from ..natural import ToolMode, ToolUseOptions
-    from ..protocols import ChatModel, Messages, Model, ModelOptions
+    from ..protocols import ChatModel, Journal, Messages, Model, ModelOptions
     from ..summary import Summarizer
     from ..tools import RateLimit, Toolset
     from .actors import Actor
@@ -249,6 +250,8 @@ class SceneManager:
         *,
         verbose: bool | None = None,
         streaming: bool | None = None,
+        run_id: str | None = None,
+        journal: Journal | None = None,
         **more: Unpack[RequestOptions],
     ) -> SceneRun:
         """Begins a run. Nothing happens before it is read.
@@ -258,12 +261,16 @@ class SceneManager:
                 client; or all of it as a `SceneRequest`.
             verbose: Whether steps of the lifecycle are told; as the manager says if not given.
             streaming: Whether text is told piece by piece; as above.
+            run_id: The run, for messages; a random one if not given.
+            journal: Where the starts and results of calls are written down; see `Journal`. What it
+                raises ends the run, as any other error does.
             **more: As for `SceneRequest`, where there is none.
 
         Raises:
-            TypeError: There is no such option.
+            TypeError: There is no such option, or the journal is none.
             ValueError: There are no scenes, or an option has a value that it cannot have.
         """
+        check_journal(journal)
         if isinstance(request, SceneRequest):
             if more:
                 raise ValueError(f"the request says all; leave out: {', '.join(sorted(more))}")
@@ -274,7 +281,14 @@ class SceneManager:
             check_mode(asked.mode)
         if not len(self._environment.cast):
             raise ValueError("there are no scenes: SceneManager.scene adds one")
-        return SceneRun(self._environment, asked, verbose=verbose, streaming=streaming)
+        return SceneRun(
+            self._environment,
+            asked,
+            verbose=verbose,
+            streaming=streaming,
+            run_id=run_id,
+            journal=journal,
+        )
 
     async def stream(
         self,

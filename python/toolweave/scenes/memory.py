@@ -72,10 +72,10 @@ def check_results(
             )
 
 
-def settle(
+async def settle(
     stage: Stage, waiting: Sequence[Interaction], results: Mapping[str, ClientResult]
 ) -> tuple[Interaction, ...]:
-    """Puts the results of the client where the calls are, and tells of them.
+    """Puts the results of the client where the calls are, writes them down, and tells of them.
 
     Returns:
         The calls that still wait.
@@ -93,10 +93,14 @@ def settle(
             settled = arrived.settle(message)
             if settled is not message:
                 stage.messages[position] = settled
+                stage.changed.append(settled)
                 found.update((result.tool_call_id, result) for result in settled.tool_results)
     for each in waiting:
         answer = found.get(each.call_id)
         if answer is not None and each.interaction_id in results:
+            if stage.journal is not None:
+                call = ToolCall(each.call_id, each.function, dict(each.arguments))
+                await stage.journal.finished(call, answer)
             _tell(stage, each, answer)
     return tuple(each for each in waiting if each.interaction_id not in results)
 

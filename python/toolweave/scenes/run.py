@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from .. import Message
     from ..conversations import Interaction
+    from ..protocols import Journal
     from .environment import Environment
     from .hooks import Answer
     from .request import SceneMode, SceneRequest
@@ -61,6 +62,8 @@ class SceneRun:
         *,
         verbose: bool | None = None,
         streaming: bool | None = None,
+        run_id: str | None = None,
+        journal: Journal | None = None,
     ) -> None:
         self._environment = environment
         self._request = request
@@ -68,7 +71,9 @@ class SceneRun:
         """The key of the conversation."""
         self.result: SceneResult | None = None
         """What came of it, once it has ended."""
-        self._steps: deque[SceneStep] = deque()
+        # Each with the reply that it belongs to.
+        self._steps: deque[tuple[SceneStep, str | None]] = deque()
+        self._generation_id: str | None = None
         self._reader: asyncio.Future[None] | None = None
         self._task: asyncio.Task[None] | None = None
         self._over = False
@@ -82,13 +87,34 @@ class SceneRun:
         self._stage = environment.stage(
             request,
             self.conversation,
-            uuid.uuid4().hex,
+            uuid.uuid4().hex if run_id is None else run_id,
             self._hear,
             verbose=verbose,
             streaming=streaming,
+            journal=journal,
         )
 
     # For who reads.
+
+    @property
+    def run_id(self) -> str:
+        """The id of the run, which its messages carry."""
+        return self._stage.run_id
+
+    @property
+    def generation_id(self) -> str | None:
+        """The id of the reply that the last step belongs to; None before the first reply."""
+        return self._generation_id
+
+    @property
+    def finished_messages(self) -> tuple[Message, ...]:
+        """What the run has added so far, the input included: whole replies only."""
+        return tuple(self._stage.messages[self._start :])
+
+    @property
+    def changed_messages(self) -> tuple[Message, ...]:
+        """The messages of earlier runs that have changed: calls whose results have come."""
+        return tuple(self._stage.changed)
 
     def __aiter__(self) -> Self:
         return self
@@ -108,7 +134,8 @@ class SceneRun:
                 await self._reader
             finally:
                 self._reader = None
-        return self._steps.popleft()
+        step, self._generation_id = self._steps.popleft()
+        return step
 
     async def wait(self) -> SceneResult:
         """Waits for the end. Cancelled, it stops the model and the tools.
@@ -170,7 +197,7 @@ class SceneRun:
             self._task.cancel()
 
     def _hear(self, step: SceneStep) -> None:
-        self._steps.append(step)
+        self._steps.append((step, self._stage.generation_id))
         self._wake()
 
     def _wake(self) -> None:
@@ -284,12 +311,12 @@ class SceneRun:
             check_results(self.conversation, self._waiting, results)
             if said:
                 results = {**abandoned(self._waiting), **results}
-            self._waiting = settle(stage, self._waiting, results)
+            self._waiting = await settle(stage, self._waiting, results)
         else:
             if not said and (self._waiting or not _is_open(stage.messages)):
                 raise Stop(SceneStopReason.ERROR, "There is nothing to answer")
             if self._waiting:
-                self._waiting = settle(stage, self._waiting, abandoned(self._waiting))
+                self._waiting = await settle(stage, self._waiting, abandoned(self._waiting))
             await self._environment.shorten(stage)
             self._start = len(stage.messages)
         stage.messages += said

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from .. import Message
     from ..conversations import Interaction
-    from ..protocols import ModelOptions
+    from ..protocols import Journal, ModelOptions
     from .cast import Cast
     from .hooks import Hooks
     from .ledger import Ledger
@@ -83,6 +83,7 @@ class Stage:
         hear: Takes the steps.
         verbose: Whether steps of the lifecycle are told.
         streaming: Whether text is told piece by piece.
+        journal: Where the starts and results of calls are written down.
     """
 
     def __init__(
@@ -98,6 +99,7 @@ class Stage:
         *,
         verbose: bool,
         streaming: bool,
+        journal: Journal | None = None,
     ) -> None:
         self.cast = cast
         self.rules = rules
@@ -107,16 +109,21 @@ class Stage:
         self.run_id = run_id
         self.ledger = ledger
         self.streaming = streaming
+        self.journal = journal
         self.kept = Conversation(key)
         """What is kept of the conversation."""
         self.messages: list[Message] = []
         """The conversation, without what actors say."""
         self.main_lines: list[str] = []
         """What the main actors have said in this run."""
+        self.changed: list[Message] = []
+        """The messages of earlier runs that have changed."""
         self.executed: list[ExecutedTool] = []
         self.entered: list[str] = []
         self.text = ""
         """What was answered last."""
+        self.generation_id: str | None = None
+        """The id of the reply that was asked for last."""
         self._hear = hear
         self._verbose = verbose
 
