@@ -4,10 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .._core import TextDelta, ToolAggregateMessage, ToolCall, ToolResult
+from .._core import (
+    ReasoningDelta,
+    TextDelta,
+    TextMessage,
+    ToolAggregateMessage,
+    ToolCall,
+    ToolResult,
+)
 from ..executor import ToolQuestion, ToolStarted
 from ..kinds import ErrorCode, FinishReason, SceneStatus, SceneStopReason
 from ..models.fallback import Answer, answering
+from ..natural.parts import PartNumbers
 from .stage import Stop
 from .steps import ExecutedTool
 
@@ -59,6 +67,7 @@ class Asking:
         self._requested: set[str] = set()
         self._admitted: bool | None = None
         self._said = False
+        self._numbers = PartNumbers()
         self._answered_by = Answer()
 
     async def ask(
@@ -122,15 +131,20 @@ class Asking:
         self._stage.ledger.charge(model, reply)
 
     def _tell(self, event: UseEvent, reply: ReplyRun) -> None:
-        if isinstance(event, TextDelta):
+        if isinstance(event, ReasoningDelta):
+            self._numbers.place("reasoning", event.text)
+        elif isinstance(event, TextDelta):
+            number = self._numbers.place("text", event.text)
             if self._stage.streaming and event.text:
-                self._emit(SceneStatus.STREAMING, event.text)
+                message_id = f"{reply.generation_id}.{number}"
+                self._emit(SceneStatus.STREAMING, event.text, message_id=message_id)
         elif isinstance(event, ToolCall):
             self._calls[event.id] = event.arguments
         elif isinstance(event, (ToolStarted, ToolResult)):
             # The first of them: the model has ended, so that its text is whole.
             if not self._said and reply.text.strip():
-                self._emit(SceneStatus.RUNNING, reply.text.strip())
+                said = reply.text.strip()
+                self._emit(SceneStatus.RUNNING, said, message_id=_first_text(reply))
             self._said = True
             if self._scene is None:
                 return
@@ -236,13 +250,17 @@ def answered(stage: Stage, reply: ReplyRun, scene: Scene | None = None) -> str:
     text = reply.text.strip()
     if text:
         stage.text = text
-        stage.say(text, None if scene is None else scene.name)
+        stage.say(text, None if scene is None else scene.name, message_id=_first_text(reply))
     if reply.finish_reason in _CUT:
         raise Stop(SceneStopReason.ERROR, _CUT[reply.finish_reason])
     if not text:
         raise Stop(SceneStopReason.ERROR, "No response from LLM")
     stage.check_budget()
     return text
+
+
+def _first_text(reply: ReplyRun) -> str | None:
+    return next((each.id for each in reply.messages if isinstance(each, TextMessage)), None)
 
 
 _CUT = {

@@ -88,6 +88,7 @@ async def settle(
             arrived.add(call, each.interaction_id)
             arrived.resolve(each.interaction_id, result.result, is_error=result.is_error)
     found: dict[str, ToolResult] = {}
+    generations: dict[str, str | None] = {}
     for position, message in enumerate(stage.messages):
         if isinstance(message, ToolAggregateMessage):
             settled = arrived.settle(message)
@@ -95,12 +96,15 @@ async def settle(
                 stage.messages[position] = settled
                 stage.changed.append(settled)
                 found.update((result.tool_call_id, result) for result in settled.tool_results)
+                generations.update((call.id, settled.generation_id) for call in settled.tool_calls)
     for each in waiting:
         answer = found.get(each.call_id)
         if answer is not None and each.interaction_id in results:
             if stage.journal is not None:
                 call = ToolCall(each.call_id, each.function, dict(each.arguments))
                 await stage.journal.finished(call, answer)
+            # These steps belong to the reply that made the call.
+            stage.generation_id = generations[each.call_id]
             _tell(stage, each, answer)
     return tuple(each for each in waiting if each.interaction_id not in results)
 

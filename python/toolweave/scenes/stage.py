@@ -125,6 +125,7 @@ class Stage:
         self.generation_id: str | None = None
         """The id of the reply that was asked for last."""
         self._hear = hear
+        self._added = 0
         self._verbose = verbose
 
     def emit(
@@ -146,16 +147,20 @@ class Stage:
         self._hear(step)
         return step
 
-    def say(self, text: str, scene: str | None = None) -> None:
+    def say(self, text: str, scene: str | None = None, *, message_id: str | None = None) -> None:
         """Tells of what the model, or a hook in its place, has said."""
-        self.emit(SceneStatus.RUNNING, text, scene=scene)
+        self.emit(SceneStatus.RUNNING, text, scene=scene, message_id=message_id)
 
     def add(self, text: str, scene: str | None = None) -> None:
         """Adds what a hook has to say to what was answered."""
+        message_id = f"{self.run_id}.said.{self._added}"
+        self._added += 1
         self.messages.append(
-            TextMessage(text, role=Role.ASSISTANT, run_id=self.run_id, chat_id=self.key)
+            TextMessage(
+                text, role=Role.ASSISTANT, id=message_id, run_id=self.run_id, chat_id=self.key
+            )
         )
-        self.say(text, scene)
+        self.say(text, scene, message_id=message_id)
 
     def check_budget(self) -> None:
         """Ends the run if more was spent than the budget allows."""

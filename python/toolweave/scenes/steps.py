@@ -65,6 +65,8 @@ class SceneStep:
     """How long the tool ran, in seconds."""
     conversation: str | None = None
     """The key of the conversation."""
+    message_id: str | None = None
+    """The message that the text of a `Streaming` or `Running` step is part of."""
 
     @property
     def is_last(self) -> bool:
