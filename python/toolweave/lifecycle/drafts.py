@@ -1,0 +1,103 @@
+"""Events that are not stored yet: their envelope, and texts that are opened and closed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+if TYPE_CHECKING:
+    from ..natural.parts import PartKind
+    from .events import StreamEvent
+
+
+class Drafts:
+    """Writes what all events of a run have in common.
+
+    Args:
+        chat_id: The chat.
+        run_id: The run.
+        from_agent: Who speaks.
+    """
+
+    def __init__(self, chat_id: str, run_id: str, from_agent: str | None = None) -> None:
+        self.run_id = run_id
+        self._chat_id = chat_id
+        self._from_agent = from_agent
+
+    def write(
+        self,
+        kind: str,
+        *,
+        generation_id: str | None = None,
+        role: str | None = None,
+        **own: Any,
+    ) -> StreamEvent:
+        """An event. What is None is left out."""
+        fields: dict[str, Any] = {
+            "kind": kind,
+            "chatId": self._chat_id,
+            "runId": self.run_id,
+            "generationId": generation_id,
+            "role": role,
+            "fromAgent": None if role == "user" else self._from_agent,
+            **own,
+        }
+        written = {name: value for name, value in fields.items() if value is not None}
+        return cast("StreamEvent", written)
+
+
+class Speech:
+    """Texts and thoughts of a run, one after the other.
+
+    A text is opened by its first character that is not white space: before that nobody knows
+    whether it will be a message.
+
+    Args:
+        drafts: Writes the events.
+    """
+
+    def __init__(self, drafts: Drafts) -> None:
+        self._drafts = drafts
+        self._kind: PartKind = "text"
+        self._message_id = ""
+        self._generation_id: str | None = None
+        self._held: list[str] = []
+        self._opened = False
+
+    def piece(
+        self, kind: PartKind, message_id: str, text: str, *, generation_id: str | None
+    ) -> list[StreamEvent]:
+        """More of a message. Another message closes the one before."""
+        if not text:
+            return []
+        events: list[StreamEvent] = []
+        if (kind, message_id) != (self._kind, self._message_id):
+            events += self.close()
+            self._kind, self._message_id = kind, message_id
+            self._generation_id = generation_id
+        if not self._opened:
+            if kind == "text" and text.isspace():
+                self._held.append(text)
+                return events
+            text = "".join([*self._held, text])
+            self._held.clear()
+            self._opened = True
+        events.append(self._event(text))
+        return events
+
+    def close(self) -> list[StreamEvent]:
+        """Says that the message is whole. One that was never opened is none."""
+        events = [self._event("", done=True)] if self._opened else []
+        self._message_id = ""
+        self._opened = False
+        self._held.clear()
+        return events
+
+    def _event(self, delta: str, *, done: bool | None = None) -> StreamEvent:
+        return self._drafts.write(
+            self._kind,
+            generation_id=self._generation_id,
+            role="assistant",
+            messageId=self._message_id,
+            delta=delta,
+            done=done,
+        )

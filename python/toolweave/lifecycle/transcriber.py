@@ -1,0 +1,339 @@
+"""What happens in a run, as stream events."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
+
+from .._core import (
+    FinishUpdate,
+    InvalidToolCall,
+    ReasoningDelta,
+    ReasoningMessage,
+    TextDelta,
+    TextMessage,
+    ToolAggregateMessage,
+    ToolCall,
+    ToolCallDelta,
+    ToolCallMessage,
+    ToolCallStart,
+    ToolResult,
+    UsageMessage,
+)
+from ..agent import AgentResult
+from ..executor import (
+    ToolApproval,
+    ToolApprovalRequested,
+    ToolDeferred,
+    ToolProgress,
+    ToolQuestion,
+    ToolStarted,
+)
+from ..executor.ids import CallIds
+from ..executor.results import to_text, truncate
+from ..natural.parts import PartNumbers
+from ..scenes import SceneStep
+from ..selection import Selection
+from .drafts import Drafts, Speech
+from .scenes import SceneSteps
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from .. import Message
+    from ..agent import AgentEvent
+    from ..natural.parts import PartKind
+    from .events import StreamEvent
+
+_LONGEST_RAW = 10_000
+
+
+@dataclass(frozen=True)
+class RawText:
+    """What a model wrote, as it came: for readers who want to see it beside what was read."""
+
+    delta: str
+    """The piece of text."""
+
+
+TurnEvent: TypeAlias = "AgentEvent | SceneStep | Selection | RawText"
+"""One thing that is told in a run."""
+
+
+class Transcriber:
+    """Says as stream events what a run tells.
+
+    The ids of messages are those of the messages themselves: ``<generation>.<n>`` for texts and
+    thoughts, ``<generation>.calls`` for calls, ``<generation>.usage`` for the usage; a result is
+    ``<generation>.calls_result_<call>``.
+
+    Args:
+        chat_id: The chat.
+        run_id: The run.
+        from_agent: Who speaks, if that is to be told.
+        max_progress_chars: How much is told of one report of progress, in characters.
+    """
+
+    def __init__(
+        self,
+        chat_id: str,
+        run_id: str,
+        *,
+        from_agent: str | None = None,
+        max_progress_chars: int = 10_000,
+    ) -> None:
+        self._drafts = Drafts(chat_id, run_id, from_agent)
+        self._speech = Speech(self._drafts)
+        self._scenes = SceneSteps(self._drafts, self._speech)
+        self._max_progress_chars = max_progress_chars
+        self._reply = _Reply("")
+        self._stop_reason: str | None = None
+        self._error: str | None = None
+
+    # Around the run.
+
+    def said(self, messages: Iterable[Message]) -> list[StreamEvent]:
+        """Tells of whole messages, such as what the user has said.
+
+        Args:
+            messages: The messages.
+
+        Raises:
+            ValueError: A text has no id.
+        """
+        return [event for message in messages for event in self._message(message)]
+
+    def started(self) -> list[StreamEvent]:
+        """The run begins."""
+        return [self._drafts.write("run", status="started")]
+
+    def ended(self, stop_reason: str | None = None, error: str | None = None) -> list[StreamEvent]:
+        """The run ends, and with it whatever is open.
+
+        Args:
+            stop_reason: Why; what the run itself has told if not given.
+            error: What went wrong.
+        """
+        reason = stop_reason or self._stop_reason or "completed"
+        return [
+            *self._speech.close(),
+            self._drafts.write(
+                "run", status="finished", stopReason=str(reason), error=error or self._error
+            ),
+        ]
+
+    def addressed(
+        self, fields: Mapping[str, Any], *, generation_id: str | None = None
+    ) -> StreamEvent:
+        """An event of your own making, with the chat, the run and the reply that it belongs to.
+
+        Args:
+            fields: The kind, and what it holds.
+            generation_id: The reply.
+        """
+        own = dict(fields)
+        if own["kind"] == "tool_state" and generation_id is not None:
+            own.setdefault("messageId", f"{generation_id}.calls")
+        return self._drafts.write(own.pop("kind"), generation_id=generation_id, **own)
+
+    # In the run.
+
+    def tell(self, event: TurnEvent, *, generation_id: str | None = None) -> list[StreamEvent]:
+        """What an event comes to; many come to nothing of their own.
+
+        Args:
+            event: What happened.
+            generation_id: The reply that it belongs to: `AgentRun.generation_id`, or that of a
+                `SceneRun`, as it is when the event is read. Without one, ids are made of the
+                run's.
+
+        Raises:
+            TypeError: It is nothing that is told in a run.
+        """
+        if isinstance(event, SceneStep):
+            if event.stop_reason is not None:
+                self._stop_reason, self._error = event.stop_reason.value, event.error
+            return self._scenes.tell(event, generation_id)
+        generation = f"{self._drafts.run_id}.0" if generation_id is None else generation_id
+        if isinstance(event, (TextDelta, ReasoningDelta)):
+            return self._piece(event, generation)
+        if isinstance(event, (ToolCallStart, ToolCallDelta, ToolCall, InvalidToolCall)):
+            return [self._call(event, generation)]
+        if isinstance(event, (ToolProgress, ToolResult)):
+            return [self._result(event, generation)]
+        state = _state(event)
+        if state is not None:
+            return [self._of_calls("tool_state", generation, **state)]
+        if isinstance(event, (ToolAggregateMessage, UsageMessage)):
+            return self._message(event, generation)
+        if isinstance(event, Selection):
+            return [
+                self._drafts.write("selection", generation_id=generation_id, **_selected(event))
+            ]
+        if isinstance(event, RawText):
+            return [self._drafts.write("raw", generation_id=generation, delta=event.delta)]
+        if isinstance(event, (FinishUpdate, AgentResult)):
+            if isinstance(event, AgentResult):
+                self._stop_reason = event.stop_reason.value
+            return self._speech.close()
+        return []
+
+    def _in(self, generation: str) -> _Reply:
+        if self._reply.generation_id != generation:
+            self._reply = _Reply(generation)
+        return self._reply
+
+    def _piece(self, event: TextDelta | ReasoningDelta, generation: str) -> list[StreamEvent]:
+        kind: PartKind = "text" if isinstance(event, TextDelta) else "reasoning"
+        number = self._in(generation).numbers.place(kind, event.text)
+        return self._speech.piece(
+            kind, f"{generation}.{number}", event.text, generation_id=generation
+        )
+
+    def _call(
+        self, event: ToolCallStart | ToolCallDelta | ToolCall | InvalidToolCall, generation: str
+    ) -> StreamEvent:
+        reply = self._in(generation)
+        if isinstance(event, ToolCallStart):
+            update: dict[str, Any] = {"index": event.index, "functionName": event.name}
+            if event.id not in reply.begun:
+                reply.begun.add(event.id)
+                update["toolCallId"] = event.id
+            # One that has the id of another is found by its index until it has one of its own.
+            return self._of_calls("tools_call_update", generation, toolCallUpdates=[update])
+        if isinstance(event, ToolCallDelta):
+            update = {"index": event.index, "functionArgs": event.fragment}
+            return self._of_calls("tools_call_update", generation, toolCallUpdates=[update])
+        return self._of_calls("tools_call", generation, toolCalls=[reply.told(event)])
+
+    def _result(self, event: ToolProgress | ToolResult, generation: str) -> StreamEvent:
+        call_id = event.tool_call_id
+        if isinstance(event, ToolProgress):
+            own: dict[str, Any] = {
+                "toolCallId": call_id,
+                "result": self._shown(event.value),
+                "isError": False,
+            }
+        else:
+            own = _wire_result(event)
+        return self._drafts.write(
+            "tool_result",
+            generation_id=generation,
+            role="tool",
+            messageId=f"{generation}.calls_result_{call_id}",
+            done=isinstance(event, ToolResult),
+            **own,
+        )
+
+    def _shown(self, value: object) -> str:
+        try:
+            text = to_text(value)
+        except Exception:  # noqa: BLE001 - the tool's own value: there is no telling
+            text = f"({type(value).__name__})"
+        return truncate(text, self._max_progress_chars)
+
+    def _of_calls(self, kind: str, generation: str, **own: Any) -> StreamEvent:
+        return self._drafts.write(
+            kind,
+            generation_id=generation,
+            role=None if kind == "tool_state" else "assistant",
+            messageId=f"{generation}.calls",
+            **own,
+        )
+
+    def _message(self, message: Message, generation: str | None = None) -> list[StreamEvent]:
+        if not isinstance(
+            message, (TextMessage, ReasoningMessage, ToolAggregateMessage, UsageMessage)
+        ):
+            return []
+        own = message.to_dict()
+        for envelope in ("chatId", "runId", "generationId"):
+            own.pop(envelope, None)
+        generation = message.generation_id or generation
+        if isinstance(message, (TextMessage, ReasoningMessage)):
+            if message.id is None:
+                raise ValueError("a message that is told needs an id; give it one before")
+            own["delta"] = own.pop("text")
+        elif message.id is None:
+            part = "usage" if isinstance(message, UsageMessage) else "calls"
+            own["messageId"] = f"{generation}.{part}"
+        return [self._drafts.write(**own, generation_id=generation, done=True)]
+
+
+class _Reply:
+    """What is known of a reply while it comes."""
+
+    def __init__(self, generation_id: str) -> None:
+        self.generation_id = generation_id
+        self.numbers = PartNumbers()
+        self.begun: set[str] = set()
+        self._ids = CallIds()
+        self._count = 0
+
+    def told(self, call: ToolCall | InvalidToolCall) -> dict[str, Any]:
+        """A call as it stands in its event, under the id that the executor gives it."""
+        call_id = self._ids.unique(call.id, self._count)
+        self._count += 1
+        self.begun.add(call_id)
+        told: dict[str, Any] = {"toolCallId": call_id, "name": call.name, "index": call.index}
+        if isinstance(call, ToolCall):
+            [written] = ToolCallMessage([call]).to_dict()["toolCalls"]
+            # What the model wrote was told piece by piece.
+            written.pop("raw", None)
+            return {**written, **told}
+        if len(call.raw) <= _LONGEST_RAW:
+            told["raw"] = call.raw
+        messages = [violation.message for violation in call.violations]
+        told["invalid"] = {"reason": call.kind, "message": "; ".join(messages) or call.kind}
+        return told
+
+
+def _state(event: object) -> dict[str, Any] | None:
+    """What becomes of a call before it has a result, if it is that."""
+    if isinstance(event, ToolStarted):
+        own: dict[str, Any] = {"state": "running"}
+    elif isinstance(event, ToolQuestion):
+        own = {
+            "state": "awaiting_answer",
+            "key": event.key,
+            "question": event.question,
+            "schema": event.schema,
+        }
+    elif isinstance(event, ToolApprovalRequested):
+        own = {"state": "awaiting_approval"}
+    elif isinstance(event, ToolApproval):
+        state = "approved" if event.outcome == "allowed" else "denied"
+        own = {"state": state, "reason": event.reason}
+    elif isinstance(event, ToolDeferred):
+        own = {"state": "deferred", "key": event.key}
+    else:
+        return None
+    return {"toolCallId": cast("ToolStarted", event).tool_call_id, **own}
+
+
+def _wire_result(result: ToolResult) -> dict[str, Any]:
+    code = result.error_code
+    return {
+        "toolCallId": result.tool_call_id,
+        "name": result.name,
+        "result": result.result,
+        "isError": result.is_error,
+        "errorCode": None if code is None else code.value,
+        "duration": result.duration,
+    }
+
+
+def _selected(selection: Selection) -> dict[str, Any]:
+    tool = selection.tool
+    ranking: list[dict[str, Any]] = []
+    for each in selection.ranking:
+        ranked = {"tool": each.tool.name, "score": each.score, "error": each.error}
+        ranking.append({name: value for name, value in ranked.items() if value is not None})
+    return {
+        "tool": None if tool is None else tool.name,
+        "score": selection.score,
+        "fallback": selection.fallback,
+        "calls": selection.calls,
+        "duration": selection.duration,
+        "ranking": ranking,
+    }
