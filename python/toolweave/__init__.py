@@ -123,6 +123,7 @@ if _TYPE_CHECKING:
         ToolStarted,
     )
     from .handlers import HandlerRun, load_handler, run_handler
+    from .lifecycle import StreamEvent, Transcriber
     from .limits import RateLimiter
     from .natural import FunctionCalling, NaturalToolUse, NaturalToolUseParser
     from .protocols import (
@@ -256,6 +257,7 @@ __all__ = [
     "Selection",
     "SelectionPolicy",
     "StopReason",
+    "StreamEvent",
     "StreamReducer",
     "Summarizer",
     "TextDelta",
@@ -291,6 +293,7 @@ __all__ = [
     "Tools",
     "Toolset",
     "ToolweaveError",
+    "Transcriber",
     "TransientToolError",
     "UnknownMessage",
     "Update",
@@ -366,6 +369,10 @@ _LATER = {
         "HandlerRun",
         "load_handler",
         "run_handler",
+    ),
+    "lifecycle": (
+        "StreamEvent",
+        "Transcriber",
     ),
     "limits": ("RateLimiter",),
     "natural": (

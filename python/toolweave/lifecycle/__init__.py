@@ -20,6 +20,7 @@ them together with a `StreamReducer`; see `docs/lifecycle.md`.
 
 from __future__ import annotations
 
+from .._core import StreamReducer, check_stream_event
 from .events import (
     ErrorStreamEvent,
     RawStreamEvent,
@@ -47,6 +48,7 @@ __all__ = [
     "SceneStreamEvent",
     "SelectionStreamEvent",
     "StreamEvent",
+    "StreamReducer",
     "TextStreamEvent",
     "ToolResultStreamEvent",
     "ToolStateStreamEvent",
@@ -56,4 +58,5 @@ __all__ = [
     "Transcriber",
     "TurnEvent",
     "UsageStreamEvent",
+    "check_stream_event",
 ]

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from .._core import (
+    Discarded,
+    FabricatedResult,
     FinishUpdate,
     InvalidToolCall,
     ReasoningDelta,
@@ -31,6 +33,7 @@ from ..executor import (
 )
 from ..executor.ids import CallIds
 from ..executor.results import to_text, truncate
+from ..kinds import SceneStopReason, StopReason
 from ..natural.parts import PartNumbers
 from ..scenes import SceneStep
 from ..selection import Selection
@@ -111,14 +114,17 @@ class Transcriber:
         """The run ends, and with it whatever is open.
 
         Args:
-            stop_reason: Why; what the run itself has told if not given.
+            stop_reason: Why; what the run itself has told if not given. A run of scenes that
+                waits for its client is ``deferred``, as any that goes on with a later result.
             error: What went wrong.
         """
-        reason = stop_reason or self._stop_reason or "completed"
+        reason = str(stop_reason or self._stop_reason or "completed")
+        if reason == SceneStopReason.AWAITING_CLIENT.value:
+            reason = StopReason.DEFERRED.value
         return [
             *self._speech.close(),
             self._drafts.write(
-                "run", status="finished", stopReason=str(reason), error=error or self._error
+                "run", status="finished", stopReason=reason, error=error or self._error
             ),
         ]
 
@@ -176,7 +182,9 @@ class Transcriber:
             if isinstance(event, AgentResult):
                 self._stop_reason = event.stop_reason.value
             return self._speech.close()
-        return []
+        if isinstance(event, (Discarded, FabricatedResult)):
+            return []
+        raise TypeError(f"a run tells nothing that is a {type(event).__name__}")
 
     def _in(self, generation: str) -> _Reply:
         if self._reply.generation_id != generation:

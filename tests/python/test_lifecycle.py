@@ -1,0 +1,337 @@
+"""Stream events one by one: what each thing that happens comes to."""
+
+from __future__ import annotations
+
+import json
+import typing
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typing_extensions
+
+import toolweave as tw
+from executing import run as on_virtual_time
+from looping import on_a_loop
+from selecting import ITEMS, Says, named
+from telling import calls_of, reduced, texts_of, told_by
+from toolweave import ToolSelector, lifecycle
+from toolweave.agent import Agent
+from toolweave.executor import (
+    Deferred,
+    ToolApproval,
+    ToolApprovalRequested,
+    ToolDeferred,
+    ToolProgress,
+    ToolQuestion,
+    ToolStarted,
+)
+from toolweave.lifecycle import RawText, StreamEvent, Transcriber, events
+from toolweave.testing import ScriptedModel
+from toolweave.tools import tool
+
+SCHEMAS = json.loads(
+    (Path(__file__).parents[2] / "schemas" / "stream-events.json").read_text("utf-8")
+)["$defs"]
+KINDS = {each.__name__: each for each in typing.get_args(StreamEvent)}
+
+
+def tell(*happened: Any, generation_id: str = "g") -> list[dict[str, Any]]:
+    """What is told, without the chat and the run."""
+    transcriber = Transcriber("chat", "run")
+    told: list[dict[str, Any]] = []
+    for each in happened:
+        for event in transcriber.tell(each, generation_id=generation_id):
+            fields: dict[str, Any] = {**event}
+            assert fields.pop("chatId") == "chat"
+            assert fields.pop("runId") == "run"
+            told.append(fields)
+    return told
+
+
+def hints(kind: type) -> tuple[set[str], set[str]]:
+    """The fields of a kind, and those that it always has."""
+    # Names that are there for type checkers only.
+    found = typing_extensions.get_type_hints(
+        kind, localns=vars(typing_extensions), include_extras=True
+    )
+    optional = {
+        name
+        for name, hint in found.items()
+        if typing.get_origin(hint) is typing_extensions.NotRequired
+    }
+    required = set()
+    for base in [kind, *getattr(kind, "__orig_bases__", ())]:
+        if getattr(base, "__total__", True):
+            required |= set(base.__annotations__)
+    return set(found), (required & kind.__required_keys__) - optional  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("name", sorted(KINDS))
+def test_a_kind_has_the_fields_that_its_schema_has(name: str) -> None:
+    schema = SCHEMAS[name]
+    fields, required = hints(KINDS[name])
+    assert fields == set(schema["properties"])
+    # An event of ours may have to say more than any event must.
+    assert required >= set(schema["required"]) - {"done"}
+
+
+def test_there_is_a_class_for_each_kind() -> None:
+    known = {each["$ref"].rsplit("/", 1)[1] for each in SCHEMAS["KnownStreamEvent"]["oneOf"]}
+    assert set(KINDS) == known
+    assert known <= set(lifecycle.__all__)
+
+
+@pytest.mark.parametrize("part", ["ToldCall", "RankedTool", "InvalidReason"])
+def test_a_part_of_an_event_has_the_fields_that_its_schema_has(part: str) -> None:
+    assert hints(getattr(events, part))[0] == set(SCHEMAS[part]["properties"])
+
+
+def test_a_text_goes_on_after_a_call_and_a_thought_ends_it() -> None:
+    told = tell(
+        tw.TextDelta("\n"),
+        tw.TextDelta("Let me "),
+        tw.ToolCallStart(0, "a", "Add"),
+        tw.TextDelta("see."),
+        tw.ReasoningDelta("Hm."),
+        tw.TextDelta(" "),
+        tw.FinishUpdate("stop"),
+    )
+    assert [(e["kind"], e["messageId"], e.get("delta"), e.get("done")) for e in told] == [
+        ("text", "g.0", "\nLet me ", None),
+        ("tools_call_update", "g.calls", None, None),
+        ("text", "g.0", "see.", None),
+        ("text", "g.0", "", True),
+        ("reasoning", "g.1", "Hm.", None),
+        ("reasoning", "g.1", "", True),
+    ]
+    assert {event["role"] for event in told} == {"assistant"}
+
+
+def test_the_id_and_the_name_of_a_call_are_on_its_first_fragment() -> None:
+    told = tell(tw.ToolCallStart(0, "a", "Add"), tw.ToolCallDelta(0, '{"a"'))
+    assert [event["toolCallUpdates"] for event in told] == [
+        [{"toolCallId": "a", "index": 0, "functionName": "Add"}],
+        [{"index": 0, "functionArgs": '{"a"'}],
+    ]
+
+
+def test_a_call_is_told_with_its_repairs_and_without_what_was_told_of_it_before() -> None:
+    [told] = tell(tw.ToolCall("a", "Add", {"a": 1}, "<Add>{a: 1}</Add>", 2))
+    assert told["toolCalls"] == [
+        {"toolCallId": "a", "name": "Add", "arguments": {"a": 1}, "index": 2}
+    ]
+    start, delta, broken = tw.parse("<Add>{}</Add>", [{"name": "Add", "parameters": NEEDS_A}])
+    [*_, event] = tell(start, delta, broken)
+    [call] = event["toolCalls"]
+    assert call["raw"] == "<Add>{}</Add>"
+    assert call["invalid"]["reason"] == "schema_violation"
+    assert "/a" in call["invalid"]["message"]
+    assert "arguments" not in call
+
+
+NEEDS_A = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
+
+
+def test_calls_of_one_id_are_told_under_the_ids_that_the_executor_gives_them() -> None:
+    told = tell(
+        tw.ToolCallStart(0, "a", "Add"),
+        tw.ToolCall("a", "Add", {"n": 1}, index=0),
+        tw.ToolCallStart(1, "a", "Add"),
+        tw.ToolCallDelta(1, "{}"),
+        tw.ToolCall("a", "Add", {"n": 2}, index=1),
+        tw.ToolResult("a", "Add", "one"),
+        tw.ToolResult("a#2", "Add", "two"),
+    )
+    snapshot = reduced(typing.cast("list[StreamEvent]", told))
+    shown = calls_of(snapshot)
+    assert {key: (e["arguments"], e["result"]) for key, e in shown.items()} == {
+        ("g.calls", "a"): ({"n": 1}, "one"),
+        ("g.calls", "a#2"): ({"n": 2}, "two"),
+    }
+    assert snapshot["problems"] == []
+
+
+def test_what_becomes_of_a_call_is_its_state() -> None:
+    told = tell(
+        ToolApprovalRequested("a", "Add", {}),
+        ToolApproval("a", "allowed", None),
+        ToolApproval("b", "timeout", "nobody decided"),
+        ToolStarted("a", "Add", {}),
+        ToolQuestion("a", "key", "Really?", {"type": "boolean"}),
+        ToolDeferred("a", "Add", "later"),
+    )
+    assert {(e["kind"], e["messageId"]) for e in told} == {("tool_state", "g.calls")}
+    assert [{k: v for k, v in e.items() if k in OF_STATES} for e in told] == [
+        {"toolCallId": "a", "state": "awaiting_approval"},
+        {"toolCallId": "a", "state": "approved"},
+        {"toolCallId": "b", "state": "denied", "reason": "nobody decided"},
+        {"toolCallId": "a", "state": "running"},
+        {
+            "toolCallId": "a",
+            "state": "awaiting_answer",
+            "key": "key",
+            "question": "Really?",
+            "schema": {"type": "boolean"},
+        },
+        {"toolCallId": "a", "state": "deferred", "key": "later"},
+    ]
+
+
+OF_STATES = ("toolCallId", "state", "key", "question", "schema", "reason")
+
+
+def test_a_result_is_told_as_the_model_reads_it() -> None:
+    [told] = tell(
+        tw.ToolResult("a", "Add", "late", is_error=True, error_code="timeout", duration=2)
+    )
+    assert told == {
+        "kind": "tool_result",
+        "generationId": "g",
+        "role": "tool",
+        "messageId": "g.calls_result_a",
+        "toolCallId": "a",
+        "name": "Add",
+        "result": "late",
+        "isError": True,
+        "errorCode": "timeout",
+        "duration": 2.0,
+        "done": True,
+    }
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [("half way", "half way"), ({"at": 1}, '{"at":1}'), (object(), "(object)")],
+)
+def test_progress_is_text(value: object, text: str) -> None:
+    [told] = tell(ToolProgress("a", value))
+    assert (told["result"], told["done"], told["isError"]) == (text, False, False)
+    assert told["messageId"] == "g.calls_result_a"
+
+
+def test_of_huge_progress_the_beginning_is_told() -> None:
+    [told] = tell(ToolProgress("a", "x" * 5_000_000))
+    assert len(told["result"]) < 11_000
+
+
+def test_raw_text_is_told_as_it_came_and_what_is_not_for_readers_not_at_all() -> None:
+    assert tell(RawText("<Add>")) == [{"kind": "raw", "generationId": "g", "delta": "<Add>"}]
+    assert tell(tw.Discarded("</think>", "reasoning_tag"), tw.FabricatedResult(None, "<x/>")) == []
+
+
+def test_something_that_no_run_tells_is_refused() -> None:
+    with pytest.raises(TypeError, match="a run tells nothing that is a str"):
+        Transcriber("chat", "run").tell("Hello")  # type: ignore[arg-type]
+
+
+def test_a_selection_is_told_with_the_scores_of_all_tools() -> None:
+    scorer = Says([named("compare", 95, item1="ramen", item2="udon")])
+    selection = on_virtual_time(ToolSelector(ITEMS, scorer).select("Ramen or udon?"))
+    [told] = tell(selection)
+    assert told.pop("duration") >= 0
+    assert told == {
+        "kind": "selection",
+        "generationId": "g",
+        "tool": "compare",
+        "score": 95.0,
+        "fallback": False,
+        "calls": 1,
+        "ranking": [
+            {"tool": "compare", "score": 95.0},
+            {"tool": "search"},
+            {"tool": "details"},
+        ],
+    }
+
+
+def test_late_results_of_another_reply_do_not_end_what_is_being_said() -> None:
+    transcriber = Transcriber("chat", "run")
+    told = transcriber.tell(tw.TextDelta("Hel"), generation_id="new")
+    told += transcriber.tell(tw.ToolResult("a", "Add", "3"), generation_id="old")
+    told += transcriber.tell(tw.TextDelta("lo"), generation_id="new")
+    told += transcriber.ended()
+    assert [event.get("messageId") for event in told] == [
+        "new.0",
+        "old.calls_result_a",
+        "new.0",
+        "new.0",
+        None,
+    ]
+
+
+def test_what_users_say_is_told_whole() -> None:
+    transcriber = Transcriber("chat", "run", from_agent="helper")
+    said = tw.TextMessage("Hi!", id="m1", metadata={"via": "web"})
+    assert transcriber.said([said]) == [
+        {
+            "kind": "text",
+            "chatId": "chat",
+            "runId": "run",
+            "role": "user",
+            "messageId": "m1",
+            "delta": "Hi!",
+            "metadata": {"via": "web"},
+            "done": True,
+        }
+    ]
+    with pytest.raises(ValueError, match="needs an id"):
+        transcriber.said([tw.TextMessage("Hi!")])
+
+
+def test_the_end_of_a_run_says_why() -> None:
+    transcriber = Transcriber("chat", "run")
+    transcriber.tell(tw.TextDelta("Hel"), generation_id="g")
+    text, end = transcriber.ended("error", "the socket is gone")
+    assert text.get("done")
+    assert {k: v for k, v in end.items() if k not in ("chatId", "runId")} == {
+        "kind": "run",
+        "status": "finished",
+        "stopReason": "error",
+        "error": "the socket is gone",
+    }
+
+
+def test_events_of_one_s_own_are_addressed() -> None:
+    transcriber = Transcriber("chat", "run")
+    own = {"kind": "tool_state", "toolCallId": "a", "state": "awaiting_approval", "key": "k"}
+    told = transcriber.addressed(own, generation_id="g")
+    assert told == {
+        **own,
+        "chatId": "chat",
+        "runId": "run",
+        "generationId": "g",
+        "messageId": "g.calls",
+    }
+    assert own["kind"] == "tool_state"
+
+
+@on_a_loop
+async def test_a_run_that_waits_is_told_and_its_late_result_finds_its_call() -> None:
+    async def book() -> Deferred:
+        return Deferred("booking")
+
+    @tool(requires_approval=True)
+    async def delete() -> str:
+        return "deleted"
+
+    ids = iter(["one", "two"])
+    model = ScriptedModel("One moment. <book/><delete/>", "Done.")
+    agent = Agent(
+        model, [book, delete], approver=lambda *_: False, generation_ids=lambda: next(ids)
+    )
+    first = Transcriber("chat", "first")
+    async with agent.open("Hi!", run_id="first") as paused:
+        told = [*first.started(), *await told_by(paused, first), *first.ended()]
+    states = {each["name"]: each["state"] for each in calls_of(reduced(told)).values()}
+    assert states == {"book": "deferred", "delete": "denied"}
+    agent.resolve("booking", "table 4")
+    second = Transcriber("chat", "second")
+    async with agent.open(None, history=paused.messages, run_id="second") as run:
+        told += [*second.started(), *await told_by(run, second), *second.ended()]
+    snapshot = reduced(told)
+    results = {each["name"]: each.get("result") for each in calls_of(snapshot).values()}
+    assert results["book"] == "table 4"
+    assert texts_of(snapshot) == {"one.0": ("text", "One moment. "), "two.0": ("text", "Done.")}
+    assert [each["stopReason"] for each in snapshot["runs"]] == ["deferred", "completed"]
+    assert snapshot["problems"] == []

@@ -1,0 +1,173 @@
+"""What holds for whatever is told of any run: it comes to the run's own messages."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from typing import Any
+
+from hypothesis import event, given, settings
+from hypothesis import strategies as st
+
+import toolweave as tw
+from parsing import NAMES, TOOLS, replies, split_at
+from telling import FINAL, calls_of, reduced, texts_of
+from toolweave.agent import Agent, AgentRun
+from toolweave.executor import Deferred
+from toolweave.lifecycle import StreamEvent, Transcriber
+from toolweave.testing import ScriptedModel
+from toolweave.tools import ToolContext, Toolset
+
+
+async def echo(context: ToolContext, **arguments: Any) -> Any:
+    """Says what it was called with, unless that is something to do."""
+    for key in arguments:
+        if key == "fail":
+            raise ValueError("broke")
+        if key == "later":
+            return Deferred()
+        if key == "slow":
+            context.progress({"at": 1})
+            await asyncio.sleep(0)
+    return arguments
+
+
+ECHOES = Toolset(TOOLS, handlers=dict.fromkeys(NAMES, echo))
+
+spoken = st.sampled_from(
+    [
+        " ",
+        "\n\n",
+        "Hello",
+        " world. ",
+        "\u2003",
+        tw.TextDelta(""),
+        tw.ReasoningDelta(""),
+        tw.ReasoningDelta(" "),
+        tw.ReasoningDelta("Hm. "),
+        '<Any>{"a": 1}</Any>',
+        '<Any>{"slow": 1}</Any>',
+        '<Any>{"fail": 1}</Any>',
+        '<Any>{"a": ',
+        "2}</Any>",
+        "<Any>{",
+        "```json\n",
+        tw.UsageUpdate(3, 2, 1),
+    ]
+)
+native = st.builds(
+    tw.ToolCall,
+    st.sampled_from(["a", "a", "b", "c"]),
+    st.sampled_from(["Any", "Nowhere"]),
+    st.sampled_from([{}, {"a": 1}, {"slow": 1}, {"fail": 1}, {"later": 1}]),
+)
+
+
+@st.composite
+def scripts(draw: st.DrawFn) -> list[list[Any]]:
+    """Replies, in pieces."""
+    script = []
+    for _ in range(draw(st.integers(1, 3))):
+        pieces: list[Any] = draw(st.lists(spoken | native, max_size=8))
+        if draw(st.booleans()):
+            cuts = draw(st.lists(st.integers(0, 300), max_size=4))
+            pieces += split_at(draw(replies), cuts)
+        if draw(st.integers(0, 4)) == 0:
+            pieces.append(tw.FinishUpdate(draw(st.sampled_from(["length", "content_filter"]))))
+        script.append(pieces)
+    return [*script, ["Done."]]
+
+
+async def told(
+    script: list[list[Any]], is_native: bool, end: int | None
+) -> tuple[AgentRun, list[StreamEvent]]:
+    """All that is told of a run, which is cancelled after so many events."""
+    numbers = itertools.count()
+    model = ScriptedModel(*script, native_tools=is_native)
+    agent = Agent(model, ECHOES, generation_ids=lambda: f"g{next(numbers)}", max_iterations=4)
+    transcriber = Transcriber("chat", "run")
+    said = tw.TextMessage("Hi!", id="question")
+    events = [*transcriber.said([said]), *transcriber.started()]
+    async with agent.open([said], chat_id="chat", run_id="run") as run:
+        seen = 0
+        async for each in run:
+            events += transcriber.tell(each, generation_id=run.generation_id)
+            seen += 1
+            if seen == end:
+                await run.cancel()
+    return run, events + transcriber.ended()
+
+
+@settings(max_examples=80)
+@given(script=scripts(), is_native=st.booleans(), end=st.none() | st.integers(0, 30))
+def test_what_is_told_comes_to_the_messages_of_the_run(
+    script: list[list[Any]], is_native: bool, end: int | None
+) -> None:
+    run, events = asyncio.run(told(script, is_native, end))
+    snapshot = reduced(events)
+    assert snapshot["problems"] == []
+    assert run.result is not None
+    assert snapshot["runs"] == [
+        {"runId": "run", "status": "finished", "stopReason": run.result.stop_reason.value}
+    ]
+
+    # Texts and thoughts.
+    spoken_by_run = {
+        message.id: (message.kind, message.text)
+        for message in run.finished_messages
+        if isinstance(message, (tw.TextMessage, tw.ReasoningMessage))
+    }
+    assert texts_of(snapshot) == spoken_by_run
+
+    # Calls, all of which have ended, unless their results come later.
+    calls = calls_of(snapshot)
+    made = {}
+    for message in run.finished_messages:
+        if isinstance(message, tw.ToolAggregateMessage):
+            results = {result.tool_call_id: result for result in message.tool_results}
+            for call in message.tool_calls:
+                made[message.id, call.id] = (call, results.get(call.id))
+    stopped = run.result.stop_reason == "cancelled"
+    for key in calls.keys() - made.keys():
+        # The model was stopped while it wrote these.
+        assert stopped
+        assert calls[key]["state"] == "interrupted"
+        assert "arguments" not in calls[key]
+    assert made.keys() <= calls.keys()
+    for key, (call, result) in made.items():
+        shown = calls[key]
+        assert shown["name"] == call.name
+        event(f"a call ends as {shown['state']}")
+        if result is None:
+            assert shown["state"] == "deferred" or stopped
+            assert shown["key"]
+            continue
+        assert shown["state"] in FINAL
+        assert (shown["result"], shown["isError"]) == (result.result, result.is_error)
+        if "invalid" not in shown:
+            assert shown["arguments"] == call.arguments
+
+    used = [each["messageId"] for each in snapshot["messages"] if each["kind"] == "usage"]
+    of_run = [each.id for each in run.finished_messages if isinstance(each, tw.UsageMessage)]
+    assert used == of_run[: len(used)]
+    assert len(used) >= len(of_run) - stopped
+
+
+@settings(max_examples=30)
+@given(script=scripts(), is_native=st.booleans())
+def test_a_message_is_closed_once_and_nothing_is_added_to_it_then(
+    script: list[list[Any]], is_native: bool
+) -> None:
+    _, events = asyncio.run(told(script, is_native, None))
+    closed: set[str] = set()
+    opened: set[str] = set()
+    for each in events:
+        if each["kind"] not in ("text", "reasoning"):
+            continue
+        assert each["messageId"] not in closed
+        if each["messageId"] not in opened:
+            assert each["delta"].strip() or each["kind"] == "reasoning", "a blank opens nothing"
+        opened.add(each["messageId"])
+        if each.get("done"):
+            closed.add(each["messageId"])
+    assert closed == opened
