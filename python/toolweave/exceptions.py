@@ -12,6 +12,10 @@ ToolweaveError
 ├── RegistryError             (also a ValueError)
 ├── ResultError               (also a TypeError)
 ├── SchemaError               (also a ValueError)
+├── StoreError                (also a RuntimeError)
+│   ├── ChatBusyError
+│   ├── ChatNotFoundError
+│   └── RunLostError
 ├── ToolError                 (also a RuntimeError)
 │   ├── ModelRetry
 │   ├── ToolFailed
@@ -163,6 +167,47 @@ class SchemaError(ToolweaveError, ValueError):
         super().__init__(message, path)
         self.path = path
         """Where in the schema, as a JSON Pointer; empty for the whole schema."""
+
+
+class StoreError(ToolweaveError, RuntimeError):
+    """The database of a store cannot be used, or does not take what it is given."""
+
+    def __init__(self, message: str, transient: bool = False) -> None:
+        super().__init__(message, transient)
+        self.transient = transient
+        """Whether the same may go well in a while: the server is away, or others hold it."""
+
+
+class ChatBusyError(StoreError):
+    """A run cannot be started while another one of the same chat is active."""
+
+    def __init__(self, message: str, chat_id: str, run_id: str) -> None:
+        super().__init__(message)
+        self.args = (message, chat_id, run_id)
+        self.chat_id = chat_id
+        """The chat."""
+        self.run_id = run_id
+        """The run that is active."""
+
+
+class ChatNotFoundError(StoreError):
+    """There is no such chat, or not any more."""
+
+    def __init__(self, message: str, chat_id: str) -> None:
+        super().__init__(message)
+        self.args = (message, chat_id)
+        self.chat_id = chat_id
+        """The chat."""
+
+
+class RunLostError(StoreError):
+    """A run is not its owner's any more: it has ended, or was taken for dead."""
+
+    def __init__(self, message: str, run_id: str) -> None:
+        super().__init__(message)
+        self.args = (message, run_id)
+        self.run_id = run_id
+        """The run."""
 
 
 class ToolError(ToolweaveError, RuntimeError):
