@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 import toolweave
+from postgres import PostgresServer
 
 # The tests of the adapter for litellm have an environment of their own; see tests/matrix.py.
 WITH_LITELLM = find_spec("litellm") is not None
@@ -33,6 +34,35 @@ def no_certificates(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         patch.delenv("SSL_CERT_FILE", raising=False)
         patch.setenv("SSL_CERT_DIR", str(tmp_path_factory.mktemp("certificates")))
         yield
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[PostgresServer]:
+    """A PostgreSQL that all tests of this process share."""
+    server = PostgresServer()
+    try:
+        server.initialise()
+        server.start()
+        yield server
+    finally:
+        server.close()
+
+
+@pytest.fixture
+def postgres_url(postgres_server: PostgresServer) -> Iterator[str]:
+    """A fresh database in it."""
+    url = postgres_server.create()
+    yield url
+    postgres_server.drop(url)
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def store_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """A fresh database of each kind."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path / 'chats.db'}"
+    found: str = request.getfixturevalue("postgres_url")
+    return found
 
 
 def pytest_report_header() -> str:

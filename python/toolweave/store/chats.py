@@ -1,0 +1,208 @@
+"""Chats: made, listed, exported and deleted as a whole."""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import Row, RowMapping, Table, and_, delete, exists, func, or_, select
+from sqlalchemy.dialects import postgresql, sqlite
+
+from ..exceptions import StoreError
+from .checks import object_from, to_json
+from .records import Chat, Purged, moment
+from .watching import GONE
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Sequence
+
+    from sqlalchemy.ext.asyncio import AsyncConnection
+
+    from .database import Database
+
+_LONGEST_METADATA = 1 << 20
+"""In bytes of JSON."""
+
+_AT_ONCE = 500
+"""How many rows are read or deleted in one go."""
+
+
+async def create(
+    connection: AsyncConnection,
+    database: Database,
+    chat_id: str,
+    now: int,
+    *,
+    user_id: str | None,
+    metadata: dict[str, Any],
+    exist_ok: bool,
+) -> Chat:
+    """Makes a chat.
+
+    Raises:
+        MessageError: The metadata are no JSON, or too long.
+        StoreError: It is there already, and `exist_ok` is not set.
+    """
+    row = {
+        "id": chat_id,
+        "user_id": user_id,
+        "created_utc": now,
+        "updated_utc": now,
+        "last_event": 0,
+        "last_message": 0,
+        "revision": 0,
+        "metadata_json": to_json(metadata, "the metadata of a chat", _LONGEST_METADATA),
+    }
+    chats = database.tables.chats
+    insert = postgresql.insert if database.is_postgresql else sqlite.insert
+    statement = insert(chats).values(row).on_conflict_do_nothing().returning(chats.c.id)
+    made = (await connection.execute(statement)).first()
+    if made is None and not exist_ok:
+        raise StoreError(f"there is a chat {chat_id!r} already")
+    found = await find(connection, database, chat_id)
+    if found is None:
+        raise StoreError(f"the chat {chat_id!r} was deleted while it was made", True)
+    return found
+
+
+async def find(connection: AsyncConnection, database: Database, chat_id: str) -> Chat | None:
+    """A chat, if there is one."""
+    chats = database.tables.chats
+    row = (await connection.execute(select(chats).where(chats.c.id == chat_id))).first()
+    return None if row is None else _chat(row)
+
+
+async def newest(
+    connection: AsyncConnection,
+    database: Database,
+    *,
+    user_id: str | None,
+    limit: int,
+    before: str | None,
+) -> list[Chat]:
+    """Chats, the newest first."""
+    chats = database.tables.chats
+    statement = select(chats).order_by(chats.c.created_utc.desc(), chats.c.id.desc()).limit(limit)
+    if user_id is not None:
+        statement = statement.where(chats.c.user_id == user_id)
+    if before is not None:
+        last = await find(connection, database, before)
+        if last is None:
+            return []
+        row = select(chats.c.created_utc).where(chats.c.id == before).scalar_subquery()
+        statement = statement.where(
+            or_(chats.c.created_utc < row, and_(chats.c.created_utc == row, chats.c.id < before))
+        )
+    return [_chat(row) for row in await connection.execute(statement)]
+
+
+async def remove(connection: AsyncConnection, database: Database, chat_ids: list[str]) -> int:
+    """Deletes chats with all that is in them."""
+    tables = database.tables
+    chats = tables.chats
+    # The rows of the chats first: who writes to one has finished then, and who comes later finds
+    # nothing. Engines that are not ours may not have foreign keys switched on.
+    locked = select(chats.c.id).where(chats.c.id.in_(chat_ids)).order_by(chats.c.id)
+    ids = [row.id for row in await connection.execute(locked.with_for_update())]
+    for table in (tables.messages, tables.events, tables.calls, tables.pending, tables.runs):
+        await connection.execute(delete(table).where(table.c.chat_id.in_(ids)))
+    await connection.execute(delete(chats).where(chats.c.id.in_(ids)))
+    if database.is_postgresql:
+        for chat_id in ids:
+            said = func.pg_notify(database.channel, f"{GONE} {chat_id}")
+            await connection.execute(select(said))
+    return len(ids)
+
+
+async def purge(database: Database, before: int) -> Purged:
+    """Deletes chats and conversations that nobody has written to since a time."""
+    tables = database.tables
+    chats, runs, conversations = tables.chats, tables.runs, tables.conversations
+    running = exists().where(runs.c.chat_id == chats.c.id, runs.c.status == "running")
+    old = select(chats.c.id).where(chats.c.updated_utc < before, ~running).limit(_AT_ONCE)
+
+    async def some_chats(connection: AsyncConnection) -> int:
+        found = await connection.execute(old.with_for_update(skip_locked=True))
+        return await remove(connection, database, [row.id for row in found])
+
+    async def old_conversations(connection: AsyncConnection) -> int:
+        gone = delete(conversations).where(conversations.c.updated_utc < before)
+        return (await connection.execute(gone)).rowcount
+
+    count = 0
+    while deleted := await database.write(some_chats):
+        count += deleted
+    return Purged(count, await database.write(old_conversations))
+
+
+async def export(database: Database, chat_id: str) -> AsyncGenerator[str, None]:
+    """Everything about a chat, as lines of JSON."""
+    tables = database.tables
+    chat = await database.read(lambda connection: find(connection, database, chat_id))
+    if chat is None:
+        return
+    yield _line(
+        "chat",
+        {
+            "chatId": chat.chat_id,
+            "userId": chat.user_id,
+            "created": chat.created.isoformat(),
+            "updated": chat.updated.isoformat(),
+            "metadata": chat.metadata,
+        },
+    )
+    for name, table, order in (
+        ("message", tables.messages, "sequence_number"),
+        ("event", tables.events, "sequence_number"),
+        ("run", tables.runs, "id"),
+        ("tool_call", tables.calls, "id"),
+        ("pending_result", tables.pending, "key"),
+    ):
+        after: Any = None
+        while rows := await database.read(partial(_page, table, chat_id, order, after)):
+            for row in rows:
+                yield _line(name, _exported(row))
+            after = rows[-1][order]
+
+
+async def _page(
+    table: Table, chat_id: str, order: str, after: object, connection: AsyncConnection
+) -> Sequence[RowMapping]:
+    column = table.c[order]
+    statement = select(table).where(table.c.chat_id == chat_id).order_by(column).limit(_AT_ONCE)
+    if after is not None:
+        statement = statement.where(column > after)
+    return (await connection.execute(statement)).mappings().all()
+
+
+def _exported(row: RowMapping) -> dict[str, Any]:
+    """A row with its JSON in place, as it is in the columns otherwise."""
+    fields: dict[str, Any] = {}
+    for name, value in row.items():
+        if value is None:
+            continue
+        if name.endswith("_json"):
+            try:
+                fields[name.removesuffix("_json")] = json.loads(value)
+                continue
+            except ValueError:
+                pass  # damaged: as it is
+        fields[name] = value
+    return fields
+
+
+def _line(kind: str, fields: dict[str, Any]) -> str:
+    return json.dumps({"type": kind, **fields}, ensure_ascii=False, separators=(",", ":"))
+
+
+def _chat(row: Row[Any]) -> Chat:
+    return Chat(
+        chat_id=row.id,
+        user_id=row.user_id,
+        created=moment(row.created_utc),
+        updated=moment(row.updated_utc),
+        last_event=row.last_event,
+        last_message=row.last_message,
+        metadata=object_from(row.metadata_json),
+    )

@@ -1,0 +1,298 @@
+"""A database, and transactions on it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from contextlib import asynccontextmanager, contextmanager
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from sqlalchemy import event
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+from sqlalchemy.pool import StaticPool
+
+from .. import extras
+from ..exceptions import StoreError
+from .tables import make_tables
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
+
+    from sqlalchemy.engine.interfaces import DBAPIConnection
+    from sqlalchemy.pool import ConnectionPoolEntry
+
+_log = logging.getLogger("toolweave.store")
+
+_T = TypeVar("_T")
+
+_DRIVERS = {
+    "sqlite": ("sqlite+aiosqlite", "aiosqlite", "store"),
+    "postgresql": ("postgresql+asyncpg", "asyncpg", "postgres"),
+    "postgres": ("postgresql+asyncpg", "asyncpg", "postgres"),
+}
+"""By what a URL begins with: the driver, its module and the extra that brings it."""
+
+_OLDEST_SQLITE = (3, 35)
+"""The first that has `RETURNING`."""
+
+_BUSY_SECONDS = 30.0
+"""How long SQLite waits for another process that writes."""
+
+
+class Database:
+    """An engine, and what is so about its kind of database.
+
+    Args:
+        url: A URL, or an engine, which stays the caller's.
+        schema: The schema of the tables.
+        prefix: What the names of the tables begin with.
+    """
+
+    def __init__(self, url: str | URL | AsyncEngine, schema: str | None, prefix: str) -> None:
+        self.tables = make_tables(schema, prefix)
+        self.schema = schema
+        self.prefix = prefix
+        self._is_ours = not isinstance(url, AsyncEngine)
+        self._engine = url if isinstance(url, AsyncEngine) else _engine(_completed(url))
+        self.is_postgresql = self._engine.dialect.name == "postgresql"
+        if not self.is_postgresql and self._engine.dialect.name != "sqlite":
+            raise StoreError(
+                f"a store is kept in SQLite or PostgreSQL, not in {self._engine.dialect.name}"
+            )
+        if schema is not None and not self.is_postgresql:
+            raise ValueError("SQLite has no schemas; give the tables a prefix instead")
+        self.channel = f"toolweave_{schema or ''}_{prefix}"[:63]
+        """What PostgreSQL's notifications go through."""
+        # One connection that all share can have one transaction only. Otherwise, who writes to
+        # SQLite in this process stands in a line, which is fairer than to ask again and again.
+        shares = isinstance(self._engine.sync_engine.pool, StaticPool)
+        self._reads = asyncio.Lock() if shares else None
+        self._writes = None if self.is_postgresql else self._reads or asyncio.Lock()
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self.is_open = False
+
+    def __str__(self) -> str:
+        # What comes after a question mark may hold passwords too.
+        return self._engine.url.set(query={}).render_as_string(hide_password=True)
+
+    @property
+    def engine(self) -> AsyncEngine:
+        """The engine."""
+        return self._engine
+
+    async def open(self) -> None:
+        """Sees whether the database is there.
+
+        Raises:
+            StoreError: It is not, or is too old.
+        """
+        self.is_open = True
+        try:
+            await self._run(self._prepare)
+        except BaseException:
+            await self.close()
+            raise
+        _log.info("a store is open", extra={"database": str(self)})
+
+    async def close(self) -> None:
+        """Waits for what was begun, and closes the connections that are ours."""
+        self.is_open = False
+        while self._tasks:
+            await asyncio.wait(list(self._tasks))
+        if self._is_ours:
+            await self._engine.dispose()
+
+    async def write(self, work: Callable[[AsyncConnection], Awaitable[_T]]) -> _T:
+        """Does work in a transaction that writes.
+
+        It is done as a whole or not at all, and is finished although the caller is cancelled.
+
+        Raises:
+            StoreError: The database did not do it.
+        """
+
+        async def run() -> _T:
+            async with self._turn(self._writes), self._engine.connect() as connection:
+                if not self.is_postgresql:
+                    await _begin(connection, "BEGIN IMMEDIATE")
+                elif self._engine.dialect.default_isolation_level != "READ COMMITTED":
+                    # Under others, what waited for a lock would fail.
+                    await connection.execution_options(isolation_level="READ COMMITTED")
+                found = await work(connection)
+                await connection.commit()
+                return found
+
+        return await self._run(run)
+
+    async def read(
+        self, work: Callable[[AsyncConnection], Awaitable[_T]], *, snapshot: bool = False
+    ) -> _T:
+        """Does work that only reads.
+
+        Args:
+            work: What is done.
+            snapshot: Whether all of it sees the database as it was at one time.
+
+        Raises:
+            StoreError: The database did not do it.
+        """
+
+        async def run() -> _T:
+            async with self._turn(self._reads), self._engine.connect() as connection:
+                if snapshot and self.is_postgresql:
+                    await connection.execution_options(isolation_level="REPEATABLE READ")
+                elif snapshot:
+                    await _begin(connection, "BEGIN")
+                return await work(connection)
+
+        return await self._run(run)
+
+    async def _run(self, work: Callable[[], Awaitable[_T]]) -> _T:
+        """Work in a task of its own: a driver that is cancelled loses its connection."""
+        if not self.is_open:
+            raise StoreError("the store is not open; use it as `async with MessageStore(...)`")
+
+        async def run() -> _T:
+            with translated(f"the database {self}"):
+                return await work()
+
+        task = asyncio.create_task(run())
+        self._tasks.add(task)
+        task.add_done_callback(self._done)
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            # What was begun is over before the caller goes on.
+            await asyncio.wait([task])
+            raise
+
+    def _done(self, task: asyncio.Task[Any]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled():
+            task.exception()  # heard, also where the caller was cancelled
+
+    @asynccontextmanager
+    async def _turn(self, lock: asyncio.Lock | None) -> AsyncGenerator[None, None]:
+        if lock is None:
+            yield
+        else:
+            async with lock:
+                yield
+
+    async def _prepare(self) -> None:
+        async with self._engine.connect() as connection:
+            if self.is_postgresql:
+                return
+            found = await connection.exec_driver_sql("SELECT sqlite_version()")
+            version = str(found.scalar_one())
+            if tuple(map(int, version.split(".")[:2])) < _OLDEST_SQLITE:
+                oldest = ".".join(map(str, _OLDEST_SQLITE))
+                raise StoreError(f"SQLite {version} is too old; {oldest} or newer is needed")
+            await connection.rollback()
+            if self._is_ours:
+                # Readers and a writer do not wait for each other. Kept in the file.
+                await connection.exec_driver_sql("PRAGMA journal_mode=WAL")
+
+
+@contextmanager
+def translated(what: str) -> Generator[None, None, None]:
+    """Failures of the database as ours: neither statements nor values are in the text.
+
+    Raises:
+        StoreError: Something of the database failed; the cause says what.
+    """
+    try:
+        yield
+    except DBAPIError as error:
+        passes = error.connection_invalidated or _passes(error)
+        raise StoreError(f"{what} failed: {_said(error.orig)}", passes) from error
+    except PoolTimeoutError as error:
+        raise StoreError(f"{what} has no connection left; {_said(error)}", True) from error
+    except SQLAlchemyError as error:
+        raise StoreError(f"{what} failed: {type(error).__name__}") from error
+    except (OSError, asyncio.TimeoutError) as error:
+        raise StoreError(f"{what} cannot be reached: {_said(error)}", True) from error
+    except Exception as error:
+        # asyncpg's own, where SQLAlchemy is not between.
+        if type(error).__module__.partition(".")[0] in ("asyncpg", "aiosqlite", "sqlite3"):
+            raise StoreError(f"{what} failed: {_said(error)}", _passes(error)) from error
+        raise
+
+
+def _passes(error: BaseException) -> bool:
+    """Whether a failure of a driver may pass by itself."""
+    states = ("08", "40", "53", "55P03", "57P")
+    link: BaseException | None = error
+    for _ in range(10):
+        if link is None:
+            break
+        state: object = getattr(link, "sqlstate", None)
+        if isinstance(state, str) and state.startswith(states):
+            return True
+        text = str(link).lower()
+        if "database is locked" in text or "connection is closed" in text:
+            return True
+        if isinstance(link, OSError):
+            return True
+        link = link.__cause__ or cast("BaseException | None", getattr(link, "orig", None))
+    return False
+
+
+def _said(error: BaseException | None) -> str:
+    if error is None:
+        return "nothing was said"
+    # The first line: details below it may hold values.
+    lines = str(error).splitlines()
+    said = lines[0] if lines else ""
+    # SQLAlchemy's classes for asyncpg put the name of the class before the text.
+    return said.rpartition(">: ")[2] or type(error).__name__
+
+
+def _completed(url: str | URL) -> URL:
+    """The URL with the driver that we use."""
+    try:
+        made = make_url(url)
+    except (ArgumentError, ValueError, TypeError):
+        # The text is not repeated: it may hold a password.
+        raise StoreError(
+            "the URL of the store cannot be read; it looks like sqlite:///chats.db or "
+            "postgresql://user:password@host/database"
+        ) from None
+    if made.drivername in _DRIVERS:
+        driver, module, extra = _DRIVERS[made.drivername]
+        extras.require(module, extra)
+        made = made.set(drivername=driver)
+    return made
+
+
+def _engine(url: URL) -> AsyncEngine:
+    if url.get_backend_name() != "sqlite":
+        try:
+            return create_async_engine(url, pool_pre_ping=True, hide_parameters=True)
+        except NoSuchModuleError:
+            raise StoreError(
+                f"a store is kept in SQLite or PostgreSQL, not in {url.drivername}"
+            ) from None
+        except SQLAlchemyError as error:
+            raise StoreError(
+                f"the driver {url.drivername} cannot be used: {_said(error)}"
+            ) from error
+    engine = create_async_engine(url, hide_parameters=True, connect_args={"timeout": _BUSY_SECONDS})
+
+    @event.listens_for(engine.sync_engine, "connect")
+    def prepare(connection: DBAPIConnection, _: ConnectionPoolEntry) -> None:
+        cursor = connection.cursor()
+        cursor.execute("PRAGMA foreign_keys=ON")
+        cursor.close()
+
+    return engine
+
+
+async def _begin(connection: AsyncConnection, statement: str) -> None:
+    """Begins a transaction of SQLite's, unless the engine itself has."""
+    raw = await connection.get_raw_connection()
+    if not getattr(raw.driver_connection, "in_transaction", False):
+        await connection.exec_driver_sql(statement)

@@ -1,0 +1,125 @@
+"""What all parts of a store have in common."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, TypeVar
+
+from . import writing
+from .database import Database
+from .migrating import migrate as bring_up
+from .watching import Hub
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterable, Mapping
+    from types import TracebackType
+    from typing import Any
+
+    from sqlalchemy.engine import URL
+    from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+    from typing_extensions import Self
+
+    from .. import Message, ToolCall, ToolResult
+    from .records import Awaited
+    from .writing import Chain, Draft
+
+_T = TypeVar("_T")
+
+MAX_MESSAGE_BYTES = 16 * 1024 * 1024
+"""How long the JSON of a message or an event may be."""
+
+
+class Ledger:
+    """A database with a clock, and changes to chats that are heard of."""
+
+    def __init__(
+        self,
+        url: str | URL | AsyncEngine = "sqlite:///chats.db",
+        *,
+        schema: str | None = None,
+        table_prefix: str = "",
+        migrate: bool = True,
+        clock: Callable[[], float] = time.time,
+        poll: float = 0.2,
+        max_message_bytes: int = MAX_MESSAGE_BYTES,
+    ) -> None:
+        if not poll > 0:
+            raise ValueError(f"poll is a number of seconds above 0, not {poll!r}")
+        if max_message_bytes < 1:
+            raise ValueError(f"max_message_bytes is a number from 1, not {max_message_bytes!r}")
+        self._database = Database(url, schema, table_prefix)
+        self._migrate = migrate
+        self._clock = clock
+        self._limit = max_message_bytes
+        self._hub = Hub(self._database, poll)
+
+    def __repr__(self) -> str:
+        return f"MessageStore({str(self._database)!r})"
+
+    @property
+    def database(self) -> Database:
+        """The database, for what else is kept in it."""
+        return self._database
+
+    async def __aenter__(self) -> Self:
+        await self._database.open()
+        try:
+            await bring_up(self._database, change=self._migrate)
+        except BaseException:
+            await self._database.close()
+            raise
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self._hub.close()
+        await self._database.close()
+
+    def _now(self) -> int:
+        return round(self._clock() * 1000)
+
+    def _draft(
+        self,
+        chat_id: str,
+        events: Iterable[Mapping[str, Any]] = (),
+        messages: Iterable[Message] = (),
+        started: Iterable[ToolCall] = (),
+        finished: Iterable[tuple[ToolCall, ToolResult]] = (),
+        pending: Iterable[Awaited] = (),
+    ) -> Draft:
+        return writing.draft(
+            chat_id,
+            self._limit,
+            events=events,
+            messages=messages,
+            started=started,
+            finished=finished,
+            pending=pending,
+        )
+
+    async def _change(
+        self,
+        chat_id: str,
+        work: Callable[[AsyncConnection, Chain, int], Awaitable[_T]],
+        events: int = 0,
+    ) -> _T:
+        """Changes a chat while all others wait who want to, and tells who watches it.
+
+        Args:
+            chat_id: The chat.
+            work: What is done, at what time.
+            events: For how many events numbers are taken.
+        """
+
+        async def run(connection: AsyncConnection) -> tuple[_T, int]:
+            now = self._now()
+            chain = await writing.lock(connection, self._database, chat_id, now, events=events)
+            return await work(connection, chain, now), chain.revision
+
+        found, revision = await self._database.write(run)
+        self._hub.tell(chat_id, revision)
+        return found

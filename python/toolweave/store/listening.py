@@ -1,0 +1,116 @@
+"""The connection that PostgreSQL notifies."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from typing import TYPE_CHECKING, Any, Protocol, cast
+
+from ..exceptions import StoreError
+from .database import translated
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from sqlalchemy.ext.asyncio import AsyncConnection
+
+    from .database import Database
+
+_log = logging.getLogger("toolweave.store")
+
+_PAUSE = 0.5
+"""How long to wait before a connection is tried again, in seconds."""
+
+
+class _Driver(Protocol):
+    """What is used of asyncpg's connection."""
+
+    async def add_listener(self, channel: str, callback: Callable[..., None]) -> None: ...
+
+    def add_termination_listener(self, callback: Callable[..., None]) -> None: ...
+
+
+class Listener:
+    """Listens on a connection of its own, which the pool does not count.
+
+    Args:
+        database: The database; unless it is PostgreSQL, nothing is listened to.
+        heard: Called with the chat that has changed, and its revision.
+        lost: Called when the connection has ended.
+    """
+
+    def __init__(
+        self, database: Database, heard: Callable[[str, int], None], lost: Callable[[], None]
+    ) -> None:
+        self._database = database
+        self._heard = heard
+        self._lost = lost
+        self._connection: AsyncConnection | None = None
+        self._is_alive = False
+        self._is_missed = False
+        self._next = 0.0
+
+    @property
+    def is_connected(self) -> bool:
+        """Whether all changes are heard."""
+        return self._is_alive
+
+    async def connect(self) -> None:
+        """Tries to connect, if it is time for that."""
+        if not self._database.is_postgresql or time.monotonic() < self._next:
+            return
+        self._next = time.monotonic() + _PAUSE
+        await self.close()
+        try:
+            with translated(f"listening to {self._database}"):
+                await self._connect()
+        except StoreError as error:
+            if not self._is_missed:
+                _log.warning("changes are not notified", extra={"error": str(error)})
+            self._is_missed = True
+            return
+        if self._is_missed:
+            _log.info("changes are notified again")
+        self._is_missed = False
+        # What came before is asked for once.
+        self._lost()
+
+    async def close(self) -> None:
+        """Ends the connection."""
+        self._is_alive = False
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            try:
+                with translated("the end of listening"):
+                    await connection.close()
+            except StoreError:
+                _log.debug("the connection that listened had ended")
+
+    async def _connect(self) -> None:
+        connection = await self._database.engine.connect()
+        self._connection = connection
+        raw = await connection.get_raw_connection()
+        driver: Any = raw.driver_connection
+        if not hasattr(driver, "add_listener"):
+            raise StoreError(
+                f"the driver {self._database.engine.dialect.driver} cannot listen; "
+                "postgresql+asyncpg can"
+            )
+        # From here on it is nobody else's, and takes no place in the pool.
+        raw.detach()
+        listening = cast("_Driver", driver)
+        loop = asyncio.get_running_loop()
+
+        def heard(*said: object) -> None:
+            revision, _, chat_id = str(said[-1]).partition(" ")
+            self._heard(chat_id, int(revision))
+
+        def ended(*_: object) -> None:
+            self._is_alive = False
+            if not loop.is_closed():
+                self._lost()
+
+        listening.add_termination_listener(ended)
+        await listening.add_listener(self._database.channel, heard)
+        self._is_alive = True

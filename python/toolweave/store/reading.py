@@ -1,0 +1,175 @@
+"""Reading a chat: its events as they were written, its messages as a history."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, cast
+
+from sqlalchemy import Row, select
+
+from .._core import ToolResult, ToolResultMessage, message_from_json
+from ..exceptions import MessageError
+from ..executor import failure
+from ..executor.deferred import METADATA as DEFERRED
+from ..executor.results import to_text
+from ..kinds import ErrorCode
+from .records import History, StoredMessage, StoreProblem, StreamEvent, moment
+from .settling import Settling
+from .writing import numbered
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from sqlalchemy.ext.asyncio import AsyncConnection
+
+    from .. import ToolCall
+    from .database import Database
+
+
+async def events(
+    connection: AsyncConnection,
+    database: Database,
+    chat_id: str,
+    *,
+    after: int,
+    limit: int | None,
+    run_id: str | None,
+) -> list[StreamEvent]:
+    """The events of a chat, or of one of its runs, in order."""
+    table = database.tables.events
+    statement = (
+        select(table.c.sequence_number, table.c.timestamp_utc, table.c.event_json)
+        .where(table.c.chat_id == chat_id, table.c.sequence_number > after)
+        .order_by(table.c.sequence_number)
+    )
+    if limit is not None:
+        statement = statement.limit(limit)
+    if run_id is not None:
+        runs = database.tables.runs
+        first = select(runs.c.first_event).where(runs.c.id == run_id).scalar_subquery()
+        statement = statement.where(table.c.run_id == run_id, table.c.sequence_number >= first)
+    rows = await connection.execute(statement)
+    return [numbered(json.loads(text), chat_id, number, when) for number, when, text in rows]
+
+
+async def history(connection: AsyncConnection, database: Database, chat_id: str) -> History:
+    """All of a chat, settled."""
+    table = database.tables.messages
+    statement = select(table).where(table.c.chat_id == chat_id).order_by(table.c.sequence_number)
+    stored: list[StoredMessage] = []
+    problems: list[StoreProblem] = []
+    for row in await connection.execute(statement):
+        found = _read(row)
+        if isinstance(found, StoreProblem):
+            problems.append(found)
+        else:
+            stored.append(found)
+    settling = Settling(stored, problems)
+    missing = list(settling.missing)
+    outcomes = await _outcomes(connection, database, chat_id, missing) if missing else {}
+    return settling.finish(outcomes)
+
+
+def _read(row: Row[Any]) -> StoredMessage | StoreProblem:
+    try:
+        return to_stored(row)
+    except MessageError as error:
+        number, message_id = row.sequence_number, row.id
+        text = f"message {number} ({message_id!r}) cannot be read, and was left out: {error}"
+        return StoreProblem("unreadable", text, number, message_id)
+
+
+async def message(
+    connection: AsyncConnection, database: Database, chat_id: str, message_id: str
+) -> StoredMessage | None:
+    """A message as it was written."""
+    table = database.tables.messages
+    statement = select(table).where(table.c.chat_id == chat_id, table.c.id == message_id)
+    row = (await connection.execute(statement)).first()
+    return None if row is None else to_stored(row)
+
+
+def to_stored(row: Row[Any]) -> StoredMessage:
+    """A row as what is handed out.
+
+    Raises:
+        MessageError: Its JSON is no message.
+    """
+    return StoredMessage(
+        row.id,
+        row.sequence_number,
+        moment(row.timestamp_utc),
+        message_from_json(row.message_json),
+        row.run_id,
+        row.generation_id,
+    )
+
+
+async def _outcomes(
+    connection: AsyncConnection,
+    database: Database,
+    chat_id: str,
+    missing: Iterable[tuple[StoredMessage, ToolCall]],
+) -> dict[tuple[int, str], ToolResult]:
+    """What became of calls without a result; nothing for those that are still awaited."""
+    runs, pending = database.tables.runs, database.tables.pending
+    running = select(runs.c.id).where(runs.c.chat_id == chat_id, runs.c.status == "running")
+    active = {row.id for row in await connection.execute(running)}
+    statement = select(pending).where(pending.c.chat_id == chat_id, pending.c.kind == "deferred")
+    awaited = {row.key: row for row in await connection.execute(statement)}
+    rows = await call_rows(connection, database, chat_id)
+    outcomes: dict[tuple[int, str], ToolResult] = {}
+    for stored, call in missing:
+        if stored.run_id is not None and stored.run_id in active:
+            continue
+        keys = stored.message.metadata.get(DEFERRED)
+        key = cast("dict[str, str]", keys).get(call.id, "") if isinstance(keys, dict) else call.id
+        entry = awaited.get(key)
+        if entry is not None and json.loads(entry.call_json)["id"] == call.id:
+            if entry.result_json is not None:
+                outcomes[stored.sequence_number, call.id] = late_result(call, entry.result_json)
+            continue
+        row = rows.get((stored.run_id, stored.generation_id, call.id)) or rows.get(
+            (stored.run_id, None, call.id)
+        )
+        outcomes[stored.sequence_number, call.id] = outcome(call, row)
+    return outcomes
+
+
+async def call_rows(
+    connection: AsyncConnection, database: Database, chat_id: str, run_id: str | None = None
+) -> dict[tuple[str | None, str | None, str], Row[Any]]:
+    """The last attempts of calls, by run, reply and id."""
+    calls = database.tables.calls
+    statement = select(calls).where(calls.c.chat_id == chat_id).order_by(calls.c.attempt)
+    if run_id is not None:
+        statement = statement.where(calls.c.run_id == run_id)
+    rows = await connection.execute(statement)
+    return {(row.run_id, row.generation_id, row.call_id): row for row in rows}
+
+
+def outcome(call: ToolCall, row: Row[Any] | None) -> ToolResult:
+    """The result of a call whose run is over: the stored one, or that it was interrupted."""
+    if row is not None and row.result_json is not None:
+        try:
+            message = ToolResultMessage.from_json(row.result_json)
+        except MessageError:
+            pass  # damaged: it may have had effects, which is what the other one says
+        else:
+            return message.tool_results[0].__replace__(tool_call_id=call.id)
+    text = failure.interrupted(call.name, started=row is not None).text
+    return ToolResult(call.id, call.name, text, error_code=ErrorCode.INTERRUPTED)
+
+
+def late_result(call: ToolCall, text: str) -> ToolResult:
+    """The result of a call that came later."""
+    found = json.loads(text)
+    is_error = bool(found["isError"])
+    return ToolResult(
+        call.id,
+        call.name,
+        to_text(found["value"]),
+        value=found["value"],
+        is_error=is_error,
+        error_code=ErrorCode.TOOL_ERROR if is_error else None,
+    )

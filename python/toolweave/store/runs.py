@@ -1,0 +1,200 @@
+"""Runs: at most one at a time a chat, each held by an owner who says that it is alive."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import insert, select, update
+
+from ..exceptions import ChatBusyError, StoreError
+from .records import RunRecord, Written, moment
+from .writing import append, check_owner, lock
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sqlalchemy import ColumnElement
+    from sqlalchemy.ext.asyncio import AsyncConnection
+
+    from .database import Database
+    from .writing import Chain, Draft
+
+
+async def start(
+    connection: AsyncConnection,
+    database: Database,
+    chain: Chain,
+    what: Draft,
+    now: int,
+    *,
+    run_id: str,
+    owner: str,
+    user_id: str | None,
+    lease: int,
+) -> RunRecord:
+    """Starts a run in a chat that is locked.
+
+    Raises:
+        ChatBusyError: Another run is active.
+        StoreError: There was a run with that id.
+    """
+    runs = database.tables.runs
+    active = await _running(connection, database, chain.chat_id)
+    if active is not None:
+        raise ChatBusyError(
+            f"the chat {chain.chat_id!r} has an active run, {active['id']!r}; wait until it has "
+            "ended, or stop it",
+            chain.chat_id,
+            active["id"],
+        )
+    known = await connection.execute(select(runs.c.id).where(runs.c.id == run_id))
+    if known.first() is not None:
+        raise StoreError(f"there was a run {run_id!r} before; an id is used once")
+    row: dict[str, Any] = {
+        "id": run_id,
+        "chat_id": chain.chat_id,
+        "user_id": user_id,
+        "owner": owner,
+        "status": "running",
+        "stop_requested": False,
+        "stop_reason": None,
+        "error": None,
+        "lease_utc": now + lease,
+        "started_utc": now,
+        "finished_utc": None,
+        "first_event": chain.last_event + 1,
+    }
+    await connection.execute(insert(runs), [row])
+    written = await append(connection, database, chain, what, now, run_id=run_id)
+    return to_record(row, written)
+
+
+async def finish(
+    connection: AsyncConnection,
+    database: Database,
+    chain: Chain,
+    what: Draft,
+    now: int,
+    *,
+    run_id: str,
+    owner: str,
+    stop_reason: str,
+    error: str | None,
+) -> Written:
+    """Ends a run of a chat that is locked.
+
+    Raises:
+        RunLostError: It is not the owner's, or has ended.
+    """
+    await check_owner(connection, database, run_id, owner)
+    written = await append(connection, database, chain, what, now, run_id=run_id)
+    await end(connection, database, run_id, now, stop_reason, error)
+    return written
+
+
+async def end(
+    connection: AsyncConnection,
+    database: Database,
+    run_id: str,
+    now: int,
+    stop_reason: str,
+    error: str | None,
+) -> None:
+    """Marks a run as finished. Nobody is waited for to approve or answer any more."""
+    runs, pending = database.tables.runs, database.tables.pending
+    await connection.execute(
+        update(runs)
+        .where(runs.c.id == run_id)
+        .values(status="finished", stop_reason=stop_reason, error=error, finished_utc=now)
+    )
+    await connection.execute(
+        update(pending)
+        .where(
+            pending.c.run_id == run_id,
+            pending.c.status == "awaited",
+            pending.c.kind.in_(["approval", "question"]),
+        )
+        .values(status="closed", resolved_utc=now)
+    )
+
+
+async def renew(
+    connection: AsyncConnection, database: Database, run_id: str, owner: str, until: int
+) -> bool:
+    """Says that the owner of a run is alive."""
+    runs = database.tables.runs
+    changed = await connection.execute(
+        update(runs)
+        .where(runs.c.id == run_id, runs.c.owner == owner, runs.c.status == "running")
+        .values(lease_utc=until)
+    )
+    return bool(changed.rowcount)
+
+
+async def request_stop(
+    connection: AsyncConnection, database: Database, run_id: str, now: int
+) -> Chain | None:
+    """Asks a run to stop; None if it is not active."""
+    runs = database.tables.runs
+    row = await find(connection, database, runs.c.id == run_id)
+    if row is None or row["status"] != "running":
+        return None
+    chain = await lock(connection, database, row["chat_id"], now)
+    changed = await connection.execute(
+        update(runs)
+        .where(runs.c.id == run_id, runs.c.status == "running")
+        .values(stop_requested=True)
+    )
+    return chain if changed.rowcount else None
+
+
+async def find(
+    connection: AsyncConnection, database: Database, *where: ColumnElement[bool]
+) -> dict[str, Any] | None:
+    """The row of a run."""
+    rows = await _rows(connection, database, *where)
+    return rows[0] if rows else None
+
+
+async def find_all(
+    connection: AsyncConnection, database: Database, *where: ColumnElement[bool]
+) -> list[RunRecord]:
+    """Runs, the oldest first."""
+    return [to_record(row) for row in await _rows(connection, database, *where)]
+
+
+async def _rows(
+    connection: AsyncConnection, database: Database, *where: ColumnElement[bool]
+) -> list[dict[str, Any]]:
+    runs = database.tables.runs
+    statement = select(runs).where(*where).order_by(runs.c.started_utc, runs.c.id)
+    names = statement.selected_columns.keys()
+    rows = await connection.execute(statement)
+    return [dict(zip(names, row, strict=True)) for row in rows]
+
+
+async def _running(
+    connection: AsyncConnection, database: Database, chat_id: str
+) -> dict[str, Any] | None:
+    runs = database.tables.runs
+    return await find(connection, database, runs.c.chat_id == chat_id, runs.c.status == "running")
+
+
+def to_record(row: Mapping[str, Any], written: Written | None = None) -> RunRecord:
+    """A row as what is handed out."""
+    finished: int | None = row["finished_utc"]
+    return RunRecord(
+        run_id=row["id"],
+        chat_id=row["chat_id"],
+        user_id=row["user_id"],
+        owner=row["owner"],
+        status=row["status"],
+        stop_requested=bool(row["stop_requested"]),
+        stop_reason=row["stop_reason"],
+        error=row["error"],
+        lease=moment(row["lease_utc"]),
+        started=moment(row["started_utc"]),
+        finished=None if finished is None else moment(finished),
+        first_event=row["first_event"],
+        written=written or Written(),
+    )

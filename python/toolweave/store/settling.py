@@ -1,0 +1,201 @@
+"""A chat as it was stored, as a history that a provider takes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from .._core import (
+    TextMessage,
+    ToolAggregateMessage,
+    ToolCall,
+    ToolCallMessage,
+    ToolResult,
+    ToolResultMessage,
+    UnknownMessage,
+)
+from ..kinds import ErrorCode, Role
+from .records import History, StoredMessage, StoreProblem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from .. import Message
+
+
+@dataclass
+class _Calls:
+    """The calls of one message, and the results that were found for them."""
+
+    position: int
+    stored: StoredMessage
+    calls: list[ToolCall]
+    results: dict[str, ToolResult]
+    is_as_written: bool = True
+    """Whether message and results can stay as they are."""
+    answers: set[int] = field(default_factory=set[int])
+    """Where the messages are that hold results of these calls."""
+
+
+class Settling:
+    """Finds what belongs together in a chat, and what is missing.
+
+    Args:
+        stored: The messages that can be read, in order.
+        problems: What was found about the others.
+    """
+
+    def __init__(
+        self, stored: Iterable[StoredMessage], problems: Iterable[StoreProblem] = ()
+    ) -> None:
+        self._stored = list(stored)
+        self._problems = list(problems)
+        self._calls: dict[int, _Calls] = {}
+        # Where a call with an id has no result yet; the last one is meant.
+        self._open: dict[str, list[_Calls]] = {}
+        self._known: set[str] = set()
+        # What is left of messages with results.
+        self._results: dict[int, list[tuple[_Calls, ToolResult]]] = {}
+        for position, each in enumerate(self._stored):
+            self._see(position, each)
+
+    @property
+    def missing(self) -> Iterator[tuple[StoredMessage, ToolCall]]:
+        """The calls without a result."""
+        for found in self._calls.values():
+            for call in found.calls:
+                if call.id not in found.results:
+                    yield found.stored, call
+
+    def finish(self, outcomes: Mapping[tuple[int, str], ToolResult]) -> History:
+        """The history.
+
+        Args:
+            outcomes: Results for missing ones, by the number of the message and the id of the
+                call. A call that still has none stays pending.
+        """
+        for found in self._calls.values():
+            for call in found.calls:
+                result = outcomes.get((found.stored.sequence_number, call.id))
+                if call.id in found.results or result is None:
+                    continue
+                found.results[call.id] = result
+                found.is_as_written = False
+                if result.error_code is ErrorCode.INTERRUPTED:
+                    text = f"the call {call.id!r} of {call.name!r} had no result: interrupted"
+                    self._report("interrupted", found.stored, text, call.id)
+            self._decide(found)
+        kept = list(self._settled())
+        messages = tuple(each.message for each in kept if self._can_be_sent(each))
+        problems = sorted(self._problems, key=lambda problem: problem.sequence_number)
+        return History(messages, tuple(kept), tuple(problems))
+
+    def _see(self, position: int, stored: StoredMessage) -> None:
+        match stored.message:
+            case ToolCallMessage(tool_calls):
+                calls: dict[str, ToolCall] = {}
+                for call in tool_calls:
+                    if call.id in calls:
+                        text = f"the id {call.id!r} repeats; the first call with it stays"
+                        self._report("duplicate_call", stored, text, call.id)
+                    calls.setdefault(call.id, call)
+                found = _Calls(position, stored, list(calls.values()), {})
+                found.is_as_written = len(calls) == len(tool_calls)
+                self._open_calls(found)
+            case ToolAggregateMessage(tool_calls, tool_results):
+                results = {result.tool_call_id: result for result in tool_results}
+                self._open_calls(_Calls(position, stored, list(tool_calls), results))
+            case ToolResultMessage(tool_results):
+                self._results[position] = []
+                for result in tool_results:
+                    self._see_result(position, stored, result)
+            case _:
+                pass
+
+    def _open_calls(self, found: _Calls) -> None:
+        self._calls[found.position] = found
+        for call in found.calls:
+            self._known.add(call.id)
+            if call.id not in found.results:
+                self._open.setdefault(call.id, []).append(found)
+
+    def _see_result(self, position: int, stored: StoredMessage, result: ToolResult) -> None:
+        call_id = result.tool_call_id
+        waiting = self._open.get(call_id)
+        if waiting:
+            found = waiting.pop()
+            found.results[call_id] = result
+            found.answers.add(position)
+            self._results[position].append((found, result))
+        elif call_id in self._known:
+            text = f"a second result of the call {call_id!r} was left out"
+            self._report("duplicate_result", stored, text, call_id)
+        else:
+            text = f"a result of {call_id!r}, which nobody has called, was left out"
+            self._report("orphan_result", stored, text, call_id)
+
+    def _decide(self, found: _Calls) -> None:
+        """Whether the results follow directly, and are all there, as providers want it."""
+        if isinstance(found.stored.message, ToolAggregateMessage):
+            found.is_as_written = found.is_as_written and not found.answers
+            return
+        if not found.results:
+            return  # all of them are still to come
+        follow = range(found.position + 1, found.position + 1 + len(found.answers))
+        follows = found.answers == set(follow)
+        alone = all(other is found for p in found.answers for other, _ in self._results[p])
+        complete = len(found.results) == len(found.calls)
+        found.is_as_written = found.is_as_written and follows and alone and complete
+
+    def _settled(self) -> Iterator[StoredMessage]:
+        for position, stored in enumerate(self._stored):
+            message = stored.message
+            calls = self._calls.get(position)
+            if calls is not None and not calls.is_as_written:
+                yield replace(stored, message=_with_results(message, calls))
+            elif isinstance(message, ToolResultMessage):
+                left = [result for of, result in self._results[position] if of.is_as_written]
+                if len(left) == len(message.tool_results):
+                    yield stored
+                elif left:
+                    yield replace(stored, message=message.__replace__(tool_results=left))
+            else:
+                yield stored
+
+    def _can_be_sent(self, stored: StoredMessage) -> bool:
+        message = stored.message
+        if isinstance(message, UnknownMessage):
+            text = f"messages of the kind {message.kind!r} are not known here; it was left out"
+        elif isinstance(message, TextMessage) and message.role is Role.TOOL:
+            text = "a text of the role 'tool' answers no call; it was left out"
+        else:
+            return True
+        self._report("unknown", stored, text)
+        return False
+
+    def _report(
+        self, kind: str, stored: StoredMessage, text: str, call_id: str | None = None
+    ) -> None:
+        number, message_id = stored.sequence_number, stored.message_id
+        sentence = f"message {number} ({message_id!r}): {text}"
+        self._problems.append(StoreProblem(kind, sentence, number, message_id, call_id))
+
+
+def _with_results(message: Message, found: _Calls) -> Message:
+    results = [found.results[call.id] for call in found.calls if call.id in found.results]
+    if isinstance(message, ToolAggregateMessage):
+        return message.__replace__(tool_results=results)
+    if not results and isinstance(message, ToolCallMessage):
+        return message.__replace__(tool_calls=found.calls)
+    return ToolAggregateMessage(
+        found.calls,
+        results,
+        role=message.role,
+        id=message.id,
+        from_agent=message.from_agent,
+        generation_id=message.generation_id,
+        run_id=message.run_id,
+        chat_id=message.chat_id,
+        metadata=message.metadata,
+        extra=message.extra,
+    )

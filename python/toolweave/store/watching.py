@@ -1,0 +1,199 @@
+"""Who waits for changes in a chat, and how they hear of them.
+
+A change in this process is heard at once. Those of other processes are: from PostgreSQL, which
+notifies one connection for all watches of a store; otherwise by asking for the revisions of all
+watched chats, every so often, in one query. While PostgreSQL is away it is asked, too.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from sqlalchemy import select
+
+from ..exceptions import StoreError
+from .listening import Listener
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from typing_extensions import Self
+
+    from .database import Database
+
+_log = logging.getLogger("toolweave.store")
+
+_LISTENING_POLL = 5.0
+"""How often chats are asked for although PostgreSQL notifies, in seconds: its connection may be
+dead without anybody having noticed."""
+
+GONE = -1
+"""The revision of a chat that is not there."""
+
+_AT_ONCE = 500
+"""How many chats are asked for in one query."""
+
+
+class Watch:
+    """Hears of changes in a chat, from when it was entered. Made by `MessageStore.watch`.
+
+    Example:
+        >>> async def follow(store: MessageStore, chat_id: str) -> None:
+        ...     after = 0
+        ...     async with store.watch(chat_id) as watch:
+        ...         while True:
+        ...             for event in await store.events(chat_id, after=after):
+        ...                 after = event["sequenceNumber"]
+        ...                 print(event)
+        ...             await watch.changed()
+    """
+
+    def __init__(self, hub: Hub, chat_id: str) -> None:
+        self._hub = hub
+        self._chat_id = chat_id
+        self._event = asyncio.Event()
+
+    async def __aenter__(self) -> Self:
+        await self._hub.join(self._chat_id, self)
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._hub.leave(self._chat_id, self)
+
+    async def changed(self, timeout: float | None = None) -> bool:
+        """Waits for a change.
+
+        Anything counts: events, messages, a request to stop, an answer, the end of the chat. Many
+        changes may be told as one, and one may be told twice.
+
+        Args:
+            timeout: For how many seconds; None for any time.
+
+        Returns:
+            Whether there was a change since this was last asked, or since the watch was entered.
+        """
+        if not self._event.is_set():
+            try:
+                await asyncio.wait_for(self._event.wait(), timeout)
+            except asyncio.TimeoutError:
+                return False
+        self._event.clear()
+        return True
+
+    def wake(self) -> None:
+        """Tells of a change."""
+        self._event.set()
+
+
+class Hub:
+    """All watches of a store.
+
+    Args:
+        database: The database.
+        poll: How often it is asked what has changed, in seconds.
+    """
+
+    def __init__(self, database: Database, poll: float) -> None:
+        self._database = database
+        self._poll = poll
+        self._watches: dict[str, set[Watch]] = {}
+        # As far as somebody has been told.
+        self._revisions: dict[str, int] = {}
+        self._hurry = asyncio.Event()
+        self._listener = Listener(database, self.tell, self._hurry.set)
+        self._task: asyncio.Task[None] | None = None
+        self._is_away = False
+
+    async def join(self, chat_id: str, watch: Watch) -> None:
+        """Begins to tell a watch of what changes.
+
+        Raises:
+            StoreError: The database could not be asked.
+        """
+        self._watches.setdefault(chat_id, set()).add(watch)
+        try:
+            if chat_id not in self._revisions:
+                found = await self._asked([chat_id])
+                self._revisions.setdefault(chat_id, found[chat_id])
+        except BaseException:
+            self.leave(chat_id, watch)
+            raise
+        if self._task is None or self._task.done():
+            self._task = asyncio.create_task(self._follow())
+
+    def leave(self, chat_id: str, watch: Watch) -> None:
+        """Stops telling it."""
+        others = self._watches.get(chat_id, set())
+        others.discard(watch)
+        if not others:
+            self._watches.pop(chat_id, None)
+            self._revisions.pop(chat_id, None)
+
+    def tell(self, chat_id: str, revision: int) -> None:
+        """Tells all who watch a chat that it has changed, unless they know.
+
+        Args:
+            chat_id: The chat.
+            revision: What it has become: a number that grows, or `GONE`.
+        """
+        known = self._revisions.get(chat_id, GONE)
+        # Whoever changes a chat does so after all who have changed it before.
+        if revision > known or revision == GONE:
+            if chat_id in self._watches:
+                self._revisions[chat_id] = revision
+            self._wake(chat_id)
+
+    def _wake(self, chat_id: str) -> None:
+        for watch in self._watches.get(chat_id, ()):
+            watch.wake()
+
+    async def close(self) -> None:
+        """Stops asking, and lets all who wait go on."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.wait([self._task])
+            self._task = None
+        await self._listener.close()
+        for chat_id in list(self._watches):
+            self._wake(chat_id)
+
+    async def _follow(self) -> None:
+        while True:
+            if self._watches and not self._listener.is_connected:
+                await self._listener.connect()
+            pause = _LISTENING_POLL if self._listener.is_connected else self._poll
+            with suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(self._hurry.wait(), max(pause, self._poll))
+            self._hurry.clear()
+            await self._ask()
+
+    async def _ask(self) -> None:
+        watched = list(self._watches)
+        for start in range(0, len(watched), _AT_ONCE):
+            try:
+                found = await self._asked(watched[start : start + _AT_ONCE])
+            except StoreError as error:
+                if not self._is_away:
+                    _log.warning("changes cannot be asked for", extra={"error": str(error)})
+                self._is_away = True
+                return
+            self._is_away = False
+            for chat_id, revision in found.items():
+                if chat_id in self._watches and revision != self._revisions.get(chat_id):
+                    self._revisions[chat_id] = revision
+                    self._wake(chat_id)
+
+    async def _asked(self, chat_ids: list[str]) -> dict[str, int]:
+        """The revisions of chats."""
+        chats = self._database.tables.chats
+        statement = select(chats.c.id, chats.c.revision).where(chats.c.id.in_(chat_ids))
+        rows = await self._database.read(lambda connection: connection.execute(statement))
+        return {**dict.fromkeys(chat_ids, GONE), **{row.id: row.revision for row in rows}}

