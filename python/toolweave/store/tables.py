@@ -186,7 +186,6 @@ def make_tables(schema: str | None = None, prefix: str = "") -> Tables:
         time("resolved_utc", nullable=True),
         PrimaryKeyConstraint("chat_id", "key", name=name("pending_results_pk")),
         of_chat("pending_results"),
-        Index(name("pending_results_by_key"), "key"),
     )
     conversations = Table(
         name("conversations"),

@@ -1,0 +1,171 @@
+"""The tables of a store: made by migrations, as they are described, and by one server only."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.runtime.migration import MigrationContext
+from sqlalchemy import Connection, inspect, text
+from sqlalchemy.ext.asyncio import create_async_engine
+
+from toolweave import StoreError
+from toolweave.store import MessageStore
+from toolweave.store.tables import make_tables
+
+T = TypeVar("T")
+
+WORKER = """
+import asyncio, sys
+from toolweave.store import MessageStore
+
+async def main():
+    print("ready", flush=True)
+    sys.stdin.readline()
+    async with MessageStore(sys.argv[1]) as store:
+        await store.create_chat(sys.argv[2])
+
+asyncio.run(main())
+"""
+
+
+def driver(url: str) -> str:
+    return url.replace("sqlite:", "sqlite+aiosqlite:").replace("postgresql:", "postgresql+asyncpg:")
+
+
+def with_connection(url: str, work: Callable[[Connection], T]) -> T:
+    async def main() -> T:
+        engine = create_async_engine(driver(url))
+        try:
+            async with engine.begin() as connection:
+                return await connection.run_sync(work)
+        finally:
+            await engine.dispose()
+
+    return asyncio.run(main())
+
+
+def open_once(url: str, **options: Any) -> None:
+    async def main() -> None:
+        async with MessageStore(url, **options):
+            pass
+
+    asyncio.run(main())
+
+
+def definitions(connection: Connection, prefix: str) -> set[str]:
+    """How the database itself describes the tables and indexes with a prefix, without it."""
+    if connection.dialect.name == "sqlite":
+        query = f"SELECT sql FROM sqlite_master WHERE tbl_name LIKE '{prefix}%'"
+    else:
+        query = f"SELECT indexdef FROM pg_indexes WHERE tablename LIKE '{prefix}%'"
+    rows = connection.execute(text(query)).scalars()
+    return {" ".join(row.replace(prefix, "").split()) for row in rows if row}
+
+
+def options_of(url: str) -> dict[str, Any]:
+    return {"schema": "chat_store"} if url.startswith("postgres") else {}
+
+
+@pytest.mark.parametrize("prefix", ["", "tw_"])
+def test_the_migrations_make_the_tables_as_they_are_described(store_url: str, prefix: str) -> None:
+    options = options_of(store_url)
+    open_once(store_url, table_prefix=prefix, **options)
+
+    def work(connection: Connection) -> None:
+        schema = options.get("schema")
+        tables = make_tables(schema, prefix)
+        context = MigrationContext.configure(
+            connection,
+            opts={
+                "version_table": tables.version,
+                "version_table_schema": schema,
+                "include_schemas": schema is not None,
+                "include_name": lambda name, kind, _: kind != "schema" or name == schema,
+                "compare_server_default": True,
+            },
+        )
+        assert compare_metadata(context, tables.metadata) == []
+        names = set(inspect(connection).get_table_names(schema=schema))
+        assert names == {t.name for t in tables.metadata.tables.values()} | {tables.version}
+
+    with_connection(store_url, work)
+
+
+def test_the_migrations_make_the_indexes_as_they_are_described(store_url: str) -> None:
+    # Of what an index leaves out, Alembic knows nothing.
+    open_once(store_url, table_prefix="migrated_")
+
+    def work(connection: Connection) -> None:
+        make_tables(None, "described_").metadata.create_all(connection)
+        migrated = definitions(connection, "migrated_")
+        described = definitions(connection, "described_")
+        assert {each for each in migrated if "version" not in each} == described
+
+    with_connection(store_url, work)
+
+
+def test_a_newer_database_is_refused(store_url: str) -> None:
+    open_once(store_url)
+    newer = text("UPDATE store_version SET version_num = '9999'")
+    with_connection(store_url, lambda connection: connection.execute(newer))
+    with pytest.raises(StoreError, match=r"newer than this version.*'9999'.*update toolweave"):
+        open_once(store_url)
+
+
+def test_tables_are_not_made_where_that_is_not_wanted(store_url: str) -> None:
+    with pytest.raises(StoreError, match=r"no tables of a store.*migrate=True"):
+        open_once(store_url, migrate=False)
+    assert with_connection(store_url, lambda c: inspect(c).get_table_names()) == []
+    open_once(store_url)
+    open_once(store_url, migrate=False)
+
+
+def test_stores_with_other_prefixes_know_nothing_of_each_other(store_url: str) -> None:
+    async def main() -> None:
+        # At once, on one loop: nothing of a migration is global.
+        stores = [MessageStore(store_url, table_prefix=prefix) for prefix in ("a_", "b_", "")]
+        await asyncio.gather(*(store.__aenter__() for store in stores))
+        await asyncio.gather(*(store.create_chat("c") for store in stores))
+        await asyncio.gather(*(store.__aexit__(None, None, None) for store in stores))
+
+    asyncio.run(main())
+
+
+def test_servers_that_start_at_once_make_the_tables_once(store_url: str) -> None:
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-W", "error", "-c", WORKER, store_url, f"c{number}"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for number in range(4)
+    ]
+    for process in processes:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+    # All at once: `communicate` would wait for each.
+    for process in processes:
+        assert process.stdin is not None
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    said = [process.communicate(timeout=60)[1] for process in processes]
+    assert [process.returncode for process in processes] == [0] * 4, said
+
+    async def chats() -> int:
+        async with MessageStore(store_url) as store:
+            return len(await store.chats())
+
+    assert asyncio.run(chats()) == 4
+
+
+def test_schemas_are_of_postgresql_only() -> None:
+    with pytest.raises(ValueError, match="SQLite has no schemas"):
+        MessageStore("sqlite://", schema="chat_store")
