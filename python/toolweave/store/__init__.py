@@ -21,7 +21,8 @@ from ..extras import require
 require("sqlalchemy", "store")
 require("alembic", "store")
 
-from .records import (  # noqa: E402 - only with what they need
+from .conversations import StoreConversations  # noqa: E402 - only with what it needs
+from .records import (  # noqa: E402
     Awaited,
     Chat,
     History,
@@ -42,6 +43,7 @@ __all__ = [
     "MessageStore",
     "Purged",
     "RunRecord",
+    "StoreConversations",
     "StoreProblem",
     "StoredMessage",
     "StoredPending",

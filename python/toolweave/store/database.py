@@ -21,6 +21,7 @@ from .tables import make_tables
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 
+    from sqlalchemy import UpdateBase
     from sqlalchemy.engine.interfaces import DBAPIConnection
     from sqlalchemy.pool import ConnectionPoolEntry
 
@@ -126,6 +127,21 @@ class Database:
                 return found
 
         return await self._run(run)
+
+    async def execute(self, statement: UpdateBase) -> int:
+        """Runs one statement that writes.
+
+        Returns:
+            How many rows it has changed.
+
+        Raises:
+            StoreError: The database did not do it.
+        """
+
+        async def work(connection: AsyncConnection) -> int:
+            return (await connection.execute(statement)).rowcount
+
+        return await self.write(work)
 
     async def read(
         self, work: Callable[[AsyncConnection], Awaitable[_T]], *, snapshot: bool = False

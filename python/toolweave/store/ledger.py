@@ -51,6 +51,7 @@ class Ledger:
         self._migrate = migrate
         self._clock = clock
         self._limit = max_message_bytes
+        self._poll = poll
         self._hub = Hub(self._database, poll)
 
     def __repr__(self) -> str:
@@ -79,7 +80,18 @@ class Ledger:
         await self._hub.close()
         await self._database.close()
 
-    def _now(self) -> int:
+    @property
+    def poll(self) -> float:
+        """How often other processes are asked for what they do not tell, in seconds."""
+        return self._poll
+
+    @property
+    def max_bytes(self) -> int:
+        """How long the JSON of anything may be."""
+        return self._limit
+
+    def now(self) -> int:
+        """The time in milliseconds since 1970."""
         return round(self._clock() * 1000)
 
     def _draft(
@@ -116,7 +128,7 @@ class Ledger:
         """
 
         async def run(connection: AsyncConnection) -> tuple[_T, int]:
-            now = self._now()
+            now = self.now()
             chain = await writing.lock(connection, self._database, chat_id, now, events=events)
             return await work(connection, chain, now), chain.revision
 

@@ -84,7 +84,7 @@ class RunLedger(Ledger):
         Returns:
             Whether the run is the owner's, and active.
         """
-        until = self._now() + round(lease * 1000)
+        until = self.now() + round(lease * 1000)
         return await self._database.write(
             lambda connection: runs.renew(connection, self._database, run_id, owner, until)
         )
@@ -133,7 +133,7 @@ class RunLedger(Ledger):
         Returns:
             Whether it is active.
         """
-        now = self._now()
+        now = self.now()
         chain = await self._database.write(
             lambda connection: runs.request_stop(connection, self._database, run_id, now)
         )

@@ -72,7 +72,7 @@ class MessageStore(RunLedger, AnswerLedger):
         chat_id = uuid.uuid4().hex if chat_id is None else checked_id(chat_id, "chat_id")
         optional_id(user_id, "user_id")
         fields = checked_object({} if metadata is None else metadata, "metadata")
-        now = self._now()
+        now = self.now()
         return await self._database.write(
             lambda connection: chats.create(
                 connection,
@@ -135,7 +135,7 @@ class MessageStore(RunLedger, AnswerLedger):
         """
         if isinstance(older_than, timedelta):
             older_than = older_than.total_seconds()
-        return await chats.purge(self._database, self._now() - round(older_than * 1000))
+        return await chats.purge(self._database, self.now() - round(older_than * 1000))
 
     async def write(
         self,

@@ -1,0 +1,201 @@
+"""Conversations of scenes, in the database of a store."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import uuid
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from sqlalchemy import delete, select, update
+from sqlalchemy.dialects import postgresql, sqlite
+
+from ..conversations import Conversation
+from ..exceptions import StoreError
+from .checks import checked_id, to_json
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+    from typing import Any
+
+    from sqlalchemy import Table
+    from sqlalchemy.ext.asyncio import AsyncConnection
+
+    from .store import MessageStore
+
+_log = logging.getLogger("toolweave.store")
+
+
+@dataclass
+class _Line:
+    """Those of this process who want the same conversation."""
+
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    users: int = 0
+    """How many hold it or wait for it."""
+    owner: str | None = None
+    """What is written in the database by who holds it."""
+
+
+class StoreConversations:
+    """A `ConversationStore` for `SceneManager`, in the database of a `MessageStore`.
+
+    Its lock holds in all processes that use the same tables. In a process, those who wait for it
+    get it in the order in which they came; among processes, who asks first once it is free.
+
+    Args:
+        store: The store; it must be open while conversations are used.
+        lease: For how many seconds a lock stays when its process is gone. A process that lives
+            holds it for as long as it takes.
+
+    Raises:
+        ValueError: `lease` is out of range.
+    """
+
+    def __init__(self, store: MessageStore, *, lease: float = 30.0) -> None:
+        if not lease > 0:
+            raise ValueError(f"lease is a number of seconds above 0, not {lease!r}")
+        self._store = store
+        self._database = store.database
+        self._lease = lease
+        self._lines: dict[str, _Line] = {}
+
+    def __repr__(self) -> str:
+        return f"StoreConversations({self._store!r})"
+
+    async def load(self, key: str) -> Conversation | None:
+        """The conversation as it was saved last; None if there is none (any more).
+
+        Raises:
+            StoreError: What is stored cannot be read.
+        """
+        table = self._database.tables.conversations
+        statement = select(table.c.conversation_json).where(table.c.key == key)
+        found = (await self._database.read(lambda one: one.execute(statement))).first()
+        if found is None:
+            return None
+        try:
+            return Conversation.from_dict(json.loads(found.conversation_json))
+        except (TypeError, ValueError) as error:
+            raise StoreError(f"the conversation {key!r} cannot be read: {error}") from error
+
+    async def save(self, conversation: Conversation) -> None:
+        """Keeps the conversation in place of the one with its key.
+
+        Raises:
+            MessageError: It cannot be written as JSON, or is too long.
+            StoreError: The lock that was held for it was lost meanwhile.
+        """
+        key = checked_id(conversation.key, "the key of a conversation")
+        table, locks = self._database.tables.conversations, self._database.tables.locks
+        text = to_json(conversation.to_dict(), f"the conversation {key!r}", self._store.max_bytes)
+        values = {"updated_utc": self._store.now(), "conversation_json": text}
+        insert = _insert(self._database.is_postgresql, table, {"key": key, **values})
+        statement = insert.on_conflict_do_update(index_elements=["key"], set_=values)
+        line = self._lines.get(key)
+        owner = None if line is None else line.owner
+
+        async def work(connection: AsyncConnection) -> None:
+            if owner is not None:
+                held = select(locks.c.owner).where(locks.c.key == key).with_for_update()
+                row = (await connection.execute(held)).first()
+                if row is None or row.owner != owner:
+                    raise StoreError(f"the lock of the conversation {key!r} was lost")
+            await connection.execute(statement)
+
+        await self._database.write(work)
+
+    async def delete(self, key: str) -> bool:
+        """Forgets a conversation.
+
+        Returns:
+            Whether there was one.
+        """
+        table = self._database.tables.conversations
+        statement = delete(table).where(table.c.key == key)
+        gone = await self._database.execute(statement)
+        return bool(gone)
+
+    @asynccontextmanager
+    async def lock(self, key: str) -> AsyncGenerator[None, None]:
+        """Held while a conversation is loaded, gone on with and saved."""
+        checked_id(key, "the key of a conversation")
+        line = self._lines.setdefault(key, _Line())
+        line.users += 1
+        try:
+            async with line.lock, self._held(key, line):
+                yield
+        finally:
+            line.users -= 1
+            if not line.users:
+                del self._lines[key]
+
+    @asynccontextmanager
+    async def _held(self, key: str, line: _Line) -> AsyncGenerator[None, None]:
+        owner = uuid.uuid4().hex
+        try:
+            is_taken = await self._taken(key, owner)
+            while not is_taken:
+                await asyncio.sleep(self._store.poll)
+                is_taken = await self._taken(key, owner)
+            line.owner = owner
+            renewing = asyncio.create_task(self._renew(key, owner))
+            try:
+                yield
+            finally:
+                renewing.cancel()
+                await asyncio.wait([renewing])
+        finally:
+            line.owner = None
+            await self._give_back(key, owner)
+
+    async def _taken(self, key: str, owner: str) -> bool:
+        """Takes the lock, if nobody has it who lives."""
+        table = self._database.tables.locks
+        now = self._store.now()
+        mine = {"owner": owner, "lease_utc": now + round(self._lease * 1000)}
+        insert = _insert(self._database.is_postgresql, table, {"key": key, **mine})
+        statement = insert.on_conflict_do_update(
+            index_elements=["key"], set_=mine, where=table.c.lease_utc < now
+        ).returning(table.c.owner)
+
+        async def work(connection: AsyncConnection) -> bool:
+            return (await connection.execute(statement)).first() is not None
+
+        return await self._database.write(work)
+
+    async def _renew(self, key: str, owner: str) -> None:
+        table = self._database.tables.locks
+        while True:
+            await asyncio.sleep(self._lease / 3)
+            until = self._store.now() + round(self._lease * 1000)
+            statement = (
+                update(table)
+                .where(table.c.key == key, table.c.owner == owner)
+                .values(lease_utc=until)
+            )
+            try:
+                await self._database.execute(statement)
+            except StoreError as error:
+                _log.warning("a lock cannot be renewed", extra={"error": str(error)})
+
+    async def _give_back(self, key: str, owner: str) -> None:
+        table = self._database.tables.locks
+        statement = delete(table).where(table.c.key == key, table.c.owner == owner)
+        try:
+            await self._database.execute(statement)
+        except StoreError as error:
+            # Nobody holds it once its lease is over.
+            _log.warning("a lock cannot be given back", extra={"error": str(error)})
+
+
+def _insert(
+    is_postgresql: bool, table: Table, values: dict[str, Any]
+) -> postgresql.Insert | sqlite.Insert:
+    """An insert that can say what to do about a row that is there."""
+    if is_postgresql:
+        return postgresql.insert(table).values(values)
+    return sqlite.insert(table).values(values)
