@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable
-from typing import Any
-
 import pytest
 
+from storing import PATIENCE, on, text
 from toolweave import (
     ChatBusyError,
     ChatNotFoundError,
@@ -17,22 +14,6 @@ from toolweave import (
     TextMessage,
 )
 from toolweave.store import MessageStore
-
-PATIENCE = 30.0
-
-
-def on(url: str, scenario: Callable[[MessageStore], Awaitable[None]], **options: Any) -> None:
-    """Runs a scenario on an open store."""
-
-    async def main() -> None:
-        async with MessageStore(url, **options) as store:
-            await asyncio.wait_for(scenario(store), PATIENCE)
-
-    asyncio.run(main())
-
-
-def text(delta: str) -> dict[str, Any]:
-    return {"kind": "text", "delta": delta}
 
 
 def test_events_get_numbers_without_gaps_and_the_time(store_url: str) -> None:
@@ -98,9 +79,11 @@ def test_one_run_at_a_time_and_only_its_owner_writes(store_url: str) -> None:
 def test_what_cannot_be_written_changes_nothing(store_url: str) -> None:
     async def scenario(store: MessageStore) -> None:
         await store.create_chat("c")
-        for wrong in ({"delta": "no kind"}, {"kind": "text", "delta": {1}}, text("x" * 101)):
+        for wrong in ({"delta": "no kind"}, {"kind": "text", "delta": 1}, text("x" * 101)):
             with pytest.raises(MessageError):
                 await store.write("c", events=[text("a"), wrong])
+        with pytest.raises(TypeError, match="not JSON at /delta"):
+            await store.write("c", events=[text("a"), {**text("a"), "delta": {1}}])
         with pytest.raises(ChatNotFoundError):
             await store.write("nowhere", events=[text("a")])
         with pytest.raises(StoreError, match="already"):

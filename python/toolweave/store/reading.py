@@ -125,27 +125,25 @@ async def _outcomes(
         keys = stored.message.metadata.get(DEFERRED)
         key = cast("dict[str, str]", keys).get(call.id, "") if isinstance(keys, dict) else call.id
         entry = awaited.get(key)
-        if entry is not None and json.loads(entry.call_json)["id"] == call.id:
+        if entry is not None and entry.call_id == call.id:
             if entry.result_json is not None:
                 outcomes[stored.sequence_number, call.id] = late_result(call, entry.result_json)
             continue
-        row = rows.get((stored.run_id, stored.generation_id, call.id)) or rows.get(
-            (stored.run_id, None, call.id)
-        )
+        row = rows.get((stored.generation_id, call.id)) or rows.get((stored.run_id, call.id))
         outcomes[stored.sequence_number, call.id] = outcome(call, row)
     return outcomes
 
 
 async def call_rows(
     connection: AsyncConnection, database: Database, chat_id: str, run_id: str | None = None
-) -> dict[tuple[str | None, str | None, str], Row[Any]]:
-    """The last attempts of calls, by run, reply and id."""
+) -> dict[tuple[str | None, str], Row[Any]]:
+    """The last attempts of calls, by the reply, or the run where that is not known, and id."""
     calls = database.tables.calls
     statement = select(calls).where(calls.c.chat_id == chat_id).order_by(calls.c.attempt)
     if run_id is not None:
         statement = statement.where(calls.c.run_id == run_id)
     rows = await connection.execute(statement)
-    return {(row.run_id, row.generation_id, row.call_id): row for row in rows}
+    return {(row.generation_id or row.run_id, row.call_id): row for row in rows}
 
 
 def outcome(call: ToolCall, row: Row[Any] | None) -> ToolResult:

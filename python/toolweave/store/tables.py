@@ -177,6 +177,7 @@ def make_tables(schema: str | None = None, prefix: str = "") -> Tables:
         written("kind"),
         written("status"),
         identifier("run_id", nullable=True),
+        written("call_id"),
         written("call_json"),
         written("question", nullable=True),
         written("schema_json", nullable=True),

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from sqlalchemy import func, insert, select, update
 
-from .._core import MessageBase, ToolCall, ToolResult, ToolResultMessage
+from .._core import MessageBase, ToolCall, ToolResult, ToolResultMessage, check_stream_event
 from ..exceptions import ChatNotFoundError, MessageError, RunLostError
 from .checks import bounded, checked_id, optional_id, to_json
 from .records import Awaited, StoredMessage, StreamEvent, Written, moment
@@ -296,24 +296,27 @@ async def _finish(
     calls = database.tables.calls
     text = result_to_json(result)
     done = {"status": "done", "finished_utc": now, "result_json": text}
+    where = [*_of(database, scope), calls.c.call_id == call.id]
     changed = await connection.execute(
-        update(calls)
-        .where(*_of(database, scope), calls.c.call_id == call.id, calls.c.status == "running")
-        .values(done)
+        update(calls).where(*where, calls.c.status == "running").values(done)
     )
-    if not changed.rowcount:
+    if changed.rowcount:
+        return
+    # One that has a result keeps it, such as a late one that two runs have taken in.
+    if (await connection.execute(select(calls.c.id).where(*where).limit(1))).first() is None:
         # Its tool was never entered: it was denied, or could not be called.
         row = {**_call_row(scope, call, 1, now), **done}
         await connection.execute(insert(calls), [row])
 
 
 def _of(database: Database, scope: tuple[str, str | None, str | None]) -> list[ColumnElement[bool]]:
-    columns = database.tables.calls.c
-    names = (columns.chat_id, columns.run_id, columns.generation_id)
-    return [
-        name.is_(None) if value is None else name == value
-        for name, value in zip(names, scope, strict=True)
-    ]
+    """Which rows are meant: those of a reply, whichever run they are from, or of a run."""
+    chat_id, run_id, generation_id = scope
+    calls = database.tables.calls
+    if generation_id is not None:
+        return [calls.c.chat_id == chat_id, calls.c.generation_id == generation_id]
+    of_run = calls.c.run_id.is_(None) if run_id is None else calls.c.run_id == run_id
+    return [calls.c.chat_id == chat_id, of_run]
 
 
 def _call_row(
@@ -349,6 +352,7 @@ def _pending_row(chat_id: str, awaited: Awaited, run_id: str | None, now: int) -
         "kind": awaited.kind,
         "status": "awaited",
         "run_id": awaited.run_id or run_id,
+        "call_id": awaited.call.id,
         "call_json": to_json(call, "a call", 1 << 62),
         "question": awaited.question,
         "schema_json": None if schema is None else to_json(dict(schema), "a schema", 1 << 62),
@@ -368,9 +372,8 @@ def _event(chat_id: str, given: object, limit: int) -> tuple[Mapping[str, Any], 
     if not isinstance(given, Mapping):
         raise TypeError(f"an event is a mapping, not {type(given).__name__}")
     fields = dict(cast("Mapping[str, Any]", given))
-    kind: object = fields.get("kind")
-    if not isinstance(kind, str) or not kind:
-        raise MessageError("an event needs a `kind`, a str", None, "/kind")
+    check_stream_event(fields)
+    kind = fields["kind"]
     if fields.get("chatId", chat_id) != chat_id:
         raise MessageError(f"an event of another chat cannot be written to {chat_id!r}")
     for name in NUMBERED:

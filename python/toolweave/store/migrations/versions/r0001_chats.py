@@ -139,6 +139,7 @@ def upgrade(op: Operations, schema: str | None, prefix: str) -> None:
         text("kind"),
         text("status"),
         identifier("run_id", nullable=True),
+        text("call_id"),
         text("call_json"),
         text("question", nullable=True),
         text("schema_json", nullable=True),

@@ -1,0 +1,180 @@
+"""What a run has left behind that ended without a word."""
+
+from __future__ import annotations
+
+import json
+import logging
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from .._core import StreamReducer, ToolAggregateMessage, ToolCall, ToolCallMessage, ToolResult
+from ..exceptions import MessageError
+from ..executor.deferred import METADATA as DEFERRED
+from .reading import outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from sqlalchemy import Row
+
+    from .. import Message
+    from .records import StreamEvent
+
+    _Calls: TypeAlias = ToolCallMessage | ToolAggregateMessage
+
+_log = logging.getLogger("toolweave.store")
+
+
+class Remains:
+    """The messages that a run's events come to, and how its open ends are tied up.
+
+    Args:
+        chat_id: The chat.
+        run_id: The run.
+        events: What it has said, in order.
+        rows: The calls whose tool was entered, by reply or run, and id.
+        awaited: The keys of results that come later, by the ids of the calls.
+    """
+
+    def __init__(
+        self,
+        chat_id: str,
+        run_id: str,
+        events: Iterable[StreamEvent],
+        rows: Mapping[tuple[str | None, str], Row[Any]],
+        awaited: Mapping[str, str],
+    ) -> None:
+        self._chat_id = chat_id
+        self._run_id = run_id
+        self._rows = rows
+        self._awaited = awaited
+        self._announced: set[str] = set()
+        reducer = StreamReducer(pending_timeout=None)
+        for event in events:
+            self._take(reducer, event)
+        self.messages: list[Message] = []
+        """What was said, in order; calls have a result now, unless that comes later."""
+        self.changed: set[str | None] = set()
+        """The ids of messages that were not announced as they are now."""
+        self.events: list[StreamEvent] = [
+            self._closed(entry)
+            for entry in reducer.snapshot()["messages"]
+            if entry["kind"] in ("text", "reasoning") and not entry["done"]
+        ]
+        """What has to be told of that, in order."""
+        self.count = 0
+        """How many calls had no result."""
+        found = list(reducer.messages(run_id))
+        for message in [*found, *self._unheard(found)]:
+            if isinstance(message, (ToolCallMessage, ToolAggregateMessage)):
+                self._settle(message)
+            else:
+                self.messages.append(message)
+
+    def _take(self, reducer: StreamReducer, event: StreamEvent) -> None:
+        if event["kind"] == "tools_aggregate":
+            self._announced.add(str(event.get("messageId")))
+        try:
+            reducer.push(event)
+        except MessageError as error:
+            # An event that says nothing must not keep the chat busy for ever.
+            _log.warning(
+                "an event of a run that is ended cannot be read",
+                extra={
+                    "chat_id": self._chat_id,
+                    "sequence_number": event["sequenceNumber"],
+                    "error": str(error),
+                },
+            )
+
+    def _closed(self, entry: Mapping[str, Any]) -> StreamEvent:
+        """The end of a text that the model did not end."""
+        names = ("messageId", "role", "generationId", "fromAgent")
+        known = {name: entry[name] for name in names if name in entry}
+        return {"kind": entry["kind"], "runId": self._run_id, **known, "delta": "", "done": True}
+
+    def _unheard(self, found: Iterable[Message]) -> list[_Calls]:
+        """Messages for calls whose tool was entered before anybody was told of them."""
+        heard = {
+            (message.generation_id, call.id)
+            for message in found
+            if isinstance(message, (ToolCallMessage, ToolAggregateMessage))
+            for call in message.tool_calls
+        }
+        ids = {call_id for _, call_id in heard}
+        unheard: dict[str | None, list[ToolCall]] = {}
+        for row in self._rows.values():
+            generation: str | None = row.generation_id
+            is_known = row.call_id in ids if generation is None else False
+            if not is_known and (generation, row.call_id) not in heard:
+                call = ToolCall(row.call_id, row.name, json.loads(row.arguments_json))
+                unheard.setdefault(generation, []).append(call)
+        return [
+            ToolCallMessage(
+                calls,
+                id=self._free_id(f"{generation or self._run_id}.calls", found),
+                generation_id=generation,
+                run_id=self._run_id,
+                chat_id=self._chat_id,
+            )
+            for generation, calls in unheard.items()
+        ]
+
+    def _free_id(self, wanted: str, found: Iterable[Message]) -> str:
+        taken = {message.id for message in found}
+        while wanted in taken:
+            wanted += "_unheard"
+        return wanted
+
+    def _settle(self, message: _Calls) -> None:
+        """Gives a result to all calls but those whose result comes later."""
+        known: tuple[ToolResult, ...] = (
+            message.tool_results if isinstance(message, ToolAggregateMessage) else ()
+        )
+        results = {result.tool_call_id: result for result in known}
+        keys: dict[str, str] = {}
+        for call in message.tool_calls:
+            if call.id in results:
+                continue
+            if call.id in self._awaited:
+                keys[call.id] = self._awaited[call.id]
+                continue
+            row = self._rows.get((message.generation_id, call.id)) or self._rows.get(
+                (self._run_id, call.id)
+            )
+            results[call.id] = outcome(call, row)
+            self.count += 1
+            self.events.append(self._result(message, results[call.id]))
+        metadata = message.metadata
+        if keys:
+            metadata[DEFERRED] = {**keys, **metadata.get(DEFERRED, {})}
+        whole = ToolAggregateMessage(
+            message.tool_calls,
+            [results[call.id] for call in message.tool_calls if call.id in results],
+            role=message.role,
+            id=message.id,
+            from_agent=message.from_agent,
+            generation_id=message.generation_id,
+            run_id=self._run_id,
+            chat_id=self._chat_id,
+            metadata=metadata,
+            extra=message.extra,
+        )
+        self.messages.append(whole)
+        if message.id not in self._announced or len(results) > len(known):
+            self.changed.add(message.id)
+            self.events.append({**whole.to_dict(), "done": True})
+
+    def _result(self, message: _Calls, result: ToolResult) -> StreamEvent:
+        told = ToolAggregateMessage(
+            [ToolCall(result.tool_call_id, result.name, {})], [result]
+        ).to_dict()["toolResults"][0]
+        named = {"generationId": message.generation_id, "fromAgent": message.from_agent}
+        return {
+            "kind": "tool_result",
+            "runId": self._run_id,
+            **{name: value for name, value in named.items() if value is not None},
+            "role": "tool",
+            "messageId": f"{message.id}_result_{result.tool_call_id}",
+            **told,
+            "done": True,
+        }

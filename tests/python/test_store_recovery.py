@@ -1,0 +1,238 @@
+"""Runs whose server is gone: nothing of them is lost, and they are ended once."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from storing import (
+    BOOK,
+    BOOKED,
+    FETCH,
+    OWNER,
+    PATIENCE,
+    answered,
+    begin,
+    called,
+    carry_out,
+    on,
+    reply,
+    results_of,
+)
+from toolweave import (
+    RunLostError,
+    TextMessage,
+    ToolAggregateMessage,
+    to_anthropic,
+    to_openai,
+)
+from toolweave._core import StreamReducer
+from toolweave.store import History, MessageStore
+
+LATER = 10.0**9
+"""When every lease is over, in seconds since 1970."""
+
+WRITES = reply("g1") + reply("g2")
+
+RECOVERER = """
+import asyncio, json, sys
+from toolweave.store import MessageStore
+
+async def main():
+    async with MessageStore(sys.argv[1]) as store:
+        print("ready", flush=True)
+        sys.stdin.readline()
+        print(json.dumps([run.run_id for run in await store.recover(now=1e10)]))
+
+asyncio.run(main())
+"""
+
+
+def snapshot(events: list[dict[str, Any]]) -> dict[str, Any]:
+    reducer = StreamReducer()
+    for event in events:
+        reducer.push(event)
+    found: dict[str, Any] = reducer.snapshot()
+    return found
+
+
+def test_a_run_is_ended_whole_wherever_it_broke_off(store_url: str) -> None:
+    async def scenario(store: MessageStore) -> None:
+        for count in range(len(WRITES) + 1):
+            await begin(store)
+            await carry_out(store, WRITES[:count])
+            await store.recover(now=LATER)
+            started = {c.id for each in WRITES[9:count] for c in each.get("started", ())}
+            check_end(await store.events("c"), await store.load("c"), started)
+            await store.delete_chat("c")
+
+    on(store_url, scenario, clock=lambda: 1000.0)
+
+
+def check_end(events: list[dict[str, Any]], history: History, started: set[str]) -> None:
+    """That nothing of a run is lost or open.
+
+    Args:
+        events: All that was told of it.
+        history: What it came to.
+        started: The calls of the second reply whose tool was entered.
+    """
+    assert [event["sequenceNumber"] for event in events] == list(range(1, len(events) + 1))
+    assert [e["stopReason"] for e in events if "stopReason" in e] == ["interrupted"]
+    seen = snapshot(events)
+    assert seen["problems"] == []
+    assert all(message["done"] for message in seen["messages"] if message["kind"] == "text")
+    assert history.problems == ()
+    to_openai(history.messages, dangling="raise")
+    to_anthropic(history.messages, dangling="raise")
+    # The page and the model know the same.
+    results = results_of(history.messages)
+    shown = {
+        (message["generationId"], call["toolCallId"]): call["result"]
+        for message in seen["messages"]
+        for call in message.get("toolCalls", ())
+    }
+    assert shown == {key: result.result for key, result in results.items()}
+    texts = [message.text for message in history.messages if isinstance(message, TextMessage)]
+    assert texts == [m["text"] for m in seen["messages"] if m["kind"] == "text"]
+    # What is known of each call is said: with effects, perhaps, or without.
+    for (generation, call_id), result in results.items():
+        if generation == "g2" and result.error_code == "interrupted":
+            assert ("may have had effects" in result.result) == (call_id in started)
+
+
+def test_a_result_that_was_stored_is_announced(store_url: str) -> None:
+    async def scenario(store: MessageStore) -> None:
+        await begin(store)
+        await carry_out(
+            store,
+            [
+                {"events": [called(BOOK, generation="g")]},
+                {"started": [BOOK], "generation_id": "g"},
+                {"finished": [(BOOK, BOOKED)], "generation_id": "g"},
+            ],
+        )
+        [run] = await store.recover(now=LATER)
+        told = [event["kind"] for event in run.written.events]
+        assert told == ["tool_result", "tools_aggregate", "run"]
+        result = run.written.events[0]
+        fields = ("messageId", "toolCallId", "result", "isError", "done", "duration")
+        assert [result[name] for name in fields] == [
+            "g.calls_result_call_0",
+            "call_0",
+            "booked",
+            False,
+            True,
+            0.5,
+        ]
+        history = await store.load("c")
+        assert results_of(history.messages) == {("g", "call_0"): BOOKED}
+
+    on(store_url, scenario, clock=lambda: 1000.0)
+
+
+def test_a_tool_that_nobody_was_told_of_is_not_forgotten(store_url: str) -> None:
+    async def scenario(store: MessageStore) -> None:
+        await begin(store)
+        await carry_out(store, [{"started": [BOOK, FETCH], "generation_id": "g"}])
+        await store.recover(now=LATER)
+        history = await store.load("c")
+        [_, message] = history.messages
+        assert isinstance(message, ToolAggregateMessage)
+        assert [call.arguments for call in message.tool_calls] == [BOOK.arguments, FETCH.arguments]
+        assert all("may have had effects" in r.result for r in message.tool_results)
+
+    on(store_url, scenario, clock=lambda: 1000.0)
+
+
+def test_a_result_that_comes_later_is_awaited_still(store_url: str) -> None:
+    async def scenario(store: MessageStore) -> None:
+        await begin(store)
+        write = {"events": [called(BOOK, generation="g")], "started": [BOOK], "generation_id": "g"}
+        await carry_out(store, [write])
+        await store.await_result("c", "k", kind="deferred", call=BOOK, run_id="r")
+        await store.await_result("c", "a", kind="approval", call=BOOK, run_id="r")
+        await store.recover(now=LATER)
+        # An approval is not: the run that asked is over.
+        assert [each.key for each in await store.pending("c")] == ["k"]
+        assert await store.resolve("a", True, chat_id="c") == "not_found"
+        [_, message] = (await store.load("c")).messages
+        assert isinstance(message, ToolAggregateMessage)
+        assert message.tool_results == ()
+        assert message.metadata == {"deferred": {"call_0": "k"}}
+        assert await store.resolve("k", {"table": 4}, chat_id="c") == "resolved"
+        [_, message] = (await store.load("c")).messages
+        assert isinstance(message, ToolAggregateMessage)
+        assert json.loads(message.tool_results[0].result) == {"table": 4}
+
+    on(store_url, scenario, clock=lambda: 1000.0)
+
+
+def test_who_was_taken_for_dead_cannot_write_any_more(store_url: str) -> None:
+    async def scenario(store: MessageStore) -> None:
+        await begin(store)
+        await store.recover(now=LATER)
+        late = {"events": [answered(BOOKED, "g")], "finished": [(BOOK, BOOKED)]}
+        with pytest.raises(RunLostError):
+            await carry_out(store, [late])
+        with pytest.raises(RunLostError):
+            await store.finish_run("r", OWNER, "completed")
+        assert not await store.renew("r", OWNER)
+        assert (await store.events("c"))[-1]["stopReason"] == "interrupted"
+
+    on(store_url, scenario, clock=lambda: 1000.0)
+
+
+def test_a_run_that_is_renewed_is_left_alone(store_url: str) -> None:
+    now = 1000.0
+
+    async def scenario(store: MessageStore) -> None:
+        nonlocal now
+        await begin(store, lease=30)
+        now += 29
+        assert await store.renew("r", OWNER, 30)
+        now += 29
+        assert await store.recover() == []
+        now += 2
+        assert [run.run_id for run in await store.recover()] == ["r"]
+
+    on(store_url, scenario, clock=lambda: now)
+
+
+def test_two_processes_that_recover_at_once_end_a_run_once(store_url: str) -> None:
+    async def prepare() -> None:
+        async with MessageStore(store_url) as store:
+            await begin(store)
+            await carry_out(store, WRITES[:13])
+
+    asyncio.run(prepare())
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-c", RECOVERER, store_url],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(3)
+    ]
+    for process in processes:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+    for process in processes:
+        assert process.stdin is not None
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    said = [json.loads(process.communicate(timeout=PATIENCE)[0]) for process in processes]
+    assert sorted(said) == [[], [], ["r"]]
+
+    async def scenario(store: MessageStore) -> None:
+        kinds = [(e["kind"], e.get("status")) for e in await store.events("c")]
+        assert kinds.count(("run", "finished")) == 1
+        assert snapshot(await store.events("c"))["problems"] == []
+
+    on(store_url, scenario)
