@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from ..exceptions import MessageError
-from .tables import LONGEST_ID
+from .columns import LONGEST_ID, is_id
 
 
 def checked_id(value: object, name: str) -> str:
@@ -21,7 +21,7 @@ def checked_id(value: object, name: str) -> str:
         raise TypeError(f"{name} is a str, not {type(value).__name__}")
     if not value or len(value) > LONGEST_ID:
         raise ValueError(f"{name} is 1 to {LONGEST_ID} characters long, not {len(value)}")
-    if any(character < " " or "\ud800" <= character <= "\udfff" for character in value):
+    if not is_id(value):
         raise ValueError(f"{name} holds a control character or half of a character: {value!r}")
     return value
 
@@ -29,13 +29,6 @@ def checked_id(value: object, name: str) -> str:
 def optional_id(value: object, name: str) -> str | None:
     """As `checked_id`, where there may be none."""
     return None if value is None else checked_id(value, name)
-
-
-def checked_text(value: str | None) -> str | None:
-    """Text for a column: what no database takes is written as a replacement character."""
-    if value is None or (value.isascii() and "\0" not in value):
-        return value
-    return value.encode("utf-8", "replace").decode("utf-8").replace("\0", "\ufffd")
 
 
 def to_json(value: object, what: str, limit: int) -> str:

@@ -13,12 +13,13 @@ from ..executor import failure
 from ..executor.deferred import METADATA as DEFERRED
 from ..executor.results import to_text
 from ..kinds import ErrorCode
+from .columns import plain
 from .records import History, StoredMessage, StoreProblem, StreamEvent, moment
 from .settling import Settling
 from .writing import numbered
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -125,11 +126,11 @@ async def _outcomes(
         keys = stored.message.metadata.get(DEFERRED)
         key = cast("dict[str, str]", keys).get(call.id, "") if isinstance(keys, dict) else call.id
         entry = awaited.get(key)
-        if entry is not None and entry.call_id == call.id:
+        if entry is not None and entry.call_id == plain(call.id):
             if entry.result_json is not None:
                 outcomes[stored.sequence_number, call.id] = late_result(call, entry.result_json)
             continue
-        row = rows.get((stored.generation_id, call.id)) or rows.get((stored.run_id, call.id))
+        row = row_of(rows, call, stored.generation_id, stored.run_id)
         outcomes[stored.sequence_number, call.id] = outcome(call, row)
     return outcomes
 
@@ -144,6 +145,17 @@ async def call_rows(
         statement = statement.where(calls.c.run_id == run_id)
     rows = await connection.execute(statement)
     return {(row.generation_id or row.run_id, row.call_id): row for row in rows}
+
+
+def row_of(
+    rows: Mapping[tuple[str | None, str], Row[Any]],
+    call: ToolCall,
+    generation_id: str | None,
+    run_id: str | None,
+) -> Row[Any] | None:
+    """The row of a call, if its tool was entered or it has a result."""
+    call_id = plain(call.id)
+    return rows.get((generation_id, call_id)) or rows.get((run_id, call_id))
 
 
 def outcome(call: ToolCall, row: Row[Any] | None) -> ToolResult:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from .._core import StreamReducer, ToolAggregateMessage, ToolCall, ToolCallMessage, ToolResult
 from ..exceptions import MessageError
 from ..executor.deferred import METADATA as DEFERRED
-from .reading import outcome
+from .columns import plain
+from .reading import outcome, row_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -95,7 +96,7 @@ class Remains:
     def _unheard(self, found: Iterable[Message]) -> list[_Calls]:
         """Messages for calls whose tool was entered before anybody was told of them."""
         heard = {
-            (message.generation_id, call.id)
+            (message.generation_id, plain(call.id))
             for message in found
             if isinstance(message, (ToolCallMessage, ToolAggregateMessage))
             for call in message.tool_calls
@@ -135,12 +136,11 @@ class Remains:
         for call in message.tool_calls:
             if call.id in results:
                 continue
-            if call.id in self._awaited:
-                keys[call.id] = self._awaited[call.id]
+            key = self._awaited.get(plain(call.id))
+            if key is not None:
+                keys[call.id] = key
                 continue
-            row = self._rows.get((message.generation_id, call.id)) or self._rows.get(
-                (self._run_id, call.id)
-            )
+            row = row_of(self._rows, call, message.generation_id, self._run_id)
             results[call.id] = outcome(call, row)
             self.count += 1
             self.events.append(self._result(message, results[call.id]))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ..exceptions import ChatBusyError, ChatNotFoundError, RunLostError
 from . import recovery, runs
-from .checks import checked_id, checked_text, optional_id
+from .checks import checked_id, optional_id
 from .ledger import Ledger
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ class RunLedger(Ledger):
                 run_id=run_id,
                 owner=owner,
                 stop_reason=stop_reason,
-                error=checked_text(error),
+                error=error,
             )
 
         try:

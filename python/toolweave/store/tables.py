@@ -13,15 +13,12 @@ from sqlalchemy import (
     Integer,
     MetaData,
     PrimaryKeyConstraint,
-    String,
     Table,
-    Text,
     UniqueConstraint,
     text,
 )
 
-LONGEST_ID = 255
-"""In characters."""
+from .columns import Id, Plain
 
 
 @dataclass(frozen=True)
@@ -72,13 +69,13 @@ def make_tables(schema: str | None = None, prefix: str = "") -> Tables:
         )
 
     def identifier(column: str, *, nullable: bool = False) -> Column[str]:
-        return Column(column, String(LONGEST_ID), nullable=nullable)
+        return Column(column, Id, nullable=nullable)
 
     def time(column: str, *, nullable: bool = False) -> Column[int]:
         return Column(column, BigInteger, nullable=nullable)
 
     def written(column: str, *, nullable: bool = False) -> Column[str]:
-        return Column(column, Text, nullable=nullable)
+        return Column(column, Plain, nullable=nullable)
 
     chats = Table(
         name("chats"),

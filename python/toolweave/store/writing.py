@@ -16,6 +16,7 @@ from sqlalchemy import func, insert, select, update
 from .._core import MessageBase, ToolCall, ToolResult, ToolResultMessage, check_stream_event
 from ..exceptions import ChatNotFoundError, MessageError, RunLostError
 from .checks import bounded, checked_id, optional_id, to_json
+from .columns import plain
 from .records import Awaited, StoredMessage, StreamEvent, Written, moment
 
 if TYPE_CHECKING:
@@ -280,8 +281,9 @@ async def _start(
     attempts: dict[str, int] = {row.call_id: row.attempt for row in found}
     rows: list[dict[str, Any]] = []
     for call in started:
-        attempts[call.id] = attempts.get(call.id, 0) + 1
-        rows.append(_call_row(scope, call, attempts[call.id], now))
+        call_id = plain(call.id)
+        attempts[call_id] = attempts.get(call_id, 0) + 1
+        rows.append(_call_row(scope, call, attempts[call_id], now))
     await connection.execute(insert(calls), rows)
 
 

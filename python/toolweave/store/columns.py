@@ -1,0 +1,54 @@
+"""Text for columns: whatever is given, no database refuses it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlalchemy import String, Text
+from sqlalchemy.types import TypeDecorator
+
+if TYPE_CHECKING:
+    from sqlalchemy.engine import Dialect
+
+LONGEST_ID = 255
+"""In characters."""
+
+_NOBODYS = "\ufffd" * (LONGEST_ID + 1)
+
+
+class Id(TypeDecorator[str]):
+    """An id. What cannot be one, such as what somebody has put into a URL, is found nowhere."""
+
+    impl = String(LONGEST_ID)
+    cache_ok = True
+
+    def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:
+        """What is sent to the database."""
+        del dialect
+        return _NOBODYS if value is not None and not is_id(value) else value
+
+
+class Plain(TypeDecorator[str]):
+    """Text of anybody's. Characters that no database takes are replaced."""
+
+    impl = Text
+    cache_ok = True
+
+    def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:
+        """What is sent to the database."""
+        del dialect
+        return None if value is None else plain(value)
+
+
+def is_id(value: str) -> bool:
+    """Whether all databases take it as an id: no control characters, no half characters."""
+    return 0 < len(value) <= LONGEST_ID and not any(
+        character < " " or "\ud800" <= character <= "\udfff" for character in value
+    )
+
+
+def plain(value: str) -> str:
+    """The text as a `Plain` column has it."""
+    if value.isascii():
+        return value.replace("\0", "\ufffd")
+    return value.encode("utf-8", "replace").decode("utf-8").replace("\0", "\ufffd")
