@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from sqlalchemy import event
+from sqlalchemy import event, func, select
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
@@ -43,6 +46,25 @@ _BUSY_SECONDS = 30.0
 """How long SQLite waits for another process that writes."""
 
 
+TRANSACTION = "toolweave_transaction"
+"""Where work says, in the `info` of a connection, which number its transaction has."""
+
+_PAUSE = 0.1
+"""How long to wait before the database is tried again, in seconds."""
+
+
+@dataclass
+class _Attempt:
+    """How far a write has come."""
+
+    found: object = None
+    """What the work has returned."""
+    number: int | None = None
+    """What PostgreSQL knows the transaction by."""
+    is_committing: bool = False
+    """Whether it may have been done although nothing was heard."""
+
+
 class Database:
     """An engine, and what is so about its kind of database.
 
@@ -50,9 +72,17 @@ class Database:
         url: A URL, or an engine, which stays the caller's.
         schema: The schema of the tables.
         prefix: What the names of the tables begin with.
+        patience: For how many seconds it is tried again where the server is away.
     """
 
-    def __init__(self, url: str | URL | AsyncEngine, schema: str | None, prefix: str) -> None:
+    def __init__(
+        self,
+        url: str | URL | AsyncEngine,
+        schema: str | None = None,
+        prefix: str = "",
+        patience: float = 0.0,
+    ) -> None:
+        self._patience = patience
         self.tables = make_tables(schema, prefix)
         self.schema = schema
         self.prefix = prefix
@@ -109,24 +139,43 @@ class Database:
     async def write(self, work: Callable[[AsyncConnection], Awaitable[_T]]) -> _T:
         """Does work in a transaction that writes.
 
-        It is done as a whole or not at all, and is finished although the caller is cancelled.
+        It is done as a whole or not at all, and once begun is finished although the caller is
+        cancelled. While the server is away it is tried again, unless it may have been done.
 
         Raises:
             StoreError: The database did not do it.
         """
+        deadline = time.monotonic() + self._patience
+        while True:
+            attempt = _Attempt()
+            try:
+                return await self._run(partial(self._write, work, attempt))
+            except StoreError as error:
+                if not error.transient or time.monotonic() > deadline:
+                    raise
+                _log.info("a write is tried again", extra={"error": str(error)})
+                is_known = not attempt.is_committing or attempt.number is not None
+                if not is_known:
+                    raise
+            await asyncio.sleep(_PAUSE)
+            if attempt.is_committing and await self.read(partial(_is_committed, attempt)):
+                return cast("_T", attempt.found)
 
-        async def run() -> _T:
-            async with self._turn(self._writes), self._engine.connect() as connection:
-                if not self.is_postgresql:
-                    await _begin(connection, "BEGIN IMMEDIATE")
-                elif self._engine.dialect.default_isolation_level != "READ COMMITTED":
-                    # Under others, what waited for a lock would fail.
-                    await connection.execution_options(isolation_level="READ COMMITTED")
-                found = await work(connection)
-                await connection.commit()
-                return found
-
-        return await self._run(run)
+    async def _write(
+        self, work: Callable[[AsyncConnection], Awaitable[_T]], attempt: _Attempt
+    ) -> _T:
+        async with self._turn(self._writes), self._engine.connect() as connection:
+            if not self.is_postgresql:
+                await _begin(connection, "BEGIN IMMEDIATE")
+            elif self._engine.dialect.default_isolation_level != "READ COMMITTED":
+                # Under others, what waited for a lock would fail.
+                await connection.execution_options(isolation_level="READ COMMITTED")
+            found = await work(connection)
+            attempt.found = found
+            attempt.number = connection.info.pop(TRANSACTION, None)
+            attempt.is_committing = self.is_postgresql
+            await connection.commit()
+            return found
 
     async def execute(self, statement: UpdateBase) -> int:
         """Runs one statement that writes.
@@ -144,13 +193,18 @@ class Database:
         return await self.write(work)
 
     async def read(
-        self, work: Callable[[AsyncConnection], Awaitable[_T]], *, snapshot: bool = False
+        self,
+        work: Callable[[AsyncConnection], Awaitable[_T]],
+        *,
+        snapshot: bool = False,
+        again: bool = True,
     ) -> _T:
         """Does work that only reads.
 
         Args:
             work: What is done.
             snapshot: Whether all of it sees the database as it was at one time.
+            again: Whether it is tried again while the server is away.
 
         Raises:
             StoreError: The database did not do it.
@@ -164,7 +218,14 @@ class Database:
                     await _begin(connection, "BEGIN")
                 return await work(connection)
 
-        return await self._run(run)
+        deadline = time.monotonic() + (self._patience if again else 0.0)
+        while True:
+            try:
+                return await self._run(run)
+            except StoreError as error:
+                if not error.transient or time.monotonic() >= deadline:
+                    raise
+            await asyncio.sleep(_PAUSE)
 
     async def _run(self, work: Callable[[], Awaitable[_T]]) -> _T:
         """Work in a task of its own: a driver that is cancelled loses its connection."""
@@ -305,6 +366,12 @@ def _engine(url: URL) -> AsyncEngine:
         cursor.close()
 
     return engine
+
+
+async def _is_committed(attempt: _Attempt, connection: AsyncConnection) -> bool:
+    """Whether PostgreSQL has done what it did not say that it had."""
+    status = await connection.execute(select(func.txid_status(attempt.number)))
+    return bool(status.scalar_one() == "committed")
 
 
 async def _begin(connection: AsyncConnection, statement: str) -> None:

@@ -41,13 +41,16 @@ class Ledger:
         migrate: bool = True,
         clock: Callable[[], float] = time.time,
         poll: float = 0.2,
+        patience: float = 10.0,
         max_message_bytes: int = MAX_MESSAGE_BYTES,
     ) -> None:
         if not poll > 0:
             raise ValueError(f"poll is a number of seconds above 0, not {poll!r}")
+        if not patience >= 0:
+            raise ValueError(f"patience is a number of seconds from 0, not {patience!r}")
         if max_message_bytes < 1:
             raise ValueError(f"max_message_bytes is a number from 1, not {max_message_bytes!r}")
-        self._database = Database(url, schema, table_prefix)
+        self._database = Database(url, schema, table_prefix, patience)
         self._migrate = migrate
         self._clock = clock
         self._limit = max_message_bytes

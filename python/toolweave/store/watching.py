@@ -195,5 +195,7 @@ class Hub:
         """The revisions of chats."""
         chats = self._database.tables.chats
         statement = select(chats.c.id, chats.c.revision).where(chats.c.id.in_(chat_ids))
-        rows = await self._database.read(lambda connection: connection.execute(statement))
+        rows = await self._database.read(
+            lambda connection: connection.execute(statement), again=False
+        )
         return {**dict.fromkeys(chat_ids, GONE), **{row.id: row.revision for row in rows}}

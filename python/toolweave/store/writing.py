@@ -17,6 +17,7 @@ from .._core import MessageBase, ToolCall, ToolResult, ToolResultMessage, check_
 from ..exceptions import ChatNotFoundError, MessageError, RunLostError
 from .checks import bounded, checked_id, optional_id, to_json
 from .columns import plain
+from .database import TRANSACTION, Database
 from .records import Awaited, StoredMessage, StreamEvent, Written, moment
 
 if TYPE_CHECKING:
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncConnection
 
     from .. import Message
-    from .database import Database
 
 NUMBERED = ("chatId", "sequenceNumber", "timestampUtc")
 """The fields of an event that are columns, and not in its JSON."""
@@ -103,7 +103,7 @@ async def lock(
     if database.is_postgresql:
         # Heard once the transaction is committed.
         said = func.concat(chats.c.revision, " ", chats.c.id)
-        wanted.append(func.pg_notify(database.channel, said))
+        wanted += [func.pg_notify(database.channel, said), func.txid_current().label("number")]
     statement = (
         update(chats)
         .where(chats.c.id == chat_id)
@@ -117,6 +117,8 @@ async def lock(
     row = (await connection.execute(statement)).first()
     if row is None:
         raise ChatNotFoundError(f"there is no chat {chat_id!r}", chat_id)
+    if database.is_postgresql:
+        connection.info[TRANSACTION] = row.number
     return Chain(chat_id, row.last_event - events, row.last_message, row.revision)
 
 

@@ -1,0 +1,252 @@
+"""Changes that other processes make are heard of, and a server may go away and come back."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+
+import pytest
+
+from postgres import PostgresServer
+from storing import PATIENCE, on, text
+from toolweave import StoreError
+from toolweave.store import MessageStore
+
+WRITER = """
+import asyncio, sys
+from toolweave.store import MessageStore
+
+async def main():
+    async with MessageStore(sys.argv[1]) as store:
+        print("ready", flush=True)
+        for line in sys.stdin:
+            await eval("store." + line)
+            print("done", flush=True)
+
+asyncio.run(main())
+"""
+
+
+class Other:
+    """A store in another process."""
+
+    def __init__(self, url: str) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", WRITER, url],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        self.hears("ready")
+
+    def hears(self, word: str) -> None:
+        assert self.process.stdout is not None
+        assert self.process.stdout.readline() == f"{word}\n"
+
+    async def does(self, what: str) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write(f"{what}\n")
+        self.process.stdin.flush()
+        await asyncio.to_thread(self.hears, "done")
+
+    def close(self) -> None:
+        self.process.communicate(timeout=PATIENCE)
+
+
+def test_a_watch_hears_of_whatever_another_process_does(store_url: str) -> None:
+    async def scenario(store: MessageStore) -> None:
+        await store.create_chat("c")
+        other = await asyncio.to_thread(Other, store_url)
+        try:
+            async with store.watch("c") as watch, store.watch("quiet") as quiet:
+                await until_listening(store)
+                await watch.changed(0)
+                await quiet.changed(0)
+                event = {"kind": "text", "messageId": "m", "delta": "a"}
+                for change in (
+                    f"write('c', events=[{event}])",
+                    "start_run('c', 'r', owner='other')",
+                    "request_stop('r')",
+                    "finish_run('r', 'other', 'cancelled')",
+                    "delete_chat('c')",
+                    "create_chat('c')",
+                    "write('c')",
+                ):
+                    await other.does(change)
+                    if not change.startswith("create"):
+                        assert await watch.changed(PATIENCE), change
+                assert not await quiet.changed(0)
+        finally:
+            await asyncio.to_thread(other.close)
+
+    # In PostgreSQL nobody asks: it tells.
+    on(store_url, scenario, poll=0.02 if store_url.startswith("sqlite") else 1000.0)
+
+
+async def until_listening(store: MessageStore) -> None:
+    """Waits until PostgreSQL has a connection to tell of changes."""
+    query = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND query"
+    while store.database.is_postgresql:
+        async with store.database.engine.connect() as connection:
+            found = await connection.exec_driver_sql(f"{query} ~* '^LISTEN'")
+            if found.scalar_one() == 1:
+                return
+        await asyncio.sleep(0.01)
+
+
+def test_all_watches_of_a_store_share_one_connection(postgres_url: str) -> None:
+    async def scenario(store: MessageStore) -> None:
+        chats = [f"c{number}" for number in range(20)]
+        for chat_id in chats:
+            await store.create_chat(chat_id)
+        watches = [store.watch(chat_id) for chat_id in chats * 2]
+        for watch in watches:
+            await watch.__aenter__()
+        await until_listening(store)  # says that there is one, and not more
+        for watch in watches:
+            await watch.__aexit__(None, None, None)
+
+    on(postgres_url, scenario)
+
+
+def test_watches_go_on_when_the_server_has_restarted(
+    postgres_server: PostgresServer, postgres_url: str
+) -> None:
+    async def scenario(store: MessageStore) -> None:
+        await store.create_chat("c")
+        async with store.watch("c") as watch:
+            await until_listening(store)
+            await watch.changed(0)
+            await asyncio.to_thread(postgres_server.stop)
+            assert not await watch.changed(0.05)
+            await asyncio.to_thread(postgres_server.start)
+            other = await asyncio.to_thread(Other, postgres_url)
+            try:
+                await other.does("write('c')")
+                assert await watch.changed(PATIENCE)
+                await until_listening(store)
+            finally:
+                await asyncio.to_thread(other.close)
+
+    on(postgres_url, scenario, poll=0.05)
+
+
+def test_writes_wait_for_a_server_that_restarts_and_are_done_once(
+    postgres_server: PostgresServer, postgres_url: str
+) -> None:
+    async def scenario(store: MessageStore) -> None:
+        await store.create_chat("c")
+        await store.start_run("c", "r", owner="me")
+        stopped = asyncio.Event()
+
+        async def write() -> int:
+            count = 0
+            while count < 20 or not stopped.is_set():
+                await store.write("c", run_id="r", owner="me", events=[text(f"{count}")])
+                count += 1
+            return count
+
+        writing = asyncio.create_task(write())
+        for _ in range(2):
+            await asyncio.to_thread(postgres_server.stop)
+            await asyncio.to_thread(postgres_server.start)
+        stopped.set()
+        count = await asyncio.wait_for(writing, PATIENCE)
+        events = await store.events("c", limit=None)
+        assert [event["delta"] for event in events] == [str(n) for n in range(count)]
+        assert [event["sequenceNumber"] for event in events] == list(range(1, count + 1))
+
+    on(postgres_url, scenario, patience=PATIENCE)
+
+
+class Proxy:
+    """A connection to a server that breaks when the client commits.
+
+    Args:
+        port: Of the server.
+        hands_on: Whether the server still hears that it is to commit.
+    """
+
+    def __init__(self, port: int, *, hands_on: bool) -> None:
+        self.port = port
+        self.hands_on = hands_on
+        self.is_armed = False
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        answers, asks = await asyncio.open_connection("127.0.0.1", self.port)
+        back = asyncio.create_task(self._copy(answers, writer))
+        self._tasks.add(back)
+        while data := await reader.read(65536):
+            if self.is_armed and b"COMMIT" in data:
+                self.is_armed = False
+                back.cancel()
+                await asyncio.wait([back])
+                if self.hands_on:
+                    asks.write(data)
+                    assert b"COMMIT" in await answers.read(65536)
+                break
+            asks.write(data)
+        asks.close()
+        writer.close()
+
+    async def _copy(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while data := await reader.read(65536):
+            writer.write(data)
+        writer.close()
+
+
+@pytest.mark.parametrize("hands_on", [True, False])
+def test_a_write_whose_end_nobody_heard_of_is_done_once(
+    postgres_server: PostgresServer, postgres_url: str, hands_on: bool
+) -> None:
+    async def main() -> None:
+        proxy = Proxy(postgres_server.port, hands_on=hands_on)
+        server = await asyncio.start_server(proxy.serve, "127.0.0.1", 0)
+        port = server.sockets[0].getsockname()[1]
+        url = postgres_url.replace(f":{postgres_server.port}/", f":{port}/") + "?ssl=disable"
+        async with server, MessageStore(url) as store:
+            await store.create_chat("c")
+            for count in (1, 2):
+                proxy.is_armed = True
+                written = await store.write("c", events=[text("a")])
+                assert not proxy.is_armed
+                assert [event["sequenceNumber"] for event in written.events] == [count]
+            assert await store.events("c") == [*await store.events("c", limit=1), *written.events]
+
+    asyncio.run(asyncio.wait_for(main(), PATIENCE))
+
+
+def test_who_does_not_want_to_wait_is_told_that_it_may_pass(
+    postgres_server: PostgresServer, postgres_url: str
+) -> None:
+    async def scenario(store: MessageStore) -> None:
+        await store.create_chat("c")
+        await asyncio.to_thread(postgres_server.stop)
+        try:
+            for use in (store.write("c"), store.load("c")):
+                with pytest.raises(StoreError) as failed:
+                    await use
+                assert failed.value.transient
+        finally:
+            await asyncio.to_thread(postgres_server.start)
+        await store.write("c")
+
+    on(postgres_url, scenario, patience=0.0)
+
+
+def test_a_closed_store_lets_those_go_who_wait(store_url: str) -> None:
+    async def main() -> None:
+        store = MessageStore(store_url)
+        async with store:
+            await store.create_chat("c")
+            watch = store.watch("c")
+            await watch.__aenter__()
+            waiting = asyncio.create_task(watch.changed())
+            await asyncio.sleep(0)
+        assert await asyncio.wait_for(waiting, PATIENCE)
+        with pytest.raises(StoreError, match="not open"):
+            await store.events("c")
+
+    asyncio.run(main())
