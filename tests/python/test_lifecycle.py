@@ -15,7 +15,7 @@ from executing import run as on_virtual_time
 from looping import on_a_loop
 from selecting import ITEMS, Says, named
 from telling import calls_of, reduced, texts_of, told_by
-from toolweave import ToolSelector, lifecycle
+from toolweave import SceneStatus, SceneStep, ToolSelector, lifecycle
 from toolweave.agent import Agent
 from toolweave.executor import (
     Deferred,
@@ -213,6 +213,33 @@ def test_progress_is_text(value: object, text: str) -> None:
 def test_of_huge_progress_the_beginning_is_told() -> None:
     [told] = tell(ToolProgress("a", "x" * 5_000_000))
     assert len(told["result"]) < 11_000
+
+
+HALF = "a\ud800b"
+
+
+@pytest.mark.parametrize(
+    "happened",
+    [
+        ToolProgress("a", HALF),
+        ToolProgress("a", {"x": HALF}),
+        ToolQuestion("a", "key", HALF, {"enum": [HALF]}),
+        ToolApproval("a", "denied", HALF),
+        ToolDeferred("a", "Add", HALF),
+        tw.ToolResult("a", "Add", HALF),
+        RawText(HALF),
+        tw.TextDelta(HALF),
+        SceneStep(SceneStatus.RUNNING, message=HALF),
+        SceneStep(SceneStatus.ERROR, message=HALF, error=HALF, fatal=True),
+        SceneStep(SceneStatus.FUNCTION_REQUEST, function="Add", call_id="a", arguments={"x": HALF}),
+    ],
+)
+def test_whatever_tools_and_people_say_can_be_written(happened: Any) -> None:
+    transcriber = Transcriber("chat", "run")
+    told = [*transcriber.tell(happened, generation_id="g"), *transcriber.ended("error", HALF)]
+    reduced(told)
+    text = json.dumps(told, ensure_ascii=False).encode("utf-8").decode()
+    assert "a\ufffdb" in text
 
 
 def test_raw_text_is_told_as_it_came_and_what_is_not_for_readers_not_at_all() -> None:

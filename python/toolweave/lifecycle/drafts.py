@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
+from ..executor.results import utf8
+
 if TYPE_CHECKING:
     from ..natural.parts import PartKind
     from .events import StreamEvent
@@ -31,7 +33,7 @@ class Drafts:
         role: str | None = None,
         **own: Any,
     ) -> StreamEvent:
-        """An event. What is None is left out."""
+        """An event, which can be written as JSON. What is None is left out."""
         fields: dict[str, Any] = {
             "kind": kind,
             "chatId": self._chat_id,
@@ -41,7 +43,12 @@ class Drafts:
             "fromAgent": None if role == "user" else self._from_agent,
             **own,
         }
-        written = {name: value for name, value in fields.items() if value is not None}
+        written = {
+            # Tools and people may give halves of characters, which no encoder would take.
+            name: utf8(value) if isinstance(value, str) else value
+            for name, value in fields.items()
+            if value is not None
+        }
         return cast("StreamEvent", written)
 
 

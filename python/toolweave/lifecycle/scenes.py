@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ..executor.results import to_json_value
 from ..kinds import SceneStatus
 
 if TYPE_CHECKING:
@@ -148,7 +149,7 @@ class SceneSteps:
         self._indices[generation] = index + 1
         call: dict[str, Any] = {"toolCallId": call_id, "name": name, "index": index}
         if step.arguments is not None:
-            call["arguments"] = dict(step.arguments)
+            call["arguments"] = to_json_value(step.arguments)
         else:
             reason = step.message or "The call could not be read"
             call["invalid"] = {"reason": "unknown_tool", "message": reason}

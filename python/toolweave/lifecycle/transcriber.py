@@ -32,7 +32,7 @@ from ..executor import (
     ToolStarted,
 )
 from ..executor.ids import CallIds
-from ..executor.results import to_text, truncate
+from ..executor.results import to_json_value, to_text, truncate
 from ..kinds import SceneStopReason, StopReason
 from ..natural.parts import PartNumbers
 from ..scenes import SceneStep
@@ -305,7 +305,7 @@ def _state(event: object) -> dict[str, Any] | None:
             "state": "awaiting_answer",
             "key": event.key,
             "question": event.question,
-            "schema": event.schema,
+            "schema": None if event.schema is None else to_json_value(event.schema),
         }
     elif isinstance(event, ToolApprovalRequested):
         own = {"state": "awaiting_approval"}
