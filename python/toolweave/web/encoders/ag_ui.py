@@ -1,0 +1,409 @@
+"""The events of AG-UI, which CopilotKit and `@ag-ui/client` read.
+
+What the protocol has no event for comes as `CUSTOM`: `tool-progress`, `tool-state`, `scene`,
+`selection`, `usage` and `error`. Scenes are steps, named ``scene:<name>``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .calls import Call, Calls, generation_of
+from .endings import CUT_OFF, Ending, ending_of, failure_of, is_error, is_progress
+from .reading import chosen, fields_of, items_of, payload, says, text_of, to_text
+from .transcript import Transcript
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+_COUNTS = ("inputTokens", "outputTokens", "cachedInputTokens", "cost")
+# States that somebody at the screen can end.
+_QUESTIONS = ("awaiting_approval", "awaiting_answer")
+
+
+class AgUiEncoder:
+    """Writes the events of a chat as events of AG-UI.
+
+    What is sent is taken by version 0.0.59 and version 1.0 of the client alike. The event of a
+    result cannot say that a call failed in a way that both show, nor can arguments be corrected
+    that were streamed: the metadata say so, and where `history` is known, a `MESSAGES_SNAPSHOT`
+    before the end of the run puts it right.
+
+    Args:
+        thread_id: The id of the thread; the chat's if None.
+        run_id: The id of the run, as the client has named it; our own if None.
+        history: The messages that the client has sent along, as they were. A client drops messages
+            that a snapshot leaves out, so there is none where this is None.
+        protocol_version: What the client says that it speaks. From ``1.0`` on it is told of
+            cancelled runs in its own words.
+        echo: Whether the client is told what users say: one that only watches has no other way to
+            know.
+
+    Example:
+        >>> encoder = AgUiEncoder()
+        >>> encoder.encode({"kind": "run", "chatId": "c", "runId": "r", "status": "started"})
+        ['{"type":"RUN_STARTED","threadId":"c","runId":"r"}']
+    """
+
+    media_type = "text/event-stream"
+    """The content type of the stream."""
+
+    def __init__(
+        self,
+        *,
+        thread_id: str | None = None,
+        run_id: str | None = None,
+        history: Sequence[Mapping[str, object]] | None = None,
+        protocol_version: str | None = None,
+        echo: bool = False,
+    ) -> None:
+        self._thread_id = thread_id
+        self._named_run = run_id
+        self._run_id = ""
+        self._transcript = None if history is None else Transcript(history)
+        self._known_calls = () if self._transcript is None else self._transcript.known_calls()
+        self._modern = _is_modern(protocol_version)
+        self._echo = echo
+        self._out: list[str] = []
+        self._closed = False
+        # Runs that are over: what is still said of them is late.
+        self._over: set[str] = set()
+        self._active: str | None = None
+        self._reset()
+
+    def _reset(self) -> None:
+        # Ids of what is open, in the order in which it was opened.
+        self._texts: dict[str, None] = {}
+        self._thoughts: dict[str, None] = {}
+        self._scene_name: str | None = None
+        self._generation: str | None = None
+        self._calls = Calls(self._known_calls)
+        self._questions: dict[str, dict[str, object]] = {}
+        self._last_error: str | None = None
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """What the client wants to see in the response besides the content type."""
+        return {"cache-control": "no-cache", "x-accel-buffering": "no"}
+
+    def encode(self, event: Mapping[str, object]) -> Sequence[str]:
+        """The events of AG-UI that an event comes to.
+
+        Several runs may follow each other. What comes of a run while another one is told, or after
+        its end, comes to nothing, and so do kinds that the encoder does not know.
+        """
+        if self._closed or text_of(event, "runId") in self._over:
+            return []
+        run_id = text_of(event, "runId")
+        if self._active and run_id and run_id != self._active:
+            return []
+        if text_of(event, "role") not in (None, "assistant", "tool"):
+            if self._echo and event.get("kind") == "text":
+                self._prose(event)
+            return self._flush()
+        match event.get("kind"):
+            case "text":
+                self._prose(event)
+            case "reasoning":
+                self._thought(event)
+            case "tools_call_update":
+                self._fragments(event)
+            case "tools_call":
+                self._whole_calls(event)
+            case "tool_result" | "tool_state":
+                self._mention(event)
+            case "tools_aggregate":
+                self._aggregate(event)
+            case "usage":
+                self._custom(event, "usage", *_COUNTS)
+            case "error":
+                self._last_error = text_of(event, "message") or self._last_error
+                self._custom(event, "error", "message", "code", "toolCallId")
+            case "scene":
+                self._scene(event)
+            case "selection":
+                names = ("tool", "score", "fallback", "calls", "duration", "ranking")
+                self._custom(event, "selection", *names)
+            case "run":
+                self._run(event)
+            case _:
+                pass
+        return self._flush()
+
+    def close(self) -> Sequence[str]:
+        """The events that end the stream; `RUN_ERROR` if a run has not ended."""
+        if self._active is not None and not self._closed:
+            self._close_all()
+            self._write("RUN_ERROR", message=CUT_OFF, code="stream_ended")
+        self._closed = True
+        return self._flush()
+
+    def _flush(self) -> list[str]:
+        out, self._out = self._out, []
+        return out
+
+    def _write(self, type_: str, **fields: object) -> None:
+        self._out.append(payload(type_, **fields))
+
+    def _start(self, event: Mapping[str, object]) -> None:
+        if self._active is not None:
+            return
+        self._active = text_of(event, "runId") or ""
+        self._thread = self._thread_id or text_of(event, "chatId") or "chat"
+        self._run_id = self._named_run or self._active or "run"
+        version = "1.0" if self._modern else None
+        self._write(
+            "RUN_STARTED", threadId=self._thread, runId=self._run_id, protocolVersion=version
+        )
+
+    def _run(self, event: Mapping[str, object]) -> None:
+        self._start(event)
+        if text_of(event, "status") != "finished":
+            return
+        self._close_all()
+        ending = ending_of(event)
+        if self._transcript is not None and self._transcript.differs:
+            self._write("MESSAGES_SNAPSHOT", messages=self._transcript.messages())
+        stop_reason = text_of(event, "stopReason") or "completed"
+        if ending is Ending.FAILED:
+            message = failure_of(event, self._last_error)
+            self._write("RUN_ERROR", message=message, code=stop_reason)
+        else:
+            outcome: dict[str, object] | None = None
+            if ending is Ending.WAITING and self._questions:
+                outcome = {"type": "interrupt", "interrupts": list(self._questions.values())}
+            elif ending is Ending.STOPPED and self._modern:
+                outcome = {"type": "cancelled"}
+            self._write(
+                "RUN_FINISHED",
+                threadId=self._thread,
+                runId=self._run_id,
+                result={"stopReason": stop_reason},
+                outcome=outcome,
+            )
+        if self._active:
+            self._over.add(self._active)
+        self._active = None
+        self._named_run = None
+        self._reset()
+
+    def _close_all(self) -> None:
+        for message in list(self._texts):
+            self._end_text(message)
+        for message in list(self._thoughts):
+            self._end_thought(message)
+        for call in self._calls:
+            if call.opened and not call.settled:
+                self._settle(call, metadata={"invalid": "The call was not finished."})
+        self._show_orphans()
+        self._leave_scene()
+
+    def _read(self, generation: str) -> None:
+        """Notes which reply is read, and shows what is left of those before."""
+        if self._generation != generation:
+            self._generation = generation
+            self._show_orphans(besides=generation)
+
+    def _show_orphans(self, *, besides: str | None = None) -> None:
+        for call in self._calls.orphans(besides):
+            self._announce(call, call.name or "tool")
+            self._correct(call, {})
+
+    # Texts and thoughts
+
+    def _prose(self, event: Mapping[str, object]) -> None:
+        message = text_of(event, "messageId") or "text"
+        delta = text_of(event, "delta")
+        if delta:
+            self._start(event)
+            self._read(generation_of(event))
+            role = text_of(event, "role") or "assistant"
+            if message not in self._texts:
+                self._texts[message] = None
+                self._write("TEXT_MESSAGE_START", messageId=message, role=role)
+            self._write("TEXT_MESSAGE_CONTENT", messageId=message, delta=delta)
+            if self._transcript is not None:
+                self._transcript.text(message, role, delta)
+        if event.get("done") is True:
+            self._end_text(message)
+
+    def _end_text(self, message: str) -> None:
+        if message in self._texts:
+            del self._texts[message]
+            self._write("TEXT_MESSAGE_END", messageId=message)
+
+    def _thought(self, event: Mapping[str, object]) -> None:
+        message = text_of(event, "messageId") or "reasoning"
+        delta = text_of(event, "delta")
+        if delta:
+            self._start(event)
+            self._read(generation_of(event))
+            if message not in self._thoughts:
+                self._thoughts[message] = None
+                self._write("REASONING_START", messageId=message)
+                self._write("REASONING_MESSAGE_START", messageId=message, role="reasoning")
+            self._write("REASONING_MESSAGE_CONTENT", messageId=message, delta=delta)
+        if event.get("done") is True:
+            self._end_thought(message)
+
+    def _end_thought(self, message: str) -> None:
+        if message in self._thoughts:
+            del self._thoughts[message]
+            self._write("REASONING_MESSAGE_END", messageId=message)
+            self._write("REASONING_END", messageId=message)
+
+    # Calls
+
+    def _fragments(self, event: Mapping[str, object]) -> None:
+        self._start(event)
+        for update in items_of(event, "toolCallUpdates"):
+            call = self._calls.written(event, update)
+            if call.settled:
+                continue
+            call.pieces.append(text_of(update, "functionArgs") or "")
+            if call.call_id is not None and call.name:
+                self._open(call, call.name)
+                self._arguments(call, call.unsent())
+
+    def _whole_calls(self, event: Mapping[str, object]) -> None:
+        self._start(event)
+        for each in items_of(event, "toolCalls"):
+            call = self._calls.written(event, each)
+            if call.settled or call.call_id is None:
+                continue
+            self._open(call, call.name or "tool")
+            invalid = fields_of(each, "invalid")
+            if invalid is None:
+                self._correct(call, each.get("arguments", {}))
+            else:
+                why = text_of(invalid, "message") or "The call cannot be run."
+                self._settle(call, metadata={"invalid": why})
+
+    def _open(self, call: Call, name: str) -> None:
+        if not call.opened:
+            self._read(call.generation)
+            self._announce(call, name)
+
+    def _announce(self, call: Call, name: str) -> None:
+        call.opened = True
+        call.name = name
+        self._write(
+            "TOOL_CALL_START", toolCallId=call.id, toolCallName=name, parentMessageId=call.parent
+        )
+        if self._transcript is not None:
+            self._transcript.call(call.parent, call.id, name)
+
+    def _arguments(self, call: Call, delta: str) -> None:
+        if delta:
+            self._write("TOOL_CALL_ARGS", toolCallId=call.id, delta=delta)
+            if self._transcript is not None:
+                self._transcript.arguments(call.id, delta)
+
+    def _correct(self, call: Call, arguments: object) -> None:
+        """Settles a call: the client is to have these arguments, whatever was streamed."""
+        written = "".join(call.pieces)
+        text = to_text(arguments)
+        if text.startswith(written):
+            self._arguments(call, text[len(written) :])
+            self._settle(call)
+        elif says(written, arguments):
+            self._settle(call)
+        else:
+            if self._transcript is not None:
+                self._transcript.correct(call.id, text)
+            self._settle(call, metadata={"arguments": text})
+
+    def _settle(self, call: Call, *, metadata: Mapping[str, object] | None = None) -> None:
+        call.settled = True
+        call.pieces.clear()
+        self._write("TOOL_CALL_END", toolCallId=call.id, metadata=metadata)
+        for event in call.release():
+            self._about(call, event)
+
+    def _mention(self, event: Mapping[str, object]) -> None:
+        self._start(event)
+        call = self._calls.mentioned(event)
+        if call is None or call.ended:
+            return
+        if call.settled:
+            self._about(call, event)
+        else:
+            call.hold(event)
+
+    def _about(self, call: Call, event: Mapping[str, object]) -> None:
+        if event.get("kind") == "tool_state":
+            self._state(call, event)
+        elif is_progress(event):
+            value = {"toolCallId": call.id, "progress": text_of(event, "result") or ""}
+            self._write("CUSTOM", name="tool-progress", value=value)
+        else:
+            call.ended = True
+            self._result(call, event)
+
+    def _result(self, call: Call, event: Mapping[str, object]) -> None:
+        content = text_of(event, "result") or ""
+        message = text_of(event, "messageId")
+        if message is None or event.get("kind") == "tools_aggregate":
+            message = f"{call.parent}_result_{call.call_id}"
+        code = text_of(event, "errorCode") or "tool_error" if is_error(event) else None
+        self._write(
+            "TOOL_CALL_RESULT",
+            messageId=message,
+            toolCallId=call.id,
+            content=content,
+            role="tool",
+            metadata=None if code is None else {"error": code},
+        )
+        if self._transcript is not None:
+            self._transcript.result(message, call.id, content, code)
+
+    def _state(self, call: Call, event: Mapping[str, object]) -> None:
+        value = chosen(event, "state", "key", "question", "schema", "reason")
+        self._write("CUSTOM", name="tool-state", value={"toolCallId": call.id, **value})
+        state = text_of(event, "state")
+        self._questions.pop(call.id, None)
+        key = text_of(event, "key")
+        if state in _QUESTIONS and key:
+            asked: dict[str, object] = {"id": key, "reason": state, "toolCallId": call.id}
+            if message := text_of(event, "question") or text_of(event, "reason"):
+                asked["message"] = message
+            if schema := fields_of(event, "schema"):
+                asked["responseSchema"] = schema
+            self._questions[call.id] = asked
+
+    # The rest
+
+    def _aggregate(self, event: Mapping[str, object]) -> None:
+        self._whole_calls(event)
+        generation = generation_of(event)
+        for result in items_of(event, "toolResults"):
+            common = {"kind": "tool_result", "generationId": generation, "done": True}
+            self._mention({**result, **common})
+
+    def _scene(self, event: Mapping[str, object]) -> None:
+        step = fields_of(event, "step")
+        if step is None:
+            return
+        self._start(event)
+        scene = text_of(step, "scene")
+        if step.get("status") == "ExecutingScene" and scene:
+            self._leave_scene()
+            self._scene_name = f"scene:{scene}"
+            self._write("STEP_STARTED", stepName=self._scene_name)
+        self._write("CUSTOM", name="scene", value=step)
+        if step.get("status") in ("Completed", "GeneratingFinalResponse"):
+            self._leave_scene()
+
+    def _leave_scene(self) -> None:
+        if self._scene_name is not None:
+            self._write("STEP_FINISHED", stepName=self._scene_name)
+            self._scene_name = None
+
+    def _custom(self, event: Mapping[str, object], name: str, *told: str) -> None:
+        self._start(event)
+        self._write("CUSTOM", name=name, value=chosen(event, *told))
+
+
+def _is_modern(version: str | None) -> bool:
+    major = (version or "").partition(".")[0]
+    return major.isascii() and major.isdigit() and len(major) < 9 and int(major) >= 1

@@ -1,0 +1,177 @@
+"""The calls of a stream, put together from fragments, and what is told of them too early."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from .endings import is_progress
+from .reading import text_of
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping
+
+
+@dataclass(eq=False)
+class Call:
+    """A call, as far as it is known."""
+
+    generation: str
+    """The reply that makes it."""
+    parent: str
+    """The message that it stands in."""
+    call_id: str | None = None
+    """Its id within the reply; None until a fragment says it."""
+    name: str | None = None
+    """The tool; None until a fragment says it."""
+    pieces: list[str] = field(default_factory=list[str])
+    """Its arguments as they were written."""
+    sent: int = 0
+    """How many of the pieces the client has."""
+    opened: bool = False
+    """Whether the client knows of it."""
+    settled: bool = False
+    """Whether the client knows its arguments."""
+    ended: bool = False
+    """Whether the client has its result."""
+    asked: str | None = None
+    """The key of the approval that the client was asked for last."""
+    stated: bool = False
+    """Whether the client was told of a state of it."""
+    held: list[Mapping[str, object]] = field(default_factory=list["Mapping[str, object]"])
+    """What came before its arguments were known, in order."""
+
+    @property
+    def id(self) -> str:
+        """Its id for clients.
+
+        Models number the calls of each reply anew, and clients want ids that are unique in a
+        conversation.
+        """
+        own = self.call_id or ""
+        return f"{self.generation}.{own}" if self.generation else own
+
+    @property
+    def has_result(self) -> bool:
+        """Whether its result is held."""
+        return any(
+            each.get("kind") == "tool_result" and not is_progress(each) for each in self.held
+        )
+
+    def unsent(self) -> str:
+        """The text of the arguments that the client does not have yet; it has it then."""
+        text = "".join(self.pieces[self.sent :])
+        self.sent = len(self.pieces)
+        return text
+
+    def hold(self, event: Mapping[str, object]) -> None:
+        """Keeps an event for later: the last that tells progress, and nothing after the result."""
+        if self.has_result:
+            return
+        if is_progress(event):
+            self.held = [each for each in self.held if not is_progress(each)]
+        self.held.append(event)
+
+    def release(self) -> list[Mapping[str, object]]:
+        """What was held, which is no longer held."""
+        held, self.held = self.held, []
+        return held
+
+
+class Calls:
+    """All calls of a run, in the order in which they were first seen.
+
+    Args:
+        known: Ids, as clients have them, of calls that the client knows from earlier runs.
+    """
+
+    def __init__(self, known: Collection[str] = ()) -> None:
+        self._known = known
+        self._all: list[Call] = []
+        self._by_id: dict[tuple[str, str], Call] = {}
+        self._by_index: dict[tuple[str, object], Call] = {}
+        # The call of each reply that was written at last, and that of each id that was seen last.
+        self._last: dict[str, Call] = {}
+        self._newest: dict[str, Call] = {}
+
+    def __iter__(self) -> Iterator[Call]:
+        return iter(self._all)
+
+    def written(self, event: Mapping[str, object], part: Mapping[str, object]) -> Call:
+        """The call that a fragment, or a whole call, is of."""
+        generation = generation_of(event)
+        call_id = text_of(part, "toolCallId")
+        index = part.get("index")
+        if not isinstance(index, int):
+            index = None
+        call = None
+        if call_id is not None:
+            call = self._by_id.get((generation, call_id))
+        if call is None and index is not None:
+            call = self._by_index.get((generation, index))
+            # An index that was used for another call says nothing.
+            if call is not None and call_id is not None and call.call_id is not None:
+                call = None
+        if call is None and call_id is None and index is None:
+            call = self._last.get(generation)
+        if call is None:
+            call = self._add(generation, text_of(event, "messageId"))
+        if index is not None:
+            self._by_index.setdefault((generation, index), call)
+        self._last[generation] = call
+        self._name(call, call_id, text_of(part, "functionName") or text_of(part, "name"))
+        return call
+
+    def mentioned(self, event: Mapping[str, object]) -> Call | None:
+        """The call that a result or a state is of; it may not have been written yet."""
+        call_id = text_of(event, "toolCallId")
+        if call_id is None:
+            return None
+        generation = generation_of(event)
+        call = self._by_id.get((generation, call_id))
+        if call is None and not generation:
+            call = self._newest.get(call_id)
+        if call is None:
+            call = self._add(generation, None)
+        self._name(call, call_id, text_of(event, "name"))
+        return call
+
+    def orphans(self, besides: str | None = None) -> list[Call]:
+        """Calls that have a result but were not told, as those of an earlier run.
+
+        Args:
+            besides: The reply that is read now, whose calls may still come.
+        """
+        return [
+            call
+            for call in self._all
+            if not call.opened and call.has_result and call.generation != besides
+        ]
+
+    def _add(self, generation: str, parent: str | None) -> Call:
+        call = Call(generation, parent or f"{generation}.calls")
+        self._all.append(call)
+        return call
+
+    def _name(self, call: Call, call_id: str | None, name: str | None) -> None:
+        if call_id is not None and call.call_id is None:
+            call.call_id = call_id
+            self._by_id[call.generation, call_id] = call
+            self._newest[call_id] = call
+            if call.id in self._known:
+                call.opened = call.settled = True
+        if name:
+            call.name = call.name or name
+
+
+def generation_of(event: Mapping[str, object]) -> str:
+    """The reply that an event is of; empty where it does not say."""
+    generation = text_of(event, "generationId")
+    if generation:
+        return generation
+    message = text_of(event, "messageId") or ""
+    if event.get("kind") == "tool_result":
+        call_id = text_of(event, "toolCallId") or ""
+        message = message.removesuffix(f"_result_{call_id}")
+    head, dot, tail = message.rpartition(".")
+    return head if dot and (tail == "calls" or tail.isdigit()) else message

@@ -1,0 +1,33 @@
+"""Keys that the parser of the AI SDK refuses, for fear of the prototypes of its objects.
+
+It gives up the whole stream at one, wherever that stands, and models may write anything.
+"""
+
+from __future__ import annotations
+
+from typing import cast
+
+from .reading import to_text
+
+_REFUSED = ('"__proto__":', '"constructor":{')
+
+
+def is_refused(text: str) -> bool:
+    """Whether clients refuse a JSON text."""
+    return any(each in text for each in _REFUSED)
+
+
+def taken(value: object) -> object:
+    """What clients take in place of a value: where they refuse it, its JSON as text.
+
+    Nothing is left out, since somebody may be asked to approve of it.
+    """
+    if isinstance(value, dict):
+        fields = cast("dict[str, object]", value)
+        value = {name: _as_text_if_refused(each) for name, each in fields.items()}
+    return _as_text_if_refused(value)
+
+
+def _as_text_if_refused(value: object) -> object:
+    text = to_text(value)
+    return text if is_refused(text) else value

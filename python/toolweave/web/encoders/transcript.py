@@ -1,0 +1,102 @@
+"""The messages of a thread, as a client that reads the stream ends up with."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .reading import items_of, text_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+# Clients keep these by themselves, unless a snapshot holds some.
+_KEPT_BY_CLIENTS = ("activity", "reasoning")
+
+
+class Transcript:
+    """Keeps what a snapshot of the messages has to hold.
+
+    Args:
+        history: The messages that were there before.
+    """
+
+    def __init__(self, history: Sequence[Mapping[str, object]]) -> None:
+        self._history = [each for each in history if each.get("role") not in _KEPT_BY_CLIENTS]
+        # By id, in order; results stand behind the message of their call.
+        self._order: list[str] = []
+        self._texts: dict[str, tuple[str, list[str]]] = {}
+        self._calls: dict[str, list[str]] = {}
+        self._names: dict[str, str] = {}
+        self._arguments: dict[str, list[str]] = {}
+        self._results: dict[str, dict[str, object]] = {}
+        self.differs = False
+        """Whether what was streamed leaves a client with something else."""
+
+    def known_calls(self) -> set[str]:
+        """The ids of the calls that were there before."""
+        calls = [call for each in self._history for call in items_of(each, "toolCalls")]
+        return {id_ for call in calls if (id_ := text_of(call, "id")) is not None}
+
+    def text(self, message: str, role: str, delta: str) -> None:
+        """Notes a piece of text."""
+        self._see(message)
+        self._texts.setdefault(message, (role, []))[1].append(delta)
+
+    def call(self, message: str, call_id: str, name: str) -> None:
+        """Notes that a call begins."""
+        self._see(message)
+        self._calls.setdefault(message, []).append(call_id)
+        self._names[call_id] = name
+        self._arguments[call_id] = []
+
+    def arguments(self, call_id: str, delta: str) -> None:
+        """Notes a piece of the arguments of a call."""
+        self._arguments[call_id].append(delta)
+
+    def correct(self, call_id: str, arguments: str) -> None:
+        """Notes that a call has other arguments than those that were streamed."""
+        self._arguments[call_id] = [arguments]
+        self.differs = True
+
+    def result(self, message: str, call_id: str, content: str, error: str | None) -> None:
+        """Notes the result of a call, and what kind of failure it is, if one."""
+        noted: dict[str, object] = {
+            "id": message,
+            "role": "tool",
+            "toolCallId": call_id,
+            "content": content,
+        }
+        if error is not None:
+            # Clients that look only here are to read why.
+            noted["error"] = content or error
+            noted["metadata"] = {"error": error}
+            self.differs = True
+        self._results[call_id] = noted
+
+    def messages(self) -> list[Mapping[str, object]]:
+        """All messages, in the form that AG-UI has for them."""
+        known = {each.get("id") for each in self._history}
+        written: list[Mapping[str, object]] = list(self._history)
+        written += [each for id_, each in self._results.items() if id_ not in self._names]
+        for message in self._order:
+            if message in known:
+                continue
+            role, pieces = self._texts.get(message, ("assistant", []))
+            entry: dict[str, object] = {"id": message, "role": role}
+            if pieces:
+                entry["content"] = "".join(pieces)
+            calls = self._calls.get(message, ())
+            if calls:
+                entry["toolCalls"] = [self._call(each) for each in calls]
+            written.append(entry)
+            written += [self._results[each] for each in calls if each in self._results]
+        return written
+
+    def _see(self, message: str) -> None:
+        if message not in self._texts and message not in self._calls:
+            self._order.append(message)
+
+    def _call(self, call_id: str) -> dict[str, object]:
+        arguments = "".join(self._arguments[call_id]) or "{}"
+        function = {"name": self._names[call_id], "arguments": arguments}
+        return {"id": call_id, "type": "function", "function": function}

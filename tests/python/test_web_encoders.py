@@ -1,0 +1,359 @@
+"""What each event comes to, for the AI SDK and for AG-UI."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from encoding import Telling, call, chunks, encode, types
+from toolweave.web.encoders import Encoder
+from toolweave.web.encoders.ag_ui import AgUiEncoder
+from toolweave.web.encoders.ai_sdk import AiSdkEncoder
+
+STARTED = Telling().started().events
+FINISHED = Telling().finished().events
+
+
+def ui(log: Telling, **options: Any) -> list[dict[str, Any]]:
+    """The chunks of a run that goes on, without its start."""
+    encoder = AiSdkEncoder(**options)
+    encoder.encode(STARTED[0])
+    return chunks(payload for event in log.events for payload in encoder.encode(event))
+
+
+def ag(log: Telling, **options: Any) -> list[dict[str, Any]]:
+    """The events of a run that goes on, without its start."""
+    encoder = AgUiEncoder(**options)
+    encoder.encode(STARTED[0])
+    return chunks(payload for event in log.events for payload in encoder.encode(event))
+
+
+def test_a_run_is_one_message_of_the_ai_sdk_and_each_reply_a_step_of_it() -> None:
+    log = Telling().started().text("g", 0, "Hi").calls("g", call("c", "add", {"a": 1}))
+    log.result("g", "c", "2").text("h", 0, "2").finished()
+    assert types(encode(AiSdkEncoder(), log.events)) == [
+        "start",
+        "start-step",
+        *["text-start", "text-delta", "text-end"],
+        *["tool-input-start", "tool-input-available", "tool-output-available"],
+        *["finish-step", "start-step"],
+        *["text-start", "text-delta", "text-end"],
+        "finish-step",
+        "finish",
+        "[DONE]",
+    ]
+
+
+def test_headers_are_what_clients_and_proxies_look_for() -> None:
+    assert AiSdkEncoder().headers == {
+        "cache-control": "no-cache",
+        "x-vercel-ai-ui-message-stream": "v1",
+        "x-accel-buffering": "no",
+    }
+    assert AgUiEncoder().headers == {"cache-control": "no-cache", "x-accel-buffering": "no"}
+    for encoder in (AiSdkEncoder(), AgUiEncoder()):
+        assert encoder.media_type == "text/event-stream"
+
+
+def test_a_stream_in_which_nothing_was_said_ends_without_a_word() -> None:
+    assert encode(AiSdkEncoder(), []) == ["[DONE]"]
+    assert encode(AgUiEncoder(), []) == []
+
+
+@pytest.mark.parametrize(
+    ("stop_reason", "chunk"),
+    [
+        ("completed", {"type": "finish", "finishReason": "stop"}),
+        ("length", {"type": "finish", "finishReason": "length"}),
+        ("content_filter", {"type": "finish", "finishReason": "content-filter"}),
+        ("deferred", {"type": "finish", "finishReason": "tool-calls"}),
+        ("max_iterations", {"type": "finish", "finishReason": "other"}),
+        ("something new", {"type": "finish", "finishReason": "other"}),
+        ("cancelled", {"type": "abort", "reason": "cancelled"}),
+        ("interrupted", {"type": "error", "errorText": "The run was interrupted."}),
+        ("error", {"type": "error", "errorText": "The run failed."}),
+    ],
+)
+def test_the_end_of_a_run_is_what_the_ai_sdk_has_for_it(
+    stop_reason: str, chunk: dict[str, Any]
+) -> None:
+    *_, end = ui(Telling().finished(stop_reason))
+    assert {"metadata": {"stopReason": stop_reason}} | end == {
+        "metadata": {"stopReason": stop_reason},
+        **chunk,
+        **({"messageMetadata": {"stopReason": stop_reason}} if "finishReason" in chunk else {}),
+    }
+
+
+@pytest.mark.parametrize(
+    ("stop_reason", "type_"),
+    [
+        ("completed", "RUN_FINISHED"),
+        ("deferred", "RUN_FINISHED"),
+        ("cancelled", "RUN_FINISHED"),
+        ("max_iterations", "RUN_FINISHED"),
+        ("interrupted", "RUN_ERROR"),
+        ("error", "RUN_ERROR"),
+    ],
+)
+def test_the_end_of_a_run_is_what_ag_ui_has_for_it(stop_reason: str, type_: str) -> None:
+    (end,) = ag(Telling().finished(stop_reason))
+    assert end["type"] == type_
+    assert stop_reason in (end.get("code"), end.get("result", {}).get("stopReason"))
+    assert "outcome" not in end
+
+
+def test_why_a_run_failed_is_what_was_said_last() -> None:
+    log = Telling().tell("error", message="The model is gone.").finished("error")
+    assert ui(log)[-1]["errorText"] == ag(log)[-1]["message"] == "The model is gone."
+    log = Telling().tell("error", message="A tool failed.").finished("error", "Out of money.")
+    assert ui(log)[-1]["errorText"] == ag(log)[-1]["message"] == "Out of money."
+
+
+def test_who_speaks_the_newer_ag_ui_is_told_of_it_and_of_cancelled_runs() -> None:
+    log = Telling().started().finished("cancelled")
+    for version in (None, "0.0.59", "x", ""):
+        start, end = chunks(encode(AgUiEncoder(protocol_version=version), log.events))
+        assert "protocolVersion" not in start
+        assert "outcome" not in end
+    for version in ("1.0", "1.7", "12.0"):
+        start, end = chunks(encode(AgUiEncoder(protocol_version=version), log.events))
+        assert start["protocolVersion"] == "1.0"
+        assert end["outcome"] == {"type": "cancelled"}
+
+
+def test_calls_that_are_numbered_anew_in_each_reply_have_ids_of_their_own() -> None:
+    log = Telling().calls("g", call("call_0", "add")).result("g", "call_0", "1")
+    log.calls("h", call("call_0", "add")).result("h", "call_0", "2")
+    told = [c for c in ui(log) if c["type"] == "tool-output-available"]
+    assert [(c["toolCallId"], c["output"]) for c in told] == [("g.call_0", "1"), ("h.call_0", "2")]
+    told = [e for e in ag(log) if e["type"] == "TOOL_CALL_RESULT"]
+    assert [(e["toolCallId"], e["content"]) for e in told] == [("g.call_0", "1"), ("h.call_0", "2")]
+
+
+def test_a_result_finds_its_call_by_its_message_where_no_reply_is_named() -> None:
+    log = Telling().calls("g", call("call_0", "add")).calls("h", call("call_0", "add"))
+    log.result("g", "call_0", "1")
+    del log.events[-1]["generationId"]
+    assert ui(log)[-1]["toolCallId"] == "g.call_0"
+
+
+def test_results_of_calls_that_an_earlier_run_made_go_where_the_client_has_those() -> None:
+    log = Telling().started().result("f", "c", "paid", error="denied").text("g", 0, "So.")
+    told = types(encode(AiSdkEncoder(known_calls=["f.c"], message_id="r"), log.events))
+    assert told[:3] == ["start", "tool-output-error", "start-step"]
+    known = [{"id": "f.calls", "role": "assistant", "toolCalls": [{"id": "f.c"}]}]
+    payloads = encode(AgUiEncoder(history=known), log.finished().events)
+    assert types(payloads)[:3] == ["RUN_STARTED", "TOOL_CALL_RESULT", "TEXT_MESSAGE_START"]
+    (snapshot,) = [each for each in chunks(payloads) if each["type"] == "MESSAGES_SNAPSHOT"]
+    assert [each["role"] for each in snapshot["messages"]] == ["assistant", "tool", "assistant"]
+
+
+def test_results_of_calls_that_the_client_does_not_know_are_shown_with_a_call() -> None:
+    log = Telling().result("f", "c", "paid").text("g", 0, "So.")
+    log.events[0]["name"] = "pay"
+    starts = ["start-step", "tool-input-start", "tool-input-available", "tool-output-available"]
+    assert [chunk["type"] for chunk in ui(log)] == [
+        *starts,
+        *["finish-step", "start-step", "text-start", "text-delta", "text-end"],
+    ]
+    assert ui(log)[1]["toolName"] == "pay"
+    assert [event["type"] for event in ag(log)][:4] == [
+        *["TOOL_CALL_START", "TOOL_CALL_ARGS", "TOOL_CALL_END", "TOOL_CALL_RESULT"]
+    ]
+
+
+def test_fragments_are_put_together_wherever_their_id_and_name_come() -> None:
+    log = Telling().fragment("g", 0, arguments='{"a"').fragment("g", 1, name="sub")
+    log.fragment("g", 0, name="add", arguments=": ").fragment("g", 1, call_id="y")
+    log.fragment("g", 0, call_id="x", arguments="1").fragment("g", None, arguments="}")
+    log.fragment("g", None, call_id="y", arguments="{}")
+    told = ui(log)
+    written = {
+        id_: "".join(
+            c["inputTextDelta"]
+            for c in told
+            if c.get("toolCallId") == id_ and "inputTextDelta" in c
+        )
+        for id_ in ("g.x", "g.y")
+    }
+    assert written == {"g.x": '{"a": 1}', "g.y": "{}"}
+    starts = {c["toolCallId"]: c["toolName"] for c in told if c["type"] == "tool-input-start"}
+    assert starts == {"g.x": "add", "g.y": "sub"}
+
+
+def test_nothing_of_a_call_is_told_before_its_arguments_since_those_would_undo_it() -> None:
+    log = Telling().fragment("g", 0, call_id="c", name="add", arguments="{")
+    log.result("g", "c", "50 %", done=False).result("g", "c", "99 %", done=False)
+    log.result("g", "c", "done").result("g", "c", "late", done=False)
+    log.calls("g", call("c", "add"))
+    assert [chunk["type"] for chunk in ui(log)] == [
+        *["start-step", "tool-input-start", "tool-input-delta", "tool-input-available"],
+        *["tool-output-available", "data-tool-progress", "tool-output-available"],
+    ]
+    assert ui(log)[-1]["output"] == "done"
+    assert "preliminary" not in ui(log)[-1]
+    assert [event["type"] for event in ag(log)] == [
+        *["TOOL_CALL_START", "TOOL_CALL_ARGS", "TOOL_CALL_ARGS", "TOOL_CALL_END"],
+        *["CUSTOM", "TOOL_CALL_RESULT"],
+    ]
+
+
+def test_the_first_result_stays() -> None:
+    log = Telling().calls("g", call("c", "add")).result("g", "c", "1").result("g", "c", "2")
+    log.result("g", "c", "3", done=False)
+    assert [c["output"] for c in ui(log) if "output" in c] == ["1"]
+    assert [e["content"] for e in ag(log) if "content" in e] == ["1"]
+
+
+def test_results_that_only_the_aggregate_holds_are_told() -> None:
+    log = Telling().calls("g", call("c", "add")).result("g", "c", "1")
+    log.tell(
+        "tools_aggregate",
+        messageId="g.calls",
+        generationId="g",
+        toolCalls=[call("c", "add"), call("d", "sub", index=1)],
+        toolResults=[
+            {"toolCallId": "c", "result": "1"},
+            {"toolCallId": "d", "result": "no", "isError": True, "errorCode": "timeout"},
+        ],
+        done=True,
+    )
+    assert [
+        c.get("output", c.get("errorText")) for c in ui(log) if c["type"].startswith("tool-output")
+    ] == ["1", "no"]
+    results = [e for e in ag(log) if e["type"] == "TOOL_CALL_RESULT"]
+    assert [(e["messageId"], e["content"]) for e in results] == [
+        ("g.calls_result_c", "1"),
+        ("g.calls_result_d", "no"),
+    ]
+
+
+def test_a_call_that_cannot_run_is_refused_with_what_was_written() -> None:
+    log = Telling().fragment("g", 0, call_id="c", name="add", arguments='{"a":')
+    log.calls("g", call("c", "add", invalid="This is not JSON."))
+    assert ui(log)[-1] == {
+        "type": "tool-input-error",
+        "toolCallId": "g.c",
+        "toolName": "add",
+        "input": '{"a":',
+        "errorText": "This is not JSON.",
+        "dynamic": True,
+    }
+    assert ag(log)[-1]["metadata"] == {"invalid": "This is not JSON."}
+
+
+def test_what_was_written_of_a_call_that_cannot_run_is_shown_where_nothing_was_streamed() -> None:
+    log = Telling().calls("g", call("c", "add", invalid="What?") | {"raw": "<add>?</add>"})
+    assert ui(log)[-1]["input"] == "<add>?</add>"
+
+
+def test_states_are_data_that_follow_each_other_and_running_alone_is_none() -> None:
+    log = Telling().calls("g", call("c", "add"), call("d", "sub", index=1))
+    log.state("g", "c", "running").state("g", "d", "awaiting_approval")
+    log.state("g", "d", "awaiting_approval", key="k").state("g", "d", "running")
+    told = [chunk for chunk in ui(log) if chunk["type"] == "data-tool-state"]
+    assert [(chunk["id"], chunk["data"]["state"]) for chunk in told] == [
+        ("g.d", "awaiting_approval"),
+        ("g.d", "awaiting_approval"),
+        ("g.d", "running"),
+    ]
+    # Nobody can be asked for what has no key.
+    asked = [chunk for chunk in ui(log, version=6) if chunk["type"] == "tool-approval-request"]
+    assert asked == [{"type": "tool-approval-request", "approvalId": "k", "toolCallId": "g.d"}]
+
+
+def test_arguments_that_were_mended_are_put_right_at_the_end() -> None:
+    log = Telling().started().fragment("g", 0, call_id="c", name="add", arguments='{"a": "1"}')
+    log.calls("g", call("c", "add", {"a": True})).finished()
+    events = chunks(encode(AgUiEncoder(history=[]), log.events))
+    (end,) = [event for event in events if event["type"] == "TOOL_CALL_END"]
+    assert end["metadata"] == {"arguments": '{"a":true}'}
+    (snapshot,) = [event for event in events if event["type"] == "MESSAGES_SNAPSHOT"]
+    (message,) = snapshot["messages"]
+    assert message["toolCalls"][0]["function"]["arguments"] == '{"a":true}'
+
+
+@pytest.mark.parametrize("written", ['{"a": 1}', '{"a":1}', '{"a"', ""])
+def test_arguments_that_were_streamed_as_they_are_need_no_correction(written: str) -> None:
+    log = Telling().fragment("g", 0, call_id="c", name="add", arguments=written)
+    told = ag(log.calls("g", call("c", "add", {"a": 1})))
+    assert "metadata" not in told[-1]
+    deltas = "".join(event["delta"] for event in told if event["type"] == "TOOL_CALL_ARGS")
+    assert deltas.replace(" ", "") == '{"a":1}'
+
+
+def test_a_snapshot_holds_all_that_the_client_had_and_comes_only_where_it_is_needed() -> None:
+    history = [
+        {"id": "u", "role": "user", "content": "Hi"},
+        {"id": "t", "role": "reasoning", "content": "Hm."},
+        {"id": "v", "role": "activity", "activityType": "x", "content": {}},
+    ]
+    log = Telling().started().text("g", 0, "So").calls("g", call("c", "add"))
+    good = Telling().result("g", "c", "1").finished()
+    bad = Telling().result("g", "c", "It broke.", error="tool_error").finished()
+    assert "MESSAGES_SNAPSHOT" not in types(
+        encode(AgUiEncoder(history=history), log.events + good.events)
+    )
+    # A client would drop what a snapshot leaves out.
+    assert "MESSAGES_SNAPSHOT" not in types(encode(AgUiEncoder(), log.events + bad.events))
+    payloads = encode(AgUiEncoder(history=history), log.events + bad.events)
+    assert types(payloads)[-2:] == ["MESSAGES_SNAPSHOT", "RUN_FINISHED"]
+    assert chunks(payloads)[-2]["messages"] == [
+        {"id": "u", "role": "user", "content": "Hi"},
+        {"id": "g.0", "role": "assistant", "content": "So"},
+        {
+            "id": "g.calls",
+            "role": "assistant",
+            "toolCalls": [
+                {"id": "g.c", "type": "function", "function": {"name": "add", "arguments": "{}"}}
+            ],
+        },
+        {
+            "id": "g.calls_result_c",
+            "role": "tool",
+            "toolCallId": "g.c",
+            "content": "It broke.",
+            "error": "It broke.",
+            "metadata": {"error": "tool_error"},
+        },
+    ]
+
+
+def test_what_users_say_is_told_only_to_those_who_cannot_know() -> None:
+    log = Telling().asked("Hi").started().finished()
+    assert types(encode(AiSdkEncoder(), log.events)) == ["start", "finish", "[DONE]"]
+    assert types(encode(AgUiEncoder(), log.events)) == ["RUN_STARTED", "RUN_FINISHED"]
+    told = chunks(encode(AgUiEncoder(echo=True), log.events))
+    assert told[1] == {"type": "TEXT_MESSAGE_START", "messageId": "question", "role": "user"}
+    assert told[2]["delta"] == "Hi"
+
+
+def test_a_stream_of_the_ai_sdk_is_one_run_and_one_of_ag_ui_may_be_several() -> None:
+    first = Telling(run_id="r1").started().text("g", 0, "One").finished().events
+    second = Telling(run_id="r2").started().text("h", 0, "Two").finished().events
+    assert [c["delta"] for c in chunks(encode(AiSdkEncoder(), first + second)) if "delta" in c] == [
+        "One"
+    ]
+    events = chunks(encode(AgUiEncoder(), first + second + first))
+    assert [event["delta"] for event in events if "delta" in event] == ["One", "Two"]
+    assert [event["runId"] for event in events if event["type"] == "RUN_STARTED"] == ["r1", "r2"]
+
+
+def test_ids_that_the_client_has_chosen_are_kept() -> None:
+    start = chunks(AgUiEncoder(thread_id="t", run_id="theirs").encode(STARTED[0]))[0]
+    assert (start["threadId"], start["runId"]) == ("t", "theirs")
+    assert chunks(AiSdkEncoder(message_id="m").encode(STARTED[0]))[0]["messageId"] == "m"
+
+
+@pytest.mark.parametrize("version", [4, 8, None, "5"])
+def test_a_version_that_does_not_exist_is_refused(version: Any) -> None:
+    with pytest.raises(ValueError, match="version must be 5, 6 or 7"):
+        AiSdkEncoder(version=version)
+
+
+@pytest.mark.parametrize("encoder", [AiSdkEncoder(), AgUiEncoder()])
+def test_nothing_is_said_after_the_end(encoder: Encoder) -> None:
+    encode(encoder, STARTED + FINISHED)
+    assert encoder.encode(Telling().text("g", 0, "Hi").events[0]) == []

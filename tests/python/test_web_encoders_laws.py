@@ -1,0 +1,172 @@
+"""What holds for every run: however results come, wherever the stream is cut."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from grammars import AgUiStream, UiMessageStream
+from encoding import Telling, call, encode
+from toolweave.web.encoders import Encoder
+from toolweave.web.encoders.ag_ui import AgUiEncoder
+from toolweave.web.encoders.ai_sdk import AiSdkEncoder
+
+words = st.text(st.characters(codec="utf-8"), max_size=12)
+names = st.sampled_from(["get_weather", "add", "<b>", "ünicode"])
+jsons = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | words,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(words, inner, max_size=3),
+    max_leaves=6,
+)
+objects = st.dictionaries(words, jsons, max_size=3)
+errors = st.sampled_from([None, None, "tool_error", "denied", "interrupted", "timeout"])
+endings = st.sampled_from(
+    ["completed", "cancelled", "error", "interrupted", "deferred", "max_iterations", "length", "?"]
+)
+states = st.sampled_from(
+    ["running", "awaiting_approval", "approved", "denied", "awaiting_answer", "deferred"]
+)
+versions = st.sampled_from([5, 6, 7])
+
+
+@st.composite
+def runs(draw: st.DrawFn) -> list[dict[str, Any]]:
+    """A run in which results, states and progress may stand anywhere."""
+    log = Telling().asked(draw(words)).started()
+    told: list[Callable[[], object]] = []
+    for number in range(draw(st.integers(0, 3))):
+        generation = f"g{number}"
+        count = draw(st.integers(0, 3))
+        whole: list[dict[str, Any]] = []
+        for step in range(draw(st.integers(0, 5))):
+            match draw(st.integers(0, 3)):
+                case 0:
+                    log.text(generation, 0, draw(words), done=draw(st.booleans()))
+                case 1:
+                    log.reasoning(generation, 9, draw(words), done=draw(st.booleans()))
+                case 2 if count:
+                    # Ids on any fragment, or on none.
+                    log.fragment(
+                        generation,
+                        step % count,
+                        call_id=f"call_{step % count}" if draw(st.booleans()) else None,
+                        name=draw(names) if draw(st.booleans()) else None,
+                        arguments=draw(words),
+                    )
+                case _:
+                    log.usage(generation, draw(st.integers(0, 99)), 1)
+        for index in range(count):
+            invalid = draw(st.none() | st.just("no such tool"))
+            id_ = f"call_{index}"
+            whole.append(call(id_, draw(names), draw(objects), index=index, invalid=invalid))
+            late = Telling()
+            for _ in range(draw(st.integers(0, 2))):
+                late.state(generation, id_, draw(states), key=f"{generation}{id_}key")
+                late.result(generation, id_, draw(words), done=False)
+            if draw(st.booleans()):
+                late.result(generation, id_, draw(words), error=draw(errors))
+            told += late.events  # type: ignore[arg-type]
+        if whole and draw(st.booleans()):
+            log.calls(generation, *whole)
+    events = log.events
+    for event in told:
+        events.insert(draw(st.integers(2, len(events))), event)  # type: ignore[arg-type]
+    if draw(st.booleans()):
+        events += Telling().finished(draw(endings)).events
+    return events[: draw(st.integers(0, len(events)))] if draw(st.booleans()) else events
+
+
+def said(events: list[dict[str, Any]], *kinds: str) -> dict[str, str]:
+    """What the model has said, by message."""
+    texts: dict[str, str] = {}
+    for event in events:
+        if event["kind"] in kinds and event["role"] == "assistant" and event["delta"]:
+            message = event["messageId"]
+            texts[message] = texts.get(message, "") + event["delta"]
+    return texts
+
+
+def results(events: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """The first result of each call, by the id that clients have for it."""
+    found: dict[str, dict[str, Any]] = {}
+    for event in events:
+        if event["kind"] == "tool_result" and event["done"]:
+            found.setdefault(f"{event['generationId']}.{event['toolCallId']}", event)
+    return found
+
+
+@given(runs(), versions)
+def test_the_ai_sdk_is_told_everything_once_and_in_its_own_grammar(
+    events: list[dict[str, Any]], version: Any
+) -> None:
+    grammar = UiMessageStream(version)
+    grammar.check(encode(AiSdkEncoder(version=version), events))
+    assert grammar.texts == said(events, "text", "reasoning")
+    expected = results(events)
+    assert set(grammar.results) == set(expected)
+    for id_, result in expected.items():
+        chunk = grammar.results[id_]
+        if not result["isError"]:
+            assert chunk["output"] == result["result"]
+        elif chunk["type"] == "tool-output-error":
+            assert chunk["errorText"] == result["result"]
+        else:
+            assert (chunk["type"], result["errorCode"]) == ("tool-output-denied", "denied")
+
+
+@given(runs(), st.booleans())
+def test_ag_ui_is_told_everything_once_and_in_its_own_grammar(
+    events: list[dict[str, Any]], with_history: bool
+) -> None:
+    grammar = AgUiStream()
+    grammar.check(encode(AgUiEncoder(history=[] if with_history else None), events))
+    assert grammar.texts == said(events, "text", "reasoning")
+    expected = results(events)
+    assert {id_: event["content"] for id_, event in grammar.results.items()} == {
+        id_: result["result"] for id_, result in expected.items()
+    }
+    for id_, event in grammar.results.items():
+        assert event.get("metadata") == (
+            {"error": expected[id_]["errorCode"]} if expected[id_]["isError"] else None
+        )
+
+
+@pytest.mark.parametrize("encoder", [AiSdkEncoder, lambda: AgUiEncoder(history=[])])
+@given(events=runs(), cut=st.integers(0, 60))
+def test_who_comes_back_reads_on_where_they_were(
+    encoder: Callable[[], Encoder], events: list[dict[str, Any]], cut: int
+) -> None:
+    whole = encode(encoder(), events)
+    first = encoder()
+    had = [payload for event in events[:cut] for payload in first.encode(event)]
+    # What was sent does not depend on what was to come, and is sent again in the same way.
+    assert whole[: len(had)] == had
+    assert had + encode(encoder(), events)[len(had) :] == whole
+
+
+SHAPE = """kind runId chatId messageId generationId toolCallId role delta done result isError state
+    key errorCode status stopReason error toolCalls toolCallUpdates toolResults step message"""
+KINDS = """text reasoning tools_call tools_call_update tool_result tools_aggregate usage error run
+    tool_state scene selection raw new"""
+VALUES = ["a", "a.calls", "a.0", "assistant", "user", "started", "finished", True]
+PARTS = ["toolCallId", "index", "functionName", "name", "functionArgs", "arguments", "invalid"]
+
+parts = st.dictionaries(st.sampled_from(PARTS), jsons | st.sampled_from(["a", 0]))
+scraps = st.dictionaries(
+    st.sampled_from(SHAPE.split()),
+    jsons | st.sampled_from(VALUES) | st.sampled_from(KINDS.split()) | st.lists(parts, max_size=3),
+)
+
+
+@given(st.lists(scraps, max_size=12), versions)
+def test_no_event_however_odd_breaks_a_stream(scraps: list[dict[str, Any]], version: Any) -> None:
+    UiMessageStream(version).check(encode(AiSdkEncoder(version=version), scraps))
+    AgUiStream().check(encode(AgUiEncoder(history=[], echo=True), scraps))
