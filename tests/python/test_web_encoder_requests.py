@@ -1,0 +1,199 @@
+"""Requests of the clients: what is new in them is taken, and nothing is guessed."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolweave.exceptions import MessageError
+from toolweave.web.encoders.ag_ui_request import read_ag_ui_request
+from toolweave.web.encoders.ai_sdk_request import read_ai_sdk_request, read_ai_sdk_version
+from toolweave.web.encoders.requests import Answer
+
+
+def message(role: str = "user", *parts: Any, id_: str = "m") -> dict[str, Any]:
+    return {"id": id_, "role": role, "parts": list(parts) or [{"type": "text", "text": "Hi"}]}
+
+
+def body(*messages: Any, **changes: Any) -> dict[str, Any]:
+    whole = {"id": "c", "messages": list(messages) or [message()], "trigger": "submit-message"}
+    return whole | changes
+
+
+def approval(approved: Any = True, **fields: Any) -> dict[str, Any]:
+    return {
+        "type": "dynamic-tool",
+        "state": "approval-responded",
+        "approval": {"id": "key", "approved": approved, **fields},
+    }
+
+
+def test_use_chat_says_what_the_last_message_says() -> None:
+    read = read_ai_sdk_request(body(message(id_="a"), message("assistant"), message(id_="b")))
+    assert (read.chat_id, read.message_id, read.text, read.answers) == ("c", "b", "Hi", ())
+    parts = [{"type": "text", "text": each} for each in ("One", " ", "Two")]
+    read = read_ai_sdk_request(body(message("user", *parts, {"type": "data-x", "data": 1})))
+    assert read.text == "One\n\nTwo"
+    # Older clients leave null where there is nothing, and apps add fields of their own.
+    assert read_ai_sdk_request(body(messageId=None, user="me", trigger="submit-message")).text
+
+
+def test_use_chat_says_which_approvals_were_given() -> None:
+    done = {"type": "dynamic-tool", "toolCallId": "g.c", "state": "output-available"}
+    parts = [{"type": "step-start"}, done, approval(), approval(approved=False, reason="No.")]
+    read = read_ai_sdk_request(body(message(), message("assistant", *parts), messageId="m"))
+    assert read.text is None
+    assert read.answers == (
+        Answer("key", approved=True),
+        Answer("key", approved=False, reason="No."),
+    )
+
+
+@pytest.mark.parametrize(
+    ("wrong", "path", "says"),
+    [
+        ({"id": 3}, "/id", "expected a string, found a number"),
+        ({"id": ""}, "/id", "expected 1 to 200 characters"),
+        ({"id": "x" * 201}, "/id", "expected 1 to 200 characters"),
+        ({"messages": None}, "/messages", "expected an array, found nothing"),
+        ({"messages": []}, "/messages", "expected a message"),
+        ({"messages": ["Hi"]}, "/messages/0", "expected an object, found a string"),
+        ({"messages": [{}] * 20_001}, "/messages", "at most 20000 items"),
+        ({"messages": [message("system")]}, "/messages/0/role", "expected 'user' or 'assistant'"),
+        ({"messages": [message("assistant")]}, "/messages/0", "nothing new"),
+        ({"messages": [message("user", 3)]}, "/messages/0/parts/0", "expected an object"),
+        ({"messages": [message("user", {})]}, "/messages/0/parts/0/type", "expected a string"),
+        (
+            {"messages": [message("user", {"type": "text", "text": " "})]},
+            "/messages/0/parts",
+            "none",
+        ),
+        (
+            {"messages": [message("user", {"type": "file"})]},
+            "/messages/0/parts/0/type",
+            "only text",
+        ),
+        (
+            {"messages": [message("assistant", approval("yes"))]},
+            "/messages/0/parts/0/approval/approved",
+            "expected true or false",
+        ),
+        ({"trigger": "regenerate-message"}, "/trigger", "not written again"),
+        ({"trigger": "dance"}, "/trigger", "expected 'submit-message'"),
+        ({"messageId": "m"}, "/messageId", "not edited"),
+    ],
+)
+def test_what_use_chat_cannot_have_is_refused_with_the_place(
+    wrong: dict[str, Any], path: str, says: str
+) -> None:
+    with pytest.raises(MessageError, match=says) as caught:
+        read_ai_sdk_request(body(**wrong))
+    assert caught.value.path == path
+    assert repr(path) in str(caught.value)
+
+
+def test_use_chat_may_say_which_version_it_is() -> None:
+    assert [read_ai_sdk_version(each) for each in ("5", "6", "7", None)] == [5, 6, 7, 5]
+    for header in ("4", "", "7.0", "７", "x" * 9):
+        with pytest.raises(MessageError, match="x-ai-sdk-version has to be 5, 6 or 7"):
+            read_ai_sdk_version(header)
+
+
+def run(*messages: Any, **changes: Any) -> dict[str, Any]:
+    last = {"id": "m", "role": "user", "content": "Hi"}
+    known = {"tools": [{"name": "x"}], "context": [], "state": {}, "forwardedProps": {}}
+    return {"threadId": "t", "runId": "r", "messages": list(messages) or [last], **known} | changes
+
+
+def test_ag_ui_says_what_the_last_message_says() -> None:
+    first = {"id": "a", "role": "assistant", "content": None, "toolCalls": []}
+    parts = [{"type": "text", "text": "One"}, {"type": "text", "text": "Two"}]
+    read = read_ag_ui_request(run(first, {"id": "b", "role": "user", "content": parts}))
+    assert (read.thread_id, read.run_id, read.message_id) == ("t", "r", "b")
+    assert read.text == "One\n\nTwo"
+    assert read.protocol_version is None
+    # What goes back to the client holds no null, which it would not take.
+    assert read.messages[0] == {"id": "a", "role": "assistant", "toolCalls": []}
+    assert read_ag_ui_request(run(protocolVersion="1.0")).protocol_version == "1.0"
+
+
+def test_ag_ui_says_how_interrupts_were_answered() -> None:
+    def entry(status: str, payload: Any = None) -> dict[str, Any]:
+        return {"interruptId": "key", "status": status, "payload": payload}
+
+    payloads = [True, {"approved": False, "reason": "No."}, {"city": "Rome"}, "Rome"]
+    resume = [entry("cancelled"), *[entry("resolved", each) for each in payloads]]
+    last = {"id": "a", "role": "assistant", "content": "Well?"}
+    read = read_ag_ui_request(run(last, resume=resume))
+    assert read.text is None
+    assert read.answers == (
+        Answer("key", approved=False),
+        Answer("key", approved=True, value=True),
+        Answer("key", approved=False, reason="No.", value=payloads[1]),
+        Answer("key", value={"city": "Rome"}),
+        Answer("key", value="Rome"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("wrong", "path", "says"),
+    [
+        ({"threadId": None}, "/threadId", "expected a string, found nothing"),
+        ({"runId": []}, "/runId", "expected a string, found an array"),
+        ({"messages": {}}, "/messages", "expected an array, found an object"),
+        ({"messages": []}, "/messages", "nothing new"),
+        ({"messages": [{"id": "m", "role": "tool"}]}, "/messages", "nothing new"),
+        ({"messages": [{"role": "user"}]}, "/messages/0/id", "expected a string"),
+        ({"messages": [{"id": "m", "role": "user"}]}, "/messages/0/content", "found nothing"),
+        (
+            {"messages": [{"id": "m", "role": "user", "content": " "}]},
+            "/messages/0/content",
+            "some text",
+        ),
+        (
+            {"messages": [{"id": "m", "role": "user", "content": [{"type": "image"}]}]},
+            "/messages/0/content/0/type",
+            "only text can be said",
+        ),
+        ({"resume": [{}]}, "/resume/0/interruptId", "expected a string"),
+        (
+            {"resume": [{"interruptId": "k", "status": "maybe"}]},
+            "/resume/0/status",
+            "expected 'resolved' or 'cancelled'",
+        ),
+    ],
+)
+def test_what_ag_ui_cannot_have_is_refused_with_the_place(
+    wrong: dict[str, Any], path: str, says: str
+) -> None:
+    with pytest.raises(MessageError, match=says) as caught:
+        read_ag_ui_request(run(**wrong))
+    assert caught.value.path == path
+
+
+jsons = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner),
+    max_leaves=8,
+)
+names = "id messages trigger messageId threadId runId role content parts type text resume approval"
+odd = st.recursive(
+    jsons | st.sampled_from(["user", "assistant", "text", "approval-responded"]),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from([*names.split(), "state", "approved", "status"]), inner)
+    ),
+    max_leaves=20,
+)
+
+
+@given(st.dictionaries(st.sampled_from(names.split()), odd))
+def test_no_body_however_odd_is_anything_but_read_or_refused(fields: dict[str, Any]) -> None:
+    for read in (read_ai_sdk_request, read_ag_ui_request):
+        for given_ in (fields, body() | fields, run() | fields):
+            with contextlib.suppress(MessageError):
+                read(given_)
