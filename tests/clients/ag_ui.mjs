@@ -1,0 +1,45 @@
+// The client of AG-UI that CopilotKit and others are made of.
+
+const packages = { "0.0.59": "@ag-ui/client-0.0.59", "1.0.0": "@ag-ui/client-1.0.0" };
+
+export const versions = Object.keys(packages);
+
+/** An agent of that version; the options are those of its `HttpAgent`. */
+export async function openAgent(version, options) {
+  const { HttpAgent } = await import(packages[version]);
+  return new HttpAgent(options);
+}
+
+/** Runs the agent; what went wrong is part of the answer, and so is all that it warns of. */
+export async function run(agent, parameters = {}) {
+  const seen = { error: null, warnings: [], custom: [], steps: [], result: null, interrupts: [] };
+  const { warn, error } = console;
+  console.warn = (...words) => seen.warnings.push(words.map(String).join(" "));
+  console.error = () => {};
+  try {
+    await agent.runAgent(parameters, {
+      onCustomEvent: ({ event }) => void seen.custom.push({ name: event.name, value: event.value }),
+      onStepStartedEvent: ({ event }) => void seen.steps.push(`+${event.stepName}`),
+      onStepFinishedEvent: ({ event }) => void seen.steps.push(`-${event.stepName}`),
+      onRunErrorEvent: ({ event }) => void (seen.error = event.message),
+      onRunFinishedEvent: ({ event }) => void (seen.result = event.result ?? null),
+    });
+  } catch (reason) {
+    seen.error ??= String(reason?.message ?? reason);
+  } finally {
+    Object.assign(console, { warn, error });
+  }
+  const interrupts = structuredClone(agent.pendingInterrupts);
+  return { ...seen, interrupts, messages: structuredClone(agent.messages) };
+}
+
+/** Reads a recorded stream as the answer to the last of these messages. */
+export async function readRecorded(version, body, messages) {
+  const agent = await openAgent(version, {
+    url: "http://recorded/",
+    threadId: "recorded",
+    initialMessages: messages,
+    fetch: async () => new Response(body, { headers: { "content-type": "text/event-stream" } }),
+  });
+  return await run(agent);
+}

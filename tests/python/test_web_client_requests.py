@@ -1,0 +1,87 @@
+"""What the real clients post is read as what was done."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from encoding import encode, framed
+from toolweave.exceptions import MessageError
+from toolweave.web.encoders.ag_ui import AgUiEncoder
+from toolweave.web.encoders.ag_ui_request import read_ag_ui_request
+from toolweave.web.encoders.ai_sdk import AiSdkEncoder
+from toolweave.web.encoders.ai_sdk_request import read_ai_sdk_request
+from toolweave.web.encoders.requests import Answer
+from web_clients import AG_UI, AI_SDK, node
+from web_scenarios import SCENARIOS
+
+Posted = dict[str, dict[str, dict[str, Any]]]
+
+
+@pytest.fixture(scope="module")
+def posted() -> Posted:
+    """The bodies that each client has posted, by what was done."""
+    events = SCENARIOS["asking"].log.events
+    encoders = {
+        "ai-sdk": AiSdkEncoder(),
+        "ai-sdk/6": AiSdkEncoder(version=6),
+        "ag-ui": AgUiEncoder(),
+    }
+    asked = {name: framed(encode(encoder, events)) for name, encoder in encoders.items()}
+    bodies: Posted = node("bodies.mjs", {"ask": asked})
+    return bodies
+
+
+@pytest.mark.parametrize("version", AI_SDK)
+def test_of_the_whole_chat_that_use_chat_sends_the_last_message_counts(
+    posted: Posted, version: str
+) -> None:
+    bodies = posted["ai-sdk"][version]
+    for doing, text, count in (("first", "First.", 1), ("second", "Second.", 3)):
+        assert len(bodies[doing]["messages"]) == count
+        read = read_ai_sdk_request(bodies[doing])
+        assert (read.chat_id, read.text) == ("chat", text)
+        assert read.message_id == bodies[doing]["messages"][-1]["id"]
+
+
+@pytest.mark.parametrize("version", AI_SDK)
+@pytest.mark.parametrize(
+    ("doing", "path"),
+    [
+        ("regenerate", "/trigger"),
+        ("edit", "/messageId"),
+        ("file", "/messages/2/parts/0/type"),
+    ],
+)
+def test_what_use_chat_cannot_have_is_refused(
+    posted: Posted, version: str, doing: str, path: str
+) -> None:
+    with pytest.raises(MessageError) as caught:
+        read_ai_sdk_request(posted["ai-sdk"][version][doing])
+    assert caught.value.path == path
+
+
+@pytest.mark.parametrize("version", ["6", "7"])
+def test_use_chat_answers_what_it_was_asked(posted: Posted, version: str) -> None:
+    read = read_ai_sdk_request(posted["ai-sdk"][version]["approval"])
+    assert read.answers == (Answer("key-1", approved=False, reason="No."),)
+    assert (read.text, read.message_id, read.known_calls) == (None, "run", ("g.call_0",))
+
+
+@pytest.mark.parametrize("version", AG_UI)
+def test_of_the_whole_thread_that_ag_ui_sends_the_last_message_counts(
+    posted: Posted, version: str
+) -> None:
+    read = read_ag_ui_request(posted["ag-ui"][version]["first"])
+    assert (read.thread_id, read.text, read.message_id) == ("chat", "First.", "m1")
+    assert read.run_id
+    assert read.protocol_version == {"0.0.59": None, "1.0.0": "1.0"}[version]
+
+
+@pytest.mark.parametrize("version", AG_UI)
+def test_ag_ui_answers_what_it_was_asked(posted: Posted, version: str) -> None:
+    read = read_ag_ui_request(posted["ag-ui"][version]["resume"])
+    payload = {"approved": False, "reason": "No."}
+    assert read.answers == (Answer("key-1", approved=False, reason="No.", value=payload),)
+    assert read.text is None
