@@ -1,0 +1,42 @@
+"""docs/clients.md says what is so."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+from toolweave.web.encoders.ai_sdk_request import VERSION_HEADER
+from web_clients import AG_UI, AI_SDK, PROJECT
+
+PAGE = (Path(__file__).parents[2] / "docs" / "clients.md").read_text("utf-8")
+DEPENDENCIES: dict[str, str] = json.loads((PROJECT / "package.json").read_text())["dependencies"]
+
+
+def versions(package: str) -> list[str]:
+    """The versions of a package that the tests install."""
+    wanted = f"npm:{package}@"
+    return [each.removeprefix(wanted) for each in DEPENDENCIES.values() if each.startswith(wanted)]
+
+
+def test_the_versions_in_the_docs_are_those_that_the_tests_install() -> None:
+    (row,) = re.findall(r"^\| `useChat` \| (.*?) \|", PAGE, re.MULTILINE)
+    assert re.findall(r"\d+\.\d+\.\d+", row) == sorted(versions("ai"))
+    (row,) = re.findall(r"^\| CopilotKit .*? \| (.*?) \|", PAGE, re.MULTILINE)
+    assert re.findall(r"\d+\.\d+\.\d+", row) == sorted(versions("@ag-ui/client"))
+
+
+def test_every_version_that_is_installed_is_tried() -> None:
+    assert sorted(each.partition(".")[0] for each in versions("ai")) == list(AI_SDK)
+    assert sorted(versions("@ag-ui/client")) == list(AG_UI)
+
+
+def test_the_lock_names_no_registry_and_pins_every_package() -> None:
+    lock = json.loads((PROJECT / "package-lock.json").read_text())
+    packages = [each for name, each in lock["packages"].items() if name]
+    assert packages
+    assert all("resolved" not in each and each["integrity"] for each in packages)
+
+
+def test_the_header_in_the_docs_is_the_one_that_is_read() -> None:
+    assert PAGE.count(VERSION_HEADER) >= 2
