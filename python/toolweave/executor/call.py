@@ -15,13 +15,13 @@ from .._core import ToolResult
 from ..tracing import execute_tool
 from . import failure
 from .approval import decide
+from .attempts import attempt
 from .cache import Follower, Hit
 from .deferred import Deferred
 from .events import ToolApprovalRequested, ToolProgress, ToolStarted
 from .journal import Entry
 from .patience import Grace, Patience
 from .results import to_text, truncate
-from .retry import delay, is_transient
 from .stop import Stop
 
 if TYPE_CHECKING:
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
     from .._core import ToolCall
     from ..protocols import Journal
-    from ..tools import RetryPolicy
     from ..tracing import Span
     from .cache import Leader
     from .failure import Failure
@@ -138,7 +137,7 @@ class Execution:
                     await self._write_down(self.run.journal)
                 self._begin()
                 value = await (
-                    plan.invoke(self) if plan.retries is None else self._retry(plan.retries)
+                    plan.invoke(self) if plan.retries is None else attempt(self, plan.retries)
                 )
                 outcome = self._succeeded(value)
         except BaseException as error:  # noqa: BLE001 - every call has a result
@@ -258,44 +257,6 @@ class Execution:
         if run.audience.attentive:
             started = ToolStarted(self.call.id, self.call.name, self.call.arguments)
             run.audience.tell(started, self)
-
-    async def _retry(self, policy: RetryPolicy) -> Any:
-        while True:
-            try:
-                return await self.plan.invoke(self)
-            except Exception as error:
-                pause = self._pause_after(error, policy)
-                if pause is None:
-                    raise
-                _log.info("a tool is tried again", extra=self.facts(pause=pause))
-            self.attempt += 1
-            self.run.turns.step_aside(self)
-            await asyncio.sleep(pause)
-            await self.run.turns.come_back(self)
-            # The attempt before may have changed what it was given.
-            self.arguments = self.plan.fit(self.call.arguments)
-
-    def _pause_after(self, error: Exception, policy: RetryPolicy) -> float | None:
-        """How long to wait before the next attempt; None if there is none."""
-        if self.stopped is not None or self.attempt >= policy.attempts:
-            return None
-        if not is_transient(policy, error):
-            return None
-        plan = self.plan
-        pause = delay(policy, self.attempt, error=error)
-        if plan.bucket is not None:
-            wait = plan.bucket.take()
-            if wait > 0 and plan.refuses:
-                return None
-            pause = max(pause, wait)
-        if self.patience is not None:
-            if not self.patience.outlasts(pause):
-                # The model had better read what went wrong than that there was no time left.
-                if plan.bucket is not None:
-                    plan.bucket.give_back()
-                return None
-            self.patience.touch(pause)
-        return pause
 
     def progress(self, value: Any) -> None:
         """Takes what the tool reports. On the event loop's thread only."""

@@ -102,7 +102,7 @@ class Entry:
         if run.interrupted:
             self.hurry()
         if isinstance(outcome, Deferred):
-            outcome = run.defer(execution, outcome)
+            outcome = run.later.add(execution, outcome)
         try:
             if not isinstance(outcome, Deferred):
                 await self._written(journal.finished(call, outcome))
@@ -134,7 +134,7 @@ class Entry:
         if isinstance(error, asyncio.CancelledError):
             # Whoever reads the run was not cancelled.
             error = RuntimeError(f"the journal was cancelled while it wrote: {error}".rstrip(": "))
-        execution.run.forget(execution)
+        execution.run.later.forget(execution)
         _log.error(
             "a journal failed, and the run with it",
             exc_info=error,
@@ -158,7 +158,7 @@ class Entry:
         """Goes on without a journal that does not answer."""
         execution = self._execution
         _log.error("a journal does not answer and is given up", extra=execution.facts())
-        execution.run.forget(execution)
+        execution.run.later.forget(execution)
         execution.run.settle(execution, result)
         if self._writing is not None:
             execution.run.leave_behind(self._writing)

@@ -17,9 +17,9 @@ from .audience import Audience
 from .call import Execution
 from .deferred import METADATA as DEFERRED
 from .deferred import Deferred
-from .events import ToolDeferred
 from .host import CallHost
 from .ids import CallIds
+from .later import LaterResults
 from .stop import Stop
 from .timers import Deadlines
 
@@ -98,7 +98,7 @@ class ToolRun:
         self._cancelled = False
         self._fatal: BaseException | None = None
         self._approvals: dict[str, dict[str, Any]] = {}
-        self._keys: dict[str, str] = {}
+        self.later = LaterResults(shared.deferred)
 
     # For the one who opened it.
 
@@ -339,10 +339,9 @@ class ToolRun:
             # What its threads have said was said before.
             self._hear_threads()
         if isinstance(outcome, Deferred):
-            outcome = outcome if execution.kept else self.defer(execution, outcome)
+            outcome = outcome if execution.kept else self.later.add(execution, outcome)
             if isinstance(outcome, Deferred):
-                call = execution.call
-                self.audience.announce(ToolDeferred(call.id, call.name, execution.key), call)
+                self.audience.announce(self.later.event(execution), execution.call)
         execution.settled = True
         if isinstance(outcome, ToolResult):
             if execution.parent is None:
@@ -360,26 +359,6 @@ class ToolRun:
             execution.answer.set_result(outcome)
         if self._closed and not self._running:
             self._end_if_over()
-
-    def defer(self, execution: Execution, outcome: Deferred) -> Deferred | ToolResult:
-        """Lets the result of a call come later."""
-        call = execution.call
-        try:
-            key = self.deferred.add(call, outcome.key, note=outcome.note)
-        except Exception as error:  # noqa: BLE001 - the key is the tool's
-            return execution.failed(error)
-        _log.info("a call is deferred", extra=execution.facts())
-        execution.key, execution.kept = key, True
-        if execution.parent is None:
-            self._keys[call.id] = key
-        return outcome
-
-    def forget(self, execution: Execution) -> None:
-        """Lets no result come later after all."""
-        if execution.kept:
-            execution.kept = False
-            self._keys.pop(execution.call.id, None)
-            self.deferred.discard(execution.key)
 
     def abandon(self, execution: Execution) -> None:
         """Goes on without a tool that does not stop."""
@@ -412,27 +391,19 @@ class ToolRun:
         metadata: dict[str, Any] = {}
         if self._approvals:
             metadata[APPROVALS] = self._approvals
-        if self._keys:
-            metadata[DEFERRED] = self._keys
+        if self.later.keys:
+            metadata[DEFERRED] = self.later.keys
         results = [result for result in self._results if result is not None]
         aggregate = ToolAggregateMessage(self._calls, results, metadata=metadata or None)
         # What was resolved meanwhile has to be written first: the next run does that.
-        if self._keys and self.journal is None:
-            aggregate = self._resolved(aggregate, len(results))
+        if self.later.keys and self.journal is None:
+            aggregate, late = self.later.take_in(aggregate, self.defaults.max_result_chars)
+            calls = {call.id: call for call in self._calls}
+            for result in late:
+                self.audience.announce(result, calls[result.tool_call_id])
         self.aggregate = aggregate
         self.audience.announce(aggregate, None)
         self.audience.ring()
         for waiting in self._cancelling:
             if not waiting.done():
                 waiting.set_result(None)
-
-    def _resolved(self, aggregate: ToolAggregateMessage, known: int) -> ToolAggregateMessage:
-        """The aggregate with what was resolved while other calls ran."""
-        settled = self.deferred.settle(aggregate, max_result_chars=self.defaults.max_result_chars)
-        if len(settled.tool_results) > known:
-            before = {result.tool_call_id for result in aggregate.tool_results}
-            calls = {call.id: call for call in self._calls}
-            for result in settled.tool_results:
-                if result.tool_call_id not in before:
-                    self.audience.announce(result, calls[result.tool_call_id])
-        return settled

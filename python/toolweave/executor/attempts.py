@@ -1,0 +1,62 @@
+"""Trying a call again that failed for a passing reason."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING, Any
+
+from .retry import delay, is_transient
+
+if TYPE_CHECKING:
+    from ..tools import RetryPolicy
+    from .call import Execution
+
+_log = logging.getLogger("toolweave.executor")
+
+
+async def attempt(execution: Execution, policy: RetryPolicy) -> Any:
+    """What the tool returns, at once or in a later attempt.
+
+    Raises:
+        BaseException: What it raised last.
+    """
+    plan = execution.plan
+    while True:
+        try:
+            return await plan.invoke(execution)
+        except Exception as error:
+            pause = _pause_after(execution, error, policy)
+            if pause is None:
+                raise
+            _log.info("a tool is tried again", extra=execution.facts(pause=pause))
+        execution.attempt += 1
+        turns = execution.run.turns
+        turns.step_aside(execution)
+        await asyncio.sleep(pause)
+        await turns.come_back(execution)
+        # The attempt before may have changed what it was given.
+        execution.arguments = plan.fit(execution.call.arguments)
+
+
+def _pause_after(execution: Execution, error: Exception, policy: RetryPolicy) -> float | None:
+    """How long to wait before the next attempt; None if there is none."""
+    if execution.stopped is not None or execution.attempt >= policy.attempts:
+        return None
+    if not is_transient(policy, error):
+        return None
+    plan = execution.plan
+    pause = delay(policy, execution.attempt, error=error)
+    if plan.bucket is not None:
+        wait = plan.bucket.take()
+        if wait > 0 and plan.refuses:
+            return None
+        pause = max(pause, wait)
+    if execution.patience is not None:
+        if not execution.patience.outlasts(pause):
+            # The model had better read what went wrong than that there was no time left.
+            if plan.bucket is not None:
+                plan.bucket.give_back()
+            return None
+        execution.patience.touch(pause)
+    return pause

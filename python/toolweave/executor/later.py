@@ -1,0 +1,62 @@
+"""The calls of one reply whose results come later."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from .events import ToolDeferred
+
+if TYPE_CHECKING:
+    from .._core import ToolAggregateMessage, ToolResult
+    from .call import Execution
+    from .deferred import Deferred, DeferredResults
+
+_log = logging.getLogger("toolweave.executor")
+
+
+class LaterResults:
+    """Which calls of a reply have no result yet, and under which key each is awaited.
+
+    Args:
+        deferred: What is awaited by the executor.
+    """
+
+    __slots__ = ("_deferred", "keys")
+
+    def __init__(self, deferred: DeferredResults) -> None:
+        self._deferred = deferred
+        self.keys: dict[str, str] = {}
+        """The keys by the ids of the calls, for the metadata of the aggregate."""
+
+    def add(self, execution: Execution, outcome: Deferred) -> Deferred | ToolResult:
+        """Waits for the result of a call; a key that cannot be waited for is its failure."""
+        call = execution.call
+        try:
+            key = self._deferred.add(call, outcome.key, note=outcome.note)
+        except Exception as error:  # noqa: BLE001 - the key is the tool's
+            return execution.failed(error)
+        _log.info("a call is deferred", extra=execution.facts())
+        execution.key, execution.kept = key, True
+        if execution.parent is None:
+            self.keys[call.id] = key
+        return outcome
+
+    def forget(self, execution: Execution) -> None:
+        """Waits no longer for the result of a call."""
+        if execution.kept:
+            execution.kept = False
+            self.keys.pop(execution.call.id, None)
+            self._deferred.discard(execution.key)
+
+    def event(self, execution: Execution) -> ToolDeferred:
+        """What is told of a call that waits."""
+        return ToolDeferred(execution.call.id, execution.call.name, execution.key)
+
+    def take_in(
+        self, aggregate: ToolAggregateMessage, max_result_chars: int | None
+    ) -> tuple[ToolAggregateMessage, list[ToolResult]]:
+        """The aggregate with what was resolved while other calls ran; and what that is."""
+        settled = self._deferred.settle(aggregate, max_result_chars=max_result_chars)
+        known = {result.tool_call_id for result in aggregate.tool_results}
+        return settled, [each for each in settled.tool_results if each.tool_call_id not in known]
