@@ -1,0 +1,110 @@
+"""What goes wrong with a request, as the client reads it: ``{"error": {"code", "message"}}``."""
+
+from __future__ import annotations
+
+import logging
+import math
+from http import HTTPStatus
+from typing import TYPE_CHECKING
+
+from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse
+
+from ..exceptions import (
+    ChatBusyError,
+    MessageError,
+    RateLimitedError,
+    ResultError,
+    StoreError,
+    ValidationError,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+_log = logging.getLogger("toolweave.web")
+
+
+class Refused(Exception):  # noqa: N818 - an answer
+    """The request is answered with an error.
+
+    Args:
+        status: The HTTP status.
+        code: What it is, for programs.
+        message: A sentence for people.
+        headers: Further headers of the answer.
+    """
+
+    def __init__(
+        self, status: int, code: str, message: str, *, headers: Mapping[str, str] | None = None
+    ) -> None:
+        super().__init__(message)
+        self.status = status
+        self.code = code
+        self.message = message
+        self.headers = headers
+
+
+def unknown_chat() -> Refused:
+    """There is no such chat, or it is somebody else's: nobody is told which."""
+    return Refused(404, "unknown_chat", "There is no such chat.")
+
+
+def too_many(message: str, *, after: float = 1.0) -> Refused:
+    """There is too much going on."""
+    return Refused(429, "too_many", message, headers={"Retry-After": str(math.ceil(after))})
+
+
+def answer(error: Refused) -> JSONResponse:
+    """The error as an answer."""
+    return JSONResponse(
+        {"error": {"code": error.code, "message": error.message}},
+        status_code=error.status,
+        headers=error.headers,
+    )
+
+
+async def on_refused(_: Request, error: Exception) -> Response:
+    """Answers a request that was refused."""
+    assert isinstance(error, Refused)  # noqa: S101 - registered for these only
+    return answer(error)
+
+
+async def on_http(_: Request, error: Exception) -> Response:
+    """Answers a request that matches no route, or not with this method."""
+    assert isinstance(error, HTTPException)  # noqa: S101 - registered for these only
+    status = HTTPStatus(error.status_code)
+    code = status.phrase.lower().replace(" ", "_")
+    return answer(
+        Refused(status, code, f"{error.detail.rstrip('.')}.", headers=error.headers or {})
+    )
+
+
+async def on_ours(_: Request, error: Exception) -> Response:
+    """Answers a request that could not be carried out, as the exception says."""
+    return answer(refusal(error))
+
+
+def refusal(error: Exception) -> Refused:
+    """The answer that an exception of this package is."""
+    if isinstance(error, ChatBusyError):
+        return Refused(409, "chat_busy", "A run is going on in this chat: stop it, or wait.")
+    if isinstance(error, RateLimitedError):
+        return too_many(_sentence(error), after=error.retry_after)
+    if isinstance(error, (MessageError, ResultError, ValidationError)):
+        return Refused(422, "unusable", _sentence(error))
+    if isinstance(error, StoreError):
+        _log.error("the store has failed", exc_info=error)
+        return Refused(
+            503, "store_failed", "The store cannot be used just now.", headers={"Retry-After": "1"}
+        )
+    _log.error("a request has failed", exc_info=error)
+    return Refused(500, "failed", "The server could not do this; its log says why.")
+
+
+def _sentence(error: Exception) -> str:
+    text = str(error).rstrip(".")
+    return f"{text[:1].upper()}{text[1:]}."

@@ -1,0 +1,161 @@
+"""Who asks, and what browsers are told not to do."""
+
+from __future__ import annotations
+
+import inspect
+import logging
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, TypeAlias
+
+from starlette.datastructures import MutableHeaders
+from starlette.requests import Request
+
+from .errors import Refused, too_many
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+    from ..limits import RateLimiter
+
+Authenticate: TypeAlias = "Callable[[Request], str | Awaitable[str | None] | None]"
+"""Tells who asks: the id of the user; None for nobody who may."""
+
+_log = logging.getLogger("toolweave.web")
+
+_HEADERS = {
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "X-Frame-Options": "DENY",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+_NOTHING = "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+PAGE_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+    "font-src 'self'; connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; "
+    "form-action 'none'"
+)
+"""The content security policy of a page: its own scripts and styles, and nothing of others."""
+
+
+class SecurityHeaders:
+    """Says to browsers what they must not do with the answers of an application.
+
+    Args:
+        app: The application.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serves a request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+
+        async def with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in _HEADERS.items():
+                    headers[name] = value
+                headers.setdefault("Content-Security-Policy", _NOTHING)
+                headers.setdefault("Cache-Control", "no-store")
+            await send(message)
+
+        await self._app(scope, receive, with_headers)
+
+
+class Gate:
+    """Lets requests in.
+
+    Args:
+        authenticate: Who asks; None where everybody may do everything.
+        rate: How often each may ask.
+    """
+
+    def __init__(self, authenticate: Authenticate | None, rate: RateLimiter | None) -> None:
+        self._authenticate = authenticate
+        self._rate = rate
+
+    async def user(self, request: Request) -> str | None:
+        """Who asks, after it was seen to that they may, and not too often.
+
+        Returns:
+            The id of the user; None where there are no users.
+
+        Raises:
+            Refused: Nobody who may, or too often.
+        """
+        user = await self._known(request)
+        if self._rate is not None:
+            # Imported names of the exception would hide which limiter it is about.
+            await self._rate.acquire(who(request, user))
+        return user
+
+    async def _known(self, request: Request) -> str | None:
+        if self._authenticate is None:
+            return None
+        try:
+            found = self._authenticate(request)
+            user = await found if inspect.isawaitable(found) else found
+        except Refused:
+            raise
+        except Exception as error:
+            _log.exception("it cannot be told who asks")
+            raise Refused(500, "failed", "It cannot be told who asks.") from error
+        if user is None:
+            raise Refused(401, "unauthorized", "Who asks has to be known here.")
+        if not isinstance(user, str) or not user:  # pyright: ignore[reportUnnecessaryIsInstance]
+            _log.error("the authenticate hook gave no id of a user")
+            raise Refused(500, "failed", "It cannot be told who asks.")
+        return user
+
+
+def who(request: Request, user: str | None) -> str:
+    """Whose limits count: the user's; without users, those of the address."""
+    if user is not None:
+        return f"user {user}"
+    return "" if request.client is None else f"address {request.client.host}"
+
+
+class Places:
+    """So many places, in all and for each.
+
+    Args:
+        most: How many there are.
+        each: How many one may have.
+        what: What they are for, in the plural.
+    """
+
+    def __init__(self, most: int, each: int, what: str) -> None:
+        self._most = most
+        self._each = each
+        self._what = what
+        self._taken: dict[str, int] = {}
+        self._all = 0
+
+    def take(self, key: str) -> None:
+        """Takes a place.
+
+        Raises:
+            Refused: There is none.
+        """
+        if self._taken.get(key, 0) >= self._each:
+            raise too_many(f"There are {self._each} {self._what} already; that is the limit.")
+        if self._all >= self._most:
+            raise Refused(
+                503,
+                "full",
+                f"The server has no place for more {self._what}.",
+                headers={"Retry-After": "1"},
+            )
+        self._taken[key] = self._taken.get(key, 0) + 1
+        self._all += 1
+
+    def leave(self, key: str) -> None:
+        """Gives a place back."""
+        self._all -= 1
+        self._taken[key] -= 1
+        if not self._taken[key]:
+            del self._taken[key]
