@@ -1,0 +1,81 @@
+"""Telling of results that came after the run of their call had ended."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .._core import ToolAggregateMessage
+from ..lifecycle import Transcriber
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from ..store import MessageStore, StoredMessage
+    from .feed import ChatFeeds
+
+
+class LateResults:
+    """Tells of results that came late.
+
+    Args:
+        store: Where they are.
+        feeds: Who is told.
+    """
+
+    def __init__(self, store: MessageStore, feeds: ChatFeeds) -> None:
+        self._store = store
+        self._feeds = feeds
+
+    async def announce(self, chat_id: str, call_ids: Iterable[str]) -> None:
+        """Puts results where their calls are, and tells of those that nobody was told of.
+
+        A call whose run is not over is left to that run.
+
+        Args:
+            chat_id: The chat.
+            call_ids: The calls; those that have no result yet are left alone.
+        """
+        wanted = set(call_ids)
+        history = await self._store.load(chat_id)
+        for stored in reversed(history.stored):
+            message = stored.message
+            if isinstance(message, ToolAggregateMessage):
+                here = wanted & {result.tool_call_id for result in message.tool_results}
+                if here:
+                    await self._tell(stored, message, here, chat_id)
+                    wanted -= here
+            if not wanted:
+                return
+
+    async def _tell(
+        self, stored: StoredMessage, aggregate: ToolAggregateMessage, calls: set[str], chat_id: str
+    ) -> None:
+        told = await self._told(chat_id, stored)
+        transcriber = Transcriber(chat_id, stored.run_id or "")
+        events = [
+            event
+            for result in aggregate.tool_results
+            if result.tool_call_id in calls
+            for event in transcriber.tell(result, generation_id=stored.generation_id)
+            if event.get("messageId") not in told
+        ]
+        if not events:
+            return
+        if len(aggregate.tool_results) == len(aggregate.tool_calls):
+            events += transcriber.tell(aggregate, generation_id=stored.generation_id)
+        written = await self._store.write(chat_id, events=events, messages=[aggregate])
+        self._feeds.publish(chat_id, written.events)
+
+    async def _told(self, chat_id: str, stored: StoredMessage) -> set[Any]:
+        """The messages of results that were told of since the run of a call began."""
+        run = None if stored.run_id is None else await self._store.run(stored.run_id)
+        after = 0 if run is None else run.first_event - 1
+        told: set[Any] = set()
+        while events := await self._store.events(chat_id, after=after, limit=500):
+            told |= {each.get("messageId") for each in events if _is_result(each)}
+            after = events[-1]["sequenceNumber"]
+        return told
+
+
+def _is_result(event: Mapping[str, Any]) -> bool:
+    return event["kind"] == "tool_result" and event.get("done") is True

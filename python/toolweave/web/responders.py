@@ -1,0 +1,201 @@
+"""What answers: an agent, the scenes of a manager, or anything that makes a `Reply`.
+
+Example:
+    >>> async def model(messages: Sequence[Message]) -> str:
+    ...     return "Hello!"
+    >>> responder = AgentResponder(Agent(model))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol, TypeAlias
+
+from ..agent import Agent
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Sequence
+    from types import TracebackType
+
+    from typing_extensions import Self
+
+    from .. import Message
+    from ..agent import AgentRun
+    from ..executor import DeferredResults
+    from ..lifecycle import TurnEvent
+    from ..protocols import Journal
+    from ..scenes import SceneManager, SceneRun
+
+
+@dataclass(frozen=True)
+class Turn:
+    """What is to be answered."""
+
+    chat_id: str
+    """The chat."""
+    run_id: str
+    """The run that answers."""
+    user_id: str | None
+    """Who asked, where users are known."""
+    history: tuple[Message, ...]
+    """What was said before, fit to be sent to a model."""
+    messages: tuple[Message, ...]
+    """What the user says now; nothing where the history is to be gone on with."""
+    journal: Journal
+    """Where the calls are to be written down; pass it on, or a crash cannot be told from a
+    call that never ran."""
+
+
+class Reply(Protocol):
+    """An answer while it comes: what `Agent.open` and `SceneManager.open` make.
+
+    As a context manager it stops the model and the tools when the block ends.
+    """
+
+    @property
+    def generation_id(self) -> str | None:
+        """The reply of the model that is being read, if one is."""
+        ...
+
+    @property
+    def finished_messages(self) -> Sequence[Message]:
+        """What was added to the chat so far, whole replies only."""
+        ...
+
+    def __aiter__(self) -> AsyncIterator[TurnEvent]:
+        """What happens, in that order."""
+        ...
+
+    async def cancel(self) -> None:
+        """Stops the model and the tools, and waits until they have."""
+        ...
+
+    async def __aenter__(self) -> Self:
+        """Begins."""
+        ...
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> bool | None:
+        """Stops what still goes on."""
+        ...
+
+
+class HasDeferred(Protocol):
+    """What a reply may have as well: where the answers to the questions of its tools go."""
+
+    @property
+    def deferred(self) -> DeferredResults:
+        """What the tools wait for."""
+        ...
+
+
+Responder: TypeAlias = "Callable[[Turn], Reply]"
+"""Begins an answer. What it raises ends the run with an error."""
+
+
+class AgentReply:
+    """A run of an agent, as a reply.
+
+    Args:
+        agent: The agent.
+        run: Its run.
+    """
+
+    def __init__(self, agent: Agent, run: AgentRun) -> None:
+        self._agent = agent
+        self._run = run
+
+    @property
+    def deferred(self) -> DeferredResults:
+        """What the tools wait for."""
+        return self._agent.executor.deferred
+
+    @property
+    def generation_id(self) -> str | None:
+        """The reply of the model that is being read, if one is."""
+        return self._run.generation_id
+
+    @property
+    def finished_messages(self) -> Sequence[Message]:
+        """What was added to the chat so far, whole replies only."""
+        return self._run.finished_messages
+
+    def __aiter__(self) -> AsyncIterator[TurnEvent]:
+        """What happens, in that order."""
+        return self._run.__aiter__()
+
+    async def cancel(self) -> None:
+        """Stops the model and the tools, and waits until they have."""
+        await self._run.cancel()
+
+    async def __aenter__(self) -> Self:
+        """Begins."""
+        await self._run.__aenter__()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Stops what still goes on."""
+        await self._run.__aexit__(kind, error, traceback)
+
+
+class AgentResponder:
+    """Answers with an agent.
+
+    Args:
+        agent: The agent; or what gives one for each turn, such as one with the user's own tools.
+    """
+
+    def __init__(self, agent: Agent | Callable[[Turn], Agent]) -> None:
+        self._agent = agent
+
+    def __call__(self, turn: Turn) -> AgentReply:
+        """Begins an answer.
+
+        Raises:
+            ValueError: There is nothing to answer.
+        """
+        agent = self._agent if isinstance(self._agent, Agent) else self._agent(turn)
+        run = agent.open(
+            turn.messages or None,
+            history=turn.history,
+            chat_id=turn.chat_id,
+            run_id=turn.run_id,
+            journal=turn.journal,
+        )
+        return AgentReply(agent, run)
+
+
+class SceneResponder:
+    """Answers with the scenes of a manager.
+
+    The manager keeps the conversation in a store of its own, by the id of the chat. For several
+    processes that has to be one that they share, such as `toolweave.store.StoreConversations`.
+
+    Args:
+        manager: The manager.
+        streaming: Whether text is told piece by piece.
+    """
+
+    def __init__(self, manager: SceneManager, *, streaming: bool = True) -> None:
+        self._manager = manager
+        self._streaming = streaming
+
+    def __call__(self, turn: Turn) -> SceneRun:
+        """Begins an answer."""
+        return self._manager.open(
+            turn.messages or None,
+            conversation=turn.chat_id,
+            streaming=self._streaming,
+            run_id=turn.run_id,
+            journal=turn.journal,
+        )

@@ -1,0 +1,338 @@
+"""Writing down a run: events in, rows out, readers told once it is safe.
+
+Pieces of text are collected for a moment; everything else is written at once, and what was said
+before it in the same transaction. Nobody hears of what is not stored.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+from .._core import ToolResult
+from ..executor import ToolDeferred, ToolQuestion
+from ..store import Awaited
+from .merging import can_wait, merged, size_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from .. import Message, ToolCall
+    from ..executor import PendingResult
+    from ..lifecycle import Transcriber, TurnEvent
+    from ..store import MessageStore
+    from .feed import ChatFeed
+    from .limits import WebLimits
+    from .merging import Draft
+    from .responders import Reply
+
+
+class RunWriter:
+    """Writes down one run. It is the `Journal` of the run's calls.
+
+    Args:
+        store: Where to.
+        feed: Who is told.
+        transcriber: What the events are called.
+        chat_id: The chat.
+        run_id: The run.
+        owner: Whose run it is: if that changes, nothing more is written.
+        limits: How long pieces are collected.
+        failed: Called once when something cannot be written, with the reason.
+    """
+
+    def __init__(
+        self,
+        store: MessageStore,
+        feed: ChatFeed,
+        transcriber: Transcriber,
+        *,
+        chat_id: str,
+        run_id: str,
+        owner: str,
+        limits: WebLimits,
+        failed: Callable[[Exception], None],
+    ) -> None:
+        self.error: Exception | None = None
+        """Why nothing more is written."""
+        self.chat_id = chat_id
+        """The chat."""
+        self.run_id = run_id
+        """The run."""
+        self._calls: dict[str, tuple[ToolCall, str | None]] = {}
+        self._store = store
+        self._feed = feed
+        self._transcriber = transcriber
+        self._owner = owner
+        self._limits = limits
+        self._failed = failed
+        self._drafts: list[Draft] = []
+        self._size = 0
+        self._lock = asyncio.Lock()
+        self._timer: asyncio.TimerHandle | None = None
+        self._flushing: set[asyncio.Task[None]] = set()
+        # Set while everything that has happened so far is among the drafts.
+        self._idle = asyncio.Event()
+        self._idle.set()
+        self._told: set[str] = set()
+        self._reply: Reply | None = None
+        self._known: frozenset[str] = frozenset()
+        self._stored = 0
+        self.asked: Callable[[ToolQuestion], str] | None = None
+        """Gives the key under which a question of a tool is answered."""
+        self.kept: Callable[[ToolCall, str], None] | None = None
+        """Called with each call whose result comes later, and the key that the store has for it."""
+
+    # From the run.
+
+    async def read(
+        self, reply: Reply, known: Iterable[str], hear: Callable[[TurnEvent], None]
+    ) -> None:
+        """Writes down a reply while it comes.
+
+        Args:
+            reply: The reply.
+            known: The ids of messages that it may count as its own, but are stored already.
+            hear: Called with each event.
+
+        Raises:
+            Exception: What the reply raises, or why something could not be written.
+        """
+        self._reply = reply
+        self._known = frozenset(known)
+        events = reply.__aiter__()
+        while True:
+            self._idle.set()
+            try:
+                event = await anext(events)
+            except StopAsyncIteration:
+                break
+            self._idle.clear()
+            try:
+                hear(event)
+                await self._take(event)
+            finally:
+                self._idle.set()
+        self._check()
+
+    async def _take(self, event: TurnEvent) -> None:
+        if isinstance(event, (ToolResult, ToolDeferred)) and event.tool_call_id in self._told:
+            # The journal has it.
+            return
+        if isinstance(event, ToolQuestion):
+            await self._ask(event)
+        else:
+            self._tell(event)
+        if self._size > self._limits.max_unsaved_bytes:
+            await self.flush()
+        self._check()
+
+    @property
+    def _generation(self) -> str | None:
+        return None if self._reply is None else self._reply.generation_id
+
+    def _tell(self, event: TurnEvent) -> None:
+        self.add(self._transcriber.tell(event, generation_id=self._generation))
+
+    async def _ask(self, question: ToolQuestion) -> None:
+        known = self._calls.get(question.tool_call_id)
+        if known is None or self.asked is None:
+            self._tell(question)
+            return
+        call, key = known[0], self.asked(question)
+        self._tell(ToolQuestion(question.tool_call_id, key, question.question, question.schema))
+        pending = Awaited(
+            key,
+            "question",
+            call,
+            self.run_id,
+            question=question.question,
+            schema=question.schema,
+        )
+        await self.flush(_Step(pending=(pending,)))
+
+    # From the calls.
+
+    async def started(self, call: ToolCall) -> None:
+        """Writes that a tool is about to run, behind what the model said before."""
+        await self._caught_up()
+        generation = self._generation
+        self._calls[call.id] = (call, generation)
+        await self.flush(_Step(generation, started=(call,)))
+
+    async def finished(self, call: ToolCall, result: ToolResult) -> None:
+        """Writes what a tool answered, and then tells of it."""
+        await self._caught_up()
+        _, generation = self._calls.pop(call.id, (call, self._generation))
+        self._tell(result)
+        self._told.add(call.id)
+        await self.flush(_Step(generation, finished=((call, result),)))
+
+    async def deferred(self, call: ToolCall, awaited: PendingResult) -> None:
+        """Writes that the result of a call comes later."""
+        await self._caught_up()
+        self._calls.pop(call.id, None)
+        self._tell(ToolDeferred(call.id, call.name, awaited.key))
+        self._told.add(call.id)
+        pending = Awaited(awaited.key, "deferred", call, self.run_id, note=awaited.note)
+        await self.flush(_Step(pending=(pending,)))
+        if self.kept is not None:
+            # From here on it is the store that waits, and the key is free for other chats.
+            self.kept(call, awaited.key)
+
+    async def announce(self, state: Mapping[str, object], awaited: Awaited) -> None:
+        """Writes that somebody is asked, and then tells of it."""
+        await self._caught_up()
+        self.add([self._transcriber.addressed(state, generation_id=self._generation)])
+        await self.flush(_Step(pending=(awaited,)))
+
+    async def _caught_up(self) -> None:
+        """Waits until what has happened before is among the drafts."""
+        await asyncio.sleep(0)
+        while not self._idle.is_set():
+            await self._idle.wait()
+
+    # The writing.
+
+    def add(self, drafts: Iterable[Mapping[str, object]]) -> None:
+        """Takes events, which are written soon."""
+        urgent = False
+        for each in drafts:
+            draft = cast("Draft", each)
+            urgent = urgent or not can_wait(draft)
+            self._size += size_of(draft)
+            both = merged(self._drafts[-1], draft) if self._drafts else None
+            if both is None:
+                self._drafts.append(draft)
+            else:
+                self._drafts[-1] = both
+        if not self._drafts or self.error is not None:
+            return
+        if urgent or self._timer is None:
+            if self._timer is not None:
+                self._timer.cancel()
+            delay = 0.0 if urgent else self._limits.batch
+            self._timer = asyncio.get_running_loop().call_later(delay, self._begin)
+
+    def _begin(self) -> None:
+        self._timer = None
+        if not self._lock.locked():
+            self._spawn(_Step())
+        # Otherwise whoever writes just now goes on with what there is.
+
+    async def flush(self, step: _Step | None = None) -> None:
+        """Writes all events so far and what is given with them, in one transaction.
+
+        Whoever waits for it may be cancelled; the writing is not.
+
+        Raises:
+            Exception: It could not be written, or something before it.
+        """
+        await asyncio.shield(self._spawn(step or _Step()))
+        self._check()
+
+    def _spawn(self, step: _Step) -> asyncio.Task[None]:
+        task = asyncio.get_running_loop().create_task(self._write(step))
+        self._flushing.add(task)
+        task.add_done_callback(self._flushing.discard)
+        return task
+
+    async def _write(self, step: _Step) -> None:
+        async with self._lock:
+            while self.error is None:
+                messages, drafts = self.messages(), self._taken()
+                if not (messages or drafts or step):
+                    return
+                try:
+                    written = await self._store.write(
+                        self.chat_id,
+                        run_id=self.run_id,
+                        owner=self._owner,
+                        generation_id=step.generation_id,
+                        events=drafts,
+                        messages=messages,
+                        started=step.started,
+                        finished=step.finished,
+                        pending=step.pending,
+                    )
+                except Exception as error:  # noqa: BLE001 - told to whoever writes
+                    self.fail(error)
+                    return
+                self._stored += len(messages)
+                step = _Step()
+                self._feed.publish(written.events)
+                if self._timer is not None or not self._drafts:
+                    # What came meanwhile has a moment of its own.
+                    return
+
+    def _taken(self) -> list[Draft]:
+        drafts, self._drafts, self._size = self._drafts, [], 0
+        return drafts
+
+    def messages(self) -> list[Message]:
+        """The messages of whole replies that are not stored yet."""
+        if self._reply is None:
+            return []
+        return self._new()[self._stored :]
+
+    def _new(self) -> list[Message]:
+        assert self._reply is not None  # noqa: S101 - asked before
+        return [each for each in self._reply.finished_messages if each.id not in self._known]
+
+    def fail(self, error: Exception) -> None:
+        """Writes nothing more, for a reason. The first one counts."""
+        if self.error is not None:
+            return
+        self.error = error
+        self._drafts.clear()
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        self._failed(error)
+
+    def _check(self) -> None:
+        if self.error is not None:
+            raise self.error
+
+    async def finish(
+        self, stop_reason: str, drafts: Sequence[Draft], error: str | None = None
+    ) -> None:
+        """Writes the end of the run, with all that is not written yet.
+
+        Raises:
+            StoreError: It could not be written.
+        """
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        async with self._lock:
+            # What could not be written before cannot be part of the end.
+            messages = self.messages() if self.error is None else []
+            written = await self._store.finish_run(
+                self.run_id,
+                self._owner,
+                stop_reason,
+                error=error,
+                events=[*self._taken(), *drafts],
+                messages=messages,
+            )
+        self._feed.publish(written.events)
+
+
+@dataclass(frozen=True)
+class _Step:
+    """What is written together with events: the state of calls."""
+
+    generation_id: str | None = None
+    started: tuple[ToolCall, ...] = ()
+    finished: tuple[tuple[ToolCall, ToolResult], ...] = ()
+    pending: tuple[Awaited, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.started or self.finished or self.pending)
+
+
+def facts(chat_id: str, run_id: str, **more: Any) -> dict[str, Any]:
+    """What log records say of a run: never what was said in it."""
+    return {"chat_id": chat_id, "run_id": run_id, **more}
