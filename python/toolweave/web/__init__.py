@@ -1,0 +1,48 @@
+"""Chats over HTTP: runs that are started, stopped, streamed and resumed.
+
+`chat_app` makes a Starlette application out of a `MessageStore` and a `Responder`. What a client
+says starts a run, which goes on whoever listens; its events are stored before anybody hears of
+them, and streamed from any point, to any number of clients, by any process that shares the store.
+
+    >>> from toolweave.store import MessageStore
+    >>> from toolweave.web import AgentResponder, chat_app
+    >>> async def model(messages: Sequence[Message]) -> str:
+    ...     return "Hello!"
+    >>> app = chat_app(MessageStore("sqlite:///chats.db"), AgentResponder(Agent(model)))
+
+Serve it with ``uvicorn module:app``. What it says to whom is in `docs/web.md`.
+"""
+
+from __future__ import annotations
+
+from .. import extras
+
+for _module in ("starlette", "sse_starlette"):
+    extras.require(_module, "web")
+
+from .app import chat_app  # noqa: E402 - behind the sentence that says what to install
+from .approvals import ask_in_chat  # noqa: E402
+from .encoders import Encoder  # noqa: E402
+from .errors import Refused  # noqa: E402
+from .formats import ENCODERS  # noqa: E402
+from .limits import WebLimits  # noqa: E402
+from .pages import Page, Suggestion  # noqa: E402
+from .responders import AgentResponder, Reply, Responder, SceneResponder, Turn  # noqa: E402
+from .security import Authenticate  # noqa: E402
+
+__all__ = [
+    "ENCODERS",
+    "AgentResponder",
+    "Authenticate",
+    "Encoder",
+    "Page",
+    "Refused",
+    "Reply",
+    "Responder",
+    "SceneResponder",
+    "Suggestion",
+    "Turn",
+    "WebLimits",
+    "ask_in_chat",
+    "chat_app",
+]

@@ -1,0 +1,67 @@
+"""What people answer: approvals, answers to questions, and results that come later."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any
+
+from ..kinds import Outcome
+
+if TYPE_CHECKING:
+    from ..store import MessageStore
+    from .late import LateResults
+    from .runs import ChatRuns
+
+_log = logging.getLogger("toolweave.web")
+
+
+class Inbox:
+    """Takes answers, and wakes who waits for them.
+
+    Args:
+        store: Where they come in.
+        late: Who tells of results that come later.
+        runs: Who may wait for them, and goes on when the last result has come.
+    """
+
+    def __init__(self, store: MessageStore, late: LateResults, runs: ChatRuns) -> None:
+        self._store = store
+        self._late = late
+        self._runs = runs
+
+    async def take(
+        self, chat_id: str, key: str, value: Any, *, is_error: bool, user_id: str | None
+    ) -> Outcome:
+        """Takes an answer. Only the first one counts.
+
+        Args:
+            chat_id: The chat.
+            key: What is answered.
+            value: The answer: JSON values.
+            is_error: Whether it says that the call failed.
+            user_id: Whose limits count for what goes on by that.
+
+        Raises:
+            ValidationError: It does not fit the question; an answer is awaited still.
+        """
+        waiting = {each.key: each for each in await self._store.pending(chat_id)}
+        outcome = await self._store.resolve(key, value, chat_id=chat_id, is_error=is_error)
+        _log.info(
+            "an answer has come", extra={"chat_id": chat_id, "key": key, "outcome": outcome.value}
+        )
+        awaited = waiting.get(key)
+        if outcome is not Outcome.RESOLVED or awaited is None:
+            return outcome
+        if awaited.kind == "deferred":
+            await self._late.announce(chat_id, [awaited.call.id])
+            await self._runs.resume(chat_id, user_id)
+        else:
+            await self._runs.look(chat_id)
+        return outcome
+
+    async def kind(self, chat_id: str, key: str) -> str | None:
+        """What is awaited under a key: ``approval``, ``question`` or ``deferred``."""
+        for each in await self._store.pending(chat_id):
+            if each.key == key:
+                return each.kind
+        return None

@@ -1,0 +1,119 @@
+"""The application: its parts, its routes, and its life."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.responses import JSONResponse
+from starlette.routing import Route
+
+from ..exceptions import ToolweaveError
+from ..limits import RateLimiter
+from .answers import Inbox
+from .errors import Refused, on_http, on_ours, on_refused
+from .feed import ChatFeeds
+from .foreign import ForeignRoutes
+from .formats import ENCODERS, Formats
+from .late import LateResults
+from .limits import WebLimits
+from .routes import ChatRoutes
+from .runs import ChatRuns
+from .security import Gate, SecurityHeaders
+from .streams import Streams
+from .turns import Turns
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Sequence
+
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+    from ..store import MessageStore
+    from .formats import Encoders
+    from .pages import Page
+    from .responders import Responder
+    from .security import Authenticate
+
+
+def chat_app(
+    store: MessageStore,
+    responder: Responder,
+    *,
+    authenticate: Authenticate | None = None,
+    limits: WebLimits | None = None,
+    page: Page | None = None,
+    encoders: Encoders = ENCODERS,
+    allowed_hosts: Sequence[str] | None = None,
+) -> Starlette:
+    """Makes a server of chats.
+
+    The store is opened when the server starts and closed when it has shut down. Any number of
+    processes may serve the same chats, if their stores share a database.
+
+    Args:
+        store: Where the chats are kept, not open yet.
+        responder: What answers: an `AgentResponder`, a `SceneResponder`, or a function of one's
+            own.
+        authenticate: Tells who asks; users see only their own chats. Without it there are no users,
+            and everybody who reaches the server sees all chats.
+        limits: What clients may cost.
+        page: A page to serve in front of the chats.
+        encoders: What streams can be written in, beside the events as they are.
+        allowed_hosts: The names by which the server may be asked for, such as ``["127.0.0.1"]``: a
+            page of another site cannot ask by a name that it has pointed here. None for any name.
+
+    Example:
+        >>> async def model(messages: Sequence[Message]) -> str:
+        ...     return "Hello!"
+        >>> app = chat_app(MessageStore("sqlite:///chats.db"), AgentResponder(Agent(model)))
+    """
+    limits = limits or WebLimits()
+    rate = None if limits.requests is None else RateLimiter(limits.requests, max_wait=0.0)
+    gate = Gate(authenticate, rate)
+    feeds = ChatFeeds(store, limits)
+    late = LateResults(store, feeds)
+    runs = ChatRuns(store, feeds, late, responder, limits)
+    turns = Turns(store, runs, limits)
+    inbox = Inbox(store, late, runs)
+    streams = Streams(store, feeds, Formats(encoders), limits)
+    chats = ChatRoutes(gate, store, feeds, runs, turns, inbox, streams, limits)
+    foreign = ForeignRoutes(gate, store, turns, inbox, streams, limits)
+
+    @asynccontextmanager
+    async def life(_: Starlette) -> AsyncGenerator[None, None]:
+        async with store:
+            await runs.open()
+            try:
+                yield
+            finally:
+                await runs.close()
+
+    async def health(_: Request) -> Response:
+        return JSONResponse({"status": "ok"})
+
+    middleware = [Middleware(SecurityHeaders)]
+    if allowed_hosts is not None:
+        middleware.append(
+            Middleware(TrustedHostMiddleware, allowed_hosts=list(allowed_hosts), www_redirect=False)
+        )
+    return Starlette(
+        routes=[
+            *chats.routes(),
+            *foreign.routes(),
+            Route("/healthz", health, methods=["GET"]),
+            *(() if page is None else page.routes()),
+        ],
+        middleware=middleware,
+        exception_handlers={
+            Refused: on_refused,
+            HTTPException: on_http,
+            ToolweaveError: on_ours,
+            Exception: on_ours,
+        },
+        lifespan=life,
+    )

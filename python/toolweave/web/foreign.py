@@ -1,0 +1,141 @@
+"""The endpoints that the clients of AG-UI and of the AI SDK post to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from starlette.routing import BaseRoute, Route
+
+from ..kinds import Outcome
+from .bodies import is_id, read_json
+from .encoders.ag_ui import AgUiEncoder
+from .encoders.ag_ui_request import read_ag_ui_request
+from .encoders.ai_sdk import AiSdkEncoder
+from .encoders.ai_sdk_request import read_ai_sdk_request
+from .errors import Refused, unknown_chat
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+    from ..store import MessageStore, RunRecord
+    from .answers import Inbox
+    from .encoders.requests import Answer
+    from .limits import WebLimits
+    from .security import Gate
+    from .streams import Streams
+    from .turns import Turns
+
+
+class ForeignRoutes:
+    """Takes what other clients post, and answers with the stream that they read.
+
+    Args:
+        gate: Who may ask.
+        store: Where the chats are.
+        turns: Takes what users say.
+        inbox: Takes what users answer.
+        streams: Tells what happens.
+        limits: What requests may cost.
+    """
+
+    def __init__(
+        self,
+        gate: Gate,
+        store: MessageStore,
+        turns: Turns,
+        inbox: Inbox,
+        streams: Streams,
+        limits: WebLimits,
+    ) -> None:
+        self._gate = gate
+        self._store = store
+        self._turns = turns
+        self._inbox = inbox
+        self._streams = streams
+        self._limits = limits
+
+    def routes(self) -> list[BaseRoute]:
+        """Where they are."""
+        return [
+            Route("/ai-sdk/chat", self._ai_sdk, methods=["POST"]),
+            Route("/ai-sdk/chat/{chat_id}/stream", self._resume, methods=["GET"]),
+            Route("/ag-ui", self._ag_ui, methods=["POST"]),
+        ]
+
+    async def _ai_sdk(self, request: Request) -> Response:
+        user = await self._gate.user(request)
+        asked = read_ai_sdk_request(await self._body(request))
+        run = await self._run(asked.chat_id, asked.text, asked.message_id, asked.answers, user)
+        encoder = AiSdkEncoder(
+            message_id=None if asked.text is not None else asked.message_id,
+            known_calls=asked.known_calls,
+        )
+        return await self._streams.of_run(request, run, encoder, user)
+
+    async def _resume(self, request: Request) -> Response:
+        # Where its client looks by itself, behind the address that it posts to.
+        user = await self._gate.user(request)
+        chat_id: str = request.path_params["chat_id"]
+        await self._enter(chat_id, user, make=False)
+        return await self._streams.active(request, chat_id, user)
+
+    async def _ag_ui(self, request: Request) -> Response:
+        user = await self._gate.user(request)
+        asked = read_ag_ui_request(await self._body(request))
+        run = await self._run(asked.thread_id, asked.text, asked.message_id, asked.answers, user)
+        encoder = AgUiEncoder(
+            thread_id=asked.thread_id,
+            run_id=asked.run_id,
+            history=asked.messages,
+            protocol_version=asked.protocol_version,
+        )
+        return await self._streams.of_run(request, run, encoder, user)
+
+    async def _body(self, request: Request) -> dict[str, Any]:
+        # The client sends all that it has, each time.
+        return await read_json(request, self._limits, most=self._limits.max_transcript_bytes)
+
+    async def _run(
+        self,
+        chat_id: str,
+        text: str | None,
+        message_id: str | None,
+        answers: Sequence[Answer],
+        user: str | None,
+    ) -> RunRecord:
+        """The run that answers what is new."""
+        await self._enter(chat_id, user, make=text is not None)
+        resolved = [await self._take(chat_id, each, user) for each in answers]
+        # What waited for the answers is what the client reads.
+        run = await self._store.active_run(chat_id) if answers else None
+        if run is None:
+            if text is None and not any(resolved):
+                raise Refused(409, "nothing_waits", "What was asked is not waited for any more.")
+            said = await self._turns.say(chat_id, text, message_id if text else None, user)
+            run = await self._store.run(said.run_id)
+        if run is None:
+            raise unknown_chat()
+        return run
+
+    async def _take(self, chat_id: str, answer: Answer, user: str | None) -> bool:
+        value = answer.value
+        kind = await self._inbox.kind(chat_id, answer.key)
+        if answer.approved is not None and kind != "question":
+            decided: dict[str, object] = {"approved": answer.approved}
+            if answer.reason is not None:
+                decided["reason"] = answer.reason
+            value = decided
+        outcome = await self._inbox.take(chat_id, answer.key, value, is_error=False, user_id=user)
+        return outcome is Outcome.RESOLVED
+
+    async def _enter(self, chat_id: str, user: str | None, *, make: bool) -> None:
+        if not is_id(chat_id):
+            raise Refused(400, "wrong_id", "The id of the chat cannot be one.")
+        chat = await self._store.chat(chat_id)
+        if chat is None and make:
+            chat = await self._store.create_chat(chat_id, user_id=user, exist_ok=True)
+        if chat is None or (user is not None and chat.user_id != user):
+            raise unknown_chat()

@@ -1,0 +1,254 @@
+"""What clients may ask for, and how it is answered."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.routing import BaseRoute, Route
+
+from .bodies import check_fields, flag_of, id_of, is_id, number_of, read_json, text_of
+from .errors import Refused, unknown_chat
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from starlette.requests import Request
+
+    from ..store import Chat, MessageStore, StoredMessage
+    from .answers import Inbox
+    from .feed import ChatFeeds
+    from .limits import WebLimits
+    from .runs import ChatRuns
+    from .security import Gate
+    from .streams import Streams
+    from .turns import Turns
+
+    Endpoint = Callable[[Request, "str | None", Chat], Awaitable[Response]]
+
+_MOST = 1000
+
+
+class ChatRoutes:
+    """The routes of chats.
+
+    Args:
+        gate: Who may ask.
+        store: Where the chats are.
+        feeds: Who reads them.
+        runs: What goes on in them.
+        turns: Takes what users say.
+        inbox: Takes what users answer.
+        streams: Tells what happens.
+        limits: What requests may cost.
+    """
+
+    def __init__(
+        self,
+        gate: Gate,
+        store: MessageStore,
+        feeds: ChatFeeds,
+        runs: ChatRuns,
+        turns: Turns,
+        inbox: Inbox,
+        streams: Streams,
+        limits: WebLimits,
+    ) -> None:
+        self._gate = gate
+        self._store = store
+        self._feeds = feeds
+        self._runs = runs
+        self._turns = turns
+        self._inbox = inbox
+        self._streams = streams
+        self._limits = limits
+
+    def routes(self) -> list[BaseRoute]:
+        """Where they are."""
+        one = "/chats/{chat_id}"
+        return [
+            Route("/chats", self._list, methods=["GET"]),
+            Route("/chats", self._create, methods=["POST"]),
+            self._route(one, self._show, "GET"),
+            self._route(one, self._delete, "DELETE"),
+            self._route(f"{one}/messages", self._messages, "GET"),
+            self._route(f"{one}/messages", self._say, "POST"),
+            self._route(f"{one}/export", self._export, "GET"),
+            self._route(f"{one}/events", self._events, "GET"),
+            self._route(f"{one}/stream", self._stream, "GET"),
+            self._route(f"{one}/runs/{{run_id}}/stop", self._stop, "POST"),
+            self._route(f"{one}/answers/{{key:path}}", self._answer, "POST"),
+        ]
+
+    def _route(self, path: str, serve: Endpoint, method: str) -> Route:
+        """A route of one chat, for those whose chat it is."""
+
+        async def endpoint(request: Request) -> Response:
+            user = await self._gate.user(request)
+            chat = await self.chat(request.path_params["chat_id"], user)
+            return await serve(request, user, chat)
+
+        return Route(path, endpoint, methods=[method])
+
+    async def chat(self, chat_id: str, user: str | None) -> Chat:
+        """A chat of a user's.
+
+        Raises:
+            Refused: There is none.
+        """
+        found = await self._store.chat(chat_id) if is_id(chat_id) else None
+        if found is None or (user is not None and found.user_id != user):
+            raise unknown_chat()
+        return found
+
+    # Chats.
+
+    async def _list(self, request: Request) -> Response:
+        user = await self._gate.user(request)
+        limit = number_of(request.query_params.get("limit", "100"), "`limit`", largest=_MOST)
+        before = request.query_params.get("before")
+        if before is not None:
+            before = (await self.chat(before, user)).chat_id
+        chats = await self._store.chats(user_id=user, limit=limit, before=before)
+        return JSONResponse({"chats": [await self._described(chat) for chat in chats]})
+
+    async def _create(self, request: Request) -> Response:
+        user = await self._gate.user(request)
+        body = await read_json(request, self._limits)
+        check_fields(body, "chatId", "metadata")
+        metadata: object = body.get("metadata", {})
+        if not isinstance(metadata, dict):
+            raise Refused(400, "wrong_type", "`metadata` has to be an object.")
+        chat_id = id_of(body, "chatId")
+        if chat_id is not None and await self._store.chat(chat_id) is not None:
+            # Whether it is one's own is nobody's business.
+            raise Refused(409, "id_taken", "There is a chat with this id.")
+        chat = await self._store.create_chat(
+            chat_id, user_id=user, metadata=cast("dict[str, Any]", metadata)
+        )
+        return JSONResponse(
+            {"chatId": chat.chat_id},
+            status_code=201,
+            headers={"Location": f"{request.url.path}/{chat.chat_id}"},
+        )
+
+    async def _show(self, _: Request, __: str | None, chat: Chat) -> Response:
+        run = await self._store.active_run(chat.chat_id)
+        pending = await self._store.pending(chat.chat_id)
+        return JSONResponse(
+            {
+                **await self._described(chat),
+                **({} if run is None else {"runId": run.run_id}),
+                "pending": [{"key": each.key, "kind": each.kind} for each in pending],
+            }
+        )
+
+    async def _delete(self, _: Request, __: str | None, chat: Chat) -> Response:
+        if await self._store.active_run(chat.chat_id) is not None:
+            raise Refused(409, "chat_busy", "A run is going on in this chat: stop it first.")
+        await self._store.delete_chat(chat.chat_id)
+        self._feeds.end(chat.chat_id)
+        return Response(status_code=204)
+
+    async def _export(self, _: Request, __: str | None, chat: Chat) -> Response:
+        lines = self._store.export_chat(chat.chat_id)
+        return StreamingResponse(
+            (f"{line}\n" async for line in lines),
+            media_type="application/x-ndjson",
+            headers={"Content-Disposition": 'attachment; filename="chat.jsonl"'},
+        )
+
+    async def _described(self, chat: Chat) -> dict[str, Any]:
+        return {
+            "chatId": chat.chat_id,
+            "createdUtc": _milliseconds(chat.created.timestamp()),
+            "updatedUtc": _milliseconds(chat.updated.timestamp()),
+            "lastSequenceNumber": chat.last_event,
+            "metadata": chat.metadata,
+        }
+
+    # What is said.
+
+    async def _messages(self, request: Request, _: str | None, chat: Chat) -> Response:
+        after = number_of(request.query_params.get("after", "0"), "`after`")
+        limit = number_of(request.query_params.get("limit", "100"), "`limit`", largest=_MOST)
+        history = await self._store.load(chat.chat_id, after=after, limit=limit)
+        return JSONResponse({"messages": [_told(stored) for stored in history.stored]})
+
+    async def _say(self, request: Request, user: str | None, chat: Chat) -> Response:
+        body = await read_json(request, self._limits)
+        check_fields(body, "text", "messageId")
+        text = text_of(body, "text", required=bool(body), limit=self._limits.max_message_bytes)
+        said = await self._turns.say(chat.chat_id, text, id_of(body, "messageId"), user)
+        answer: dict[str, Any] = {
+            "chatId": chat.chat_id,
+            "runId": said.run_id,
+            "sequenceNumber": said.sequence_number,
+        }
+        if said.message_id is not None:
+            answer["messageId"] = said.message_id
+        return JSONResponse(answer, status_code=202)
+
+    async def _stop(self, request: Request, _: str | None, chat: Chat) -> Response:
+        await read_json(request, self._limits)
+        run_id: str = request.path_params["run_id"]
+        run = await self._store.run(run_id) if is_id(run_id) else None
+        if run is None or run.chat_id != chat.chat_id:
+            raise Refused(404, "unknown_run", "There is no such run in this chat.")
+        stopping = await self._runs.stop(run_id)
+        return JSONResponse({"runId": run_id, "stopping": stopping}, status_code=202)
+
+    async def _answer(self, request: Request, user: str | None, chat: Chat) -> Response:
+        body = await read_json(request, self._limits)
+        key: str = request.path_params["key"]
+        kind = await self._inbox.kind(chat.chat_id, key) if _may_be_key(key) else None
+        if kind == "approval" or (kind is None and "approved" in body):
+            check_fields(body, "approved", "reason")
+            reason = text_of(body, "reason", required=False)
+            value: object = {"approved": flag_of(body, "approved")}
+            if reason is not None:
+                value = {**value, "reason": reason}  # type: ignore[dict-item]
+            is_error = False
+        else:
+            check_fields(body, "result", "isError")
+            if "result" not in body:
+                raise Refused(400, "wrong_type", "`result` has to be there.")
+            value, is_error = body["result"], flag_of(body, "isError", default=False)
+        if not _may_be_key(key):
+            return _outcome("not_found")
+        outcome = await self._inbox.take(chat.chat_id, key, value, is_error=is_error, user_id=user)
+        return _outcome(outcome.value)
+
+    # What happens.
+
+    async def _events(self, request: Request, user: str | None, chat: Chat) -> Response:
+        return await self._streams.events(request, chat.chat_id, user)
+
+    async def _stream(self, request: Request, user: str | None, chat: Chat) -> Response:
+        return await self._streams.active(request, chat.chat_id, user)
+
+
+def _told(stored: StoredMessage) -> dict[str, Any]:
+    told: dict[str, Any] = {
+        "messageId": stored.message_id,
+        "sequenceNumber": stored.sequence_number,
+        "timestampUtc": _milliseconds(stored.timestamp.timestamp()),
+        "message": stored.message.to_dict(),
+    }
+    if stored.run_id is not None:
+        told["runId"] = stored.run_id
+    return told
+
+
+def _outcome(name: str) -> Response:
+    status = {"not_found": 404, "conflict": 409}.get(name, 200)
+    return JSONResponse({"outcome": name}, status_code=status)
+
+
+def _may_be_key(key: str) -> bool:
+    """Whether something may be awaited under a name; tools choose theirs freely."""
+    return 0 < len(key) <= 255 and key.isprintable()
+
+
+def _milliseconds(seconds: float) -> int:
+    return round(seconds * 1000)

@@ -1,0 +1,188 @@
+"""The events of a chat as streams: from any point, in the words of any client."""
+
+from __future__ import annotations
+
+from contextlib import AsyncExitStack
+from typing import TYPE_CHECKING
+
+from sse_starlette import EventSourceResponse, ServerSentEvent
+from starlette.responses import Response
+
+from .bodies import choice_of, cursor_of
+from .errors import Refused
+from .security import Places, who
+from .sse import frame, retry
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Mapping
+
+    from starlette.requests import Request
+    from starlette.types import Receive, Scope, Send
+
+    from ..store import MessageStore, RunRecord
+    from .encoders import Encoder
+    from .feed import ChatFeed, ChatFeeds
+    from .formats import Formats
+    from .limits import WebLimits
+
+
+class Streams:
+    """Answers with streams.
+
+    Args:
+        store: Where the events are.
+        feeds: Who has the last of them.
+        formats: What they can be written in.
+        limits: How many streams there may be, and how they are kept alive.
+    """
+
+    def __init__(
+        self, store: MessageStore, feeds: ChatFeeds, formats: Formats, limits: WebLimits
+    ) -> None:
+        self._store = store
+        self._feeds = feeds
+        self._formats = formats
+        self._limits = limits
+        self._places = Places(limits.streams, limits.streams_per_user, "streams")
+
+    async def events(self, request: Request, chat_id: str, user_id: str | None) -> Response:
+        """The events of a chat after the one that the client saw last.
+
+        Raises:
+            Refused: The client wants what there is not.
+        """
+        cursor, follow = cursor_of(request), choice_of(request, "follow")
+        encoder = self._formats.encoder(request.query_params.get("format", "native"))
+        if encoder is not None:
+            run = await self._run_after(chat_id, cursor)
+            if run is None:
+                return Response(status_code=204)
+            return await self.of_run(request, run, encoder, user_id, after=cursor)
+        async with AsyncExitStack() as stack:
+            self._take_place(request, user_id, stack)
+            feed = await stack.enter_async_context(self._feeds.of(chat_id))
+            if cursor > feed.tail:
+                raise Refused(
+                    400, "beyond_end", f"The last event of this chat is number {feed.tail}."
+                )
+            if cursor == feed.tail and feed.running is None and not follow:
+                return Response(status_code=204)
+            chunks = self._native(feed, cursor, follow=follow)
+            return self._stream(chunks, stack.pop_all())
+        raise AssertionError
+
+    async def active(self, request: Request, chat_id: str, user_id: str | None) -> Response:
+        """The run that goes on, from its start, as clients of the AI SDK resume it."""
+        run = await self._store.active_run(chat_id)
+        encoder = self._formats.encoder("ai-sdk")
+        if run is None or encoder is None:
+            return Response(status_code=204)
+        return await self.of_run(request, run, encoder, user_id)
+
+    async def of_run(
+        self,
+        request: Request,
+        run: RunRecord,
+        encoder: Encoder,
+        user_id: str | None,
+        *,
+        after: int = 0,
+    ) -> Response:
+        """One run, as an encoder writes it.
+
+        Args:
+            request: What the client asked.
+            run: The run.
+            encoder: A fresh encoder.
+            user_id: Who asks.
+            after: Up to which event the client has it.
+        """
+        async with AsyncExitStack() as stack:
+            self._take_place(request, user_id, stack)
+            feed = await stack.enter_async_context(self._feeds.of(run.chat_id))
+            chunks = self._encoded(feed, run, encoder, after)
+            return self._stream(
+                chunks, stack.pop_all(), media_type=encoder.media_type, headers=encoder.headers
+            )
+        raise AssertionError
+
+    def _take_place(self, request: Request, user_id: str | None, stack: AsyncExitStack) -> None:
+        key = who(request, user_id)
+        self._places.take(key)
+        stack.callback(self._places.leave, key)
+
+    async def _run_after(self, chat_id: str, cursor: int) -> RunRecord | None:
+        """The run that goes on; otherwise the one that the client has not seen all of."""
+        run = await self._store.active_run(chat_id)
+        if run is not None:
+            return run
+        for event in await self._store.events(chat_id, after=cursor, limit=100):
+            run_id = event.get("runId")
+            if isinstance(run_id, str):
+                return await self._store.run(run_id)
+        return None
+
+    async def _native(self, feed: ChatFeed, cursor: int, *, follow: bool) -> AsyncIterator[bytes]:
+        yield retry(self._limits.retry)
+        while entries := await feed.read(cursor, follow=follow):
+            cursor = entries[-1].sequence_number
+            yield b"".join(entry.framed for entry in entries)
+
+    async def _encoded(
+        self, feed: ChatFeed, run: RunRecord, encoder: Encoder, after: int
+    ) -> AsyncIterator[bytes]:
+        yield retry(self._limits.retry)
+        at, over = run.first_event - 1, False
+        while not over and (entries := await feed.read(at)):
+            chunk: list[bytes] = []
+            for at, event, _ in entries:
+                payloads = encoder.encode(event)
+                if payloads and at > after:
+                    chunk.append(frame(payloads, at))
+                if event.get("runId") == run.run_id and event.get("status") == "finished":
+                    over = True
+                    break
+            if chunk:
+                yield b"".join(chunk)
+        yield frame(encoder.close())
+
+    def _stream(
+        self,
+        chunks: AsyncIterator[bytes],
+        held: AsyncExitStack,
+        *,
+        media_type: str = "text/event-stream",
+        headers: Mapping[str, str] | None = None,
+    ) -> Response:
+        return _Stream(chunks, held, self._limits, media_type, headers or {})
+
+
+class _Stream(EventSourceResponse):
+    """A stream that gives back what it holds, however it ends."""
+
+    def __init__(
+        self,
+        chunks: AsyncIterator[bytes],
+        held: AsyncExitStack,
+        limits: WebLimits,
+        media_type: str,
+        headers: Mapping[str, str],
+    ) -> None:
+        super().__init__(  # pyright: ignore[reportUnknownMemberType] - its dicts have no types
+            chunks,
+            media_type=media_type,
+            headers={"Cache-Control": "no-cache, no-transform", **headers},
+            ping=limits.heartbeat,
+            ping_message_factory=_heartbeat,
+            send_timeout=limits.send_timeout,
+            sep="\n",
+        )
+        self._held = held
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async with self._held:
+            await super().__call__(scope, receive, send)
+
+
+def _heartbeat() -> ServerSentEvent:
+    return ServerSentEvent(comment="", sep="\n")

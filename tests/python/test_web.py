@@ -1,0 +1,214 @@
+"""A chat over HTTP, from what the user says to the last event."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from chatting import (
+    all_events,
+    app_of,
+    chatting,
+    events,
+    finished,
+    new_chat,
+    numbers,
+    on_a_server,
+    say,
+    serve,
+    soon,
+    text_of,
+    until,
+)
+from toolweave import Agent, Message
+
+CALL = '<add>{"a": 2, "b": 3}</add>'
+
+
+def script(*replies: str) -> Any:
+    """A model that gives the replies in order."""
+    waiting = list(replies)
+
+    async def model(messages: Sequence[Message]) -> str:  # noqa: ARG001
+        return waiting.pop(0)
+
+    return model
+
+
+async def add(a: int, b: int) -> int:
+    """Adds."""
+    return a + b
+
+
+@on_a_server
+async def test_what_is_said_is_answered_and_everything_is_told_in_order(tmp_path: Path) -> None:
+    agent = Agent(script(f"Let me see. {CALL}", "It is 5."), [add])
+    async with chatting(tmp_path, agent) as client:
+        chat = await new_chat(client)
+        said = await say(client, chat, "What is 2 + 3?", messageId="m1")
+        told = await all_events(client, chat)
+        assert said == {
+            "chatId": chat.rpartition("/")[2],
+            "runId": told[0]["runId"],
+            "messageId": "m1",
+            "sequenceNumber": 1,
+        }
+        assert numbers(told) == list(range(1, len(told) + 1))
+        assert text_of(told, "user") == "What is 2 + 3?"
+        assert text_of(told) == "Let me see. It is 5."
+        assert told[-1]["kind"] == "run"
+        assert told[-1]["stopReason"] == "completed"
+        [result] = [event for event in told if event["kind"] == "tool_result"]
+        assert (result["result"], result["isError"]) == ("5", False)
+        order = [event["kind"] for event in told]
+        assert order.index("tools_call") < order.index("tool_result")
+        assert order.index("tool_result") < order.index("tools_aggregate")
+
+        history = (await client.get(f"{chat}/messages")).json()["messages"]
+        assert [stored["sequenceNumber"] for stored in history] == [1, 2, 3, 4]
+        assert [stored["message"]["kind"] for stored in history] == [
+            "text",
+            "text",
+            "tools_aggregate",
+            "text",
+        ]
+
+
+@on_a_server
+async def test_the_next_message_is_answered_with_what_was_said_before(tmp_path: Path) -> None:
+    heard: list[list[str]] = []
+
+    async def model(messages: Sequence[Message]) -> str:
+        heard.append([getattr(message, "text", "") for message in messages])
+        return f"Answer {len(heard)}"
+
+    async with chatting(tmp_path, Agent(model)) as client:
+        chat = await new_chat(client)
+        for text in ("One?", "Two?"):
+            said = await say(client, chat, text)
+            await finished(client, chat, said["runId"])
+    assert heard == [["One?"], ["One?", "Answer 1", "Two?"]]
+
+
+@on_a_server
+async def test_the_same_message_again_gets_the_same_answer(tmp_path: Path) -> None:
+    go = asyncio.Event()
+
+    async def model(messages: Sequence[Message]) -> str:  # noqa: ARG001
+        await soon(go)
+        return "Yes."
+
+    agent = Agent(model)
+    async with chatting(tmp_path, agent) as client, serve(app_of(tmp_path, agent)) as other:
+        chat = await new_chat(client)
+        first = await say(client, chat, "Well?", messageId="m1")
+        again = await asyncio.gather(
+            *(say(each, chat, "Well?", messageId="m1") for each in (client, other) * 3)
+        )
+        assert again == [first] * 6
+        go.set()
+        await finished(client, chat, first["runId"])
+        assert await say(other, chat, "Well?", messageId="m1") == first
+        another = await client.post(f"{chat}/messages", json={"text": "What?", "messageId": "m1"})
+        assert another.status_code == 409
+        assert another.json()["error"]["code"] == "id_taken"
+        told = await all_events(client, chat)
+    assert [event["kind"] for event in told].count("run") == 2
+
+
+@on_a_server
+async def test_messages_that_come_at_once_start_one_run(tmp_path: Path) -> None:
+    go = asyncio.Event()
+
+    async def model(messages: Sequence[Message]) -> str:  # noqa: ARG001
+        await soon(go)
+        return "Yes."
+
+    agent = Agent(model)
+    async with chatting(tmp_path, agent) as client, serve(app_of(tmp_path, agent)) as other:
+        chat = await new_chat(client)
+        answers = await asyncio.gather(
+            *(
+                each.post(f"{chat}/messages", json={"text": "Well?", "messageId": "m1"})
+                for each in (client, other) * 4
+            )
+        )
+        assert {answer.status_code for answer in answers} == {202}
+        assert len({answer.json()["runId"] for answer in answers}) == 1
+        busy = await other.post(f"{chat}/messages", json={"text": "And?"})
+        assert busy.status_code == 409
+        assert busy.json()["error"]["code"] == "chat_busy"
+        go.set()
+
+
+@on_a_server
+async def test_a_disconnect_is_not_a_cancel(tmp_path: Path) -> None:
+    go = asyncio.Event()
+
+    async def model(messages: Sequence[Message]) -> AsyncIterator[str]:  # noqa: ARG001
+        yield "One, "
+        await soon(go)
+        yield "two."
+
+    async with chatting(tmp_path, Agent(model)) as client:
+        chat = await new_chat(client)
+        said = await say(client, chat, "Count!")
+        # Leaves in the middle.
+        await until(client, chat, "text", role="assistant")
+        go.set()
+        end = await finished(client, chat, said["runId"])
+        assert end["stopReason"] == "completed"
+        assert text_of(await all_events(client, chat)) == "One, two."
+
+
+@on_a_server
+async def test_an_idle_chat_is_replayed_and_then_there_is_nothing(tmp_path: Path) -> None:
+    async with chatting(tmp_path, Agent(script("Yes."))) as client:
+        chat = await new_chat(client)
+        assert (await client.get(f"{chat}/events")).status_code == 204
+        assert (await client.get(f"{chat}/stream")).status_code == 204
+        said = await say(client, chat, "Well?")
+        await finished(client, chat, said["runId"])
+        told = await all_events(client, chat)
+        assert await all_events(client, chat, after=2) == told[2:]
+        last = told[-1]["sequenceNumber"]
+        assert (await client.get(f"{chat}/events?after={last}")).status_code == 204
+        header = {"Last-Event-ID": str(last)}
+        assert (await client.get(f"{chat}/events?after=0", headers=header)).status_code == 204
+        assert (await client.get(f"{chat}/events?after={last + 1}")).status_code == 400
+        assert (await client.get(f"{chat}/stream")).status_code == 204
+
+
+@on_a_server
+async def test_going_on_needs_something_to_go_on_with(tmp_path: Path) -> None:
+    async with chatting(tmp_path, Agent(script("One", "Two"))) as client:
+        chat = await new_chat(client)
+        nothing = await client.post(f"{chat}/messages", json={})
+        assert nothing.status_code == 400
+        said = await say(client, chat, "Well?")
+        await finished(client, chat, said["runId"])
+        more = await client.post(f"{chat}/messages", json={})
+        assert more.status_code == 202
+        assert "messageId" not in more.json()
+        await finished(client, chat, more.json()["runId"])
+        assert text_of(await all_events(client, chat)) == "OneTwo"
+
+
+@on_a_server
+async def test_a_follower_hears_of_further_runs(tmp_path: Path) -> None:
+    async with chatting(tmp_path, Agent(script("One", "Two"))) as client:
+        chat = await new_chat(client)
+        following = events(client, chat, follow=True)
+        reading = asyncio.ensure_future(anext(following))
+        said = await say(client, chat, "Well?")
+        told = [await reading]
+        await finished(client, chat, said["runId"])
+        said = await say(client, chat, "And?")
+        async for event in following:
+            told.append(event)
+            if event["runId"] == said["runId"] and event.get("status") == "finished":
+                break
+        await following.aclose()
+        assert told == await all_events(client, chat)
