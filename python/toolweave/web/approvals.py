@@ -1,7 +1,7 @@
 """Asking in the chat itself whether a call may run.
 
 Example:
-    >>> @tool(needs_approval=True)
+    >>> @tool(requires_approval=True)
     ... def delete(path: str) -> str:
     ...     return f"{path} is gone"
     >>> async def model(messages: Sequence[Message]) -> str:

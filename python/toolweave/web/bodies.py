@@ -61,25 +61,29 @@ async def read_json(
 
 async def _read(request: Request, limit: int) -> bytes:
     said = request.headers.get("content-length", "")
-    if _NUMBER.fullmatch(said) and int(said) > limit:
-        _too_long(limit)
+    # A client that is still sending does not hear the answer, so a little too much is listened to.
+    patience = 2 * limit
+    if _NUMBER.fullmatch(said) and int(said) > patience:
+        raise _too_long(limit)
     pieces: list[bytes] = []
     length = 0
     async for piece in request.stream():
         length += len(piece)
-        if length > limit:
-            _too_long(limit)
-        pieces.append(piece)
+        if length > patience:
+            break
+        if length <= limit:
+            pieces.append(piece)
+        else:
+            pieces.clear()
+    if length > limit:
+        raise _too_long(limit)
     return b"".join(pieces)
 
 
-def _too_long(limit: int) -> NoReturn:
+def _too_long(limit: int) -> Refused:
     # What is still to come is not read, so that the connection cannot be used again.
-    raise Refused(
-        413,
-        "too_long",
-        f"A body has at most {limit} bytes.",
-        headers={"Connection": "close"},
+    return Refused(
+        413, "too_long", f"A body has at most {limit} bytes.", headers={"Connection": "close"}
     )
 
 
@@ -236,7 +240,7 @@ def id_of(body: Mapping[str, Any], name: str) -> str | None:
         raise Refused(
             400,
             "wrong_id",
-            f"`{name}` has to have 1 to {_LONGEST_ID} letters, digits and . _ ~ : @ + = -",
+            f"`{name}` has to have 1 to {_LONGEST_ID} characters: letters, digits, `._~:@+=-`.",
         )
     return value
 

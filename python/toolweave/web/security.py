@@ -87,9 +87,13 @@ class Gate:
         Raises:
             Refused: Nobody who may, or too often.
         """
+        if (
+            request.method not in {"GET", "HEAD"}
+            and request.headers.get("sec-fetch-site") == "cross-site"
+        ):
+            raise Refused(403, "cross_site", "Pages of other sites may not do this.")
         user = await self._known(request)
         if self._rate is not None:
-            # Imported names of the exception would hide which limiter it is about.
             await self._rate.acquire(who(request, user))
         return user
 
