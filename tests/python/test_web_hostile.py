@@ -1,0 +1,259 @@
+"""Requests from anybody: too long, too slow, too many, broken, or not meant for this."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chatting import PATIENCE, QUICK, chatting, finished, new_chat, on_a_server, say
+from toolweave import Agent, Message
+from toolweave.tools import RateLimit
+from toolweave.web import Refused, WebLimits
+from toolweave.web.bodies import parse_object
+
+JSON = {"content-type": "application/json"}
+
+
+async def model(messages: Sequence[Message]) -> str:  # noqa: ARG001
+    return "Yes."
+
+
+async def blocked(messages: Sequence[Message]) -> str:  # noqa: ARG001
+    await asyncio.Event().wait()
+    raise AssertionError
+
+
+def code(answer: httpx.Response) -> tuple[int, str]:
+    error = answer.json()["error"]
+    assert set(error) == {"code", "message"}
+    assert error["message"].endswith(".")
+    return answer.status_code, error["code"]
+
+
+BODIES: list[tuple[bytes, int, str]] = [
+    (b"", 400, "not_json"),
+    (b"{", 400, "not_json"),
+    (b"\xff\xfe{}", 400, "not_json"),
+    (b"[]", 400, "not_an_object"),
+    (b"null", 400, "not_an_object"),
+    (b'{"text": NaN}', 400, "not_json"),
+    (b'{"text": 1e999}', 400, "no_number"),
+    (b'{"text": 7}', 400, "wrong_type"),
+    (b'{"text": null}', 400, "wrong_type"),
+    (b'{"text": ["Hi"]}', 400, "wrong_type"),
+    (b'{"text": ""}', 400, "nothing_said"),
+    (b'{"text": " \\n "}', 400, "nothing_said"),
+    (b'{"text": "a\\u0000b"}', 400, "not_text"),
+    (b'{"text": "\\ud800"}', 400, "not_text"),
+    (b'{"txt": "Hi"}', 400, "unknown_field"),
+    (b'{"messageId": "m1"}', 400, "wrong_type"),
+    (b'{"text": "Hi", "messageId": 7}', 400, "wrong_type"),
+    (b'{"text": "Hi", "messageId": ""}', 400, "wrong_id"),
+    (b'{"text": "Hi", "messageId": "../m"}', 400, "wrong_id"),
+    (b'{"text": "Hi", "messageId": "' + b"m" * 10_000 + b'"}', 400, "wrong_id"),
+    (b'{"text": ' + b"[" * 5_000 + b"]" * 5_000 + b"}", 400, "too_deep"),
+    (b'{"text": ' + b"[" * 200_000, 400, "too_deep"),
+    (b'{"text": "' + b"x" * 200_001 + b'"}', 413, "too_long"),
+    (b'{"text": "' + b"x" * 1_000_000 + b'"}', 413, "too_long"),
+]
+
+
+@on_a_server
+async def test_broken_bodies_are_answered_with_a_sentence(tmp_path: Path) -> None:
+    async with chatting(tmp_path, Agent(model)) as client:
+        chat = await new_chat(client)
+        for body, status, name in BODIES:
+            answer = await client.post(f"{chat}/messages", content=body, headers=JSON)
+            assert code(answer) == (status, name), body[:80]
+        assert (await client.get(chat)).json()["lastSequenceNumber"] == 0
+
+
+@on_a_server
+async def test_a_body_without_a_length_is_cut_off_as_well(tmp_path: Path) -> None:
+    sent = 0
+
+    async def endless() -> AsyncIterator[bytes]:
+        nonlocal sent
+        yield b'{"text": "'
+        while sent < 50_000_000:
+            sent += 10_000
+            yield b"x" * 10_000
+
+    async with chatting(tmp_path, Agent(model)) as client:
+        chat = await new_chat(client)
+        try:
+            answer = await client.post(f"{chat}/messages", content=endless(), headers=JSON)
+            assert code(answer) == (413, "too_long")
+        except (httpx.WriteError, httpx.ReadError):
+            # The server has hung up while it was still sent to.
+            pass
+        assert sent < 20_000_000
+        assert (await client.get("/healthz")).json() == {"status": "ok"}
+
+
+@on_a_server
+async def test_a_slow_body_is_not_waited_for(tmp_path: Path) -> None:
+    limits = WebLimits(body_timeout=0.05, requests=None)
+    async with chatting(tmp_path, Agent(model), limits=limits) as client:
+        chat = await new_chat(client)
+        host, port = client.base_url.host, client.base_url.port
+        reader, writer = await asyncio.open_connection(host, port)
+        head = f"POST {chat}/messages HTTP/1.1\r\nHost: {host}\r\nContent-Length: 100\r\n"
+        writer.write(f"{head}Content-Type: application/json\r\n\r\n{{".encode())
+        line = await asyncio.wait_for(reader.readline(), PATIENCE)
+        assert line.startswith(b"HTTP/1.1 408 ")
+        writer.close()
+
+
+@on_a_server
+async def test_only_json_is_taken_so_that_forms_of_other_sites_are_not(tmp_path: Path) -> None:
+    async with chatting(tmp_path, Agent(model)) as client:
+        chat = await new_chat(client)
+        kinds = ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", ""]
+        for path in ("/chats", f"{chat}/messages", f"{chat}/runs/r/stop", f"{chat}/answers/k"):
+            for kind in kinds:
+                answer = await client.post(
+                    path, content=b'{"text": "Hi"}', headers={"content-type": kind}
+                )
+                assert code(answer) == (415, "not_json")
+        answer = await client.post(
+            "/chats", content=b"{}", headers={"content-type": "Application/JSON; charset=utf-8"}
+        )
+        assert answer.status_code == 201
+        cross = {**JSON, "sec-fetch-site": "cross-site"}
+        answer = await client.post("/chats", content=b"{}", headers=cross)
+        assert code(answer) == (403, "cross_site")
+        assert "access-control-allow-origin" not in answer.headers
+
+
+@on_a_server
+async def test_ids_that_cannot_be_are_of_nothing(tmp_path: Path) -> None:
+    async with chatting(tmp_path, Agent(model)) as client:
+        chat = await new_chat(client)
+        for name in ("no", "a" * 10_000, "..%2f..", "%00", "a%2Fb", "%F0%9F%98%80", "a%0d%0ab"):
+            for path in ("", "/events", "/messages", "/stream", "/export"):
+                answer = await client.get(f"/chats/{name}{path}")
+                assert answer.status_code == 404, (name, path)
+            stop = await client.post(f"{chat}/runs/{name}/stop", json={})
+            assert stop.status_code == 404
+            given = await client.post(f"{chat}/answers/{name}", json={"result": 1})
+            assert given.status_code == 404
+        for name in ("", "a/b", "ä", "a b", "x" * 201, 7, None):
+            answer = await client.post("/chats", json={"chatId": name})
+            assert answer.status_code in ((400, 201) if name is None else (400,))
+
+
+@on_a_server
+async def test_cursors_and_formats_that_cannot_be_are_refused(tmp_path: Path) -> None:
+    async with chatting(tmp_path, Agent(model)) as client:
+        chat = await new_chat(client)
+        said = await say(client, chat, "Well?")
+        await finished(client, chat, said["runId"])
+        for cursor in ("-1", "1.5", "x", "1e3", "9" * 30, "9" * 5_000, "٣"):
+            answer = await client.get(f"{chat}/events", params={"after": cursor})
+            assert code(answer) == (400, "wrong_number"), cursor
+            if cursor.isascii():
+                answer = await client.get(f"{chat}/events", headers={"Last-Event-ID": cursor})
+                assert code(answer) == (400, "wrong_number"), cursor
+        assert code(await client.get(f"{chat}/events?after=99")) == (400, "beyond_end")
+        assert code(await client.get(f"{chat}/events?format=xml")) == (400, "unknown_format")
+        assert code(await client.get(f"{chat}/events?follow=yes")) == (400, "wrong_number")
+        assert code(await client.get(f"{chat}/messages?limit=1001")) == (400, "wrong_number")
+        assert code(await client.get("/chats?before=nobody")) == (404, "unknown_chat")
+        assert code(await client.get("/nowhere")) == (404, "not_found")
+        assert code(await client.put(chat, json={})) == (405, "method_not_allowed")
+
+
+@on_a_server
+async def test_there_are_only_so_many_runs_streams_and_requests(tmp_path: Path) -> None:
+    limits = WebLimits(
+        runs_per_user=2, streams_per_user=1, shutdown_grace=0.0, requests=RateLimit(40, 3600.0)
+    )
+    async with chatting(tmp_path, Agent(blocked), limits=limits) as client:
+        chats = [await new_chat(client) for _ in range(3)]
+        for chat in chats[:2]:
+            await say(client, chat, "Well?")
+        answer = await client.post(f"{chats[2]}/messages", json={"text": "Well?"})
+        assert code(answer) == (429, "too_many")
+        async with client.stream("GET", f"{chats[0]}/events") as stream:
+            assert stream.status_code == 200
+            answer = await client.get(f"{chats[1]}/events")
+            assert code(answer) == (429, "too_many")
+            assert answer.headers["retry-after"]
+        while (answer := await client.get(chats[0])).status_code == 200:
+            pass
+        assert code(answer) == (429, "too_many")
+        assert int(answer.headers["retry-after"]) > 1
+
+
+@on_a_server
+async def test_a_place_is_given_back_when_a_stream_or_a_run_ends(tmp_path: Path) -> None:
+    limits = WebLimits(runs_per_user=1, streams_per_user=1, requests=None, batch=0.001)
+    async with chatting(tmp_path, Agent(model), limits=limits) as client:
+        for _ in range(3):
+            chat = await new_chat(client)
+            # A place is free a moment after the end was told.
+            while (await client.post(f"{chat}/messages", json={"text": "Well?"})).is_error:
+                pass
+            told = b""
+            while b"finished" not in told:
+                async with client.stream("GET", f"{chat}/events") as stream:
+                    told = await stream.aread()
+
+
+@on_a_server
+async def test_the_head_of_an_answer_says_what_browsers_must_not_do(tmp_path: Path) -> None:
+    async with chatting(tmp_path, Agent(model), allowed_hosts=["127.0.0.1"]) as client:
+        answer = await client.get("/healthz")
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        assert answer.headers["cache-control"] == "no-store"
+        assert "default-src 'none'" in answer.headers["content-security-policy"]
+        assert "frame-ancestors 'none'" in answer.headers["content-security-policy"]
+        assert not [name for name in answer.headers if name.startswith("access-control")]
+        # A name of somebody else's that points here.
+        answer = await client.get("/healthz", headers={"host": "evil.example"})
+        assert answer.status_code == 400
+
+
+_JSON = st.recursive(
+    st.none() | st.booleans() | st.floats() | st.integers() | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+)
+
+
+@given(st.binary() | _JSON.map(lambda value: json.dumps(value).encode()))
+def test_any_body_is_an_object_of_clean_text_or_refused(body: bytes) -> None:
+    try:
+        found = parse_object(body)
+    except Refused as refused:
+        assert refused.status == 400
+        assert refused.message.endswith(".")
+    else:
+        text = json.dumps(found, ensure_ascii=False, allow_nan=False)
+        assert "\0" not in text.encode().decode()
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("runs", 0),
+        ("runs", 1.5),
+        ("runs", True),
+        ("heartbeat", 0),
+        ("heartbeat", float("inf")),
+        ("batch", -1),
+        ("lease", "30"),
+    ],
+)
+def test_limits_that_cannot_be_are_refused(name: str, value: Any) -> None:
+    with pytest.raises(ValueError, match=f"^{name} is a "):
+        WebLimits(**{name: value})
+    assert QUICK.requests is None

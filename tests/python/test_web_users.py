@@ -1,0 +1,183 @@
+"""Chats of users: who asks is known, and nobody sees what is another's."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.requests import Request
+
+from chatting import QUICK, chatting, finished, new_chat, on_a_server, say, serve
+from toolweave import Agent, Message
+from toolweave.store import MessageStore
+from toolweave.web import AgentResponder, Turn, chat_app
+
+ANN, BOB = {"authorization": "Bearer ann-secret"}, {"authorization": "Bearer bob-secret"}
+
+
+def user_of(request: Request) -> str | None:
+    """Who has which token."""
+    return {"Bearer ann-secret": "ann", "Bearer bob-secret": "bob"}.get(
+        request.headers.get("authorization", "")
+    )
+
+
+async def user_later(request: Request) -> str | None:
+    await asyncio.sleep(0)
+    return user_of(request)
+
+
+async def model(messages: Sequence[Message]) -> str:  # noqa: ARG001
+    return "Yes."
+
+
+@pytest.mark.parametrize("authenticate", [user_of, user_later])
+@on_a_server
+async def test_chats_of_others_are_not_there(tmp_path: Path, authenticate: Any) -> None:
+    async with chatting(tmp_path, Agent(model), authenticate=authenticate) as client:
+        client.headers.update(ANN)
+        chat = await new_chat(client)
+        said = await say(client, chat, "Well?")
+        await finished(client, chat, said["runId"])
+        run = said["runId"]
+        asked: list[tuple[str, str]] = [
+            ("GET", chat),
+            ("DELETE", chat),
+            ("GET", f"{chat}/messages"),
+            ("POST", f"{chat}/messages"),
+            ("GET", f"{chat}/export"),
+            ("GET", f"{chat}/events"),
+            ("GET", f"{chat}/stream"),
+            ("POST", f"{chat}/runs/{run}/stop"),
+            ("POST", f"{chat}/answers/key"),
+        ]
+        for method, path in asked:
+            told: list[tuple[int, bytes]] = []
+            # Another's chat, and one that never was.
+            for place in (path, path.replace(chat, "/chats/none")):
+                answer = await client.request(method, place, json={}, headers=BOB)
+                told.append((answer.status_code, answer.content))
+            assert told[0] == told[1]
+            assert told[0][0] == 404
+            nobody = await client.request(method, path, json={}, headers={"authorization": "x"})
+            assert nobody.status_code == 401
+        mine, theirs = [
+            (await client.get("/chats", headers=each)).json()["chats"] for each in (ANN, BOB)
+        ]
+        assert [each["chatId"] for each in mine] == [chat.rpartition("/")[2]]
+        assert theirs == []
+        # The id of another's chat is taken, whoever asks for it.
+        taken = await client.post("/chats", json={"chatId": chat.rpartition("/")[2]}, headers=BOB)
+        assert taken.status_code == 409
+        for path, body in (
+            ("/ai-sdk/chat", {"id": chat.rpartition("/")[2], "messages": [MESSAGE]}),
+            (
+                "/ag-ui",
+                {"threadId": chat.rpartition("/")[2], "runId": "r", "messages": [AG_UI]},
+            ),
+        ):
+            answer = await client.post(path, json=body, headers=BOB)
+            assert answer.status_code == 404
+
+
+MESSAGE = {"id": "m9", "role": "user", "parts": [{"type": "text", "text": "Hi"}]}
+AG_UI = {"id": "m9", "role": "user", "content": "Hi"}
+
+
+@on_a_server
+async def test_the_responder_knows_who_asks(tmp_path: Path) -> None:
+    turns: list[Turn] = []
+
+    def agent(turn: Turn) -> Agent:
+        turns.append(turn)
+        return Agent(model)
+
+    store = MessageStore(f"sqlite:///{tmp_path / 'chats.db'}")
+    app = chat_app(store, AgentResponder(agent), authenticate=user_of, limits=QUICK)
+    async with serve(app) as client:
+        client.headers.update(ANN)
+        chat = await new_chat(client)
+        said = await say(client, chat, "Well?")
+        await finished(client, chat, said["runId"])
+    [turn] = turns
+    assert (turn.user_id, turn.run_id) == ("ann", said["runId"])
+    assert turn.chat_id == chat.rpartition("/")[2]
+
+
+@on_a_server
+async def test_a_hook_that_fails_lets_nobody_in(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fails(request: Request) -> str | None:
+        raise RuntimeError(request.headers["authorization"])
+
+    with caplog.at_level(logging.CRITICAL, "toolweave.web"):
+        async with chatting(tmp_path, Agent(model), authenticate=fails) as client:
+            answer = await client.get("/chats", headers=ANN)
+            assert answer.status_code == 500
+            assert "secret" not in answer.text
+            assert (await client.get("/healthz")).status_code == 200
+
+
+@on_a_server
+async def test_what_is_said_and_who_says_it_is_in_no_log(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def look(place: str) -> str:  # noqa: ARG001
+        return "the-result"
+
+    async def says(messages: Sequence[Message]) -> str:
+        return "the-answer" if len(messages) > 2 else '<look>{"place": "the-place"}</look>'
+
+    with caplog.at_level(logging.DEBUG, "toolweave"):
+        async with chatting(tmp_path, Agent(says, [look]), authenticate=user_of) as client:
+            client.headers.update(ANN)
+            chat = await new_chat(client)
+            said = await say(client, chat, "the-question")
+            await finished(client, chat, said["runId"])
+            await client.post(f"{chat}/answers/k", json={"result": "the-reply"})
+    records = [
+        f"{record.getMessage()} {vars(record)}"
+        for record in caplog.records
+        if record.name.startswith("toolweave")
+    ]
+    assert any(said["runId"] in record for record in records)
+    for secret in ("secret", "the-question", "the-answer", "the-place", "the-result", "the-reply"):
+        assert not [record for record in records if secret in record], secret
+
+
+@on_a_server
+async def test_a_chat_can_be_taken_along_and_deleted(tmp_path: Path) -> None:
+    async with chatting(tmp_path, Agent(model)) as client:
+        made = await client.post("/chats", json={"chatId": "mine", "metadata": {"topic": "tea"}})
+        assert (made.status_code, made.headers["location"]) == (201, "/chats/mine")
+        said = await say(client, "/chats/mine", "Well?")
+        await finished(client, "/chats/mine", said["runId"])
+        shown = (await client.get("/chats/mine")).json()
+        assert (shown["chatId"], shown["metadata"]) == ("mine", {"topic": "tea"})
+        export = await client.get("/chats/mine/export")
+        assert export.headers["content-type"] == "application/x-ndjson"
+        kinds = [json.loads(line)["type"] for line in export.text.splitlines()]
+        assert kinds[0] == "chat"
+        assert {"message", "event", "run"} <= set(kinds)
+        assert (await client.delete("/chats/mine")).status_code == 204
+        assert (await client.get("/chats/mine")).status_code == 404
+        assert (await client.get("/chats")).json() == {"chats": []}
+
+
+@on_a_server
+async def test_chats_are_listed_newest_first_page_by_page(tmp_path: Path) -> None:
+    async with chatting(tmp_path, Agent(model)) as client:
+        made = [(await new_chat(client)).rpartition("/")[2] for _ in range(5)]
+        listed: list[str] = []
+        before = ""
+        while page := (await client.get(f"/chats?limit=2{before}")).json()["chats"]:
+            listed += [each["chatId"] for each in page]
+            before = f"&before={listed[-1]}"
+        assert sorted(listed) == sorted(made)
+        assert len(listed) == 5
