@@ -1,0 +1,156 @@
+"""The same runs in the words of other clients."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from chatting import (
+    chatting,
+    finished,
+    lines,
+    new_chat,
+    on_a_server,
+    say,
+    soon,
+    until,
+)
+from toolweave import Agent, Message
+
+
+async def add(a: int, b: int) -> int:
+    """Adds."""
+    return a + b
+
+
+async def model(messages: Sequence[Message]) -> AsyncIterator[str]:
+    if "5" in getattr(messages[-1], "text", ""):
+        yield "It is "
+        yield "5."
+    else:
+        yield 'Let me see. <add>{"a": 2, "b": 3}</add>'
+
+
+def asked(chat_id: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The same question, as clients of the AI SDK and of AG-UI put it."""
+    parts = [{"type": "text", "text": "What is 2 + 3?"}]
+    ai_sdk = {"id": chat_id, "messages": [{"id": "m1", "role": "user", "parts": parts}]}
+    said = {"id": "m1", "role": "user", "content": "What is 2 + 3?"}
+    ag_ui = {"threadId": chat_id, "runId": "theirs", "messages": [said]}
+    return ai_sdk, ag_ui
+
+
+async def stream(
+    client: httpx.AsyncClient, method: str, path: str, **more: Any
+) -> list[dict[str, Any]]:
+    """The payloads of a stream, to its end."""
+    async with client.stream(method, path, **more) as response:
+        assert response.status_code == 200, (await response.aread()).decode()
+        return [
+            json.loads(line.data) async for line in lines(response) if line.data != "[DONE]"
+        ]
+
+
+def types(payloads: Sequence[dict[str, Any]]) -> list[str]:
+    return [payload["type"] for payload in payloads]
+
+
+@on_a_server
+async def test_use_chat_posts_its_chat_and_reads_the_answer(tmp_path: Path) -> None:
+    async with chatting(tmp_path, Agent(model, [add])) as client:
+        body, _ = asked("theirs")
+        told = await stream(client, "POST", "/ai-sdk/chat", json=body)
+        assert types(told)[:2] == ["start", "start-step"]
+        assert types(told)[-1] == "finish"
+        assert "tool-input-available" in types(told)
+        assert [each["output"] for each in told if each["type"] == "tool-output-available"] == ["5"]
+        text = "".join(each["delta"] for each in told if each["type"] == "text-delta")
+        assert text == "Let me see. It is 5."
+        # Sent again, as after a lost connection, it is the same run.
+        assert await stream(client, "POST", "/ai-sdk/chat", json=body) == told
+        # And it is a chat like any other.
+        history = (await client.get("/chats/theirs/messages")).json()["messages"]
+        assert history[0]["messageId"] == "m1"
+        for path in ("/chats/theirs/stream", "/ai-sdk/chat/theirs/stream"):
+            assert (await client.get(path)).status_code == 204
+
+
+@on_a_server
+async def test_the_run_that_goes_on_is_resumed_from_its_start(tmp_path: Path) -> None:
+    go = asyncio.Event()
+
+    async def slow(messages: Sequence[Message]) -> AsyncIterator[str]:  # noqa: ARG001
+        yield "One, "
+        await soon(go)
+        yield "two."
+
+    async with chatting(tmp_path, Agent(slow)) as client:
+        chat = await new_chat(client)
+        said = await say(client, chat, "Count!")
+        await until(client, chat, "text", role="assistant")
+        async with client.stream("GET", f"{chat}/stream") as response:
+            assert response.headers["x-vercel-ai-ui-message-stream"] == "v1"
+            told = []
+            async for line in lines(response):
+                told.append(line.data)
+                if "One" in line.data:
+                    go.set()
+        assert told[-1] == "[DONE]"
+        text = "".join(json.loads(each).get("delta", "") for each in told[:-1])
+        assert text == "One, two."
+        await finished(client, chat, said["runId"])
+
+
+@on_a_server
+async def test_clients_of_ag_ui_post_their_thread_and_read_the_run(tmp_path: Path) -> None:
+    async with chatting(tmp_path, Agent(model, [add])) as client:
+        _, body = asked("theirs")
+        told = await stream(client, "POST", "/ag-ui", json=body)
+        assert told[0] == {**told[0], "type": "RUN_STARTED", "threadId": "theirs"}
+        assert told[0]["runId"] == told[-1]["runId"] == "theirs"
+        assert types(told)[-1] == "RUN_FINISHED"
+        assert [each["content"] for each in told if each["type"] == "TOOL_CALL_RESULT"] == ["5"]
+
+
+@on_a_server
+async def test_any_format_can_be_taken_up_after_any_event(tmp_path: Path) -> None:
+    async with chatting(tmp_path, Agent(model, [add])) as client:
+        chat = await new_chat(client)
+        said = await say(client, chat, "What is 2 + 3?")
+        end = await finished(client, chat, said["runId"])
+        for name in ("ai-sdk", "ag-ui"):
+            whole: list[tuple[int | None, str]] = []
+            async with client.stream("GET", f"{chat}/events?format={name}") as response:
+                whole += [(line.id, line.data) async for line in lines(response)]
+            marks = [number for number, _ in whole if number is not None]
+            assert marks == sorted(set(marks))
+            for cursor in marks[:-1]:
+                address = f"{chat}/events?format={name}&after={cursor}"
+                async with client.stream("GET", address) as response:
+                    rest = [(line.id, line.data) async for line in lines(response)]
+                start = [number for number, _ in whole].index(cursor) + 1
+                assert rest == whole[start:]
+            last = end["sequenceNumber"]
+            gone = await client.get(f"{chat}/events?format={name}&after={last}")
+            assert gone.status_code == 204
+
+
+@on_a_server
+async def test_what_other_clients_cannot_ask_for_is_refused(tmp_path: Path) -> None:
+    async with chatting(tmp_path, Agent(model)) as client:
+        for path, body in (
+            ("/ai-sdk/chat", {}),
+            ("/ai-sdk/chat", {"id": "c", "messages": []}),
+            ("/ai-sdk/chat", {"id": "c", "messages": [{"role": "user"}]}),
+            ("/ag-ui", {"threadId": "t", "runId": "r", "messages": "x"}),
+        ):
+            answer = await client.post(path, json=body)
+            assert (answer.status_code, answer.json()["error"]["code"]) == (422, "unusable")
+        body, _ = asked("a/b")
+        assert (await client.post("/ai-sdk/chat", json=body)).status_code == 400
+        assert (await client.get("/chats")).json() == {"chats": []}
