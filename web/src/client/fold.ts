@@ -1,0 +1,410 @@
+/**
+ * The rules by which events add up: one at a time, in the order of their numbers.
+ *
+ * They are those of the Rust core, and `tests/cases/lifecycle` holds both to them. What comes out
+ * is state that `view.ts` turns into what is shown; here nothing knows what time it is.
+ */
+
+import type {
+  KnownStreamEvent,
+  ProblemKind,
+  SnapshotProblem,
+  SnapshotRaw,
+  SnapshotRun,
+  SnapshotScene,
+  SnapshotSelection,
+  ToldCall,
+  ToolCall,
+  ToolCallUpdate,
+  ToolResultStreamEvent,
+  ToolStateStreamEvent,
+} from './events.ts';
+import { withoutNulls } from './sharing.ts';
+import type { Call, Message, Numbered, Outcome, ToolStateName } from './state.ts';
+
+/** An outcome without its call, and the event that first told of it. */
+interface Orphan {
+  outcome: Outcome;
+  sequenceNumber: number;
+  toolCallId: string;
+}
+
+/** What every event may have; the rest of an unknown one are its own fields. */
+const ENVELOPE = new Set(
+  'kind chatId sequenceNumber timestampUtc messageId runId generationId role fromAgent done metadata'.split(
+    ' ',
+  ),
+);
+
+/** What states may say along with themselves. */
+const TOLD = ['key', 'question', 'schema', 'reason'] as const;
+
+/** How much progress of a call is kept, and how many problems are told. */
+const PROGRESS = 20;
+export const PROBLEMS = 100;
+
+/** The state that a sequence of events leads to. */
+export class Fold {
+  chatId: string | undefined;
+  readonly messages: Message[] = [];
+  readonly runs = new Map<string, SnapshotRun>();
+  readonly scenes: SnapshotScene[] = [];
+  readonly selections: SnapshotSelection[] = [];
+  /** By reply; `undefined` is the reply that nobody named. */
+  readonly raw = new Map<string | undefined, SnapshotRaw>();
+  readonly #problems: SnapshotProblem[] = [];
+  readonly #messageByKey = new Map<string, Message>();
+  /** Calls by message and id, and the latest by id alone. */
+  readonly #calls = new Map<string, Call>();
+  readonly #callById = new Map<string, Call>();
+  readonly #orphans = new Map<string, Orphan>();
+
+  /** What could not be taken as it came, by number. */
+  get problems(): SnapshotProblem[] {
+    const missing = [...this.#orphans.values()].map(({ sequenceNumber, toolCallId }) => ({
+      kind: 'no_call' as const,
+      sequenceNumber,
+      toolCallId,
+    }));
+    return [...this.#problems, ...missing];
+  }
+
+  /** Takes the event whose number is next. */
+  push(raw: Numbered): void {
+    const event = withoutNulls(raw);
+    if (event.chatId != null) {
+      this.chatId ??= event.chatId;
+      if (event.chatId !== this.chatId) {
+        this.#problem('other_chat', event);
+        return;
+      }
+    }
+    if (isKnown(event)) this.#take(event);
+    else this.#takeUnknown(raw, event);
+  }
+
+  #take(event: Numbered<KnownStreamEvent>): void {
+    switch (event.kind) {
+      case 'text':
+      case 'reasoning':
+        this.#takeText(event);
+        break;
+      case 'tools_call_update': {
+        const message = this.#callsMessage(event);
+        for (const update of event.toolCallUpdates) {
+          this.#takeFragment(message, event, withoutNulls(update));
+        }
+        break;
+      }
+      case 'tools_call': {
+        const message = this.#callsMessage(event);
+        for (const call of event.toolCalls) this.#takeCall(message, event, withoutNulls(call));
+        break;
+      }
+      case 'tools_aggregate': {
+        const message = this.#callsMessage(event);
+        message.fields.kind = 'tools_aggregate';
+        message.aggregated = true;
+        for (const call of event.toolCalls) this.#takeCall(message, event, withoutNulls(call));
+        for (const told of event.toolResults) {
+          const result = withoutNulls(told);
+          const outcome = this.#outcome(event, result.toolCallId);
+          outcome.result ??= result;
+        }
+        break;
+      }
+      case 'tool_result':
+        this.#takeResult(event);
+        break;
+      case 'tool_state':
+        this.#takeState(event);
+        break;
+      case 'usage': {
+        const { fields } = this.#message(`usage ${event.messageId}`, event, event.messageId);
+        fields.done = true;
+        const counts: Partial<typeof event> = event;
+        fields.inputTokens = counts.inputTokens ?? 0;
+        fields.outputTokens = counts.outputTokens ?? 0;
+        fields.cachedInputTokens = counts.cachedInputTokens ?? 0;
+        if (event.cost !== undefined) fields.cost = event.cost;
+        break;
+      }
+      case 'error': {
+        const { fields } = this.#single(event);
+        fields.done = true;
+        Object.assign(fields, given(event, ['message', 'code', 'toolCallId']));
+        break;
+      }
+      case 'run': {
+        const { runId, status } = event;
+        const ending = given(event, ['stopReason', 'error']);
+        this.runs.set(runId, { runId, status, ...ending });
+        break;
+      }
+      case 'scene':
+        this.scenes.push({ ...occasion(event), step: event.step });
+        break;
+      case 'selection': {
+        const known = given(event, ['tool', 'score', 'fallback', 'calls', 'duration']);
+        const ranking = event.ranking.map(withoutNulls);
+        const counts = { fallback: false, calls: 0, duration: 0 };
+        this.selections.push({ ...occasion(event), ...counts, ...known, ranking });
+        break;
+      }
+      case 'raw': {
+        const { generationId } = event;
+        const text = (this.raw.get(generationId)?.text ?? '') + event.delta;
+        this.raw.set(generationId, generationId === undefined ? { text } : { generationId, text });
+        break;
+      }
+    }
+  }
+
+  #takeText(event: Numbered<KnownStreamEvent & { kind: 'text' | 'reasoning' }>): void {
+    const key = `${event.kind} ${event.messageId}`;
+    const wasDone = this.#messageByKey.get(key)?.fields.done ?? false;
+    if (wasDone && event.delta !== '') this.#problem('after_done', event);
+    const { fields } = this.#message(key, event, event.messageId);
+    fields.text = (fields.text ?? '') + event.delta;
+  }
+
+  #takeUnknown(raw: Numbered, event: Numbered): void {
+    const { fields } = this.#single(event);
+    fields.unknown = Object.fromEntries(
+      Object.entries(raw).filter(([name]) => !ENVELOPE.has(name)),
+    );
+  }
+
+  #takeFragment(message: Message, event: Numbered, update: ToolCallUpdate): void {
+    const { index, functionArgs = '' } = update;
+    const call = this.#fragmentOf(message, update) ?? this.#addCall(message);
+    if (update.toolCallId && call.id === undefined) this.#identify(call, update.toolCallId);
+    if (index !== undefined) {
+      message.byIndex?.set(index, call);
+      call.fragmentIndex ??= index;
+    }
+    touch(call.outcome, event);
+    if (call.whole) {
+      if (functionArgs !== '') this.#problem('late_fragment', event, call.id);
+      return;
+    }
+    if (update.functionName && update.functionName !== call.name) {
+      if (call.text === '') call.name += update.functionName;
+      else this.#problem('renamed', event, call.id);
+    }
+    call.text += functionArgs;
+  }
+
+  /** The call that a fragment goes on with; none where it begins another. */
+  #fragmentOf(message: Message, update: ToolCallUpdate): Call | undefined {
+    const { toolCallId, index, functionName } = update;
+    const atIndex = index === undefined ? undefined : message.byIndex?.get(index);
+    if (toolCallId) {
+      const known = this.#calls.get(callKey(message.fields.messageId, toolCallId));
+      return known ?? (atIndex?.id === undefined ? atIndex : undefined);
+    }
+    if (index !== undefined) return atIndex;
+    return functionName ? undefined : message.calls?.at(-1);
+  }
+
+  #takeCall(
+    message: Message,
+    event: Numbered<KnownStreamEvent & { kind: 'tools_call' | 'tools_aggregate' }>,
+    told: ToldCall | ToolCall,
+  ): void {
+    const place: Partial<ToldCall> = told;
+    const index = place.index ?? 0;
+    let call = this.#calls.get(callKey(message.fields.messageId, told.toolCallId));
+    if (!call) {
+      const atIndex = message.byIndex?.get(index);
+      const unnamed = atIndex && atIndex.id === undefined && !atIndex.whole;
+      call = unnamed ? atIndex : this.#addCall(message);
+      this.#identify(call, told.toolCallId);
+    }
+    touch(call.outcome, event);
+    if (!call.whole) call.whole = { ...told, index };
+    else if (event.kind === 'tools_call') this.#problem('duplicate_call', event, told.toolCallId);
+    else if (told.arguments !== undefined) call.whole.arguments ??= told.arguments;
+  }
+
+  #takeResult(event: Numbered<ToolResultStreamEvent>): void {
+    const outcome = this.#outcome(event, event.toolCallId);
+    if (!event.done) {
+      outcome.progress = [...outcome.progress, event.result].slice(-PROGRESS);
+      this.#started(outcome, event);
+    } else if (outcome.result) {
+      this.#problem('duplicate_result', event, event.toolCallId);
+    } else {
+      outcome.result = event;
+      if (event.timestampUtc !== undefined) outcome.finished = event.timestampUtc;
+    }
+  }
+
+  #takeState(event: Numbered<ToolStateStreamEvent>): void {
+    const outcome = this.#outcome(event, event.toolCallId);
+    if (!isStateName(event.state)) {
+      this.#problem('unknown_state', event, event.toolCallId);
+      return;
+    }
+    if (event.state === 'running') this.#started(outcome, event);
+    outcome.state = event.state;
+    Object.assign(outcome.told, given(event, TOLD));
+  }
+
+  #started(outcome: Outcome, event: Numbered<KnownStreamEvent>): void {
+    outcome.state = 'running';
+    if (event.timestampUtc !== undefined) outcome.started ??= event.timestampUtc;
+  }
+
+  /** What becomes of the call that an event speaks of, which may be yet to come. */
+  #outcome(event: Numbered<KnownStreamEvent>, id: string): Outcome {
+    const owner = ownerOf(event, id);
+    const key = owner === undefined ? callKey(undefined, id) : callKey(owner, id);
+    const call = owner === undefined ? this.#callById.get(id) : this.#calls.get(key);
+    let outcome = call?.outcome ?? this.#orphans.get(key)?.outcome;
+    if (!outcome) {
+      outcome = { progress: [], told: {} };
+      const { sequenceNumber } = event;
+      this.#orphans.set(key, { outcome, sequenceNumber, toolCallId: id });
+    }
+    touch(outcome, event);
+    return outcome;
+  }
+
+  #addCall(message: Message): Call {
+    const calls = (message.calls ??= []);
+    const outcome: Outcome = { progress: [], told: {} };
+    const call: Call = { name: '', text: '', position: calls.length, outcome, message };
+    outcome.call = call;
+    calls.push(call);
+    return call;
+  }
+
+  /** Gives a call its id, and what was said about it before. */
+  #identify(call: Call, id: string): void {
+    call.id = id;
+    const key = callKey(call.message.fields.messageId, id);
+    this.#calls.set(key, call);
+    this.#callById.set(id, call);
+    const orphanKey = this.#orphans.has(key) ? key : callKey(undefined, id);
+    const orphan = this.#orphans.get(orphanKey);
+    if (!orphan) return;
+    this.#orphans.delete(orphanKey);
+    const { last } = call.outcome;
+    call.outcome = orphan.outcome;
+    call.outcome.call = call;
+    if (last !== undefined) call.outcome.last = Math.max(call.outcome.last ?? 0, last);
+  }
+
+  #callsMessage(event: Numbered<KnownStreamEvent> & { messageId: string }): Message {
+    const message = this.#message(`calls ${event.messageId}`, event, event.messageId, 'tools_call');
+    message.calls ??= [];
+    message.byIndex ??= new Map();
+    return message;
+  }
+
+  /** The message of an event that is one by itself. */
+  #single(event: Numbered): Message {
+    const number = event.sequenceNumber;
+    return this.#message(`#${number}`, event, event.messageId ?? `${event.kind}.${number}`);
+  }
+
+  #message(key: string, event: Numbered, messageId: string, kind: string = event.kind): Message {
+    let message = this.#messageByKey.get(key);
+    if (!message) {
+      const { sequenceNumber, role } = event;
+      const fields = { messageId, kind, role: role ?? 'assistant', sequenceNumber, done: false };
+      message = { key, fields, aggregated: false, stale: true };
+      this.#messageByKey.set(key, message);
+      this.messages.push(message);
+    }
+    const { fields } = message;
+    if (event.runId != null) fields.runId ??= event.runId;
+    if (event.generationId != null) fields.generationId ??= event.generationId;
+    if (event.fromAgent != null) fields.fromAgent ??= event.fromAgent;
+    if (event.metadata != null) fields.metadata ??= event.metadata;
+    if (event.done) fields.done = true;
+    message.stale = true;
+    return message;
+  }
+
+  #problem(kind: ProblemKind, event: Numbered, toolCallId?: string): void {
+    // They come in the order of their numbers, so none after these would be told.
+    if (this.#problems.length >= PROBLEMS) return;
+    const { sequenceNumber } = event;
+    this.#problems.push(
+      toolCallId === undefined ? { kind, sequenceNumber } : { kind, sequenceNumber, toolCallId },
+    );
+  }
+}
+
+const KNOWN: Record<KnownStreamEvent['kind'], true> = {
+  text: true,
+  reasoning: true,
+  tools_call_update: true,
+  tools_call: true,
+  tool_result: true,
+  tools_aggregate: true,
+  usage: true,
+  error: true,
+  run: true,
+  tool_state: true,
+  scene: true,
+  selection: true,
+  raw: true,
+};
+
+function isKnown(event: Numbered): event is Numbered<KnownStreamEvent> {
+  return Object.hasOwn(KNOWN, event.kind);
+}
+
+const STATES: Record<ToolStateName, true> = {
+  running: true,
+  awaiting_approval: true,
+  approved: true,
+  denied: true,
+  awaiting_answer: true,
+  deferred: true,
+};
+
+function isStateName(state: string): state is ToolStateName {
+  return Object.hasOwn(STATES, state);
+}
+
+/** One key for a call's message and id; a length keeps the two apart, whatever they hold. */
+function callKey(messageId: string | undefined, id: string): string {
+  return messageId === undefined ? `:${id}` : `${messageId.length}:${messageId}${id}`;
+}
+
+/** The message of the call that a result or a state is about, where the event says it. */
+function ownerOf(event: Numbered<KnownStreamEvent>, id: string): string | undefined {
+  const { messageId, generationId } = event;
+  if (messageId !== undefined) {
+    const suffix = `_result_${id}`;
+    return messageId.endsWith(suffix) ? messageId.slice(0, -suffix.length) : messageId;
+  }
+  return generationId === undefined ? undefined : `${generationId}.calls`;
+}
+
+function touch(outcome: Outcome, event: Numbered): void {
+  const { timestampUtc } = event;
+  if (timestampUtc != null) outcome.last = Math.max(outcome.last ?? timestampUtc, timestampUtc);
+  if (outcome.call) outcome.call.message.stale = true;
+}
+
+function occasion(
+  event: Numbered<KnownStreamEvent>,
+): Pick<SnapshotScene, 'sequenceNumber' | 'timestampUtc' | 'runId' | 'generationId'> {
+  const { sequenceNumber } = event;
+  return { sequenceNumber, ...given(event, ['timestampUtc', 'runId', 'generationId']) };
+}
+
+/** Those of the named fields that are there. */
+function given<T extends object, N extends keyof T>(
+  from: T,
+  names: readonly N[],
+): Partial<Pick<T, N>> {
+  const fields: Partial<Pick<T, N>> = {};
+  for (const name of names) if (from[name] !== undefined) fields[name] = from[name];
+  return fields;
+}

@@ -1,0 +1,160 @@
+/** Random chats: few ids, so that everything meets everything. */
+import fc from 'fast-check';
+import type { StreamEvent } from '../../src/client/events.ts';
+import type { Numbered } from '../../src/client/state.ts';
+
+const some = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> =>
+  fc.option(arbitrary, { nil: undefined, freq: 3 });
+
+const messageId = fc.constantFrom('g1.calls', 'g2.calls', 'g1.0');
+const callId = fc.constantFrom('a', 'b', 'call_0', '');
+const named = fc.constantFrom('a', 'b', 'call_0');
+const index = fc.nat(2);
+const toolName = fc.constantFrom('GetWeather', 'T', 'Get', '');
+const text = fc.constantFrom('', 'x', 'é😀', '{"city":', ' "Oslo"}');
+const value: fc.Arbitrary<unknown> = fc.constantFrom<unknown>(null, 1, 'x', [1], { a: { b: [] } });
+const args = fc.dictionary(fc.constantFrom('city', '__proto__', 'n'), value, { maxKeys: 2 });
+
+const head = fc.record(
+  {
+    chatId: fc.constantFrom('c1', 'c1', 'c1', 'c1', 'c2'),
+    timestampUtc: fc.integer({ min: 1000, max: 1200 }),
+    runId: fc.constantFrom('r1', 'r2'),
+    generationId: fc.constantFrom('g1', 'g2'),
+    role: fc.constantFrom('user', 'assistant', 'tool'),
+    fromAgent: fc.constantFrom('planner', null),
+    done: fc.boolean(),
+    metadata: args,
+  },
+  { requiredKeys: [] },
+);
+
+const call = fc
+  .record({
+    toolCallId: named,
+    name: toolName,
+    arguments: some(args),
+    index: some(index),
+    invalid: some(fc.constant({ reason: 'schema_violation', message: 'no' })),
+    repairs: some(fc.constant([{ path: '', kind: 'trailing_comma', before: null }])),
+  })
+  .map(given);
+
+const result = fc
+  .record({
+    toolCallId: named,
+    name: toolName,
+    result: text,
+    isError: fc.boolean(),
+    errorCode: some(fc.constantFrom('timeout', 'denied', 'interrupted', 'raised')),
+    duration: some(fc.constant(0.25)),
+  })
+  .map(given);
+
+const update = fc
+  .record({
+    toolCallId: some(callId),
+    index: some(index),
+    functionName: some(toolName),
+    functionArgs: some(text),
+  })
+  .map(given);
+
+const body = fc.oneof(
+  fc.record({ kind: fc.constantFrom('text', 'reasoning'), messageId, delta: text }),
+  fc.record({
+    kind: fc.constant('tools_call_update'),
+    messageId,
+    toolCallUpdates: fc.array(update, { maxLength: 3 }),
+  }),
+  fc.record({
+    kind: fc.constant('tools_call'),
+    messageId,
+    toolCalls: fc.array(call, { maxLength: 2 }),
+  }),
+  fc.record({
+    kind: fc.constant('tools_aggregate'),
+    messageId,
+    toolCalls: fc.array(call, { maxLength: 2 }),
+    toolResults: fc.array(result, { maxLength: 2 }),
+  }),
+  fc
+    .tuple(result, fc.boolean(), some(messageId), fc.boolean())
+    .map(([fields, done, owner, suffixed]) => ({
+      kind: 'tool_result',
+      ...fields,
+      done,
+      ...(owner !== undefined && {
+        messageId: suffixed ? `${owner}_result_${String(fields.toolCallId)}` : owner,
+      }),
+    })),
+  fc
+    .record({
+      kind: fc.constant('tool_state'),
+      toolCallId: named,
+      messageId: some(messageId),
+      state: fc.constantFrom(
+        ...['running', 'awaiting_approval', 'approved', 'denied'],
+        ...['awaiting_answer', 'deferred', 'levitating'],
+      ),
+      key: some(fc.constant('k')),
+      schema: some(fc.constant({ type: 'string' })),
+    })
+    .map(given),
+  fc.record({
+    kind: fc.constant('usage'),
+    messageId,
+    inputTokens: index,
+    outputTokens: index,
+    cachedInputTokens: index,
+  }),
+  fc.record({ kind: fc.constant('error'), message: text }),
+  fc
+    .record({
+      kind: fc.constant('run'),
+      runId: fc.constantFrom('r1', 'r2'),
+      status: fc.constantFrom('started', 'finished'),
+      stopReason: some(fc.constantFrom('completed', 'deferred')),
+    })
+    .map(given),
+  fc.record({ kind: fc.constant('scene'), step: args }),
+  fc.record({
+    kind: fc.constant('selection'),
+    fallback: fc.boolean(),
+    calls: index,
+    duration: index,
+    ranking: fc.constant([{ tool: 'T', score: 95.5 }]),
+  }),
+  fc.record({ kind: fc.constant('raw'), delta: text }),
+  fc.record({ kind: fc.constant('hologram'), depth: value }),
+);
+
+const event = fc.tuple(head, body).map(([one, other]) => ({ ...one, ...other }));
+
+/** The events of a chat, numbered from 1. */
+export const chat: fc.Arbitrary<Numbered[]> = fc
+  .array(event, { maxLength: 40 })
+  .map((events) =>
+    events.map((fields, i) => frozen({ ...fields, sequenceNumber: i + 1 } as Numbered)),
+  );
+
+/** Times around those of the events, and none. */
+export const moment: fc.Arbitrary<number | undefined> = some(fc.integer({ min: 1000, max: 1400 }));
+
+/** Without what is undefined, as JSON has it. */
+function given<T extends object>(fields: T): Partial<T> {
+  return Object.fromEntries(
+    Object.entries(fields).filter(([, field]) => field !== undefined),
+  ) as Partial<T>;
+}
+
+/** Nobody may change what others hold too. */
+function frozen<T extends StreamEvent>(value: T): T {
+  const freeze = (part: unknown): void => {
+    if (typeof part !== 'object' || part === null || Object.isFrozen(part)) return;
+    Object.freeze(part);
+    Object.values(part).forEach(freeze);
+  };
+  freeze(value);
+  return value;
+}
