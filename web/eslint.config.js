@@ -21,6 +21,8 @@ export default defineConfig(
       },
     },
     rules: {
+      // `await using server` is used by ending with its block.
+      '@typescript-eslint/no-unused-vars': ['error', { ignoreUsingDeclarations: true }],
       '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true }],
       '@typescript-eslint/no-confusing-void-expression': ['error', { ignoreArrowShorthand: true }],
     },

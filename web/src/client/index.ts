@@ -1,0 +1,28 @@
+/**
+ * What a page needs of a chat: its events as they come, and what they add up to.
+ *
+ * ```ts
+ * const api = new ChatApi();
+ * const reducer = new StreamReducer();
+ * for await (const event of api.events(chatId)) {
+ *   reducer.push(event);
+ *   show(reducer.snapshot(Date.now()));
+ * }
+ * ```
+ */
+
+export {
+  type Answer,
+  type Answered,
+  type ApiError,
+  ChatApi,
+  type ChatApiOptions,
+  type ChatInfo,
+  type Playground,
+  type Result,
+  type Said,
+  newId,
+} from './api.ts';
+export type * from './events.ts';
+export { type ReducerOptions, StreamReducer } from './reducer.ts';
+export { EventStream, type StreamOptions, type StreamStatus } from './stream.ts';

@@ -1,0 +1,444 @@
+import { once } from 'node:events';
+import fc from 'fast-check';
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { EventStream, type StreamOptions, type StreamStatus } from '../../src/client/stream.ts';
+import { type ServerResponse, cursorOf, frame, frames, serve, stream } from './server.ts';
+
+/** Waits that pass at once, whatever the number of failures. */
+const QUICK: StreamOptions = { firstDelay: 0, maxDelay: 0 };
+
+async function numbers(events: EventStream): Promise<number[]> {
+  const seen: number[] = [];
+  for await (const event of events) seen.push(event.sequenceNumber ?? -1);
+  return seen;
+}
+
+const upTo = (last: number): number[] => Array.from({ length: last }, (_, i) => i + 1);
+
+/** What a stream told about itself, and promises for what it will. */
+function recorder(): {
+  states: StreamStatus[];
+  onStatus: (s: StreamStatus) => void;
+  next: (state: StreamStatus['state']) => Promise<StreamStatus>;
+} {
+  const states: StreamStatus[] = [];
+  let waiting: { state: string; resolve: (s: StreamStatus) => void }[] = [];
+  return {
+    states,
+    onStatus: (status) => {
+      states.push(status);
+      const met = waiting.filter(({ state }) => state === status.state);
+      waiting = waiting.filter(({ state }) => state !== status.state);
+      for (const { resolve } of met) resolve(status);
+    },
+    next: (state) => new Promise((resolve) => waiting.push({ state, resolve })),
+  };
+}
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+describe('connections that are cut', () => {
+  const LAST = 3;
+  const whole = frames(1, LAST);
+  const total = Buffer.byteLength(whole);
+
+  test('at every byte: nothing is lost, nothing comes twice', async () => {
+    let keep = 0;
+    let first = true;
+    await using server = await serve((request, response) => {
+      if (first) {
+        first = false;
+        stream(response).write(Buffer.from(whole).subarray(0, keep), () => response.destroy());
+      } else if (cursorOf(request) < LAST) {
+        stream(response).end(frames(cursorOf(request) + 1, LAST));
+      } else {
+        response.writeHead(204).end();
+      }
+    });
+    for (keep = 0; keep <= total; keep++) {
+      first = true;
+      expect(await numbers(new EventStream(server.url, QUICK))).toEqual(upTo(LAST));
+    }
+  }, 60_000);
+
+  test('again and again, in order or not, with replays from further back', async () => {
+    let script: { keep: number; back: number; orderly: boolean }[] = [];
+    await using server = await serve((request, response) => {
+      const cursor = cursorOf(request);
+      const step = script.shift() ?? { keep: total, back: 0, orderly: true };
+      if (cursor >= LAST) {
+        response.writeHead(204).end();
+        return;
+      }
+      const rest = Buffer.from(frames(Math.max(1, cursor + 1 - step.back), LAST));
+      stream(response).write(rest.subarray(0, step.keep), () =>
+        step.orderly ? response.end() : response.destroy(),
+      );
+    });
+    const cuts = fc.record({
+      keep: fc.nat(total),
+      back: fc.nat(LAST),
+      orderly: fc.boolean(),
+    });
+    await fc.assert(
+      fc.asyncProperty(fc.array(cuts, { maxLength: 12 }), async (steps) => {
+        script = [...steps];
+        expect(await numbers(new EventStream(server.url, QUICK))).toEqual(upTo(LAST));
+      }),
+      { numRuns: 60 },
+    );
+  }, 60_000);
+
+  test('by a server that is killed and comes back', async () => {
+    const open: ServerResponse[] = [];
+    await using server = await serve((request, response) => {
+      open.push(stream(response));
+      response.write(cursorOf(request) === 0 ? frames(1, 3) : frame(4));
+    });
+    const { onStatus, next } = recorder();
+    const lost = next('waiting');
+    const events = new EventStream(`${server.url}?follow=1`, { ...QUICK, maxDelay: 5, onStatus });
+    const seen: number[] = [];
+    for await (const event of events) {
+      seen.push(event.sequenceNumber ?? -1);
+      if (seen.length === 3) {
+        await server.kill();
+        void lost.then(() => server.restart());
+      }
+      if (seen.length === 4) break;
+    }
+    expect(seen).toEqual([1, 2, 3, 4]);
+    expect(server.requests.at(-1)?.headers['last-event-id']).toBe('3');
+  });
+});
+
+describe('where a stream ends', () => {
+  test('at 204', async () => {
+    await using server = await serve((_, response) => response.writeHead(204).end());
+    const { states, onStatus } = recorder();
+    expect(await numbers(new EventStream(server.url, { onStatus }))).toEqual([]);
+    expect(states).toEqual([{ state: 'ended' }]);
+  });
+
+  test('a response that ended in order is followed by the question whether there is more', async () => {
+    await using server = await serve((request, response) => {
+      if (cursorOf(request) < 2) stream(response).end(frames(1, 2));
+      else response.writeHead(204).end();
+    });
+    const { states, onStatus } = recorder();
+    expect(await numbers(new EventStream(server.url, { onStatus }))).toEqual([1, 2]);
+    expect(states.map(({ state }) => state)).toEqual(['live', 'connecting', 'ended']);
+    expect(server.requests.map(cursorOf)).toEqual([0, 2]);
+  });
+
+  test('at a refusal, with what the server said', async () => {
+    await using server = await serve((_, response) => {
+      response.writeHead(404, { 'content-type': 'application/json' });
+      response.end('{"error": {"code": "unknown_chat", "message": "no chat has the id \\"c1\\""}}');
+    });
+    const events = new EventStream(server.url);
+    expect(await numbers(events)).toEqual([]);
+    expect(events.status).toEqual({
+      state: 'failed',
+      error: { status: 404, code: 'unknown_chat', message: 'no chat has the id "c1"' },
+    });
+  });
+
+  test('at an answer that is no event stream', async () => {
+    await using server = await serve((_, response) => {
+      response.writeHead(200, { 'content-type': 'text/html' }).end('<html>');
+    });
+    const events = new EventStream(server.url);
+    expect(await numbers(events)).toEqual([]);
+    expect(events.status).toMatchObject({ state: 'failed', error: { code: 'not_a_stream' } });
+  });
+
+  test('after as many failures in a row as were allowed', async () => {
+    await using server = await serve((_, response) => response.destroy());
+    const { states, onStatus } = recorder();
+    const events = new EventStream(server.url, { ...QUICK, maxFailures: 3, onStatus });
+    expect(await numbers(events)).toEqual([]);
+    expect(states.map(({ state }) => state)).toEqual([
+      ...['waiting', 'connecting', 'waiting', 'connecting', 'waiting', 'connecting', 'failed'],
+    ]);
+    expect(events.status).toMatchObject({ error: { status: 0, code: 'unreachable' } });
+  });
+});
+
+describe('stopping', () => {
+  test('a reader that leaves closes the connection', async () => {
+    const closed = Promise.withResolvers<undefined>();
+    await using server = await serve((_, response) => {
+      response.on('close', () => closed.resolve(undefined));
+      stream(response).write(frames(1, 3));
+    });
+    const events = new EventStream(server.url);
+    for await (const event of events) if (event.sequenceNumber === 2) break;
+    await closed.promise;
+    expect(events.status).toEqual({ state: 'ended' });
+    expect(events.lastSequenceNumber).toBe(2);
+  });
+
+  test.for(['stop', 'signal'] as const)('%s ends a stream that waits for events', async (way) => {
+    await using server = await serve((_, response) => stream(response).write(frame(1)));
+    const aborting = new AbortController();
+    const events = new EventStream(server.url, { signal: aborting.signal });
+    const seen: number[] = [];
+    for await (const event of events) {
+      seen.push(event.sequenceNumber ?? -1);
+      setImmediate(() => (way === 'stop' ? events.stop() : aborting.abort()));
+    }
+    expect(seen).toEqual([1]);
+    expect(events.status).toEqual({ state: 'ended' });
+  });
+
+  test('a signal ends the wait before the next attempt, and a request without an answer', async () => {
+    for (const listener of [
+      (_: unknown, response: ServerResponse) => void response.destroy(),
+      () => undefined,
+    ]) {
+      const aborting = new AbortController();
+      await using server = await serve((request, response) => {
+        listener(request, response);
+        setImmediate(() => aborting.abort());
+      });
+      const events = new EventStream(server.url, { signal: aborting.signal, firstDelay: 1e6 });
+      expect(await numbers(events)).toEqual([]);
+      expect(events.status).toEqual({ state: 'ended' });
+    }
+  });
+
+  test('a signal that was given before the start asks nothing', async () => {
+    await using server = await serve((_, response) => response.destroy());
+    const events = new EventStream(server.url, { signal: AbortSignal.abort() });
+    expect(await numbers(events)).toEqual([]);
+    expect(server.requests).toEqual([]);
+  });
+});
+
+describe('waiting', () => {
+  /** The waits of a stream whose every connection fails, without waiting them out. */
+  async function waits(options: StreamOptions, listener: Parameters<typeof serve>[0]) {
+    await using server = await serve(listener);
+    const delays: number[] = [];
+    const events: EventStream = new EventStream(server.url, {
+      maxFailures: 6,
+      random: () => 1,
+      ...options,
+      onStatus: (status) => {
+        if (status.state !== 'waiting') return;
+        delays.push(status.delay);
+        setImmediate(() => events.reconnect());
+      },
+    });
+    await numbers(events);
+    return delays;
+  }
+
+  test('doubles up to the longest', async () => {
+    const delays = await waits({ firstDelay: 1000, maxDelay: 6000 }, (_, response) =>
+      response.destroy(),
+    );
+    expect(delays).toEqual([1000, 2000, 4000, 6000, 6000, 6000]);
+  });
+
+  test('is spread, so that clients do not come back all at once', async () => {
+    const delays = await waits(
+      { firstDelay: 1000, maxDelay: 1000, maxFailures: 1, random: () => 0 },
+      (_, response) => response.destroy(),
+    );
+    expect(delays).toEqual([500]);
+  });
+
+  test('takes what the server asks for', async () => {
+    expect(
+      await waits({ maxFailures: 1 }, (_, response) =>
+        stream(response).write('retry: 4000\n\n', () => response.destroy()),
+      ),
+    ).toEqual([4000]);
+    expect(
+      await waits({ maxFailures: 1 }, (_, response) =>
+        response.writeHead(503, { 'retry-after': '7' }).end(),
+      ),
+    ).toEqual([7000]);
+  });
+
+  test('starts again from the shortest once events have come', async () => {
+    let connection = 0;
+    const delays = await waits({ firstDelay: 1000, maxFailures: 2 }, (_, response) => {
+      connection += 1;
+      if (connection === 3) stream(response).write(frame(1), () => response.destroy());
+      else response.destroy();
+    });
+    expect(delays).toEqual([1000, 2000, 1000, 2000]);
+  });
+
+  test('a server that closes every connection without a word is not asked in a tight loop', async () => {
+    const delays = await waits({ firstDelay: 1000, maxFailures: 3 }, (_, response) =>
+      stream(response).end(': hello\n\n'),
+    );
+    expect(delays).toEqual([2000, 4000]);
+  });
+});
+
+describe('what arrives', () => {
+  test('begins after the number that was asked for', async () => {
+    await using server = await serve((request, response) => {
+      if (cursorOf(request) < 5) stream(response).end(frames(cursorOf(request) + 1, 5));
+      else response.writeHead(204).end();
+    });
+    expect(await numbers(new EventStream(server.url, { after: 3 }))).toEqual([4, 5]);
+  });
+
+  test('a number that was skipped is asked for again, and let go if the server has it not', async () => {
+    let lost = true;
+    await using server = await serve((request, response) => {
+      const cursor = cursorOf(request);
+      if (cursor >= 6) response.writeHead(204).end();
+      else if (cursor === 0) stream(response).end(frame(1) + frame(3));
+      else if (cursor === 1 && lost) {
+        lost = false;
+        stream(response).end(frames(2, 3) + frame(6));
+      } else stream(response).end(frame(6));
+    });
+    expect(await numbers(new EventStream(server.url, QUICK))).toEqual([1, 2, 3, 6]);
+    expect(server.requests.map(cursorOf)).toEqual([0, 1, 3, 6]);
+  });
+
+  test('an event that is not JSON is asked for again', async () => {
+    let first = true;
+    await using server = await serve((request, response) => {
+      if (cursorOf(request) >= 2) response.writeHead(204).end();
+      else if (first) stream(response).end('id: 1\ndata: {"kind":\n\n' + frame(2));
+      else stream(response).end(frames(1, 2));
+      first = false;
+    });
+    expect(await numbers(new EventStream(server.url, QUICK))).toEqual([1, 2]);
+  });
+
+  test('an event without a number is passed on, one of another type is not for us', async () => {
+    await using server = await serve((request, response) => {
+      if (cursorOf(request) > 0) response.writeHead(204).end();
+      else {
+        stream(response).end(
+          'data: {"kind":"text","delta":"draft"}\n\nevent: x\ndata: 1\n\n' + frame(1),
+        );
+      }
+    });
+    expect(await numbers(new EventStream(server.url))).toEqual([-1, 1]);
+  });
+
+  test('headers go with every request', async () => {
+    await using server = await serve((request, response) => {
+      if (cursorOf(request) > 0) response.writeHead(204).end();
+      else stream(response).end(frame(1));
+    });
+    await numbers(new EventStream(server.url, { headers: { authorization: 'Bearer x' } }));
+    expect(server.requests.map(({ headers }) => headers.authorization)).toEqual([
+      'Bearer x',
+      'Bearer x',
+    ]);
+  });
+
+  test('a large event arrives whole', async () => {
+    const text = '<script>😀'.repeat(500_000);
+    await using server = await serve((request, response) => {
+      if (cursorOf(request) > 0) response.writeHead(204).end();
+      else stream(response).end(frame(1, text));
+    });
+    for await (const event of new EventStream(server.url)) {
+      expect(event).toMatchObject({ delta: text });
+    }
+  });
+});
+
+describe('silence', () => {
+  /** `fetch` that tells when a piece of a body has been read. */
+  function tapped(): { fetch: typeof fetch; read: () => Promise<void> } {
+    let seen = Promise.withResolvers<undefined>();
+    return {
+      read: async () => {
+        await seen.promise;
+        seen = Promise.withResolvers();
+      },
+      fetch: async (...args) => {
+        const response = await fetch(...args);
+        const tap = new TransformStream<Uint8Array, Uint8Array>({
+          transform: (chunk, out) => {
+            out.enqueue(chunk);
+            // The reader has it once what is pending now has run.
+            setImmediate(() => seen.resolve(undefined));
+          },
+        });
+        return new Response(response.body?.pipeThrough(tap) ?? null, response);
+      },
+    };
+  }
+
+  test('is ended by a new connection, and heartbeats are not silence', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const opened: ServerResponse[] = [];
+    await using server = await serve((_, response) => opened.push(stream(response)));
+    const { fetch: request, read } = tapped();
+    const { states, onStatus, next } = recorder();
+    const live = next('live');
+    const options = { ...QUICK, silence: 45_000, fetch: request, onStatus };
+    const events = new EventStream(server.url, options);
+    const all = numbers(events);
+    await live;
+    for (let i = 0; i < 10; i++) {
+      vi.advanceTimersByTime(30_000);
+      opened[0]?.write(': ping\n\n');
+      await read();
+    }
+    expect(states).toEqual([{ state: 'live' }]);
+
+    const again = next('waiting');
+    vi.advanceTimersByTime(45_000);
+    expect(await again).toMatchObject({ error: { code: 'timeout' } });
+    const back = next('live');
+    vi.advanceTimersByTime(0);
+    await back;
+    expect(opened.length).toBe(2);
+    events.stop();
+    expect(await all).toEqual([]);
+  });
+
+  test('of a request that nobody answers counts too', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    await using server = await serve(() => undefined);
+    const { onStatus, next } = recorder();
+    const lost = next('waiting');
+    const events = new EventStream(server.url, { onStatus });
+    const all = numbers(events);
+    vi.advanceTimersByTime(45_000);
+    expect(await lost).toMatchObject({ error: { code: 'timeout' } });
+    events.stop();
+    await all;
+  });
+
+  test('of our own reader does not count', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    await using server = await serve((_, response) => stream(response).write(frames(1, 3)));
+    const { states, onStatus } = recorder();
+    const events = new EventStream(server.url, { onStatus });
+    for await (const event of events) {
+      vi.advanceTimersByTime(600_000);
+      if (event.sequenceNumber === 3) break;
+    }
+    expect(states).toEqual([{ state: 'live' }, { state: 'ended' }]);
+    expect(server.requests.length).toBe(1);
+  });
+});
+
+test('a finished connection is closed on the other side as well', async () => {
+  await using server = await serve((request, response) => {
+    if (cursorOf(request) > 0) response.writeHead(204).end();
+    else stream(response).end(frame(1));
+  });
+  await numbers(new EventStream(server.url));
+  const [request] = server.requests;
+  if (request && !request.destroyed) await once(request, 'close');
+});
