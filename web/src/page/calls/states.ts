@@ -1,0 +1,58 @@
+/** The states of a call as a person sees them: a word, a sign, a tone. */
+
+import type { IconName } from '../icons/icons.ts';
+import type { CallState, SnapshotCall } from '../types.ts';
+
+/** What a colour means. */
+export type Tone = 'busy' | 'calm' | 'good' | 'ask' | 'bad' | 'other';
+
+export interface Look {
+  label: string;
+  icon: IconName;
+  tone: Tone;
+}
+
+const looks: Record<CallState, Look> = {
+  writing: { label: 'writing', icon: 'pen', tone: 'busy' },
+  pending: { label: 'pending', icon: 'dots', tone: 'calm' },
+  awaiting_approval: { label: 'awaiting approval', icon: 'shield', tone: 'ask' },
+  approved: { label: 'allowed', icon: 'shield', tone: 'busy' },
+  awaiting_answer: { label: 'awaiting an answer', icon: 'question', tone: 'ask' },
+  deferred: { label: 'deferred', icon: 'later', tone: 'other' },
+  running: { label: 'running', icon: 'play', tone: 'busy' },
+  success: { label: 'success', icon: 'check', tone: 'good' },
+  error: { label: 'error', icon: 'cross', tone: 'bad' },
+  denied: { label: 'denied', icon: 'barred', tone: 'bad' },
+  interrupted: { label: 'interrupted', icon: 'broken', tone: 'ask' },
+  timeout: { label: 'timeout', icon: 'clock', tone: 'ask' },
+};
+
+/** How `call` looks. A state that is not known here is shown by its name. */
+export function lookOf(call: SnapshotCall): Look {
+  const found = Object.hasOwn(looks, call.state) ? looks[call.state] : undefined;
+  if (found === undefined) return { label: call.state, icon: 'dots', tone: 'calm' };
+  if (call.state === 'running' && call.progress.length > 0) return { ...found, label: 'progress' };
+  return found;
+}
+
+/** What happens to calls in these states happens without anyone's help. */
+export function isBusy(call: SnapshotCall): boolean {
+  return call.state === 'writing' || call.state === 'approved' || call.state === 'running';
+}
+
+/** Whether the call has come to its end, a late result apart. */
+export function isOver(call: SnapshotCall): boolean {
+  return ['success', 'error', 'denied', 'interrupted', 'timeout'].includes(call.state);
+}
+
+/** Whether a result has come, whatever it says. */
+export function isAnswered(call: SnapshotCall): boolean {
+  return call.result !== undefined;
+}
+
+/** `ran for 1.20 s`, where it is known. */
+export function secondsOf(call: SnapshotCall): number | undefined {
+  if (call.duration !== undefined) return call.duration;
+  if (call.startedUtc === undefined || call.finishedUtc === undefined) return undefined;
+  return (call.finishedUtc - call.startedUtc) / 1000;
+}
