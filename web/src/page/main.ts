@@ -1,6 +1,12 @@
+/** Puts the page into the document. */
+
 import { mount } from 'svelte';
 import Page from './Page.svelte';
+import './styles/tokens.css';
+import './styles/base.css';
+import { theme } from './theme.svelte.ts';
 
-const target = document.querySelector('#page');
-if (!target) throw new Error('index.html has no element with the id "page"');
+const target = document.getElementById('page');
+if (target === null) throw new Error('the document has no element with the id "page"');
+theme.restore();
 mount(Page, { target });
