@@ -30,6 +30,8 @@ export default defineConfig({
     },
   },
   test: {
+    // Long enough for machines that do much else; nothing waits for time to pass.
+    testTimeout: 60_000,
     projects: [
       {
         extends: true,

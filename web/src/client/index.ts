@@ -23,6 +23,7 @@ export {
   type Said,
   newId,
 } from './api.ts';
+export { StreamEventError } from './check.ts';
 export type * from './events.ts';
 export { type ReducerOptions, StreamReducer } from './reducer.ts';
 export { EventStream, type StreamOptions, type StreamStatus } from './stream.ts';

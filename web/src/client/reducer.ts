@@ -13,9 +13,10 @@
  * ```
  */
 
+import { StreamEventError, faultIn } from './check.ts';
 import type { Snapshot, SnapshotProblem, StreamEvent } from './events.ts';
 import { Fold, PROBLEMS } from './fold.ts';
-import { equal, share } from './sharing.ts';
+import { equal, share, withoutNulls } from './sharing.ts';
 import type { Numbered } from './state.ts';
 import { Views } from './view.ts';
 
@@ -77,18 +78,20 @@ export class StreamReducer {
   /**
    * Takes an event; false if one with its number was there before.
    *
-   * @throws {RangeError} The event has no number: it has no place among the others yet.
+   * @throws {StreamEventError} It is not what events of its kind are, or has no number and so no
+   *   place among the others.
    */
   push(event: StreamEvent): boolean {
-    const { sequenceNumber } = event;
-    if (!Number.isSafeInteger(sequenceNumber) || (sequenceNumber ?? 0) < 1) {
-      throw new RangeError(`an event's sequenceNumber is 1 or more, not ${String(sequenceNumber)}`);
+    const fault = faultIn(event);
+    if (fault) throw new StreamEventError(fault);
+    if (event.sequenceNumber == null) {
+      throw new StreamEventError({ path: '/sequenceNumber', expected: 'a number from 1 up' });
     }
     const numbered = event as Numbered;
     const number = numbered.sequenceNumber;
     const before = this.#events.get(number);
     if (before) {
-      if (!equal(before, numbered)) this.#conflicts.add(number);
+      if (!equal(withoutNulls(before), withoutNulls(numbered))) this.#conflicts.add(number);
       return false;
     }
     this.#events.set(number, numbered);

@@ -11,6 +11,7 @@
  * ```
  */
 
+import { faultIn } from './check.ts';
 import type { StreamEvent } from './events.ts';
 import { type ApiError, errorFrom, errorOf } from './http.ts';
 import { EventTooLargeError, SseParser } from './sse.ts';
@@ -274,17 +275,13 @@ async function notEvents(response: Response): Promise<ApiError | undefined> {
   };
 }
 
+/** The event, if it is one: what is not, leaves a gap that makes us ask again. */
 function eventIn(data: string): StreamEvent | undefined {
   try {
     const event: unknown = JSON.parse(data);
-    return isEvent(event) ? event : undefined;
+    return faultIn(event) ? undefined : (event as StreamEvent);
   } catch {
-    // The number that is then missing makes us ask for it again.
+    // Not JSON.
     return undefined;
   }
-}
-
-function isEvent(value: unknown): value is StreamEvent {
-  if (typeof value !== 'object' || value === null || !('kind' in value)) return false;
-  return !('sequenceNumber' in value) || Number.isSafeInteger(value.sequenceNumber);
 }

@@ -33,12 +33,21 @@ const call = fc
   .record({
     toolCallId: named,
     name: toolName,
-    arguments: some(args),
+    arguments: args,
     index: some(index),
-    invalid: some(fc.constant({ reason: 'schema_violation', message: 'no' })),
     repairs: some(fc.constant([{ path: '', kind: 'trailing_comma', before: null }])),
   })
   .map(given);
+
+const toldCall = fc.oneof(
+  call,
+  call.map((fields) => {
+    const invalid = { reason: 'schema_violation', message: 'no' };
+    const told: Record<string, unknown> = { ...fields, invalid };
+    delete told.arguments;
+    return told;
+  }),
+);
 
 const result = fc
   .record({
@@ -70,7 +79,7 @@ const body = fc.oneof(
   fc.record({
     kind: fc.constant('tools_call'),
     messageId,
-    toolCalls: fc.array(call, { maxLength: 2 }),
+    toolCalls: fc.array(toldCall, { maxLength: 2 }),
   }),
   fc.record({
     kind: fc.constant('tools_aggregate'),

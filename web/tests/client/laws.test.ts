@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Snapshot, StreamEvent } from '../../src/client/events.ts';
+import { StreamEventError } from '../../src/client/check.ts';
 import { StreamReducer } from '../../src/client/reducer.ts';
 import { equal } from '../../src/client/sharing.ts';
 import { chat, moment } from './arbitrary.ts';
@@ -223,7 +224,7 @@ describe('pushing', () => {
 
   test.for([undefined, 0, -1, 1.5, NaN, 2 ** 53])('refuses the number %s', (sequenceNumber) => {
     const event = { kind: 'raw', delta: 'x', sequenceNumber } as StreamEvent;
-    expect(() => new StreamReducer().push(event)).toThrow(RangeError);
+    expect(() => new StreamReducer().push(event)).toThrow(StreamEventError);
   });
 
   test('compares what is nested deeper than a stack', () => {

@@ -62,8 +62,8 @@ export function cursorOf(request: IncomingMessage): number {
 }
 
 /** The event with a number, as the server frames it. */
-export function frame(number: number, text = `piece ${number} é😀`): string {
-  const event = { kind: 'text', chatId: 'c1', sequenceNumber: number, delta: text };
+export function frame(number: number, text = `é😀${number}`): string {
+  const event = { kind: 'text', chatId: 'c1', sequenceNumber: number, messageId: 'm', delta: text };
   return `id: ${number}\ndata: ${JSON.stringify(event)}\n\n`;
 }
 
