@@ -16,11 +16,20 @@ export type { ApiError, Result };
 /** A chat as the list has it. */
 export interface ChatInfo {
   chatId: string;
-  userId?: string;
-  createdUtc?: number;
-  updatedUtc?: number;
-  metadata?: Record<string, unknown>;
-  [field: string]: unknown;
+  /** When it was made, and last written to, in milliseconds since 1970. */
+  createdUtc: number;
+  updatedUtc: number;
+  /** The number of its last event. */
+  lastSequenceNumber: number;
+  metadata: Record<string, unknown>;
+}
+
+/** A chat, and what goes on in it. */
+export interface ChatDetails extends ChatInfo {
+  /** The run that goes on, if one does. */
+  runId?: string;
+  /** What waits for an answer. */
+  pending: { key: string; kind: 'approval' | 'question' | 'deferred' }[];
 }
 
 /** What became of something said. */
@@ -37,10 +46,9 @@ export interface Said {
 export type Answer =
   { approved: boolean; reason?: string } | { result: unknown; isError?: boolean };
 
-/** What an answer came to: `resolved`, or why it came too late or to nothing. */
+/** What an answer came to; where it was not taken, that is the code of an error. */
 export interface Answered {
   outcome: string;
-  [field: string]: unknown;
 }
 
 /** How the server wants its page to be. */
@@ -78,21 +86,19 @@ export class ChatApi {
     this.#fetch = (...args) => request(...args);
   }
 
-  createChat(chat: { chatId?: string; metadata?: object } = {}): Promise<Result<ChatInfo>> {
+  createChat(
+    chat: { chatId?: string; metadata?: object } = {},
+  ): Promise<Result<{ chatId: string }>> {
     return this.#call('POST', '/chats', chat);
   }
 
-  /** The chats of this user, the latest first. */
+  /** The chats of this user, the latest first; `before` is the id of the last one known. */
   async chats(page: { limit?: number; before?: string } = {}): Promise<Result<ChatInfo[]>> {
-    const answer = await this.#call<ChatInfo[] | { chats: ChatInfo[] }>(
-      'GET',
-      `/chats${query(page)}`,
-    );
-    if (!answer.ok) return answer;
-    return { ok: true, value: Array.isArray(answer.value) ? answer.value : answer.value.chats };
+    const answer = await this.#call<{ chats: ChatInfo[] }>('GET', `/chats${query(page)}`);
+    return answer.ok ? { ok: true, value: answer.value.chats } : answer;
   }
 
-  chat(chatId: string): Promise<Result<ChatInfo>> {
+  chat(chatId: string): Promise<Result<ChatDetails>> {
     return this.#call('GET', this.#chat(chatId));
   }
 
@@ -105,7 +111,7 @@ export class ChatApi {
   }
 
   /** Lets the model go on from what the chat holds. */
-  goOn(chatId: string): Promise<Result<Said>> {
+  goOn(chatId: string): Promise<Result<Omit<Said, 'messageId'>>> {
     return this.#call('POST', `${this.#chat(chatId)}/messages`, {});
   }
 

@@ -29,16 +29,19 @@ export async function errorOf(response: Response): Promise<ApiError> {
 }
 
 function toldError(text: string): { code: string; message: string } | undefined {
+  let body: { error?: { code?: unknown; message?: unknown } | null; outcome?: unknown } | null;
   try {
-    const error = (JSON.parse(text) as { error?: { code?: unknown; message?: unknown } } | null)
-      ?.error;
-    if (typeof error?.code === 'string' && typeof error.message === 'string') {
-      return { code: error.code, message: error.message.slice(0, MAX_ERROR_TEXT) };
-    }
+    body = JSON.parse(text) as typeof body;
   } catch {
-    // Not JSON: whoever answered was not our server.
+    // Whoever answered was not our server.
+    return undefined;
   }
-  return undefined;
+  const { error, outcome } = body ?? {};
+  if (typeof outcome === 'string') {
+    return { code: outcome, message: `the answer was not taken: ${outcome.replaceAll('_', ' ')}` };
+  }
+  if (typeof error?.code !== 'string' || typeof error.message !== 'string') return undefined;
+  return { code: error.code, message: error.message.slice(0, MAX_ERROR_TEXT) };
 }
 
 /** What `fetch`, or reading and parsing a body, threw. */

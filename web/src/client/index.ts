@@ -17,6 +17,7 @@ export {
   type ApiError,
   ChatApi,
   type ChatApiOptions,
+  type ChatDetails,
   type ChatInfo,
   type Playground,
   type Result,

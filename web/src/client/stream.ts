@@ -12,9 +12,9 @@
  */
 
 import { faultIn } from './check.ts';
-import type { StreamEvent } from './events.ts';
 import { type ApiError, errorFrom, errorOf } from './http.ts';
 import { EventTooLargeError, SseParser } from './sse.ts';
+import type { Numbered } from './state.ts';
 
 /** Where a stream stands. */
 export type StreamStatus =
@@ -62,7 +62,7 @@ type End =
   | { how: 'lost'; error: ApiError; retryAfter?: number };
 
 /** A resumable stream; iterate over it once. */
-export class EventStream implements AsyncIterable<StreamEvent> {
+export class EventStream implements AsyncIterable<Numbered> {
   readonly #url: string;
   readonly #options: StreamOptions;
   readonly #stopping = new AbortController();
@@ -101,7 +101,7 @@ export class EventStream implements AsyncIterable<StreamEvent> {
     this.#stopping.abort();
   }
 
-  async *[Symbol.asyncIterator](): AsyncGenerator<StreamEvent, void, undefined> {
+  async *[Symbol.asyncIterator](): AsyncGenerator<Numbered, void, undefined> {
     const { signal: outer } = this.#options;
     const signal = outer ? AbortSignal.any([outer, this.#stopping.signal]) : this.#stopping.signal;
     try {
@@ -121,7 +121,7 @@ export class EventStream implements AsyncIterable<StreamEvent> {
   }
 
   /** Reads one connection to its end. */
-  async *#connection(outer: AbortSignal): AsyncGenerator<StreamEvent, End, undefined> {
+  async *#connection(outer: AbortSignal): AsyncGenerator<Numbered, End, undefined> {
     this.#tell({ state: 'connecting' });
     const connection = new AbortController();
     const signal = AbortSignal.any([outer, connection.signal]);
@@ -159,7 +159,7 @@ export class EventStream implements AsyncIterable<StreamEvent> {
   async *#read(
     connection: AbortController,
     response: Response,
-  ): AsyncGenerator<StreamEvent, End, undefined> {
+  ): AsyncGenerator<Numbered, End, undefined> {
     const reader = response.body?.getReader();
     if (!reader) return { how: 'finished' };
     const parser = new SseParser();
@@ -180,9 +180,7 @@ export class EventStream implements AsyncIterable<StreamEvent> {
   }
 
   /** Whether an event is new, was there before, or has come too early. */
-  #verdict(event: StreamEvent): 'take' | 'drop' | 'again' {
-    const number = event.sequenceNumber;
-    if (number == null) return 'take';
+  #verdict({ sequenceNumber: number }: Numbered): 'take' | 'drop' | 'again' {
     if (number <= this.#cursor) return 'drop';
     const gap = `${this.#cursor}..${number}`;
     if (number > this.#cursor + 1 && this.#gap !== gap) {
@@ -275,11 +273,14 @@ async function notEvents(response: Response): Promise<ApiError | undefined> {
   };
 }
 
-/** The event, if it is one: what is not, leaves a gap that makes us ask again. */
-function eventIn(data: string): StreamEvent | undefined {
+/**
+ * The event, if it is one and has its place in the chat. What is not, leaves a gap, and that makes
+ * us ask again.
+ */
+function eventIn(data: string): Numbered | undefined {
   try {
     const event: unknown = JSON.parse(data);
-    return faultIn(event) ? undefined : (event as StreamEvent);
+    return !faultIn(event) && (event as Numbered).sequenceNumber ? (event as Numbered) : undefined;
   } catch {
     // Not JSON.
     return undefined;
