@@ -5,7 +5,7 @@
  * through. `tests/cases/lifecycle/invalid.json` holds both to the same verdicts.
  */
 
-import type { StreamEvent } from './events.ts';
+import type { StreamEvent, ToolsAggregateEvent } from './events.ts';
 
 /** What keeps a value from being an event. */
 export interface Fault {
@@ -101,6 +101,25 @@ const update = fields(
 );
 const ranked = fields({ tool: text }, { score: number, error: text });
 
+const exchange = fields({ messageId: text, toolCalls: list(call), toolResults: list(result) });
+
+/** An aggregate has each call once, and at most one result for each. */
+const aggregate: Check = (value, path) => {
+  const fault = exchange(value, path);
+  if (fault) return fault;
+  const { toolCalls, toolResults } = value as ToolsAggregateEvent;
+  const open = new Set<string>();
+  for (const [i, { toolCallId }] of toolCalls.entries()) {
+    if (open.has(toolCallId)) return { path: `${path}/toolCalls/${i}`, expected: 'another id' };
+    open.add(toolCallId);
+  }
+  for (const [i, { toolCallId }] of toolResults.entries()) {
+    const expected = 'the only result of one of its calls';
+    if (!open.delete(toolCallId)) return { path: `${path}/toolResults/${i}`, expected };
+  }
+  return undefined;
+};
+
 /** What events of every kind may say. */
 const head = fields(
   { kind: text },
@@ -124,10 +143,7 @@ const BODIES = new Map<string, Check>([
   ['raw', fields({ delta: text })],
   ['tools_call_update', fields({ messageId: text, toolCallUpdates: list(update) })],
   ['tools_call', fields({ messageId: text, toolCalls: list(toldCall) })],
-  [
-    'tools_aggregate',
-    fields({ messageId: text, toolCalls: list(call), toolResults: list(result) }),
-  ],
+  ['tools_aggregate', aggregate],
   [
     'tool_result',
     fields(

@@ -81,12 +81,18 @@ const body = fc.oneof(
     messageId,
     toolCalls: fc.array(toldCall, { maxLength: 2 }),
   }),
-  fc.record({
-    kind: fc.constant('tools_aggregate'),
-    messageId,
-    toolCalls: fc.array(call, { maxLength: 2 }),
-    toolResults: fc.array(result, { maxLength: 2 }),
-  }),
+  fc
+    .record({
+      kind: fc.constant('tools_aggregate'),
+      messageId,
+      toolCalls: fc.uniqueArray(call, { maxLength: 3, selector: (c) => c.toolCallId }),
+      toolResults: fc.uniqueArray(result, { maxLength: 3, selector: (r) => r.toolCallId }),
+    })
+    .map((fields) => {
+      const ids = fields.toolCalls.map((c) => c.toolCallId);
+      const toolResults = fields.toolResults.filter((r) => ids.includes(r.toolCallId));
+      return { ...fields, toolResults };
+    }),
   fc
     .tuple(result, fc.boolean(), some(messageId), fc.boolean())
     .map(([fields, done, owner, suffixed]) => ({
