@@ -3,6 +3,7 @@
  * from its own types. With `--check` it only says whether the file is current.
  */
 import { readFile, writeFile } from 'node:fs/promises';
+import { isDeepStrictEqual } from 'node:util';
 import { type JSONSchema, compile } from 'json-schema-to-typescript';
 
 const SCHEMAS = ['stream-events', 'snapshot'];
@@ -27,15 +28,23 @@ async function schema(): Promise<JSONSchema> {
     const title = String(root.title);
     roots.push(title);
     for (const [key, value] of Object.entries({ ...($defs as Words), [title]: root })) {
-      if (key in definitions && JSON.stringify(definitions[key]) !== JSON.stringify(value)) {
-        throw new Error(`the schemas do not agree on what ${key} is`);
-      }
-      definitions[key] = value;
+      const known = definitions[key];
+      definitions[key] = known === undefined ? value : agreed(key, known as Words, value as Words);
     }
   }
   const anyOf = roots.map((title) => ({ $ref: `#/$defs/${title}` }));
   const description = 'Whatever the schemas describe.';
   return translated({ title: 'Wire', description, anyOf, definitions }) as JSONSchema;
+}
+
+/** What both schemas say of a type: what one of them can do without may be absent. */
+function agreed(name: string, one: Words, other: Words): Words {
+  const { required: needed = [], ...words } = one as Words & { required?: string[] };
+  const { required: alsoNeeded = [], ...otherWords } = other as Words & { required?: string[] };
+  if (!isDeepStrictEqual(words, otherWords)) {
+    throw new Error(`the schemas do not agree on what ${name} is`);
+  }
+  return { ...words, required: needed.filter((field) => alsoNeeded.includes(field)) };
 }
 
 /** The same in the words of the draft that the compiler knows. */

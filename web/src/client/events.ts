@@ -1192,7 +1192,7 @@ export interface SnapshotCall {
   /**
    * What had to be mended, if anything had.
    */
-  repairs?: SnapshotRepair[];
+  repairs?: Repair[];
   /**
    * Why it cannot run.
    */
@@ -1245,27 +1245,6 @@ export interface SnapshotCall {
    * When its result was stored, in milliseconds since 1970.
    */
   finishedUtc?: number;
-}
-/**
- * One change that made a call acceptable.
- */
-export interface SnapshotRepair {
-  /**
-   * Where, as a JSON Pointer into the arguments; empty for the call as a whole.
-   */
-  path: string;
-  /**
-   * What kind of change, such as `trailing_comma`.
-   */
-  kind: string;
-  /**
-   * What stood there.
-   */
-  before?: unknown;
-  /**
-   * What stands there now.
-   */
-  after?: unknown;
 }
 /**
  * One run.
