@@ -1,14 +1,11 @@
 /** What the page shows, by the types of the client, and how it reads what those leave open. */
 
-import type {
-  CallState,
-  Snapshot,
-  SnapshotCall,
-  SnapshotMessage,
-  SnapshotRepair,
-} from '../client/index.ts';
+import type { CallState, Snapshot, SnapshotCall, SnapshotMessage } from '../client/index.ts';
 
-export type { CallState, Snapshot, SnapshotCall, SnapshotMessage, SnapshotRepair };
+export type { CallState, Snapshot, SnapshotCall, SnapshotMessage };
+
+/** One change that made a call acceptable. */
+export type Repair = NonNullable<SnapshotCall['repairs']>[number];
 
 /** How a tool was picked: what each was worth. */
 export interface Choice {
@@ -33,4 +30,9 @@ export function textIn(value: unknown): string | undefined {
 /** The number in `value`, where it is one. */
 export function numberIn(value: unknown): number | undefined {
   return typeof value === 'number' && Number.isFinite(value) ? value : undefined;
+}
+
+/** What `table` holds under `key`; what every object inherits does not count. */
+export function ownOf<T>(table: Record<string, T>, key: string): T | undefined {
+  return Object.hasOwn(table, key) ? table[key] : undefined;
 }

@@ -1,7 +1,7 @@
 /** The states of a call as a person sees them: a word, a sign, a tone. */
 
 import type { IconName } from '../icons/icons.ts';
-import type { CallState, SnapshotCall } from '../types.ts';
+import { ownOf, type CallState, type SnapshotCall } from '../types.ts';
 
 /** What a colour means. */
 export type Tone = 'busy' | 'calm' | 'good' | 'ask' | 'bad' | 'other';
@@ -29,7 +29,7 @@ const looks: Record<CallState, Look> = {
 
 /** How `call` looks. A state that is not known here is shown by its name. */
 export function lookOf(call: SnapshotCall): Look {
-  const found = Object.hasOwn(looks, call.state) ? looks[call.state] : undefined;
+  const found = ownOf<Look>(looks, call.state);
   if (found === undefined) return { label: call.state, icon: 'dots', tone: 'calm' };
   if (call.state === 'running' && call.progress.length > 0) return { ...found, label: 'progress' };
   return found;

@@ -8,6 +8,7 @@
 
 import {
   newId,
+  StreamEventError,
   StreamReducer,
   type ApiError,
   type ChatApi,
@@ -152,7 +153,12 @@ export class ChatSession implements ChatActions {
     });
     this.#stream = stream;
     for await (const event of stream) {
-      this.#reducer.push(event);
+      try {
+        this.#reducer.push(event);
+      } catch (error) {
+        // What is no event stays a gap in the snapshot, which the page tells of.
+        if (!(error instanceof StreamEventError)) throw error;
+      }
       this.#schedule();
     }
     if (this.#stream === stream) this.#stream = undefined;

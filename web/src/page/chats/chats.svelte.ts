@@ -71,14 +71,13 @@ export function titleFor(text: string): string {
 
 /** What a chat is called. */
 export function titleOf(chat: ChatInfo): string {
-  const title = textIn(chat.metadata?.title);
+  const title = textIn(chat.metadata.title);
   return title === undefined || title.trim() === '' ? `Chat ${chat.chatId.slice(0, 8)}` : title;
 }
 
-/** When a chat was last written to, in words; empty where the server does not say. */
+/** When a chat was last written to, in words. */
 export function whenOf(chat: ChatInfo, now = Date.now()): string {
-  const at = chat.updatedUtc ?? chat.createdUtc;
-  if (typeof at !== 'number') return '';
+  const at = chat.updatedUtc;
   const minutes = Math.floor((now - at) / 60_000);
   if (minutes < 1) return 'just now';
   if (minutes < 60) return `${minutes} min ago`;

@@ -1,5 +1,7 @@
 /** The steps of a run of scenes in words. */
 
+import { ownOf } from '../types.ts';
+
 const labels: Record<string, string> = {
   Initializing: 'Run begins',
   LoadingCache: 'Conversation loaded',
@@ -22,5 +24,5 @@ const labels: Record<string, string> = {
 
 /** What a status means, for people. */
 export function stepLabel(status: string): string {
-  return Object.hasOwn(labels, status) ? (labels[status] ?? status) : status;
+  return ownOf(labels, status) ?? status;
 }
