@@ -17,7 +17,7 @@ from toolweave.cli import main
 from toolweave.exceptions import ModelError
 from toolweave.models import complete
 from toolweave.models.openai import OpenAIModel
-from toolweave.play.endpoint import Endpoint, model_at, server_sent_data
+from toolweave.play.endpoint import Endpoint, first_model, model_at, server_sent_data
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -95,6 +95,15 @@ def serving(*answers: Answer) -> Iterator[Served]:
             for part in answer.parts:
                 self.wfile.write(part)
                 self.wfile.flush()
+
+        def do_GET(self) -> None:
+            answer = waiting.pop(0)
+            served.requests.append({"path": self.path, "key": self.headers["Authorization"]})
+            self.send_response(answer.status)
+            self.send_header("Content-Type", answer.kind)
+            self.end_headers()
+            for part in answer.parts:
+                self.wfile.write(part)
 
         def log_message(self, *_arguments: object) -> None:
             pass
@@ -208,6 +217,31 @@ def test_the_key_is_not_sent_on_to_another_host() -> None:
         with pytest.raises(ModelError, match=f"redirected to {other.url}"):
             ask(status=307, headers=[("Location", other.url)])
         assert other.requests == []
+
+
+def test_an_endpoint_names_its_first_model() -> None:
+    models = b'{"data": [{"id": "small"}, {"id": "large"}]}'
+    with serving(Answer(models, kind="application/json")) as served:
+        assert asyncio.run(first_model(f"{served.url}/chat/completions", KEY)) == "small"
+    assert served.requests == [{"path": "/v1/models", "key": f"Bearer {KEY}"}]
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "message"),
+    [
+        (b'{"data": []}', 200, "names no model"),
+        (b'{"models": 1}', 200, "names no model"),
+        (b'{"data": 1}', 200, "names no model"),
+        (b"<html>", 200, "something else than JSON"),
+        (b"no", 404, "answered with status 404"),
+    ],
+)
+def test_an_endpoint_that_names_none_is_told_of(body: bytes, status: int, message: str) -> None:
+    with (
+        serving(Answer(body, status=status, kind="application/json")) as served,
+        pytest.raises(ModelError, match=message),
+    ):
+        asyncio.run(first_model(served.url, None))
 
 
 def play(served: Served, prompt: str, *more: str) -> None:

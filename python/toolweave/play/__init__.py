@@ -3,7 +3,7 @@
 `recordings` holds replies of real models, delta by delta; `endpoint` asks a live
 one. `player` gives either to an agent with the tools of `tools`. `narrator` makes
 lines of what happens, with what is `held` back at each moment, and `screens` and
-`colours` show them.
+`colours` show them. The playground plays the same recordings on a page.
 """
 
 from __future__ import annotations

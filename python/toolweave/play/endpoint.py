@@ -44,10 +44,7 @@ def model_at(url: str, name: str, key: str | None) -> OpenAIModel | Endpoint:
     Raises:
         ValueError: The URL or the key cannot be used.
     """
-    parts = urllib.parse.urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise ValueError(f"{url!r} is not a URL of an endpoint, such as http://127.0.0.1:8080/v1")
-    base = url.rstrip("/").removesuffix("/chat/completions")
+    base = _base(url)
     if find_spec("openai") is None:
         return Endpoint(base, name, key)
     from ..models.openai import OpenAIModel
@@ -75,6 +72,7 @@ class Endpoint:
     def __init__(self, base_url: str, model: str, api_key: str | None = None) -> None:
         self.name = model
         """The name of the model there."""
+        self._base = base_url
         self._url = f"{base_url}/chat/completions"
         self._key = checked_key(api_key)
 
@@ -104,10 +102,33 @@ class Endpoint:
             async for update in updates:
                 yield update
 
+    def first_model(self) -> str:
+        """The name of the first model that the endpoint has; blocks.
+
+        Raises:
+            ModelError: It does not say.
+        """
+        get = urllib.request.Request(  # noqa: S310 - the scheme was checked
+            f"{self._base}/models", headers=self._headers("application/json")
+        )
+        try:
+            with self._open(get) as response:
+                listed = field(self._read(response.read()), "data")
+        except (OSError, http.client.HTTPException) as err:
+            raise self._failed(f"the connection broke: {str(err) or type(err).__name__}") from None
+        models = cast("list[object]", listed) if isinstance(listed, list) else []
+        name = field(models[0], "id") if models else None
+        if not isinstance(name, str):
+            raise self._failed("names no model")
+        return name
+
     def _chunks(self, asked: bytes) -> Iterator[object]:
         """Asks, and gives what the server sends; blocks."""
         try:
-            with self._open(asked) as response:
+            post = urllib.request.Request(  # noqa: S310 - the scheme was checked
+                self._url, asked, self._headers("text/event-stream"), method="POST"
+            )
+            with self._open(post) as response:
                 if response.headers.get_content_type() == "application/json":
                     yield _as_chunk(self._read(response.read()))
                     return
@@ -118,21 +139,21 @@ class Endpoint:
         except (OSError, http.client.HTTPException) as err:
             raise self._failed(f"the connection broke: {str(err) or type(err).__name__}") from None
 
-    def _open(self, asked: bytes) -> http.client.HTTPResponse:
+    def _headers(self, accepted: str) -> dict[str, str]:
         headers = {
-            "Accept": "text/event-stream",
+            "Accept": accepted,
             "Content-Type": "application/json",
             "User-Agent": f"toolweave/{__version__}",
         }
         if self._key is not None:
             headers["Authorization"] = f"Bearer {self._key}"
-        post = urllib.request.Request(  # noqa: S310 - the scheme was checked
-            self._url, asked, headers, method="POST"
-        )
+        return headers
+
+    def _open(self, request: urllib.request.Request) -> http.client.HTTPResponse:
         # Not the default opener: on a redirect it would send the key to whoever is named.
         opener = urllib.request.build_opener(_NoRedirect)
         try:
-            return cast("http.client.HTTPResponse", opener.open(post, timeout=TIMEOUT))
+            return cast("http.client.HTTPResponse", opener.open(request, timeout=TIMEOUT))
         except urllib.error.HTTPError as err:
             with err:
                 reason = _error_text(err)
@@ -158,6 +179,13 @@ class Endpoint:
         if self._key is not None:
             text = text.replace(self._key, "[key]")
         return ModelError(text, self.provider, status)
+
+
+def _base(url: str) -> str:
+    parts = urllib.parse.urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ValueError(f"{url!r} is not a URL of an endpoint, such as http://127.0.0.1:8080/v1")
+    return url.rstrip("/").removesuffix("/chat/completions")
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
@@ -229,3 +257,18 @@ def _error_text(err: urllib.error.HTTPError) -> str:
         error = field(json.loads(text), "error")
     said = str(field(error, "message") or error or text or err.reason)
     return " ".join(said.split())[:300] or str(err.reason)
+
+
+async def first_model(url: str, key: str | None) -> str:
+    """The name of the first model that an endpoint has.
+
+    Args:
+        url: The base URL, or that of the chat completions.
+        key: The API key, which is never shown.
+
+    Raises:
+        ModelError: It does not say.
+        ValueError: The URL or the key cannot be used.
+    """
+    endpoint = Endpoint(_base(url), "", key)
+    return await run_blocking(None, endpoint.first_model)

@@ -49,8 +49,9 @@ class Recording:
             f"told that today is {today}"
         )
 
-    def replay(self, speed: float | None) -> ReplayModel:
-        """The model, `speed` times as fast as it was but for long pauses; at once if None."""
+    @property
+    def reply(self) -> RecordedReply:
+        """What the model said, and when."""
         fields = {
             "model": self.model,
             "prompt": self.prompt,
@@ -58,7 +59,11 @@ class Recording:
             "delta_ms": self.delta_ms,
             "finish_reason": self.finish_reason,
         }
-        return ReplayModel([RecordedReply.from_dict(fields)], speed=speed)
+        return RecordedReply.from_dict(fields)
+
+    def replay(self, speed: float | None) -> ReplayModel:
+        """The model, `speed` times as fast as it was but for long pauses; at once if None."""
+        return ReplayModel([self.reply], speed=speed)
 
 
 def recordings() -> tuple[Recording, ...]:
