@@ -1,0 +1,129 @@
+"""A registry of our own: five tools for recipes in a `tools.xml`, and their handlers."""
+
+from __future__ import annotations
+
+import functools
+import json
+import re
+from importlib.resources import as_file, files
+from typing import TYPE_CHECKING, Any
+
+from ..exceptions import ToolFailed
+from ..registry import ToolRegistry
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+ITEM_TYPE = "Recipe"
+"""The type that has all of its tools."""
+
+_DATA = files("toolweave.playground") / "data"
+
+
+def open_kitchen() -> ToolRegistry:
+    """The registry, with a handler for each tool."""
+    with as_file(_DATA / "tools.xml") as path:
+        registry = ToolRegistry.load(path)
+    registry.handler("search")(search)
+    registry.handler("compare")(compare)
+    registry.handler("recipe_details", type=ITEM_TYPE)(recipe_details)
+    registry.handler("scale_recipe", type=ITEM_TYPE)(scale_recipe)
+    registry.handler("substitute", type=ITEM_TYPE)(substitute)
+    return registry
+
+
+async def search(search_query: str) -> str:
+    """Lists the recipes that fit a description.
+
+    Args:
+        search_query: What to look for, in a few words.
+    """
+    words = _words(search_query)
+    found = [
+        (len(words & _words(recipe["name"], *recipe["tags"], *_lines(recipe))), recipe["name"])
+        for recipe in _recipes()
+    ]
+    names = [name for hits, name in sorted(found, key=lambda each: -each[0]) if hits]
+    return ", ".join(names) or f"nothing fits; there are {_names()}"
+
+
+async def compare(first: str, second: str) -> str:
+    """Holds two recipes against each other.
+
+    Args:
+        first: The name of one.
+        second: The name of the other.
+    """
+    return "\n".join(_told(_recipe(name)) for name in (first, second))
+
+
+async def recipe_details(recipe: str) -> str:
+    """Says what is known of a recipe.
+
+    Args:
+        recipe: The name of the recipe.
+    """
+    return _told(_recipe(recipe))
+
+
+async def scale_recipe(recipe: str, people: int) -> str:
+    """Says how much of everything a recipe needs for a number of people.
+
+    Args:
+        recipe: The name of the recipe.
+        people: For how many people.
+    """
+    found = _recipe(recipe)
+    return f"{found['name']} for {people}: {', '.join(_lines(found, people / found['people']))}"
+
+
+async def substitute(ingredient: str) -> str:
+    """Says what can be taken instead of an ingredient.
+
+    Args:
+        ingredient: What the user does not have, or does not want.
+    """
+    table: dict[str, str] = _data()["instead"]
+    wanted = _words(ingredient)
+    for name, instead in table.items():
+        if _words(name) & wanted:
+            return f"instead of {name}: {instead}"
+    raise ToolFailed(f"nothing is known instead of {ingredient!r}; it is for {', '.join(table)}")
+
+
+@functools.cache
+def _data() -> dict[str, Any]:
+    data: dict[str, Any] = json.loads((_DATA / "recipes.json").read_text(encoding="utf-8"))
+    return data
+
+
+def _recipes() -> list[dict[str, Any]]:
+    recipes: list[dict[str, Any]] = _data()["recipes"]
+    return recipes
+
+
+def _recipe(name: str) -> dict[str, Any]:
+    wanted = _words(name)
+    for recipe in _recipes():
+        if _words(recipe["name"]) & wanted:
+            return recipe
+    raise ToolFailed(f"there is no recipe {name!r}; there are {_names()}")
+
+
+def _names() -> str:
+    return ", ".join(recipe["name"] for recipe in _recipes())
+
+
+def _told(recipe: dict[str, Any]) -> str:
+    needs = ", ".join(_lines(recipe))
+    return f"{recipe['name']}: {recipe['minutes']} minutes, for {recipe['people']}; {needs}"
+
+
+def _lines(recipe: dict[str, Any], factor: float = 1.0) -> Iterable[str]:
+    return [f"{amount * factor:.4g} {what}" for amount, what in recipe["ingredients"]]
+
+
+def _words(*texts: str) -> set[str]:
+    """Words for comparing, whatever their case, and singular as plural."""
+    found = re.findall(r"\w+", " ".join(texts).casefold())
+    return {word.removesuffix("s") for word in found if len(word) > 2}

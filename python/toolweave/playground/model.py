@@ -1,0 +1,129 @@
+"""The models of the playground: one that tells a story, and an ear for what a model writes."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from .._core import TextDelta, TextMessage, ToolAggregateMessage
+from ..kinds import Role
+from ..models import closing
+from ..models.replay import ReplayModel
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+
+    from .. import FunctionContract, Message, Update
+    from ..protocols import ChatModel, ModelOptions
+    from .stories import Story
+
+MAX_PAUSE = 0.15
+"""The longest pause between two pieces of a recorded reply, in seconds: the recorded models ran on
+one processor that was busy with other things."""
+
+
+class StoryModel:
+    """A model that says what a story has it say.
+
+    Args:
+        story: The story.
+        said: The conversation so far, with the results that a reply may depend on.
+        speed: How many times as fast as it was recorded; None for at once.
+        turn: How far the story was told before.
+    """
+
+    native_tools = False
+    provider = "replay"
+
+    def __init__(
+        self,
+        story: Story,
+        said: Callable[[], Sequence[Message]],
+        *,
+        speed: float | None,
+        turn: int = 0,
+    ) -> None:
+        self._story = story
+        self._said = said
+        self._speed = speed
+        self._turn = turn
+        self.name: str = story.turns[0][0].model or "script"
+        """The model whose replies they are."""
+
+    async def stream(
+        self,
+        messages: Sequence[Message],
+        *,
+        tools: Sequence[FunctionContract] = (),
+        options: ModelOptions | None = None,
+    ) -> AsyncIterator[Update]:
+        """Gives the reply that comes next in the story."""
+        reply = self._story.reply(self._turn, _results(self._said()))
+        self._turn += 1
+        replay = ReplayModel(
+            [reply],
+            match="order",
+            speed=self._speed,
+            max_pause=MAX_PAUSE / (self._speed or 1),
+        )
+        async with closing(replay.stream(messages, tools=tools, options=options)) as updates:
+            async for update in updates:
+                yield update
+
+
+class Overheard:
+    """A model, with an ear for what it writes.
+
+    Args:
+        model: The model.
+        hear: Is told each piece of text before anybody else makes something of it.
+    """
+
+    def __init__(self, model: ChatModel, hear: Callable[[str], Awaitable[None]]) -> None:
+        self._model = model
+        self._hear = hear
+        self.name: str = getattr(model, "name", type(model).__name__)
+        """The name of the model."""
+        self.provider: str = getattr(model, "provider", "unknown")
+        """Whose model it is."""
+        self.native_tools: bool = getattr(model, "native_tools", False)
+        """Whether it makes native calls."""
+
+    async def stream(
+        self,
+        messages: Sequence[Message],
+        *,
+        tools: Sequence[FunctionContract] = (),
+        options: ModelOptions | None = None,
+    ) -> AsyncIterator[Update]:
+        """Answers as the model does."""
+        answer = self._model.stream(messages, tools=tools, options=options)
+        async with closing(answer) as updates:
+            async for update in updates:
+                if isinstance(update, TextDelta):
+                    await self._hear(update.text)
+                yield update
+                # What became of it is told before the next piece is.
+                await asyncio.sleep(0)
+
+
+def position(messages: Sequence[Message]) -> int:
+    """How often a model has called tools since the user spoke."""
+    return len(_calls(messages))
+
+
+def _results(messages: Sequence[Message]) -> list[str]:
+    """The results that the next reply is about."""
+    calls = _calls(messages)
+    return [result.result for result in calls[0].tool_results] if calls else []
+
+
+def _calls(messages: Sequence[Message]) -> list[ToolAggregateMessage]:
+    """The calls since the user spoke, the last ones first."""
+    found: list[ToolAggregateMessage] = []
+    for message in reversed(messages):
+        if isinstance(message, TextMessage) and message.role is Role.USER:
+            break
+        if isinstance(message, ToolAggregateMessage):
+            found.append(message)
+    return found

@@ -1,0 +1,132 @@
+"""Asks a live model for the replies of the stories, and writes them down.
+
+    python -m toolweave.playground.record URL NAME FOLDER
+
+In the files of the folder, a reply that is to be recorded is `{"record": {}}`. What the user has to
+say on the way stands in there: `{"approve": false}`, or `{"answer": "small"}` to a question. What
+has its `deltas` already stays as it is.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from contextlib import aclosing
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..agent import Agent
+from ..executor import ToolQuestion
+from ..models.recording import StreamRecorder
+from ..models.replay import ReplayModel
+from ..play.endpoint import model_at
+from ..play.recordings import RECORDED_ON
+from ..protocols import ModelOptions
+from .kitchen import ITEM_TYPE, open_kitchen
+from .responder import instructions
+from .stories import alternatives, reply_of
+from .tools import Tools
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Mapping, Sequence
+
+    from .. import FunctionContract, Message, Update
+    from ..models.recording import RecordedReply
+    from ..protocols import ChatModel
+
+OPTIONS = ModelOptions(temperature=0.0, max_tokens=300)
+
+
+class _Known:
+    """A model that gives the replies that are known, and asks another for the next one."""
+
+    native_tools = False
+
+    def __init__(self, known: Sequence[RecordedReply], model: ChatModel) -> None:
+        self._known = list(known)
+        self.heard = StreamRecorder(model)
+        self.name = "known"
+
+    async def stream(
+        self,
+        messages: Sequence[Message],
+        *,
+        tools: Sequence[FunctionContract] = (),
+        options: ModelOptions | None = None,
+    ) -> AsyncIterator[Update]:
+        model: ChatModel = self.heard
+        if self._known:
+            model = ReplayModel([self._known.pop(0)], match="order")
+        async for update in model.stream(messages, tools=tools, options=options):
+            yield update
+
+
+async def record(model: ChatModel, name: str, fields: dict[str, Any]) -> None:
+    """Records what is missing of a story."""
+    known: list[RecordedReply] = []
+    for turn in fields["replies"]:
+        replies = alternatives(turn)
+        for each in replies:
+            if "record" in each and "deltas" not in each:
+                heard = await _next(model, fields, known, each["record"])
+                each.update(_written(heard, name))
+        reply = reply_of(fields["prompt"], replies[0])
+        if isinstance(reply, str):
+            # What follows on what is written by hand is, too.
+            break
+        known.append(reply)
+
+
+async def _next(
+    model: ChatModel,
+    fields: dict[str, Any],
+    known: Sequence[RecordedReply],
+    user: Mapping[str, Any],
+) -> RecordedReply:
+    toolset = Tools(RECORDED_ON).tools
+    if fields.get("kind") == "selection":
+        toolset = tuple(open_kitchen().toolset(ITEM_TYPE))
+    asked = _Known(known, model)
+    agent = Agent(
+        asked,
+        [each for each in toolset if each.name in fields["tools"]],
+        instructions=instructions(RECORDED_ON),
+        max_iterations=len(known) + 1,
+        approver=lambda _call, _contract: user.get("approve", True),
+        options=OPTIONS,
+    )
+    async with agent.open(fields["prompt"]) as run:
+        async for event in run:
+            if isinstance(event, ToolQuestion):
+                agent.resolve(event.key, user.get("answer", "small"))
+            if asked.heard.replies:
+                return asked.heard.replies[0]
+    raise SystemExit(f"{fields['prompt']!r} is answered after {len(known)} replies")
+
+
+def _written(reply: RecordedReply, name: str) -> dict[str, Any]:
+    fields = {**reply.to_dict(), "model": name, "temperature": OPTIONS.temperature}
+    del fields["messages"]
+    return fields
+
+
+async def _main(url: str, name: str, files: Sequence[Path]) -> None:
+    async with aclosing(model_at(url, name, None)) as model:
+        for file in files:
+            fields = json.loads(file.read_text(encoding="utf-8"))
+            await record(model, name, fields)
+            file.write_text(spelled(fields), encoding="utf-8")
+
+
+def spelled(fields: Mapping[str, Any]) -> str:
+    """A story as JSON, with each turn on a line of its own."""
+    turns = [json.dumps(turn, ensure_ascii=False) for turn in fields["replies"]]
+    rest = {key: value for key, value in fields.items() if key != "replies"}
+    head = json.dumps(rest, ensure_ascii=False, indent=2).removesuffix("\n}")
+    replies = ",\n    ".join(turns)
+    return f'{head},\n  "replies": [\n    {replies}\n  ]\n}}\n'
+
+
+if __name__ == "__main__":
+    asyncio.run(_main(sys.argv[1], sys.argv[2], sorted(Path(sys.argv[3]).glob("*.json"))))

@@ -1,0 +1,227 @@
+"""What the playground answers: stories that it knows by heart, or what a live model says."""
+
+from __future__ import annotations
+
+import datetime
+from collections import OrderedDict
+from typing import TYPE_CHECKING
+
+from .._core import TextMessage
+from ..agent import Agent
+from ..costs import Price
+from ..kinds import Role
+from ..play.recordings import RECORDED_ON
+from ..scenes import SceneManager
+from .model import Overheard, StoryModel, position
+from .reply import Opened, PlaygroundReply
+from .routing import Router
+from .stories import Alternative, Story, story_for
+from .tools import STEP, Tools
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .. import Message, Selection
+    from ..agent import AgentRun
+    from ..executor import DeferredResults
+    from ..protocols import Approver, ChatModel, Journal
+    from ..registry import ToolRegistry
+    from ..web import Turn
+    from .reply import Hear, Opening
+
+PRICE = Price("0.15", "0.60")
+"""What tokens cost in the scenes, in dollars for a million. The recorded models cost nothing."""
+
+BUDGET = "0.01"
+
+MAX_CHATS = 256
+"""How many chats have tools of their own at a time, with a live model."""
+
+ASK_A_MODEL = "toolweave demo --model http://127.0.0.1:8080/v1 --model-name NAME"
+
+UNKNOWN = (
+    "There is no model behind this page, and I have no reply to that: only the prompts that the "
+    "page suggests have recorded replies. With a model behind it, I answer anything:\n\n"
+    f"    {ASK_A_MODEL}"
+)
+ROUTED = (
+    "No model was asked: the scores say how many words the question shares with what the file says "
+    "of each tool. {chosen} With a model behind it, the tool is chosen by what is meant, and "
+    f"runs:\n\n    {ASK_A_MODEL} --tools FILE"
+)
+FAST_STEP = 0.02
+
+
+class Playground:
+    """The responder of the playground.
+
+    Args:
+        approver: Who decides on calls that need approval.
+        model: A live model; without one, what is recorded is played.
+        registry: Tools of the user's own, which each question is routed to.
+        item_type: The type whose tools these are.
+        allowed_handlers: The dotted prefixes that its handlers may be imported from.
+        speed: How many times as fast as it was recorded; None for at once.
+    """
+
+    def __init__(
+        self,
+        approver: Approver,
+        *,
+        model: ChatModel | None = None,
+        registry: ToolRegistry | None = None,
+        item_type: str = "Thing",
+        allowed_handlers: Sequence[str] = (),
+        speed: float | None = 1.0,
+    ) -> None:
+        self._approver = approver
+        self._model = model
+        self._router = (
+            None if registry is None else Router(registry, item_type, model, allowed_handlers)
+        )
+        self._speed = speed
+        self._step = FAST_STEP if speed is None else STEP / speed
+        self._tools: OrderedDict[str, Tools] = OrderedDict()
+
+    def __call__(self, turn: Turn) -> PlaygroundReply:
+        """Begins an answer."""
+        asked = _asked((*turn.history, *turn.messages))
+        if self._model is not None:
+            return self._live(turn, self._model, asked)
+        story = story_for(asked)
+        if story is None:
+            return self._unknown(turn, asked)
+        if story.kind == "scenes":
+            return PlaygroundReply(self._scenes(turn, story), turn.journal)
+        if story.kind == "selection":
+            router = Router.recorded(story)
+            return PlaygroundReply(
+                self._told(turn, story, router), turn.journal, lambda: router.select(asked)
+            )
+        return PlaygroundReply(self._told(turn, story), turn.journal)
+
+    def _live(self, turn: Turn, model: ChatModel, asked: str) -> PlaygroundReply:
+        router = self._router
+        name: str = getattr(model, "name", "model")
+        today = datetime.date.today()  # noqa: DTZ011 - where the user is
+
+        def opening(hear: Hear, journal: Journal, _: Selection | None) -> Opened:
+            agent = Agent(
+                Overheard(model, hear),
+                self._tools_of(turn.chat_id, today).tools if router is None else router.toolset(),
+                name=name,
+                instructions=instructions(today),
+                approver=self._approver,
+            )
+            return _opened(agent, turn, journal)
+
+        # To go on is no question.
+        if router is None or not turn.messages:
+            return PlaygroundReply(opening, turn.journal)
+        return PlaygroundReply(opening, turn.journal, lambda: router.select(asked))
+
+    def _unknown(self, turn: Turn, asked: str) -> PlaygroundReply:
+        """Says honestly that there is nothing to say."""
+        router = self._router
+        if router is None:
+            return PlaygroundReply(self._told(turn, _by_hand(asked, UNKNOWN)), turn.journal)
+
+        def opening(hear: Hear, journal: Journal, selection: Selection | None) -> Opened:
+            chosen = "No tool fits."
+            if selection is not None and selection.tool is not None:
+                chosen = f"It would be {selection.tool.name}, which was not run."
+            story = _by_hand(asked, ROUTED.replace("{chosen}", chosen))
+            return self._told(turn, story)(hear, journal, selection)
+
+        return PlaygroundReply(opening, turn.journal, lambda: router.select(asked))
+
+    def _told(self, turn: Turn, story: Story, router: Router | None = None) -> Opening:
+        """An agent that tells a story."""
+
+        def opening(hear: Hear, journal: Journal, _: Selection | None) -> Opened:
+            runs: list[AgentRun] = []
+
+            def said() -> Sequence[Message]:
+                return runs[0].messages if runs else ()
+
+            told = position((*turn.history, *turn.messages))
+            model = StoryModel(story, said, speed=self._speed, turn=told)
+            tools = Tools(RECORDED_ON, step=self._step).tools
+            agent = Agent(
+                Overheard(model, hear),
+                tools if router is None else router.toolset(),
+                name=story.source,
+                instructions=instructions(RECORDED_ON),
+                approver=self._approver,
+            )
+            run, deferred = _opened(agent, turn, journal)
+            runs.append(run)
+            return run, deferred
+
+        return opening
+
+    def _scenes(self, turn: Turn, story: Story) -> Opening:
+        """Scenes that tell a story."""
+
+        def opening(hear: Hear, journal: Journal, _: Selection | None) -> Opened:
+            model = StoryModel(story, lambda: (), speed=self._speed)
+            manager = SceneManager(
+                Overheard(model, hear),
+                name=story.source,
+                prices={model.name: PRICE},
+                budget=BUDGET,
+                streaming=True,
+                verbose=True,
+                approver=self._approver,
+            )
+            tools = Tools(RECORDED_ON, step=self._step)
+            calculator = manager.scene("Calculator", "Works with numbers")
+            calculator.tools([tools.box.add, tools.box.multiply])
+            manager.scene("Weather", "Knows how warm it is").tool(tools.read_station)
+            run = manager.open(
+                turn.messages or None,
+                conversation=turn.chat_id,
+                run_id=turn.run_id,
+                journal=journal,
+            )
+            return run, None
+
+        return opening
+
+    def _tools_of(self, chat_id: str, today: datetime.date) -> Tools:
+        tools = self._tools.pop(chat_id, None) or Tools(today, step=self._step)
+        self._tools[chat_id] = tools
+        while len(self._tools) > MAX_CHATS:
+            self._tools.popitem(last=False)
+        return tools
+
+
+def instructions(today: datetime.date) -> str:
+    """What models are told before every conversation."""
+    return (
+        f"You are a helpful assistant. Today is {today}. Call the tools that you need first. Then "
+        "repeat to the user, in a sentence or two, what they said; say so if one failed."
+    )
+
+
+def _opened(agent: Agent, turn: Turn, journal: Journal) -> tuple[AgentRun, DeferredResults]:
+    run = agent.open(
+        turn.messages or None,
+        history=turn.history,
+        chat_id=turn.chat_id,
+        run_id=turn.run_id,
+        journal=journal,
+    )
+    return run, agent.executor.deferred
+
+
+def _asked(messages: Sequence[Message]) -> str:
+    """What the user said last."""
+    for message in reversed(messages):
+        if isinstance(message, TextMessage) and message.role is Role.USER:
+            return message.text
+    return ""
+
+
+def _by_hand(asked: str, text: str) -> Story:
+    return Story("unknown", "unknown", asked, "agent", ((Alternative(None, text),),))

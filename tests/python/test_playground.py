@@ -1,0 +1,496 @@
+"""What the playground answers: its stories, and what a live model says."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from toolweave.lifecycle import RawText, Transcriber, TurnEvent
+
+from executing import run
+from toolweave import (
+    AgentResult,
+    Message,
+    Selection,
+    TextDelta,
+    TextMessage,
+    ToolAggregateMessage,
+    ToolCall,
+    ToolDeferred,
+    ToolProgress,
+    ToolQuestion,
+    ToolRegistry,
+    ToolResult,
+    ToolStarted,
+)
+from toolweave.play.recordings import recordings
+from toolweave.playground.responder import MAX_CHATS, Playground
+from toolweave.playground.stories import NOT_RECORDED, Story, stories, story_for, written
+from toolweave.protocols import Approval
+from toolweave.scenes import SceneStep
+from toolweave.testing import ScriptedModel
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from toolweave import FunctionContract
+    from toolweave.playground.reply import PlaygroundReply
+
+EACH = pytest.mark.parametrize("story", stories(), ids=lambda story: story.name)
+
+
+async def yes(_call: ToolCall, _contract: FunctionContract) -> Approval:
+    return Approval.allow()
+
+
+async def no(_call: ToolCall, _contract: FunctionContract) -> Approval:
+    return Approval.deny()
+
+
+class Journal:
+    """Remembers what it is told, and what had been read by then."""
+
+    def __init__(self, read: list[TurnEvent]) -> None:
+        self._read = read
+        self.told: list[tuple[str, str, int]] = []
+
+    async def started(self, call: ToolCall) -> None:
+        self.told.append(("started", call.id, len(self._read)))
+
+    async def finished(self, call: ToolCall, result: ToolResult) -> None:
+        assert result.tool_call_id == call.id
+        self.told.append(("finished", call.id, len(self._read)))
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A turn, as a server would make it."""
+
+    chat_id: str
+    run_id: str
+    user_id: str | None
+    history: tuple[Message, ...]
+    messages: tuple[Message, ...]
+    journal: Journal
+
+
+@dataclass
+class Heard:
+    """What came of a turn."""
+
+    events: list[TurnEvent] = field(default_factory=list)
+    generations: list[str | None] = field(default_factory=list)
+    journal: Journal = field(init=False)
+    messages: tuple[Message, ...] = ()
+    drafts: list[Any] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.journal = Journal(self.events)
+
+    def of(self, kind: type) -> list[Any]:
+        return [event for event in self.events if isinstance(event, kind)]
+
+    @property
+    def raw(self) -> str:
+        return "".join(event.delta for event in self.of(RawText))
+
+    @property
+    def text(self) -> str:
+        return "".join(event.text for event in self.of(TextDelta))
+
+    @property
+    def last(self) -> Any:
+        return self.events[-1]
+
+
+def begin(
+    playground: Playground,
+    prompt: str | None,
+    heard: Heard,
+    *,
+    history: Sequence[Message] = (),
+    chat_id: str = "chat",
+) -> PlaygroundReply:
+    said = () if prompt is None else (TextMessage(prompt, id="said"),)
+    return playground(
+        Asked(chat_id, "run", None, tuple(history), said, heard.journal)  # type: ignore[arg-type]
+    )
+
+
+async def answered(
+    playground: Playground,
+    prompt: str | None,
+    *,
+    answer: object = "medium",
+    slowly: bool = False,
+    **more: Any,
+) -> Heard:
+    heard = Heard()
+    transcriber = Transcriber("chat", "run")
+    async with begin(playground, prompt, heard, **more) as reply:
+        async for event in reply:
+            heard.events.append(event)
+            heard.generations.append(reply.generation_id)
+            heard.drafts += transcriber.tell(event, generation_id=reply.generation_id)
+            if isinstance(event, ToolQuestion):
+                assert reply.deferred is not None
+                reply.deferred.resolve(event.key, answer)
+            if slowly:
+                await asyncio.sleep(0.001)
+        heard.messages = tuple(reply.finished_messages)
+    return heard
+
+
+def recorded(**options: Any) -> Playground:
+    return Playground(options.pop("approver", yes), speed=None, **options)
+
+
+def told(story: Story | str, **more: Any) -> Heard:
+    if isinstance(story, str):
+        [story] = [each for each in stories() if each.name == story]
+    return run(answered(recorded(), story.prompt, **more))
+
+
+def results(heard: Heard) -> list[ToolResult]:
+    found: list[ToolResult] = heard.of(ToolResult)
+    return found
+
+
+@EACH
+def test_a_story_is_told_to_its_end(story: Story) -> None:
+    heard = told(story)
+    if story.kind == "scenes":
+        assert heard.last.stop_reason == "completed"
+    else:
+        assert isinstance(heard.last, AgentResult)
+        assert heard.last.stop_reason == ("deferred" if story.name == "deferred" else "completed")
+    assert NOT_RECORDED not in heard.raw
+    assert heard.messages[0] == TextMessage(story.prompt, id="said")
+    assert all(draft["chatId"] == "chat" for draft in heard.drafts)
+
+
+@EACH
+def test_what_the_model_wrote_comes_before_what_was_made_of_it(story: Story) -> None:
+    raw = text = ""
+    for event in told(story).events:
+        if isinstance(event, RawText):
+            raw += event.delta
+        elif isinstance(event, TextDelta):
+            text += event.text
+            assert text.strip() in raw or len(text) <= len(raw)
+        elif isinstance(event, ToolCall):
+            assert event.raw in raw
+    assert raw
+    assert len(text) <= len(raw)
+
+
+@EACH
+def test_a_story_says_who_wrote_it(story: Story) -> None:
+    assert "recorded repl" in story.source or "written by hand" in story.source
+    if story.turns[0][0].model is None or story.scores is not None:
+        assert "written by hand" in story.title
+    by_hand = [each.reply for turn in story.turns for each in turn if isinstance(each.reply, str)]
+    if by_hand:
+        assert "written by hand" in by_hand[-1]
+
+
+def test_the_stories_show_what_the_page_is_to_show() -> None:
+    assert 8 <= len(stories()) <= 12
+    assert len({story.prompt for story in stories()}) == len(stories())
+    assert sum("recorded" in story.source for story in stories()) > 8
+
+
+@EACH
+def test_a_tool_starts_when_its_call_has_been_read_however_slow_the_reader_is(
+    story: Story,
+) -> None:
+    heard = told(story, slowly=True)
+    entered = [each for each in heard.journal.told if each[0] == "started"]
+    if story.name not in ("invalid", "unknown"):
+        assert entered
+    for _, call_id, read in entered:
+        seen = heard.events[:read]
+        assert any(
+            (isinstance(event, ToolCall) and event.id == call_id)
+            # Scenes tell of a call when it runs.
+            or isinstance(event, SceneStep)
+            for event in seen
+        )
+    ended = [each[1] for each in heard.journal.told if each[0] == "finished"]
+    later = [event.tool_call_id for event in heard.of(ToolDeferred)]
+    assert sorted(ended + later) == sorted(each[1] for each in entered)
+
+
+def test_results_come_in_another_order_than_the_calls() -> None:
+    heard = told("stations")
+    calls = [call.arguments["city"] for call in heard.of(ToolCall)]
+    assert calls == ["Oslo", "Rome", "Tokyo"]
+    assert [result.result.partition(":")[0] for result in results(heard)] == [
+        "Rome",
+        "Tokyo",
+        "Oslo",
+    ]
+    assert len(heard.of(ToolProgress)) == 10
+    [aggregate] = heard.of(ToolAggregateMessage)
+    assert [result.result.partition(":")[0] for result in aggregate.tool_results] == calls
+
+
+def test_arguments_are_repaired() -> None:
+    kinds = {repair.kind for call in told("repairs").of(ToolCall) for repair in call.repairs}
+    assert {"trailing_comma", "quotes", "name_case", "enum_case", "wrap_in_array"} <= kinds
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "said"),
+    [
+        ("invalid", "invalid_arguments", "kelvin"),
+        ("unknown", "unknown_tool", "not found"),
+        ("failure", "tool_error", "division by zero"),
+        ("timeout", "timeout", "carrier"),
+    ],
+)
+def test_what_goes_wrong_is_a_result_and_the_model_says_something_to_it(
+    name: str, code: str, said: str
+) -> None:
+    heard = told(name)
+    [result] = results(heard)
+    assert result.is_error
+    assert result.error_code == code
+    assert said in heard.last.text
+
+
+def test_money_is_transferred_only_where_somebody_approves() -> None:
+    prompt = "transfer  250 EUROS to ada."
+    allowed = run(answered(recorded(), prompt))
+    assert results(allowed)[0].result.endswith("750.00 euros are left")
+    assert "750" in allowed.last.text
+    denied = run(answered(recorded(approver=no), prompt))
+    assert results(denied)[0].error_code == "denied"
+    assert "not approved" in denied.last.text
+    assert not denied.of(ToolStarted)
+
+
+@pytest.mark.parametrize(("size", "minutes"), [("small", 20), ("medium", 25), ("large", 30)])
+def test_a_tool_asks_and_the_reply_depends_on_the_answer(size: str, minutes: int) -> None:
+    heard = told("question", answer=size)
+    [question] = heard.of(ToolQuestion)
+    assert question.schema == {"enum": ["small", "medium", "large"]}
+    assert f"{minutes} minutes" in heard.last.text
+
+
+def test_a_result_that_comes_later_is_told_in_the_next_run() -> None:
+    heard = told("deferred")
+    [deferred] = heard.of(ToolDeferred)
+    [aggregate] = [each for each in heard.messages if isinstance(each, ToolAggregateMessage)]
+    late = ToolResult(deferred.tool_call_id, "AskColleague", "Tuesday")
+    history = [
+        each.__replace__(tool_results=[late]) if each is aggregate else each
+        for each in heard.messages
+    ]
+    after = run(answered(recorded(), None, history=history))
+    assert after.last.text.startswith("The answer to your question has come: Tuesday (")
+    assert after.last.stop_reason == "completed"
+
+
+def test_scenes_tell_their_steps_with_what_they_cost() -> None:
+    steps: list[SceneStep] = told("scenes").of(SceneStep)
+    entered = [step.scene for step in steps if step.status == "ExecutingScene"]
+    assert entered == ["Calculator", "Weather"]
+    assert steps[-1].total_cost > 0
+    assert steps[-1].total_cost == sum(step.cost or 0 for step in steps)
+
+
+def test_a_tool_is_selected_and_then_called() -> None:
+    heard = told("selection")
+    selection = heard.events[0]
+    assert isinstance(selection, Selection)
+    assert selection.tool is not None
+    assert selection.tool.name == "scale_recipe"
+    assert [one.score for one in selection.ranking] == [95, 75, 30, 10, 5]
+    assert "1200 g spaghetti" in results(heard)[0].result
+    assert "1200 g spaghetti" in heard.last.text
+
+
+@pytest.mark.parametrize("recording", recordings(), ids=lambda recording: recording.name)
+def test_every_recording_is_known_by_its_prompt(recording: Any) -> None:
+    story = story_for(recording.prompt)
+    assert story is not None
+    first = story.reply(0, ())
+    # Two of them answer the same question.
+    prompts = [each.prompt for each in recordings()]
+    if prompts.count(recording.prompt) == 1:
+        assert first == recording.reply
+    heard = run(answered(recorded(), recording.prompt))
+    assert heard.raw.startswith("".join(u.text for u in first.updates if isinstance(u, TextDelta)))
+    assert heard.last.stop_reason in ("completed", "length")
+
+
+def test_to_anything_else_the_answer_is_that_there_is_no_model() -> None:
+    heard = run(answered(recorded(), "What is the meaning of life?"))
+    assert "There is no model behind this page" in heard.last.text
+    assert "toolweave demo --model http://127.0.0.1:8080/v1" in heard.last.text
+    assert not heard.of(ToolCall)
+
+
+TOOLS_XML = """
+<Tools>
+  <Movie>
+    <Tool name="cast"><example>Who plays in Alien?</example>
+      <prompt>Does {request.query} ask who plays in a film?</prompt>
+      <returnStruc>{"score": "integer between 0 and 100", "title": "the film"}</returnStruc></Tool>
+    <Tool name="runtime"><example>How long is Alien?</example>
+      <prompt>Does {request.query} ask how long a film is?</prompt>
+      <returnStruc>{"score": "integer between 0 and 100", "title": "the film"}</returnStruc></Tool>
+  </Movie>
+</Tools>
+"""
+
+
+def films() -> ToolRegistry:
+    registry = ToolRegistry.loads(TOOLS_XML)
+
+    @registry.handler("runtime", type="Movie")
+    async def runtime(title: str) -> str:
+        return f"{title}: 117 minutes"
+
+    return registry
+
+
+def test_without_a_model_ones_own_tools_are_scored_by_words_and_that_is_said() -> None:
+    playground = recorded(registry=films(), item_type="Movie")
+    heard = run(answered(playground, "How long is Alien?"))
+    selection = heard.events[0]
+    assert isinstance(selection, Selection)
+    assert selection.tool is not None
+    assert selection.tool.name == "runtime"
+    assert "It would be runtime, which was not run." in heard.last.text
+    assert "No model was asked" in heard.last.text
+
+
+def test_a_live_model_chooses_among_ones_own_tools_and_calls_them() -> None:
+    scores = '{"runtime": {"score": 90, "title": "Alien"}, "cast": {"score": 10, "title": "A"}}'
+    model = ScriptedModel(scores, '<runtime>{"title": "Alien"}</runtime>', "117 minutes.")
+    playground = recorded(model=model, registry=films(), item_type="Movie")
+    heard = run(answered(playground, "How long is Alien?"))
+    assert isinstance(heard.events[0], Selection)
+    assert [one.score for one in heard.events[0].ranking] == [90, 10]
+    assert results(heard)[0].result == "Alien: 117 minutes"
+    assert heard.last.text == "117 minutes."
+
+
+def test_a_live_model_answers_everything_with_the_tools_of_the_playground() -> None:
+    model = ScriptedModel('<Add>{"a": 1, "b": 2}</Add>', "It is 3.", name="mine")
+    heard = run(answered(recorded(model=model), "What is 15 + 27?"))
+    assert heard.raw == '<Add>{"a": 1, "b": 2}</Add>It is 3.'
+    assert heard.last.text == "It is 3."
+    assert heard.messages[-1].from_agent == "mine"
+
+
+def test_with_a_live_model_each_chat_has_an_account_of_its_own() -> None:
+    async def main() -> None:
+        call = '<TransferMoney>{"to": "Ada", "euros": 600}</TransferMoney>'
+        model = ScriptedModel(*[call, "done"] * (MAX_CHATS + 3))
+        playground = recorded(model=model)
+
+        async def transfer(chat_id: str) -> str:
+            heard = await answered(playground, "go", chat_id=chat_id)
+            return results(heard)[0].result
+
+        assert "400.00" in await transfer("one")
+        assert "400.00" in await transfer("two")
+        assert "there are only 400.00 euros" in await transfer("one")
+        for number in range(MAX_CHATS):
+            await transfer(f"chat {number}")
+
+    run(main())
+
+
+def test_a_run_that_is_cancelled_says_so_and_leaves_a_history_to_go_on_with() -> None:
+    async def main() -> None:
+        heard = Heard()
+        playground = Playground(yes, speed=1.0)
+        [story] = [each for each in stories() if each.name == "timeout"]
+        async with begin(playground, story.prompt, heard) as reply:
+            async for event in reply:
+                heard.events.append(event)
+                if isinstance(event, ToolStarted):
+                    await reply.cancel()
+            messages = reply.finished_messages
+        assert heard.last.stop_reason == "cancelled"
+        [aggregate] = [each for each in messages if isinstance(each, ToolAggregateMessage)]
+        assert aggregate.tool_results[0].error_code == "interrupted"
+
+    run(asyncio.wait_for(main(), 20))
+
+
+def test_a_selection_that_is_cancelled_asks_no_model() -> None:
+    async def main() -> None:
+        asked = asyncio.Event()
+
+        class Waiting:
+            name = "waiting"
+
+            async def stream(self, *_: object, **__: object) -> Any:
+                asked.set()
+                await asyncio.Event().wait()
+                yield
+
+        playground = recorded(model=Waiting(), registry=films(), item_type="Movie")
+        heard = Heard()
+        async with begin(playground, "How long is Alien?", heard) as reply:
+            reading = asyncio.ensure_future(anext(reply))
+            await asked.wait()
+            await reply.cancel()
+            last = await reading
+        assert isinstance(last, AgentResult)
+        assert last.stop_reason == "cancelled"
+
+    run(asyncio.wait_for(main(), 20))
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 60))
+def test_who_leaves_at_any_event_leaves_nothing_behind(count: int) -> None:
+    async def main() -> None:
+        heard = Heard()
+        before = asyncio.all_tasks()
+        async with begin(recorded(), stories()[1].prompt, heard) as reply:
+            for _ in range(count):
+                try:
+                    await anext(reply)
+                except StopAsyncIteration:
+                    break
+        await asyncio.sleep(0)
+        assert asyncio.all_tasks() == before
+
+    run(asyncio.wait_for(main(), 20))
+
+
+def test_what_a_model_raises_is_raised_for_who_reads() -> None:
+    async def main() -> None:
+        with pytest.raises(RuntimeError, match="no power"):
+            await answered(recorded(model=ScriptedModel(RuntimeError("no power"))), "Hi")
+
+    run(main())
+
+
+def test_the_reply_that_an_event_belongs_to_is_known_when_it_is_read() -> None:
+    heard = told("call")
+    begun = [heard.generations[0]]
+    for generation in heard.generations[1:]:
+        if generation != begun[-1]:
+            begun.append(generation)
+    assert len(begun) == 2
+    finished = {message.generation_id for message in heard.messages if message.generation_id}
+    assert finished == set(begun)
+
+
+@given(st.text(min_size=1, max_size=200))
+def test_what_is_written_by_hand_comes_in_pieces_and_whole(text: str) -> None:
+    updates = written("prompt", text).updates
+    pieces = [update.text for update in updates if isinstance(update, TextDelta)]
+    assert "".join(pieces) == text

@@ -1,0 +1,51 @@
+"""Recording the replies of stories."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+
+from toolweave.playground.record import record, spelled
+from toolweave.testing import ScriptedModel
+
+CALL = '<OrderPizza>{"kind": "Funghi"}</OrderPizza>'
+
+
+def story() -> dict[str, Any]:
+    return {
+        "label": "A tool that asks back",
+        "prompt": "A pizza, please.",
+        "tools": ["OrderPizza"],
+        "replies": [
+            {"record": {}},
+            [
+                {"if": "one small", "record": {"answer": "small"}},
+                {"if": "one large", "record": {"answer": "large"}},
+            ],
+        ],
+    }
+
+
+def test_what_is_missing_of_a_story_is_asked_for_with_what_the_user_answers() -> None:
+    fields = story()
+    model = ScriptedModel(CALL, "In 20 minutes.", "In 30 minutes.", name="m")
+    asyncio.run(record(model, "m", fields))
+    (first, (small, large)) = fields["replies"]
+    assert first["deltas"] == [CALL]
+    assert (small["deltas"], large["deltas"]) == (["In 20 minutes."], ["In 30 minutes."])
+    assert {each["model"] for each in (first, small, large)} == {"m"}
+    said = [request.messages[-1].text for request in model.requests]
+    assert "one small Funghi" in said[1]
+    assert "one large Funghi" in said[2]
+    assert json.loads(spelled(fields)) == fields
+    # What is there already is not asked for again.
+    asyncio.run(record(ScriptedModel(), "other", fields))
+    assert first["model"] == "m"
+
+
+def test_a_reply_behind_the_answer_cannot_be_recorded() -> None:
+    with pytest.raises(SystemExit, match="is answered after 1 replies"):
+        asyncio.run(record(ScriptedModel("No pizza today."), "m", story()))
