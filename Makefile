@@ -33,8 +33,8 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 help: ## say what there is
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: $(VENV)/built ## the playground: watch tools being called and answered, on a page
-	$(BIN)/python -m toolweave play $(ARGS)
+demo: $(VENV)/built ## watch calls being written, run and answered, on a page; without a terminal, as text
+	$(BIN)/python -m toolweave demo $(ARGS)
 
 test: lint docs types wheel core frontend matrix ## everything that must pass: lint, docs, types, all test suites
 

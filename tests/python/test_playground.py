@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from toolweave.lifecycle import RawText, Transcriber, TurnEvent
 
 from executing import run
 from toolweave import (
@@ -27,6 +26,7 @@ from toolweave import (
     ToolResult,
     ToolStarted,
 )
+from toolweave.lifecycle import RawText, Transcriber, TurnEvent
 from toolweave.play.recordings import recordings
 from toolweave.playground.responder import MAX_CHATS, Playground
 from toolweave.playground.stories import NOT_RECORDED, Story, stories, story_for, written

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .. import __version__
-from . import contracts, lint, mcp, parse, play, score, tools
+from . import contracts, demo, lint, mcp, parse, play, score, tools
 from .source import InputError
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ COMMANDS = {
     "score": score,
     "tools": tools,
     "mcp": mcp,
+    "demo": demo,
     "play": play,
 }
 

@@ -41,7 +41,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
     pace = parser.add_mutually_exclusive_group()
     pace.add_argument("--fast", action="store_true", help="do not wait between deltas")
     pace.add_argument(
-        "--speed", type=_speed, default=1.0, metavar="X", help="X times the recorded pace"
+        "--speed", type=pace_of, default=1.0, metavar="X", help="X times the recorded pace"
     )
     live = parser.add_argument_group("a live model, at any OpenAI-compatible endpoint")
     live.add_argument("--model", metavar="URL", help="such as http://127.0.0.1:8080/v1")
@@ -184,7 +184,8 @@ def _screen() -> Screen:
     return ColourScreen(Console(highlight=False))
 
 
-def _speed(text: str) -> float:
+def pace_of(text: str) -> float:
+    """How many times the recorded pace, as an option says it."""
     try:
         speed = float(text)
     except ValueError:

@@ -1,0 +1,149 @@
+"""`toolweave demo`: the playground, on a page or, without a terminal, as one conversation."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import sys
+from contextlib import AsyncExitStack, aclosing
+from typing import TYPE_CHECKING
+
+from ..exceptions import ModelError
+from .play import pace_of
+from .source import InputError, read_registry, write_escapes
+
+if TYPE_CHECKING:
+    from ..models.openai import OpenAIModel
+    from ..play.endpoint import Endpoint
+    from ..playground.server import Settings
+    from ..registry import ToolRegistry
+
+SUMMARY = "serve a page on which calls can be watched as they are written, run and answered"
+DESCRIPTION = (
+    "Serve a page on which a person watches calls being written, run and answered: on recorded "
+    "replies of real models, or with a live model behind it. Without a terminal, and without "
+    "--port and --no-browser, one conversation is played over HTTP, printed and checked instead."
+)
+
+PORT = 8000
+
+
+def declare(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("--host", default="127.0.0.1", help="where it listens (127.0.0.1)")
+    parser.add_argument(
+        "--port", type=_port, metavar="N", help=f"the port ({PORT}); 0 takes a free one"
+    )
+    parser.add_argument("--no-browser", action="store_true", help="do not open a browser")
+    parser.add_argument(
+        "--store",
+        metavar="URL",
+        help="the database that chats are kept in, such as sqlite:///chats.db; "
+        "by default one that is gone afterwards",
+    )
+    parser.add_argument(
+        "--speed", type=pace_of, default=1.0, metavar="X", help="X times the recorded pace"
+    )
+    tools = parser.add_argument_group("tools of your own, in the place of those of the playground")
+    tools.add_argument("--tools", metavar="FILE", help="a tools.xml that questions are routed to")
+    tools.add_argument(
+        "--type", metavar="TYPE", help="the type that is asked about; that with the most tools"
+    )
+    tools.add_argument(
+        "--allow-handlers",
+        action="append",
+        metavar="PREFIX",
+        help="a dotted prefix that handlers may be imported from; may be repeated",
+    )
+    live = parser.add_argument_group("a live model, at any OpenAI-compatible endpoint")
+    live.add_argument("--model", metavar="URL", help="such as http://127.0.0.1:8080/v1")
+    live.add_argument(
+        "--model-name", metavar="NAME", help="what the endpoint calls the model; its first one"
+    )
+    live.add_argument(
+        "--api-key-env", metavar="VAR", help="the environment variable that holds the API key"
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the command."""
+    write_escapes()
+    if options.model is None:
+        for name in ("model_name", "api_key_env"):
+            if getattr(options, name) is not None:
+                raise InputError(f"--{name.replace('_', '-')} goes with --model URL")
+    if options.tools is None:
+        for name in ("type", "allow_handlers"):
+            if getattr(options, name) is not None:
+                raise InputError(f"--{name.replace('_', '-')} goes with --tools FILE")
+    try:
+        from ..playground import server
+    except ImportError as err:
+        raise InputError(str(err)) from None
+    registry = None if options.tools is None else _registry(options.tools)
+    wants_server = options.no_browser or options.port is not None
+    alone = not sys.stdout.isatty() and not wants_server
+    settings = server.Settings(
+        host=options.host,
+        port=0 if alone else PORT if options.port is None else options.port,
+        store=options.store,
+        speed=options.speed,
+        registry=registry,
+        item_type=options.type,
+        allowed_handlers=tuple(options.allow_handlers or ()),
+        browser=not options.no_browser and sys.stdout.isatty(),
+    )
+    try:
+        return asyncio.run(_run(options, settings, alone=alone))
+    except KeyboardInterrupt:
+        sys.stdout.write("\nstopped\n")
+        return 0
+    except server.ServerError as err:
+        raise InputError(str(err)) from None
+
+
+async def _run(options: argparse.Namespace, settings: Settings, *, alone: bool) -> int:
+    from ..playground import headless, server
+
+    async with AsyncExitStack() as stack:
+        model = None
+        if options.model is not None:
+            model = await stack.enter_async_context(aclosing(await _model(options)))
+        if alone:
+            return await headless.play(settings, model, sys.stdout)
+        await server.serve(settings, model, sys.stdout)
+    return 0
+
+
+async def _model(options: argparse.Namespace) -> OpenAIModel | Endpoint:
+    from ..play.endpoint import first_model, model_at
+
+    key: str | None = None
+    if options.api_key_env is not None:
+        key = os.environ.get(options.api_key_env)
+        if not key:
+            raise InputError(f"the environment variable {options.api_key_env} is not set")
+    try:
+        name: str | None = options.model_name
+        if name is None:
+            name = await first_model(options.model, key)
+        return model_at(options.model, name, key)
+    except ValueError as err:
+        raise InputError(str(err)) from None
+    except ModelError as err:
+        raise InputError(f"{options.model}: {err}; name the model with --model-name") from None
+
+
+def _registry(path: str) -> ToolRegistry:
+    from ..registry import ToolRegistry
+
+    # What is wrong with it is told as by the other commands.
+    return ToolRegistry(read_registry(path))
+
+
+def _port(text: str) -> int:
+    port = int(text) if text.isascii() and text.isdigit() else -1
+    if not 0 <= port < 1 << 16:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a port, from 0 to 65535")
+    return port

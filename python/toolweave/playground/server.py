@@ -1,0 +1,213 @@
+"""The server of the playground: the chats, the page in front of them, and who answers.
+
+Needs the extra `demo`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import sys
+import tempfile
+import webbrowser
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+
+from ..exceptions import ToolweaveError
+from ..extras import require
+
+for _module in ("sqlalchemy", "alembic", "aiosqlite", "starlette", "sse_starlette", "uvicorn"):
+    require(_module, "demo")
+
+import uvicorn  # noqa: E402 - behind the sentence that says what to install
+
+from ..store import MessageStore  # noqa: E402
+from ..web import Page, Suggestion, ask_in_chat, chat_app  # noqa: E402
+from .responder import Playground  # noqa: E402
+from .routing import widest_type  # noqa: E402
+from .stories import stories  # noqa: E402
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Sequence
+
+    from ..protocols import ChatModel
+    from ..registry import ToolRegistry
+
+GRACE = 2
+"""How many seconds streams have to end when the server does."""
+
+MAX_EXAMPLES = 6
+"""How many examples of a user's own tools are suggested."""
+
+
+class ServerError(ToolweaveError, RuntimeError):
+    """The playground cannot be served."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """What is served, and where."""
+
+    host: str = "127.0.0.1"
+    """Where it listens."""
+    port: int = 0
+    """The port; 0 takes a free one."""
+    store: str | None = None
+    """The database; None for one that is gone afterwards."""
+    speed: float | None = 1.0
+    """How many times the recorded pace; None for at once."""
+    registry: ToolRegistry | None = None
+    """Tools of the user's own."""
+    item_type: str | None = None
+    """The type that is asked about; None for that with the most tools."""
+    allowed_handlers: tuple[str, ...] = ()
+    """The prefixes that handlers may be imported from."""
+    browser: bool = False
+    """Whether a browser is opened."""
+
+
+@dataclass(frozen=True)
+class Serving:
+    """A playground that is being served."""
+
+    url: str
+    """Where it is, without a slash behind it."""
+    store: MessageStore
+    """Where its chats are kept."""
+    ended: asyncio.Task[None] = field(repr=False)
+    """Is done when the server has ended."""
+
+
+async def serve(settings: Settings, model: ChatModel | None, out: TextIO) -> None:
+    """Serves the playground until it is told to stop.
+
+    Raises:
+        ServerError: It cannot be served there, or its chats not be kept there.
+    """
+    async with serving(settings, model) as server:
+        out.write(f"toolweave demo: {server.url}/\n{_about(model)}; Ctrl-C ends it\n")
+        out.flush()
+        if settings.browser and _has_browser():
+            # It may take its time.
+            await asyncio.to_thread(webbrowser.open, f"{server.url}/")
+        await server.ended
+
+
+@asynccontextmanager
+async def serving(settings: Settings, model: ChatModel | None) -> AsyncGenerator[Serving, None]:
+    """Serves the playground for the length of a block.
+
+    Raises:
+        ServerError: It cannot be served there, or its chats not be kept there.
+    """
+    with tempfile.TemporaryDirectory(prefix="toolweave-", ignore_cleanup_errors=True) as folder:
+        url = settings.store or f"sqlite:///{Path(folder, 'chats.db').as_posix()}"
+        try:
+            store = MessageStore(url)
+        except (ValueError, ToolweaveError) as err:
+            raise ServerError(f"the chats cannot be kept there: {err}") from None
+        listener = _listen(settings.host, settings.port)
+        with listener:
+            app = chat_app(store, _responder(settings, model), page=_page(settings, model))
+            config = uvicorn.Config(
+                app, log_level="warning", lifespan="on", timeout_graceful_shutdown=GRACE
+            )
+            server = uvicorn.Server(config)
+            task = asyncio.get_running_loop().create_task(server.serve([listener]))
+            try:
+                await _started(server, task)
+                yield Serving(_address(settings.host, listener), store, task)
+            finally:
+                server.should_exit = True
+                await asyncio.wait([task])
+            # Ctrl-C is raised again by the server when it has ended.
+            task.result()
+
+
+async def _started(server: uvicorn.Server, task: asyncio.Task[None]) -> None:
+    while not server.started:
+        await asyncio.wait([task], timeout=0.01)
+        if task.done():
+            task.result()
+            raise ServerError("the server did not start; what it logged says why")
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+        listener = socket.create_server((host, port), family=family, backlog=512)
+    except OSError as err:
+        raise ServerError(
+            f"cannot listen at {host}, port {port}: {err.strerror or err}; "
+            "--port 0 takes a free port"
+        ) from None
+    listener.setblocking(False)
+    return listener
+
+
+def _address(host: str, listener: socket.socket) -> str:
+    shown = {"0.0.0.0": "127.0.0.1", "::": "[::1]", "": "127.0.0.1"}.get(host, host)  # noqa: S104
+    if ":" in shown and not shown.startswith("["):
+        shown = f"[{shown}]"
+    return f"http://{shown}:{listener.getsockname()[1]}"
+
+
+def _responder(settings: Settings, model: ChatModel | None) -> Playground:
+    registry = settings.registry
+    item_type = settings.item_type
+    if registry is not None and item_type is None:
+        item_type = widest_type(registry)
+    return Playground(
+        ask_in_chat,
+        model=model,
+        registry=registry,
+        item_type=item_type or "Thing",
+        allowed_handlers=settings.allowed_handlers,
+        speed=settings.speed,
+    )
+
+
+def _page(settings: Settings, model: ChatModel | None) -> Page:
+    return Page(
+        title="toolweave", suggestions=suggestions(settings, model), more={"about": _about(model)}
+    )
+
+
+def suggestions(settings: Settings, model: ChatModel | None) -> Sequence[Suggestion]:
+    """What the page offers to say: examples of the user's own tools, then the stories."""
+    own: list[Suggestion] = []
+    registry = settings.registry
+    if registry is not None:
+        item_type = settings.item_type or widest_type(registry)
+        own = [
+            Suggestion(label=f"{tool.name} of {item_type}", text=tool.examples[0])
+            for tool in registry.tools_for(item_type)
+            if tool.examples
+        ][:MAX_EXAMPLES]
+        if model is not None:
+            # All there is to call are the user's own tools.
+            return own
+    return [
+        *own,
+        *(
+            Suggestion(label=story.title, text=story.prompt)
+            for story in stories()
+            if not (own and story.kind == "selection")
+        ),
+    ]
+
+
+def _about(model: ChatModel | None) -> str:
+    if model is None:
+        return "recorded replies of real models, for the prompts that the page suggests"
+    return f"with the model {getattr(model, 'name', 'model')}"
+
+
+def _has_browser() -> bool:
+    """Whether there is a browser with a window: one in the terminal would take its place."""
+    if sys.platform in ("win32", "darwin"):
+        return True
+    return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))

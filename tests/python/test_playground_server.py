@@ -1,0 +1,318 @@
+"""The playground as it is served: the page, the conversation without one, and the end."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import urllib.request
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from toolweave import TextMessage, ToolAggregateMessage, ToolCall, ToolRegistry, ToolResult
+from toolweave.cli import main
+from toolweave.play.screens import Kind, PlainScreen
+from toolweave.playground import headless
+from toolweave.playground.client import ChatClient, ClientError
+from toolweave.playground.server import ServerError, Settings, serving, suggestions
+from toolweave.playground.stories import stories
+from toolweave.playground.view import View
+from toolweave.store import MessageStore
+from toolweave.testing import ScriptedModel
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+FAST = Settings(speed=None)
+PATIENCE = 60.0
+
+
+def ask(client: ChatClient, chat_id: str, text: str) -> list[dict[str, Any]]:
+    """The events of one turn."""
+    first = client.ask("POST", f"/chats/{chat_id}/messages", {"text": text})["sequenceNumber"]
+    return [told.event for told in client.events(chat_id, first - 1)]
+
+
+def of(events: list[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
+    return [event for event in events if event["kind"] == kind]
+
+
+def prompt_of(name: str) -> str:
+    return next(story.prompt for story in stories() if story.name == name)
+
+
+def test_the_page_is_served_with_what_it_suggests() -> None:
+    async def look() -> tuple[str, dict[str, Any]]:
+        async with serving(FAST, None) as server:
+
+            def read(path: str) -> str:
+                with urllib.request.urlopen(f"{server.url}{path}", timeout=PATIENCE) as response:
+                    text: str = response.read().decode()
+                    return text
+
+            page = await asyncio.to_thread(read, "/")
+            return page, json.loads(await asyncio.to_thread(read, "/playground.json"))
+
+    page, told = asyncio.run(asyncio.wait_for(look(), PATIENCE))
+    assert "<html" in page.lower()
+    assert [each["text"] for each in told["suggestions"]] == [each.prompt for each in stories()]
+    labels = [each["label"] for each in told["suggestions"]]
+    assert "Broken arguments, repaired (written by hand)" in labels
+
+
+def test_a_result_that_comes_later_is_answered_over_http_and_gone_on_with() -> None:
+    def talk(url: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+        client = ChatClient(url)
+        chat_id = client.ask("POST", "/chats", {})["chatId"]
+        before = ask(client, chat_id, prompt_of("deferred"))
+        [waits] = [each for each in of(before, "tool_state") if each["state"] == "deferred"]
+        path = f"/chats/{chat_id}/answers/{waits['key']}"
+        assert client.ask("POST", path, {"result": "On Tuesday."}) == {"outcome": "resolved"}
+        # The answer starts a run of its own.
+        last = before[-1]["sequenceNumber"]
+        return before, [told.event for told in client.events(chat_id, last)]
+
+    async def both() -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+        async with serving(FAST, None) as server:
+            return await asyncio.to_thread(talk, server.url)
+
+    before, after = asyncio.run(asyncio.wait_for(both(), PATIENCE))
+    assert before[-1]["stopReason"] == "deferred"
+    assert after[-1]["stopReason"] == "completed"
+    text = "".join(event["delta"] for event in of(after, "text"))
+    assert "has come: On Tuesday." in text
+
+
+def test_a_live_model_answers_with_ones_own_tools() -> None:
+    registry = ToolRegistry.loads(
+        '<Tools><Movie><Tool name="a"><example>A?</example><prompt>a</prompt>'
+        '<returnStruc>{"score": "integer between 0 and 100"}</returnStruc></Tool>'
+        '<Tool name="b"><prompt>b</prompt>'
+        '<returnStruc>{"score": "integer between 0 and 100"}</returnStruc></Tool></Movie></Tools>'
+    )
+    own = Settings(registry=registry)
+    model = ScriptedModel('{"a": {"score": 90}, "b": {"score": 1}}', "Hello.", name="mine")
+    assert [(each.label, each.text) for each in suggestions(own, model)] == [("a of Movie", "A?")]
+    without = [each.label for each in suggestions(own, None)]
+    assert without[0] == "a of Movie"
+    assert len(without) == len(stories())
+
+    async def talk() -> list[dict[str, Any]]:
+        async with serving(own, model) as server:
+
+            def say() -> list[dict[str, Any]]:
+                client = ChatClient(server.url)
+                return ask(client, client.ask("POST", "/chats", {})["chatId"], "Hi!")
+
+            return await asyncio.to_thread(say)
+
+    events = asyncio.run(asyncio.wait_for(talk(), PATIENCE))
+    [selection] = of(events, "selection")
+    assert selection["tool"] == "a"
+    assert "".join(event["delta"] for event in of(events, "raw")) == "Hello."
+
+
+def test_without_a_terminal_one_conversation_is_played_and_checked(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["demo"]) == 0
+    out = capsys.readouterr().out
+    for name in headless.SHOWN:
+        assert f"    user {prompt_of(name)}" in out
+    assert "the connection is dropped; the next one goes on after event " in out
+    assert "answered over HTTP: {'approved': True} (resolved)" in out
+    assert "answered over HTTP: {'result': 'small'} (resolved)" in out
+    assert out.splitlines()[-1].endswith("and are what the store has")
+    # What was read before the drop is not told again.
+    assert out.count("    call ReadStation") >= 3
+    assert out.count('{"city": "Oslo"}') == 1
+
+
+def test_a_conversation_that_goes_wrong_says_what_and_ends_with_1(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def hold(_: object) -> None:
+        raise ClientError("the server hung up")
+
+    monkeypatch.setattr(headless.Conversation, "hold", hold)
+    assert main(["demo"]) == 1
+    assert "failed the server hung up" in capsys.readouterr().out
+
+
+def test_what_came_is_held_against_what_is_stored() -> None:
+    call = ToolCall("c", "Add", {})
+    result = ToolResult("c", "Add", "3")
+    own = {"generationId": "g", "role": "assistant"}
+
+    async def checked() -> tuple[list[str], ...]:
+        async with MessageStore("sqlite://") as store:
+            chat = await store.create_chat()
+            drafts: list[Any] = [
+                {"kind": "text", "messageId": "g.0", "delta": "Hi", "done": True, **own},
+                {
+                    "kind": "tools_aggregate",
+                    "messageId": "g.calls",
+                    "done": True,
+                    "toolCalls": [{"toolCallId": "c", "name": "Add", "index": 0, "arguments": {}}],
+                    "toolResults": [
+                        {"toolCallId": "c", "name": "Add", "result": "3", "isError": False}
+                    ],
+                    **own,
+                },
+            ]
+            written = await store.write(
+                chat.chat_id,
+                events=drafts,
+                messages=[
+                    TextMessage("Hi", role="assistant", id="g.0", generation_id="g"),
+                    ToolAggregateMessage([call], [result], id="g.calls", generation_id="g"),
+                ],
+            )
+            events = [dict(event) for event in written.events]
+            other = [{**events[0], "delta": "Ho"}, events[1]]
+            return (
+                await headless.check(store, chat.chat_id, events),
+                await headless.check(store, chat.chat_id, events[:1]),
+                await headless.check(store, chat.chat_id, events[1:]),
+                await headless.check(store, chat.chat_id, other),
+            )
+
+    right, short, late, wrong = asyncio.run(checked())
+    assert right == []
+    assert short == ["1 events came, which are not the 2 in the store"]
+    assert late[0].startswith("the numbers of the events are not 1, 2, 3")
+    assert any("the text g.0 is not what came" in each for each in wrong)
+
+
+def test_a_server_that_refuses_is_told_of() -> None:
+    async def talk() -> None:
+        async with serving(FAST, None) as server:
+            client = ChatClient(server.url)
+            with pytest.raises(ClientError, match="404"):
+                await asyncio.to_thread(client.ask, "GET", "/chats/nothing")
+            with pytest.raises(ClientError, match="404"):
+                await asyncio.to_thread(lambda: list(client.events("nothing", 0)))
+
+    asyncio.run(asyncio.wait_for(talk(), PATIENCE))
+
+
+def test_a_port_that_is_taken_and_a_store_that_is_none_are_explained(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        assert main(["demo", "--port", str(port)]) == 2
+    assert f"cannot listen at 127.0.0.1, port {port}: " in capsys.readouterr().err
+    assert main(["demo", "--port", "0", "--store", "nonsense"]) == 2
+    assert "the chats cannot be kept there: " in capsys.readouterr().err
+
+    async def twice() -> None:
+        async with serving(Settings(host="no.such.host.invalid"), None):
+            pass
+
+    with pytest.raises(ServerError, match=r"cannot listen at no\.such\.host\.invalid"):
+        asyncio.run(twice())
+
+
+@contextmanager
+def server(*options: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """`toolweave demo` as a process, and where it is."""
+    command = [sys.executable, "-m", "toolweave", "demo", "--port", "0", "--no-browser", *options]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ}
+    ) as process:
+        try:
+            assert process.stdout is not None
+            line = process.stdout.readline()
+            assert line.startswith("toolweave demo: http://127.0.0.1:"), line
+            yield process, line.split()[-1].rstrip("/")
+        finally:
+            process.kill()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Ctrl-C is another thing there")
+def test_ctrl_c_ends_the_server_cleanly_and_a_store_is_kept(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'chats.db'}"
+    with server("--store", url, "--speed", "1000") as (process, address):
+        client = ChatClient(address)
+        chat_id = client.ask("POST", "/chats", {})["chatId"]
+        events = ask(client, chat_id, prompt_of("call"))
+        assert events[-1]["stopReason"] == "completed"
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=PATIENCE)
+        assert process.returncode == 0, err
+        assert "Traceback" not in err
+        assert out.endswith("stopped\n")
+    with server("--store", url) as (_, address):
+        client = ChatClient(address)
+        again = [told.event for told in client.events(chat_id, 0)]
+        assert again == events
+
+
+def test_without_the_extras_the_command_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in [*sys.modules]:
+        if name.startswith(("toolweave.playground.server", "uvicorn")):
+            monkeypatch.delitem(sys.modules, name)
+    import toolweave.playground
+
+    monkeypatch.delattr(toolweave.playground, "server", raising=False)
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
+    assert main(["demo"]) == 2
+    assert "pip install 'toolweave[demo]'" in capsys.readouterr().err
+
+
+def test_events_are_told_as_lines() -> None:
+    out = io.StringIO()
+    view = View(PlainScreen(out))
+    call = {"toolCallId": "c", "name": "Add", "index": 0, "arguments": {"a": 1}}
+    ranking = [{"tool": "a", "score": 50}, {"tool": "b", "error": "no reply"}, {"tool": "c"}]
+    for event in (
+        {"kind": "run", "status": "started"},
+        {"kind": "reasoning", "delta": "hm", "done": True},
+        {"kind": "text", "delta": "one\n\ntw"},
+        {"kind": "text", "delta": "o"},
+        {
+            "kind": "tools_call",
+            "toolCalls": [{**call, "repairs": [{"kind": "type", "path": "/a"}]}],
+        },
+        {"kind": "tool_state", "toolCallId": "c", "state": "awaiting_approval"},
+        {"kind": "tool_state", "toolCallId": "c", "state": "denied", "reason": "too much"},
+        {"kind": "tool_result", "toolCallId": "c", "result": "1\x1b[31m", "isError": False}
+        | {"done": False},
+        {"kind": "tool_result", "toolCallId": "c", "result": "x" * 500, "isError": False}
+        | {"done": True},
+        {"kind": "selection", "ranking": ranking, "tool": "a"},
+        {"kind": "error", "message": "oh"},
+        {"kind": "newer", "anything": 1},
+        {"kind": "run", "status": "finished", "stopReason": "error", "error": "broken"},
+    ):
+        view.tell(event)
+    view.say(Kind.END, "the end")
+    assert out.getvalue().splitlines() == [
+        "  thinks hm",
+        "    text one",
+        "    text two",
+        '    call Add 1  {"a": 1}',
+        "  mended Add 1  type /a",
+        "    note Add 1 is denied: too much",
+        "   works Add 1  1\\x1b[31m",
+        f"  result Add 1  {'x' * 199}…",
+        f"    note {'#' * 10:>20}    50  a",
+        f"    note {'':>20} no reply  b",
+        f"    note {'':>20}     -  c",
+        "    note selected: a",
+        "  failed oh",
+        "    note the run has ended, error: broken",
+        "",
+        "the end",
+    ]
