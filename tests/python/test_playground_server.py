@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import http.client
 import io
 import json
 import os
@@ -10,6 +12,7 @@ import signal
 import socket
 import subprocess
 import sys
+import urllib.parse
 import urllib.request
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -202,6 +205,24 @@ def test_a_server_that_refuses_is_told_of() -> None:
                 await asyncio.to_thread(lambda: list(client.events("nothing", 0)))
 
     asyncio.run(asyncio.wait_for(talk(), PATIENCE))
+
+
+def test_a_page_of_another_site_cannot_ask_by_a_name_of_its_own() -> None:
+    async def look() -> tuple[int, int]:
+        async with serving(FAST, None) as server:
+
+            def status(host: str) -> int:
+                address = urllib.parse.urlsplit(server.url).netloc
+                connection = http.client.HTTPConnection(address, timeout=PATIENCE)
+                with contextlib.closing(connection):
+                    connection.request("GET", "/healthz", headers={"Host": host})
+                    return connection.getresponse().status
+
+            return await asyncio.to_thread(status, "localhost"), await asyncio.to_thread(
+                status, "evil.example"
+            )
+
+    assert asyncio.run(asyncio.wait_for(look(), PATIENCE)) == (200, 400)
 
 
 def test_a_port_that_is_taken_and_a_store_that_is_none_are_explained(

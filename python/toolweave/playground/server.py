@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 GRACE = 2
 """How many seconds streams have to end when the server does."""
 
+LOOPBACK = ("127.0.0.1", "localhost", "::1", "[::1]")
+
 MAX_EXAMPLES = 6
 """How many examples of a user's own tools are suggested."""
 
@@ -111,7 +113,12 @@ async def serving(settings: Settings, model: ChatModel | None) -> AsyncGenerator
             raise ServerError(f"the chats cannot be kept there: {err}") from None
         listener = _listen(settings.host, settings.port)
         with listener:
-            app = chat_app(store, _responder(settings, model), page=_page(settings, model))
+            app = chat_app(
+                store,
+                _responder(settings, model),
+                page=_page(settings, model),
+                allowed_hosts=_hosts(settings.host),
+            )
             config = uvicorn.Config(
                 app, log_level="warning", lifespan="on", timeout_graceful_shutdown=GRACE
             )
@@ -153,6 +160,11 @@ def _address(host: str, listener: socket.socket) -> str:
     if ":" in shown and not shown.startswith("["):
         shown = f"[{shown}]"
     return f"http://{shown}:{listener.getsockname()[1]}"
+
+
+def _hosts(host: str) -> Sequence[str] | None:
+    """By which names it may be asked for: nobody else's, while it is for this machine only."""
+    return LOOPBACK if host in LOOPBACK else None
 
 
 def _responder(settings: Settings, model: ChatModel | None) -> Playground:
