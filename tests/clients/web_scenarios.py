@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 
 from encoding import Telling, call
@@ -208,7 +209,10 @@ def _hostile() -> Scenario:
 
 def _refused_keys() -> Scenario:
     arguments = {"at": [{"__proto__": {"x": None}}], "by": {"constructor": {"prototype": 1}}}
-    log = _run().calls("g", call("call_0", "add", arguments))
+    log = _run().fragment("g", 0, call_id="call_0", name="add")
+    for piece in json.dumps(arguments).partition("}"):
+        log.fragment("g", 0, arguments=piece)
+    log.calls("g", call("call_0", "add", arguments))
     log.scene("FunctionRequest", function="add", arguments=arguments)
     log.result("g", "call_0", "2").text("h", 0, "2.").finished()
     return Scenario(log, text="2.", calls=[Shown("add", arguments, "success", "2")])

@@ -1,0 +1,80 @@
+"""Runs of agents, told as the server tells them: whatever a model writes, clients take it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import toolweave as tw
+from encoding import chunks, encode
+from grammars import AgUiStream, UiMessageStream
+from parsing import NAMES, TOOLS, replies, split_at
+from toolweave import Agent
+from toolweave.lifecycle import StreamEvent, Transcriber
+from toolweave.testing import ScriptedModel
+from toolweave.tools import Toolset
+from toolweave.web.encoders.ag_ui import AgUiEncoder
+from toolweave.web.encoders.ai_sdk import AiSdkEncoder, AiSdkVersion
+
+
+def echo(**arguments: Any) -> Any:
+    return arguments
+
+
+ECHOES = Toolset(TOOLS, handlers=dict.fromkeys(NAMES, echo))
+
+
+async def told(script: Sequence[Any]) -> tuple[list[StreamEvent], tuple[tw.Message, ...]]:
+    """The events of a run, and the messages that it has added."""
+    transcriber = Transcriber("chat", "run")
+    agent = Agent(ScriptedModel(*script), ECHOES, max_iterations=len(script))
+    events = transcriber.started()
+    async with agent.open("Hi!") as run:
+        async for event in run:
+            events += transcriber.tell(event, generation_id=run.generation_id)
+        messages = run.messages[1:]
+    return [*events, *transcriber.ended()], messages
+
+
+@pytest.mark.parametrize("version", [5, 6, 7])
+@given(
+    first=replies,
+    second=replies,
+    cut=st.lists(st.integers(0, 500), max_size=8),
+    lost=st.integers(0, 200),
+)
+def test_clients_end_with_the_messages_of_the_run(
+    first: str, second: str, cut: list[int], lost: int, version: AiSdkVersion
+) -> None:
+    script = [split_at(first, cut), split_at(second, cut), "Done."]
+    events, messages = asyncio.run(told(script))
+    ui, ag_ui = UiMessageStream(version), AgUiStream()
+    ui.check(encode(AiSdkEncoder(version=version), events))
+    payloads = encode(AgUiEncoder(history=[]), events)
+    ag_ui.check(payloads)
+    texts = {m.id: m.text for m in messages if isinstance(m, tw.TextMessage)}
+    thoughts = {m.id: m.text for m in messages if isinstance(m, tw.ReasoningMessage)}
+    assert {id_: text.strip() for id_, text in ui.texts.items()} == {
+        id_: text.strip() for id_, text in (texts | thoughts).items()
+    }
+    assert ag_ui.texts == ui.texts
+    results = {
+        f"{message.generation_id}.{result.tool_call_id}": result.result
+        for message in messages
+        if isinstance(message, tw.ToolAggregateMessage)
+        for result in message.tool_results
+    }
+    shown = {id_: c.get("output", c.get("errorText")) for id_, c in ui.results.items()}
+    assert shown == results
+    assert {id_: event["content"] for id_, event in ag_ui.results.items()} == results
+    snapshots = [e["messages"] for e in chunks(payloads) if e["type"] == "MESSAGES_SNAPSHOT"]
+    for snapshot in snapshots:
+        assert {m["toolCallId"]: m["content"] for m in snapshot if m["role"] == "tool"} == results
+    # The line may break anywhere.
+    UiMessageStream(version).check(encode(AiSdkEncoder(version=version), events[:lost]))
+    AgUiStream().check(encode(AgUiEncoder(history=[]), events[:lost]))
