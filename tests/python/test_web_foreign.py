@@ -151,6 +151,11 @@ async def test_what_other_clients_cannot_ask_for_is_refused(tmp_path: Path) -> N
         ):
             answer = await client.post(path, json=body)
             assert (answer.status_code, answer.json()["error"]["code"]) == (422, "unusable")
+        version = {"x-ai-sdk-version": "four"}
+        body, _ = asked("c")
+        answer = await client.post("/ai-sdk/chat", json=body, headers=version)
+        assert answer.status_code == 422
         body, _ = asked("a/b")
         assert (await client.post("/ai-sdk/chat", json=body)).status_code == 400
+        # Nothing was begun.
         assert (await client.get("/chats")).json() == {"chats": []}

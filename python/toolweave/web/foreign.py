@@ -11,7 +11,11 @@ from .bodies import is_id, read_json
 from .encoders.ag_ui import AgUiEncoder
 from .encoders.ag_ui_request import read_ag_ui_request
 from .encoders.ai_sdk import AiSdkEncoder
-from .encoders.ai_sdk_request import read_ai_sdk_request
+from .encoders.ai_sdk_request import (
+    VERSION_HEADER,
+    read_ai_sdk_request,
+    read_ai_sdk_version,
+)
 from .errors import Refused, unknown_chat
 
 if TYPE_CHECKING:
@@ -67,9 +71,11 @@ class ForeignRoutes:
 
     async def _ai_sdk(self, request: Request) -> Response:
         user = await self._gate.user(request)
+        version = read_ai_sdk_version(request.headers.get(VERSION_HEADER))
         asked = read_ai_sdk_request(await self._body(request))
         run = await self._run(asked.chat_id, asked.text, asked.message_id, asked.answers, user)
         encoder = AiSdkEncoder(
+            version=version,
             message_id=None if asked.text is not None else asked.message_id,
             known_calls=asked.known_calls,
         )

@@ -9,6 +9,8 @@ from sse_starlette import EventSourceResponse, ServerSentEvent
 from starlette.responses import Response
 
 from .bodies import choice_of, cursor_of
+from .encoders.ai_sdk import AiSdkEncoder
+from .encoders.ai_sdk_request import VERSION_HEADER, read_ai_sdk_version
 from .errors import Refused
 from .security import Places, who
 from .sse import frame, retry
@@ -73,11 +75,11 @@ class Streams:
 
     async def active(self, request: Request, chat_id: str, user_id: str | None) -> Response:
         """The run that goes on, from its start, as clients of the AI SDK resume it."""
+        version = read_ai_sdk_version(request.headers.get(VERSION_HEADER))
         run = await self._store.active_run(chat_id)
-        encoder = self._formats.encoder("ai-sdk")
-        if run is None or encoder is None:
+        if run is None:
             return Response(status_code=204)
-        return await self.of_run(request, run, encoder, user_id)
+        return await self.of_run(request, run, AiSdkEncoder(version=version), user_id)
 
     async def of_run(
         self,
