@@ -159,11 +159,8 @@ impl Call {
         }
         if let Some(run) = run.filter(|run| run.status == RunStatus::Finished) {
             let resumes = run.stop_reason.as_deref() == Some("deferred");
-            return if resumes && state.waits_for_somebody() {
-                state
-            } else {
-                CallState::Interrupted
-            };
+            let stays = state == CallState::Deferred || (resumes && state.waits_for_somebody());
+            return if stays { state } else { CallState::Interrupted };
         }
         match (patience, self.outcome.heard) {
             (Some((patience, now)), Some(heard))

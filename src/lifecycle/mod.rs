@@ -104,8 +104,8 @@
 //!    if it is whole, or else `writing`: this is what the next ones speak of. A state that is none
 //!    of those that can be said is the problem `unknown_state`, and not taken.
 //! 4. `denied` stays.
-//! 5. `interrupted` if the run of the message has finished, unless its `stopReason` is `deferred`
-//!    and the state is `awaiting_approval`, `awaiting_answer` or `deferred`.
+//! 5. If the run of the message has finished, `interrupted`, unless the state is `deferred`, or the
+//!    run's `stopReason` is and the state is `awaiting_approval` or `awaiting_answer`.
 //! 6. `timeout` if nothing was heard of it for more than the pending timeout before `now`, unless
 //!    the state is one of these three. What is heard is the latest `timestampUtc` of its events.
 //!

@@ -88,7 +88,9 @@ fn events() -> Value {
     define::<SceneStreamEvent>(all, "scene", &[]);
     define::<SelectionStreamEvent>(all, "selection", &[]);
     define::<RawStreamEvent>(all, "raw", &[]);
-    let mut unknown = EventHead::json_schema(all).to_value();
+    let mut unknown = EventHead::json_schema(all);
+    NothingNull.transform(&mut unknown);
+    let mut unknown = unknown.to_value();
 
     let mut definitions = generator.take_definitions(true);
     // A call that is invalid may have no arguments.
@@ -123,8 +125,7 @@ fn events() -> Value {
 }
 
 fn snapshot() -> Value {
-    let mut schema =
-        settings().into_generator().into_root_schema_for::<Snapshot>().to_value();
+    let mut schema = settings().into_generator().into_root_schema_for::<Snapshot>().to_value();
     tidy(&mut schema);
     schema
 }
