@@ -51,9 +51,7 @@ async def stream(
     """The payloads of a stream, to its end."""
     async with client.stream(method, path, **more) as response:
         assert response.status_code == 200, (await response.aread()).decode()
-        return [
-            json.loads(line.data) async for line in lines(response) if line.data != "[DONE]"
-        ]
+        return [json.loads(line.data) async for line in lines(response) if line.data != "[DONE]"]
 
 
 def types(payloads: Sequence[dict[str, Any]]) -> list[str]:
