@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from sqlalchemy import event, func, select
 from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
+from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 from sqlalchemy.pool import StaticPool
@@ -88,11 +88,8 @@ class Database:
         self.prefix = prefix
         self._is_ours = not isinstance(url, AsyncEngine)
         self._engine = url if isinstance(url, AsyncEngine) else _engine(_completed(url))
+        _check_kind(self._engine.dialect.name)
         self.is_postgresql = self._engine.dialect.name == "postgresql"
-        if not self.is_postgresql and self._engine.dialect.name != "sqlite":
-            raise StoreError(
-                f"a store is kept in SQLite or PostgreSQL, not in {self._engine.dialect.name}"
-            )
         if schema is not None and not self.is_postgresql:
             raise ValueError("SQLite has no schemas; give the tables a prefix instead")
         self.channel = f"toolweave_{schema or ''}_{prefix}"[:63]
@@ -123,6 +120,9 @@ class Database:
         self.is_open = True
         try:
             await self._run(self._prepare)
+        except TypeError as error:
+            await self.close()
+            raise StoreError(f"{self} has an option that its driver refuses: {error}") from error
         except BaseException:
             await self.close()
             raise
@@ -342,18 +342,20 @@ def _completed(url: str | URL) -> URL:
         driver, module, extra = _DRIVERS[made.drivername]
         extras.require(module, extra)
         made = made.set(drivername=driver)
+    _check_kind(made.get_backend_name())
     return made
+
+
+def _check_kind(name: str) -> None:
+    if name not in ("sqlite", "postgresql"):
+        raise StoreError(f"a store is kept in SQLite or PostgreSQL, not in {name}")
 
 
 def _engine(url: URL) -> AsyncEngine:
     if url.get_backend_name() != "sqlite":
         try:
             return create_async_engine(url, pool_pre_ping=True, hide_parameters=True)
-        except NoSuchModuleError:
-            raise StoreError(
-                f"a store is kept in SQLite or PostgreSQL, not in {url.drivername}"
-            ) from None
-        except SQLAlchemyError as error:
+        except (SQLAlchemyError, ImportError) as error:
             raise StoreError(
                 f"the driver {url.drivername} cannot be used: {_said(error)}"
             ) from error

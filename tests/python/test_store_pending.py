@@ -1,0 +1,126 @@
+"""Results, approvals and answers that come later, from another process too."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from storing import BOOK, OWNER, PATIENCE, begin, carry_out, on
+from test_store_watching import Other
+from toolweave import ChatNotFoundError, Outcome, SchemaError, StoreError, ToolCall, ValidationError
+from toolweave.store import Awaited, MessageStore
+
+SCHEMA = {"type": "object", "properties": {"seats": {"type": "integer"}}, "required": ["seats"]}
+
+
+def test_another_process_resolves_what_is_awaited(store_url: str) -> None:
+    async def scenario(store: MessageStore) -> None:
+        await store.create_chat("c")
+        other = await asyncio.to_thread(Other, store_url)
+        try:
+            for kind, value in (("approval", True), ("question", {"seats": 4}), ("deferred", "ok")):
+                key = await store.await_result("c", kind=kind, call=BOOK, run_id="r")  # type: ignore[arg-type]
+                async with store.watch("c") as watch:
+                    assert await store.resolution(key, chat_id="c") is None
+                    answer = other.does(f"resolve({key!r}, {value!r}, chat_id='c')")
+                    answering = asyncio.create_task(answer)
+                    while (found := await store.resolution(key, chat_id="c")) is None:
+                        assert await watch.changed(PATIENCE)
+                    assert (found.value, found.is_error) == (value, False)
+                    await answering
+            assert await store.pending("c") == []
+        finally:
+            await asyncio.to_thread(other.close)
+
+    on(store_url, scenario, poll=0.02)
+
+
+def test_only_the_first_result_counts(store_url: str) -> None:
+    async def scenario(store: MessageStore) -> None:
+        await store.create_chat("c")
+        assert await store.await_result("c", "k", kind="deferred", call=BOOK) == "k"
+        said = [
+            await store.resolve("k", value, chat_id="c", is_error=is_error)
+            for value, is_error in ((1, False), (1, False), (True, False), (1, True))
+        ]
+        outcomes = [Outcome.RESOLVED, Outcome.DUPLICATE, Outcome.CONFLICT, Outcome.CONFLICT]
+        assert said == outcomes
+        assert await store.resolve("other", 1, chat_id="c") is Outcome.NOT_FOUND
+        assert await store.resolve("k", 1, chat_id="other") is Outcome.NOT_FOUND
+
+    on(store_url, scenario)
+
+
+def test_many_who_resolve_at_once_agree_on_one(store_url: str) -> None:
+    async def scenario(store: MessageStore) -> None:
+        await store.create_chat("c")
+        await store.await_result("c", "k", kind="deferred", call=BOOK)
+        said = await asyncio.gather(*(store.resolve("k", n, chat_id="c") for n in range(8)))
+        assert sorted(said) == ["conflict"] * 7 + ["resolved"]
+        found = await store.resolution("k", chat_id="c")
+        assert found is not None
+        assert said[found.value] == "resolved"
+
+    on(store_url, scenario)
+
+
+def test_an_answer_that_does_not_fit_is_refused_and_awaited_still(store_url: str) -> None:
+    async def scenario(store: MessageStore) -> None:
+        await store.create_chat("c")
+        key = await store.await_result(
+            "c", kind="question", call=BOOK, question="How many?", schema=SCHEMA, note="soon"
+        )
+        with pytest.raises(ValidationError, match="seats"):
+            await store.resolve(key, {"seats": "four"}, chat_id="c")
+        [awaited] = await store.pending("c")
+        assert (awaited.key, awaited.kind, awaited.call) == (key, "question", BOOK)
+        assert (awaited.question, awaited.schema, awaited.note) == ("How many?", SCHEMA, "soon")
+        assert awaited.created.tzinfo is not None
+        # That somebody will not answer fits always.
+        assert await store.resolve(key, "no", chat_id="c", is_error=True) is Outcome.RESOLVED
+
+    on(store_url, scenario)
+
+
+def test_what_cannot_be_awaited_is_refused(store_url: str) -> None:
+    async def scenario(store: MessageStore) -> None:
+        await store.create_chat("c")
+        await store.await_result("c", "k", kind="deferred", call=BOOK)
+        with pytest.raises(StoreError, match="'k' is taken"):
+            await store.await_result("c", "k", kind="deferred", call=BOOK)
+        with pytest.raises(ValueError, match="approval"):
+            await store.await_result("c", kind="wish", call=BOOK)  # type: ignore[arg-type]
+        with pytest.raises(SchemaError):
+            await store.await_result("c", kind="question", call=BOOK, schema={"type": 1})
+        with pytest.raises(ChatNotFoundError):
+            await store.await_result("d", kind="deferred", call=BOOK)
+
+    on(store_url, scenario)
+
+
+def test_what_is_asked_in_a_write_is_awaited_with_it(store_url: str) -> None:
+    async def scenario(store: MessageStore) -> None:
+        await begin(store)
+        asks = Awaited("k", "approval", BOOK)
+        await carry_out(store, [{"pending": [asks], "started": [BOOK]}])
+        [awaited] = await store.pending("c")
+        assert awaited.run_id == "r"
+        await store.finish_run("r", OWNER, "completed")
+        assert await store.pending("c") == []
+        assert await store.resolve("k", True, chat_id="c") is Outcome.NOT_FOUND
+
+    on(store_url, scenario)
+
+
+def test_a_key_is_of_one_chat(store_url: str) -> None:
+    async def scenario(store: MessageStore) -> None:
+        for chat_id in ("c", "d"):
+            await store.create_chat(chat_id)
+            call = ToolCall("call_0", chat_id, {})
+            await store.await_result(chat_id, "call_0", kind="deferred", call=call)
+        await store.resolve("call_0", 1, chat_id="d")
+        assert [each.call.name for each in await store.pending("c")] == ["c"]
+        assert await store.resolution("call_0", chat_id="c") is None
+
+    on(store_url, scenario)
