@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import sqlite3
 import time
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
@@ -260,18 +261,27 @@ class Database:
                 yield
 
     async def _prepare(self) -> None:
+        url = self._engine.url
+        if not self.is_postgresql:
+            _check_version()
+            if self._is_ours and url.database not in (None, "", ":memory:") and not url.query:
+                # A driver that fails leaves a thread behind, which fails in turn.
+                await asyncio.to_thread(_open_file, str(url.database))
         async with self._engine.connect() as connection:
-            if self.is_postgresql:
-                return
-            found = await connection.exec_driver_sql("SELECT sqlite_version()")
-            version = str(found.scalar_one())
-            if tuple(map(int, version.split(".")[:2])) < _OLDEST_SQLITE:
-                oldest = ".".join(map(str, _OLDEST_SQLITE))
-                raise StoreError(f"SQLite {version} is too old; {oldest} or newer is needed")
-            await connection.rollback()
-            if self._is_ours:
+            if self._is_ours and not self.is_postgresql:
                 # Readers and a writer do not wait for each other. Kept in the file.
                 await connection.exec_driver_sql("PRAGMA journal_mode=WAL")
+
+
+def _check_version() -> None:
+    if sqlite3.sqlite_version_info < _OLDEST_SQLITE:
+        oldest = ".".join(map(str, _OLDEST_SQLITE))
+        found = sqlite3.sqlite_version
+        raise StoreError(f"SQLite {found} is too old; {oldest} or newer is needed")
+
+
+def _open_file(path: str) -> None:
+    sqlite3.connect(path, timeout=_BUSY_SECONDS).close()
 
 
 @contextmanager

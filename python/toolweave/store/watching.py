@@ -111,6 +111,7 @@ class Hub:
         self._listener = Listener(database, self.tell, self._hurry.set)
         self._task: asyncio.Task[None] | None = None
         self._is_away = False
+        self._is_closed = False
 
     async def join(self, chat_id: str, watch: Watch) -> None:
         """Begins to tell a watch of what changes.
@@ -118,6 +119,7 @@ class Hub:
         Raises:
             StoreError: The database could not be asked.
         """
+        self._is_closed = False
         self._watches.setdefault(chat_id, set()).add(watch)
         try:
             if chat_id not in self._revisions:
@@ -157,6 +159,8 @@ class Hub:
 
     async def close(self) -> None:
         """Stops asking, and lets all who wait go on."""
+        # Said twice: before Python 3.12, `wait_for` may lose that its task is cancelled.
+        self._is_closed = True
         if self._task is not None:
             self._task.cancel()
             await asyncio.wait([self._task])
@@ -166,7 +170,7 @@ class Hub:
             self._wake(chat_id)
 
     async def _follow(self) -> None:
-        while True:
+        while not self._is_closed:
             if self._watches and not self._listener.is_connected:
                 await self._listener.connect()
             pause = _LISTENING_POLL if self._listener.is_connected else self._poll

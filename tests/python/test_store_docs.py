@@ -1,0 +1,99 @@
+"""docs/store.md says what is so, and its examples run."""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import inspect
+import re
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from sqlalchemy.ext.asyncio import create_async_engine
+
+import toolweave
+import toolweave.store
+from toolweave.store import MessageStore, StoreProblem
+from toolweave.store.tables import make_tables
+from toolweave.testing import ScriptedModel
+
+DOCS = (Path(__file__).resolve().parents[2] / "docs" / "store.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^```python\n(.*?)^```", DOCS, re.MULTILINE | re.DOTALL)
+
+
+def rows(heading: str, number: int = 0) -> list[list[str]]:
+    """The rows of a table under a heading, without its head."""
+    section = DOCS.partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
+    tables = re.findall(r"(?:^\|.*\n)+", section, re.MULTILINE)
+    lines = tables[number].splitlines()[2:]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+
+
+@pytest.mark.parametrize("block", BLOCKS, ids=range(len(BLOCKS)))
+def test_an_example_runs(block: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    names = {
+        **{name: getattr(toolweave, name) for name in toolweave.__all__},
+        **{name: getattr(toolweave.store, name) for name in toolweave.store.__all__},
+        "create_async_engine": create_async_engine,
+        "timedelta": timedelta,
+        "folder": tmp_path,
+        "model": ScriptedModel(),
+    }
+    code = compile(block, "docs/store.md", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+    found = eval(code, names)
+    if inspect.iscoroutine(found):
+        asyncio.run(asyncio.wait_for(found, 30))
+
+
+def test_the_example_that_follows_a_chat_follows_it(capsys: pytest.CaptureFixture[str]) -> None:
+    [block] = [each for each in BLOCKS if "def follow" in each]
+    names = {"MessageStore": MessageStore}
+    exec(block, names)
+
+    async def main() -> None:
+        async with MessageStore("sqlite://") as store:
+            await store.create_chat("c")
+            following = asyncio.create_task(names["follow"](store, "c"))  # type: ignore[operator]
+            async with store.watch("c") as watch:
+                for word in ("one", "two"):
+                    event = {"kind": "text", "messageId": "m", "delta": word}
+                    await store.write("c", events=[event])
+                    assert await watch.changed(30)
+            said = ""
+            while "two" not in said:
+                await asyncio.sleep(0.01)
+                said += capsys.readouterr().out
+            assert "sequenceNumber" in said
+            following.cancel()
+            await asyncio.wait([following])
+
+    asyncio.run(asyncio.wait_for(main(), 60))
+
+
+def test_the_options_are_those_of_the_store_with_their_defaults() -> None:
+    said = {
+        option.strip("`"): default.strip("`") for option, default, _ in rows("Where it is kept", 1)
+    }
+    parameters = inspect.signature(MessageStore).parameters.values()
+    actual = {
+        each.name: "time.time" if callable(each.default) else repr(each.default)
+        for each in parameters
+        if each.kind is each.KEYWORD_ONLY
+    }
+    assert said == actual
+
+
+def test_all_tables_are_named() -> None:
+    tables = make_tables()
+    named = {name for row in rows("What is in it") for name in re.findall(r"`(\w+)`", row[0])}
+    assert named == {*tables.metadata.tables, tables.version}
+    [columns] = [row[1].strip("`") for row in rows("What is in it") if row[0] == "`messages`"]
+    assert columns.split(", ") == [column.name for column in tables.messages.columns]
+
+
+def test_all_problems_are_explained() -> None:
+    said = {row[0].strip("`") for row in rows("A history that can be sent")}
+    attributes = inspect.getsource(StoreProblem).partition("kind: str")[2].partition("message:")[0]
+    assert said == set(re.findall(r"``(\w+)``", attributes))
