@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from storing import PATIENCE, on, text
@@ -12,6 +14,7 @@ from toolweave import (
     RunLostError,
     StoreError,
     TextMessage,
+    ToolCall,
 )
 from toolweave.store import MessageStore
 
@@ -126,3 +129,22 @@ def test_a_watch_hears_of_changes_in_this_process_at_once(store_url: str) -> Non
         assert not await store.request_stop("nothing")
 
     on(store_url, scenario, poll=1000.0)
+
+
+def test_what_must_outlive_a_failure_of_the_power_waits_for_the_disk(tmp_path: Path) -> None:
+    async def scenario(store: MessageStore) -> None:
+        async def level() -> int:
+            async with store.database.engine.connect() as connection:
+                found = await connection.exec_driver_sql("PRAGMA synchronous")
+                return int(found.scalar_one())
+
+        await store.create_chat("c")
+        await store.write("c", events=[text("a")])
+        assert await level() == 1  # NORMAL
+        await store.write("c", events=[text("a")], started=[ToolCall("call_0", "book", {})])
+        assert await level() == 2  # FULL
+        await store.write("c", events=[text("a")])
+        await store.start_run("c", "r", owner="me", events=[text("a")])
+        assert await level() == 2
+
+    on(f"sqlite:///{tmp_path / 'chats.db'}", scenario)

@@ -50,6 +50,9 @@ _BUSY_SECONDS = 30.0
 TRANSACTION = "toolweave_transaction"
 """Where work says, in the `info` of a connection, which number its transaction has."""
 
+_LEVEL = "toolweave_synchronous"
+"""Where the `info` of a connection of SQLite says what was told to it last."""
+
 _PAUSE = 0.1
 """How long to wait before the database is tried again, in seconds."""
 
@@ -137,11 +140,23 @@ class Database:
         if self._is_ours:
             await self._engine.dispose()
 
-    async def write(self, work: Callable[[AsyncConnection], Awaitable[_T]]) -> _T:
+    async def write(
+        self,
+        work: Callable[[AsyncConnection], Awaitable[_T]],
+        *,
+        is_locking: bool = False,
+        is_lasting: bool = True,
+    ) -> _T:
         """Does work in a transaction that writes.
 
         It is done as a whole or not at all, and once begun is finished although the caller is
         cancelled. While the server is away it is tried again, unless it may have been done.
+
+        Args:
+            work: What is done.
+            is_locking: Whether the first thing it does is to change something.
+            is_lasting: Whether it has to outlive a failure of the power. Killed processes lose
+                nothing either way.
 
         Raises:
             StoreError: The database did not do it.
@@ -150,7 +165,7 @@ class Database:
         while True:
             attempt = _Attempt()
             try:
-                return await self._run(partial(self._write, work, attempt))
+                return await self._run(partial(self._write, work, attempt, is_locking, is_lasting))
             except StoreError as error:
                 if not error.transient or time.monotonic() > deadline:
                     raise
@@ -163,11 +178,18 @@ class Database:
                 return cast("_T", attempt.found)
 
     async def _write(
-        self, work: Callable[[AsyncConnection], Awaitable[_T]], attempt: _Attempt
+        self,
+        work: Callable[[AsyncConnection], Awaitable[_T]],
+        attempt: _Attempt,
+        is_locking: bool,
+        is_lasting: bool,
     ) -> _T:
         async with self._turn(self._writes), self._engine.connect() as connection:
             if not self.is_postgresql:
-                await _begin(connection, "BEGIN IMMEDIATE")
+                if self._is_ours:
+                    await _synchronize(connection, "FULL" if is_lasting else "NORMAL")
+                if not is_locking:
+                    await _begin(connection, "BEGIN IMMEDIATE")
             elif self._engine.dialect.default_isolation_level != "READ COMMITTED":
                 # Under others, what waited for a lock would fail.
                 await connection.execution_options(isolation_level="READ COMMITTED")
@@ -384,6 +406,13 @@ async def _is_committed(attempt: _Attempt, connection: AsyncConnection) -> bool:
     """Whether PostgreSQL has done what it did not say that it had."""
     status = await connection.execute(select(func.txid_status(attempt.number)))
     return bool(status.scalar_one() == "committed")
+
+
+async def _synchronize(connection: AsyncConnection, level: str) -> None:
+    """Says how much SQLite does for what is written next; a lasting write makes all before last."""
+    if connection.info.get(_LEVEL, "FULL") != level:
+        await connection.exec_driver_sql(f"PRAGMA synchronous={level}")
+        connection.info[_LEVEL] = level
 
 
 async def _begin(connection: AsyncConnection, statement: str) -> None:

@@ -121,6 +121,8 @@ class Ledger:
         chat_id: str,
         work: Callable[[AsyncConnection, Chain, int], Awaitable[_T]],
         events: int = 0,
+        *,
+        is_lasting: bool = True,
     ) -> _T:
         """Changes a chat while all others wait who want to, and tells who watches it.
 
@@ -128,6 +130,7 @@ class Ledger:
             chat_id: The chat.
             work: What is done, at what time.
             events: For how many events numbers are taken.
+            is_lasting: Whether it has to outlive a failure of the power.
         """
 
         async def run(connection: AsyncConnection) -> tuple[_T, int]:
@@ -135,6 +138,6 @@ class Ledger:
             chain = await writing.lock(connection, self._database, chat_id, now, events=events)
             return await work(connection, chain, now), chain.revision
 
-        found, revision = await self._database.write(run)
+        found, revision = await self._database.write(run, is_locking=True, is_lasting=is_lasting)
         self._hub.tell(chat_id, revision)
         return found

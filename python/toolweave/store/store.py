@@ -187,7 +187,7 @@ class MessageStore(RunLedger, AnswerLedger):
             )
 
         try:
-            return await self._change(chat_id, work, len(what.events))
+            return await self._change(chat_id, work, len(what.events), is_lasting=not what.is_talk)
         except ChatNotFoundError as error:
             if run_id is not None and owner is not None:
                 text = f"the chat of the run {run_id!r} was deleted"

@@ -47,6 +47,11 @@ class Draft:
     pending: tuple[Awaited, ...] = ()
     """What somebody is waited for from now on."""
 
+    @property
+    def is_talk(self) -> bool:
+        """Whether it is nothing but events, of which calls and their results are none."""
+        return not (self.messages or self.started or self.finished or self.pending)
+
 
 @dataclass
 class Chain:
