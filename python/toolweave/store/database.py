@@ -16,7 +16,7 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
-from sqlalchemy.pool import StaticPool
+from sqlalchemy.pool import AsyncAdaptedQueuePool, StaticPool
 
 from .. import extras
 from ..exceptions import StoreError
@@ -286,7 +286,7 @@ class Database:
         url = self._engine.url
         if not self.is_postgresql:
             _check_version()
-            if self._is_ours and url.database not in (None, "", ":memory:") and not url.query:
+            if self._is_ours and _is_file(url):
                 # A driver that fails leaves a thread behind, which fails in turn.
                 await asyncio.to_thread(_open_file, str(url.database))
         async with self._engine.connect() as connection:
@@ -300,6 +300,11 @@ def _check_version() -> None:
         oldest = ".".join(map(str, _OLDEST_SQLITE))
         found = sqlite3.sqlite_version
         raise StoreError(f"SQLite {found} is too old; {oldest} or newer is needed")
+
+
+def _is_file(url: URL) -> bool:
+    """Whether it is the path of a file, and nothing but that."""
+    return url.database not in (None, "", ":memory:") and not url.query
 
 
 def _open_file(path: str) -> None:
@@ -391,7 +396,11 @@ def _engine(url: URL) -> AsyncEngine:
             raise StoreError(
                 f"the driver {url.drivername} cannot be used: {_said(error)}"
             ) from error
-    engine = create_async_engine(url, hide_parameters=True, connect_args={"timeout": _BUSY_SECONDS})
+    # Connections are kept, the last one first: it knows what it was told last.
+    kept = {"poolclass": AsyncAdaptedQueuePool, "pool_use_lifo": True} if _is_file(url) else {}
+    engine = create_async_engine(
+        url, hide_parameters=True, connect_args={"timeout": _BUSY_SECONDS}, **kept
+    )
 
     @event.listens_for(engine.sync_engine, "connect")
     def prepare(connection: DBAPIConnection, _: ConnectionPoolEntry) -> None:
