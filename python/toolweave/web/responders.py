@@ -80,6 +80,7 @@ class Reply(Protocol):
         kind: type[BaseException] | None,
         error: BaseException | None,
         traceback: TracebackType | None,
+        /,
     ) -> bool | None:
         """Stops what still goes on."""
         ...

@@ -1,0 +1,128 @@
+"""docs/web.md says what is so."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import itertools
+import re
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+from starlette.applications import Starlette
+from starlette.routing import Route
+
+from chatting import QUICK, on_a_server, serve
+from test_readme import blocks
+from toolweave import Agent
+from toolweave.store import MessageStore
+from toolweave.testing import ScriptedModel
+from toolweave.tools import RateLimit
+from toolweave.web import AgentResponder, Page, WebLimits, chat_app
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "web.md"
+DOCS = PAGE.read_text("utf-8")
+
+
+def rows(heading: str) -> list[list[str]]:
+    """The rows of the table under a heading, without its head."""
+    section = DOCS.partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
+    lines = [line for line in section.splitlines() if line.startswith("|")]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
+
+
+def names(cell: str) -> list[str]:
+    return re.findall(r"`([^`]+)`", cell)
+
+
+def test_the_blocks_run_and_the_client_prints_what_the_page_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    namespace: dict[str, Any] = {"__name__": "__page__"}
+    apps: list[Starlette] = []
+    for block in blocks(DOCS):
+        if block.language == "python":
+            source = "\n" * (block.line - 1) + block.code
+            exec(compile(source, str(PAGE), "exec"), namespace)
+            apps.append(namespace["app"])
+    [said] = [block.code for block in blocks(DOCS) if block.language == "text"]
+    printed = io.StringIO()
+
+    @on_a_server
+    async def ask() -> None:
+        async with serve(apps[0]) as client:
+            with contextlib.redirect_stdout(printed):
+                await namespace["ask"](client)
+        async with serve(apps[-1]) as client:
+            assert (await client.get("/chats")).status_code == 401
+            session = {"cookie": "session=a-long-random-value"}
+            assert (await client.get("/chats", headers=session)).status_code == 200
+
+    ask()
+    assert printed.getvalue() == said
+
+
+def test_the_limits_are_those_of_the_server() -> None:
+    said: dict[str, str] = {}
+    for name, default, *_ in rows("Limits"):
+        values = names(default) or [default]
+        said.update(itertools.zip_longest(names(name), values, fillvalue=""))
+    actual = {
+        each.name: "600 in 60 seconds"
+        if isinstance(each.default, RateLimit)
+        else repr(each.default)
+        for each in fields(WebLimits)
+    }
+    assert said == actual
+
+
+def test_the_routes_are_those_of_the_application(tmp_path: Path) -> None:
+    (tmp_path / "index.html").write_text("<!doctype html>")
+    responder = AgentResponder(Agent(ScriptedModel("Hi.")))
+    app = chat_app(MessageStore("sqlite://"), responder, page=Page(directory=tmp_path))
+    actual = {
+        (method, re.sub(r"\{(\w+?)(_id)?(:path)?\}", r"{\1}", each.path).replace("{chat}", "{id}"))
+        for each in app.routes
+        if isinstance(each, Route)
+        for method in cast("set[str]", each.methods) - {"HEAD"}
+    }
+    said = {
+        (names(method)[0], path)
+        for method, paths, *_ in rows("Routes")
+        for path in names(paths)
+        if path != "/assets/*"
+    }
+    assert said == actual
+
+
+@on_a_server
+async def test_the_page_is_served_with_its_files_and_what_it_shows(tmp_path: Path) -> None:
+    (tmp_path / "assets").mkdir()
+    (tmp_path / "index.html").write_text("<!doctype html><title>A page</title>")
+    (tmp_path / "assets" / "page-1a2b.js").write_text("export {}")
+    page = Page(title="Tea", pending_timeout=2.5, more={"about": "Tea."}, directory=tmp_path)
+    responder = AgentResponder(Agent(ScriptedModel("Hi.")))
+    app = chat_app(
+        MessageStore(f"sqlite:///{tmp_path / 'chats.db'}"), responder, page=page, limits=QUICK
+    )
+    async with serve(app) as client:
+        index = await client.get("/")
+        assert "<title>A page</title>" in index.text
+        policy = index.headers["content-security-policy"]
+        assert "script-src 'self'" in policy
+        assert "unsafe" not in policy
+        script = await client.get("/assets/page-1a2b.js")
+        assert (script.status_code, "immutable" in script.headers["cache-control"]) == (200, True)
+        for path in ("/assets/../index.html", "/assets/..%2findex.html", "/assets/none.js"):
+            assert (await client.get(path)).status_code == 404
+        assert (await client.get("/playground.json")).json() == {
+            "about": "Tea.",
+            "title": "Tea",
+            "suggestions": [],
+            "pendingTimeout": 2500,
+        }
+    with pytest.raises(ValueError, match=r"index\.html"):
+        Page(directory=tmp_path / "assets")
