@@ -107,6 +107,11 @@ class SceneRun:
         return self._generation_id
 
     @property
+    def current_generation_id(self) -> str | None:
+        """The id of the reply that is asked for, or whose calls run, told of or not yet."""
+        return self._stage.generation_id
+
+    @property
     def finished_messages(self) -> tuple[Message, ...]:
         """What the run has added so far, the input included: whole replies only."""
         return tuple(self._stage.messages[self._start :])

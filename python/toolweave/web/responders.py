@@ -50,7 +50,12 @@ class Turn:
 class Reply(Protocol):
     """An answer while it comes: what `Agent.open` and `SceneManager.open` make.
 
-    As a context manager it stops the model and the tools when the block ends.
+    As a context manager it stops the model and the tools when the block ends. Two optional
+    attributes say more:
+
+    - ``deferred: DeferredResults``: what its tools wait for, where answers to them are put.
+    - ``current_generation_id: str | None``: the reply whose calls run, where `generation_id` is
+      that of an event that is told later.
     """
 
     @property
@@ -83,15 +88,6 @@ class Reply(Protocol):
         /,
     ) -> bool | None:
         """Stops what still goes on."""
-        ...
-
-
-class HasDeferred(Protocol):
-    """What a reply may have as well: where the answers to the questions of its tools go."""
-
-    @property
-    def deferred(self) -> DeferredResults:
-        """What the tools wait for."""
         ...
 
 

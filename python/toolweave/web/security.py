@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from ..limits import RateLimiter
 
 Authenticate: TypeAlias = "Callable[[Request], str | Awaitable[str | None] | None]"
-"""Tells who asks: the id of the user; None for nobody who may. What else is to be answered it raises
-as `Refused`."""
+"""Tells who asks: the id of the user; None for nobody who may. Any other refusal it raises as
+`Refused`."""
 
 _log = logging.getLogger("toolweave.web")
 

@@ -75,7 +75,8 @@ class RunWriter:
         # Set while everything that has happened so far is among the drafts.
         self._idle = asyncio.Event()
         self._idle.set()
-        self._told: set[str] = set()
+        # What the journal has told, by reply and call.
+        self._told: set[tuple[object, object]] = set()
         self._reply: Reply | None = None
         self._known: frozenset[str] = frozenset()
         self._stored = 0
@@ -117,13 +118,13 @@ class RunWriter:
         self._check()
 
     async def _take(self, event: TurnEvent) -> None:
-        if isinstance(event, (ToolResult, ToolDeferred)) and event.tool_call_id in self._told:
-            # The journal has it.
-            return
         if isinstance(event, ToolQuestion):
             await self._ask(event)
-        else:
-            self._tell(event)
+        elif not (
+            isinstance(event, ToolDeferred) and (self._generation, event.tool_call_id) in self._told
+        ):
+            drafts = self._transcriber.tell(event, generation_id=self._generation)
+            self.add(draft for draft in drafts if not self._is_told(draft))
         if self._size > self._limits.max_unsaved_bytes:
             await self.flush()
         self._check()
@@ -132,16 +133,31 @@ class RunWriter:
     def _generation(self) -> str | None:
         return None if self._reply is None else self._reply.generation_id
 
-    def _tell(self, event: TurnEvent) -> None:
-        self.add(self._transcriber.tell(event, generation_id=self._generation))
+    @property
+    def _at_work(self) -> str | None:
+        """The reply whose calls run, of which nothing may have been read yet."""
+        found: str | None = getattr(self._reply, "current_generation_id", None)
+        return found or self._generation
+
+    def _tell(self, event: TurnEvent, generation: str | None) -> None:
+        self.add(self._transcriber.tell(event, generation_id=generation))
+
+    def _is_told(self, draft: Mapping[str, object]) -> bool:
+        """Whether it is a result that the journal has told before."""
+        return (
+            draft["kind"] == "tool_result"
+            and draft.get("done") is True
+            and (draft.get("generationId"), draft.get("toolCallId")) in self._told
+        )
 
     async def _ask(self, question: ToolQuestion) -> None:
         known = self._calls.get(question.tool_call_id)
         if known is None or self.asked is None:
-            self._tell(question)
+            self._tell(question, self._generation)
             return
         call, key = known[0], self.asked(question)
-        self._tell(ToolQuestion(question.tool_call_id, key, question.question, question.schema))
+        told = ToolQuestion(question.tool_call_id, key, question.question, question.schema)
+        self._tell(told, self._generation)
         pending = Awaited(
             key,
             "question",
@@ -157,24 +173,24 @@ class RunWriter:
     async def started(self, call: ToolCall) -> None:
         """Writes that a tool is about to run, behind what the model said before."""
         await self._caught_up()
-        generation = self._generation
+        generation = self._at_work
         self._calls[call.id] = (call, generation)
         await self.flush(_Step(generation, started=(call,)))
 
     async def finished(self, call: ToolCall, result: ToolResult) -> None:
         """Writes what a tool answered, and then tells of it."""
         await self._caught_up()
-        _, generation = self._calls.pop(call.id, (call, self._generation))
-        self._tell(result)
-        self._told.add(call.id)
+        _, generation = self._calls.pop(call.id, (call, self._at_work))
+        self._tell(result, generation)
+        self._told.add((generation, call.id))
         await self.flush(_Step(generation, finished=((call, result),)))
 
     async def deferred(self, call: ToolCall, awaited: PendingResult) -> None:
         """Writes that the result of a call comes later."""
         await self._caught_up()
-        self._calls.pop(call.id, None)
-        self._tell(ToolDeferred(call.id, call.name, awaited.key))
-        self._told.add(call.id)
+        _, generation = self._calls.pop(call.id, (call, self._at_work))
+        self._tell(ToolDeferred(call.id, call.name, awaited.key), generation)
+        self._told.add((generation, call.id))
         pending = Awaited(awaited.key, "deferred", call, self.run_id, note=awaited.note)
         await self.flush(_Step(pending=(pending,)))
         if self.kept is not None:
@@ -184,7 +200,7 @@ class RunWriter:
     async def announce(self, state: Mapping[str, object], awaited: Awaited) -> None:
         """Writes that somebody is asked, and then tells of it."""
         await self._caught_up()
-        self.add([self._transcriber.addressed(state, generation_id=self._generation)])
+        self.add([self._transcriber.addressed(state, generation_id=self._at_work)])
         await self.flush(_Step(pending=(awaited,)))
 
     async def _caught_up(self) -> None:

@@ -1,0 +1,217 @@
+"""Whatever answers: scenes, replies of one's own, and runs that are taken away."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typing_extensions import Self
+
+from chatting import (
+    QUICK,
+    Event,
+    all_events,
+    chatting,
+    finished,
+    new_chat,
+    on_a_server,
+    say,
+    serve,
+    soon,
+    text_of,
+    until,
+)
+from toolweave import Agent, Message, SceneManager, StreamReducer, TextDelta, TextMessage
+from toolweave.kinds import Role
+from toolweave.lifecycle import RawText, TurnEvent
+from toolweave.store import MessageStore
+from toolweave.web import Responder, SceneResponder, Turn, chat_app
+
+
+def app_of(path: Path, responder: Responder) -> Any:
+    store = MessageStore(f"sqlite:///{path / 'chats.db'}", poll=0.02)
+    return chat_app(store, responder, limits=QUICK)
+
+
+@on_a_server
+async def test_scenes_answer_step_by_step(tmp_path: Path) -> None:
+    async def model(messages: Sequence[Message]) -> str:
+        text = getattr(messages[-1], "text", "")
+        if '<tool_response name="add"' in text:
+            return "It is 5."
+        # What it may call stands in the first message: scenes to choose from, or the scene's tools.
+        offered = getattr(messages[0], "text", "")
+        return (
+            '<add>{"a": 2, "b": 3}</add>' if "Adds." in offered else "<Calculator>{}</Calculator>"
+        )
+
+    async def add(a: int, b: int) -> int:
+        """Adds."""
+        return a + b
+
+    manager = SceneManager(model)
+    manager.scene("Calculator", "Calculates").tool(add)
+    async with serve(app_of(tmp_path, SceneResponder(manager))) as client:
+        chat = await new_chat(client)
+        said = await say(client, chat, "What is 2 + 3?")
+        end = await finished(client, chat, said["runId"])
+        assert end["stopReason"] == "completed"
+        told = await all_events(client, chat)
+        steps = [event["step"] for event in told if event["kind"] == "scene"]
+        assert {"Calculator"} <= {step.get("scene") for step in steps}
+        assert steps[-1]["status"] == "Completed"
+        assert text_of(told).endswith("It is 5.")
+        results = [event for event in told if event["kind"] == "tool_result"]
+        assert [event["result"] for event in results] == ["5"]
+        # Whatever is told first, they are of one reply.
+        [call] = [event for event in told if event["kind"] == "tools_call"]
+        assert call["generationId"] == results[0]["generationId"]
+        history = (await client.get(f"{chat}/messages")).json()["messages"]
+        kinds = [each["message"]["kind"] for each in history]
+        assert kinds[0] == "text"
+        assert "tools_aggregate" in kinds
+        # The scenes know what was said before.
+        said = await say(client, chat, "And again?")
+        end = await finished(client, chat, said["runId"])
+        assert end["stopReason"] == "completed"
+
+
+class Own:
+    """A reply of one's own."""
+
+    generation_id = "g1"
+
+    def __init__(self, turn: Turn, tell: Callable[[], AsyncIterator[TurnEvent]]) -> None:
+        self.turn = turn
+        self.finished_messages: list[Message] = []
+        self.cancelled = asyncio.Event()
+        self._tell = tell
+
+    async def __aiter__(self) -> AsyncIterator[TurnEvent]:
+        async for event in self._tell():
+            yield event
+        self.finished_messages.append(TextMessage("Hi", role=Role.ASSISTANT, id="g1.0"))
+
+    async def cancel(self) -> None:
+        self.cancelled.set()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        return None
+
+
+@on_a_server
+async def test_anything_that_tells_what_happens_can_answer(tmp_path: Path) -> None:
+    async def tell() -> AsyncIterator[TurnEvent]:
+        for piece in ("H", "i"):
+            yield RawText(piece)
+            yield TextDelta(piece)
+
+    async with serve(app_of(tmp_path, lambda turn: Own(turn, tell))) as client:
+        chat = await new_chat(client)
+        said = await say(client, chat, "Hello!")
+        end = await finished(client, chat, said["runId"])
+        assert end["stopReason"] == "completed"
+        reducer = StreamReducer()
+        for event in await all_events(client, chat):
+            assert reducer.push(event)
+        snapshot = reducer.snapshot()
+        assert [message.get("text") for message in snapshot["messages"]] == ["Hello!", "Hi"]
+        assert [raw["text"] for raw in snapshot["raw"]] == ["Hi"]
+        assert not snapshot["problems"]
+        history = (await client.get(f"{chat}/messages")).json()["messages"]
+        assert [each["message"]["text"] for each in history] == ["Hello!", "Hi"]
+
+
+@on_a_server
+async def test_a_reply_that_does_not_stop_is_given_up(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def tell() -> AsyncIterator[TurnEvent]:
+        yield TextDelta("One")
+        await asyncio.Event().wait()
+
+    store = MessageStore(f"sqlite:///{tmp_path / 'chats.db'}")
+    limits = QUICK.__class__(batch=0.001, stop_grace=0.05, requests=None, shutdown_grace=0.0)
+    app = chat_app(store, lambda turn: Own(turn, tell), limits=limits)
+    with caplog.at_level(logging.CRITICAL):
+        async with serve(app) as client:
+            chat = await new_chat(client)
+            said = await say(client, chat, "Hello!")
+            await until(client, chat, "text", role="assistant")
+            await client.post(f"{chat}/runs/{said['runId']}/stop", json={})
+            end = await finished(client, chat, said["runId"])
+            assert end["stopReason"] == "cancelled"
+
+
+@pytest.mark.parametrize("fails", ["making", "opening", "closing"])
+@on_a_server
+async def test_a_responder_that_fails_ends_its_run(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, fails: str
+) -> None:
+    async def tell() -> AsyncIterator[TurnEvent]:
+        yield TextDelta("One")
+
+    class Failing(Own):
+        async def __aenter__(self) -> Self:
+            if fails == "opening":
+                raise LookupError("a secret")
+            return self
+
+        async def __aexit__(self, *_: object) -> None:
+            if fails == "closing":
+                raise LookupError("a secret")
+
+    def responder(turn: Turn) -> Own:
+        if fails == "making":
+            raise LookupError("a secret")
+        return Failing(turn, tell)
+
+    with caplog.at_level(logging.CRITICAL):
+        async with serve(app_of(tmp_path, responder)) as client:
+            chat = await new_chat(client)
+            for _ in range(2):
+                said = await say(client, chat, "Hello!")
+                end = await finished(client, chat, said["runId"])
+                assert (end["stopReason"], end["error"]) == ("error", "The run has failed.")
+            told: list[Event] = await all_events(client, chat)
+            assert "secret" not in str(told)
+
+
+@on_a_server
+async def test_a_run_that_was_taken_for_dead_stops_and_says_nothing_more(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    go, left = asyncio.Event(), asyncio.Event()
+
+    async def model(messages: Sequence[Message]) -> AsyncIterator[str]:  # noqa: ARG001
+        try:
+            yield "One"
+            await soon(go)
+            yield "Two"
+            await asyncio.Event().wait()
+        finally:
+            left.set()
+
+    with caplog.at_level(logging.CRITICAL):
+        async with chatting(tmp_path, Agent(model)) as client:
+            chat = await new_chat(client)
+            said = await say(client, chat, "Count!")
+            await until(client, chat, "text", role="assistant")
+            async with MessageStore(f"sqlite:///{tmp_path / 'chats.db'}") as other:
+                [dead] = await other.recover(now=time.time() + 3600)
+                assert dead.run_id == said["runId"]
+            end = await finished(client, chat, said["runId"])
+            assert end["stopReason"] == "interrupted"
+            go.set()
+            await soon(left)
+            told = await all_events(client, chat)
+            assert told[-1] == end
+            assert text_of(told) == "One"
