@@ -68,6 +68,8 @@ def chat_app(
             page of another site cannot ask by a name that it has pointed here. None for any name.
 
     Example:
+        >>> from toolweave.store import MessageStore
+        >>> from toolweave.web import AgentResponder
         >>> async def model(messages: Sequence[Message]) -> str:
         ...     return "Hello!"
         >>> app = chat_app(MessageStore("sqlite:///chats.db"), AgentResponder(Agent(model)))
