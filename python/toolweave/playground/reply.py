@@ -6,7 +6,10 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
+from .._core import ReasoningDelta, TextDelta, ToolCallDelta
+from ..kinds import SceneStatus
 from ..lifecycle import RawText
+from ..scenes import SceneStep
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -20,6 +23,12 @@ if TYPE_CHECKING:
 
 READERS = 3
 """How many tasks an event passes on its way here: of the reply, of the scenes, of this."""
+
+TOGETHER = 0.1
+"""For how many seconds what a model writes is collected: told piece by piece between the events
+that are made of it, neither could be stored together. A whole call comes behind all of it."""
+
+_PIECES = (TextDelta, ReasoningDelta, ToolCallDelta, RawText)
 
 Hear: TypeAlias = Callable[[str], Awaitable[None]]
 """Is told what a model writes, as it comes."""
@@ -93,6 +102,9 @@ class PlaygroundReply:
         # Set while its reader waits for more, and while nothing of what was told is left.
         self._waits = asyncio.Event()
         self._taken = asyncio.Event()
+        # What the model wrote and nobody was told of yet.
+        self._raw = ""
+        self._later: asyncio.TimerHandle | None = None
         self._cancelled = False
         self._left = False
         self._generation_id: str | None = None
@@ -179,6 +191,7 @@ class PlaygroundReply:
                         self._waits.clear()
                     self._tell(event)
         finally:
+            self._tell_raw()
             self._waits.set()
             self._told.put_nowait(None)
 
@@ -194,9 +207,21 @@ class PlaygroundReply:
         return selector.result()
 
     async def _hear(self, text: str) -> None:
-        self._tell(RawText(text))
+        self._raw += text
+        if self._later is None:
+            self._later = asyncio.get_running_loop().call_later(TOGETHER, self._tell_raw)
+
+    def _tell_raw(self) -> None:
+        raw, self._raw = self._raw, ""
+        if self._later is not None:
+            self._later.cancel()
+            self._later = None
+        if raw:
+            self._tell(RawText(raw))
 
     def _tell(self, event: TurnEvent) -> None:
+        if self._raw and not _is_piece(event):
+            self._tell_raw()
         run = self._run
         if run is not None:
             self._put(event, run.generation_id, len(run.finished_messages))
@@ -218,6 +243,13 @@ class PlaygroundReply:
     def journal(self) -> Journal:
         """Where the calls are written down in the end."""
         return self._journal
+
+
+def _is_piece(event: TurnEvent) -> bool:
+    """Whether it is a piece of a text or of a call, as raw text itself is."""
+    return isinstance(event, _PIECES) or (
+        isinstance(event, SceneStep) and event.status is SceneStatus.STREAMING
+    )
 
 
 class InOrder:
