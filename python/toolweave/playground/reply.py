@@ -21,8 +21,9 @@ if TYPE_CHECKING:
     from ..lifecycle import TurnEvent
     from ..protocols import Journal
 
-READERS = 3
-"""How many tasks an event passes on its way here: of the reply, of the scenes, of this."""
+READERS = 4
+"""How many tasks an event of a call passes on its way to whoever reads: of its tools, its reply,
+its scenes, and the reader in here."""
 
 TOGETHER = 0.1
 """For how many seconds what a model writes is collected: told piece by piece between the events
