@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from .merging import Draft
     from .responders import Reply
 
+_READERS = 3
+"""How many tasks an event of a call passes on its way here: of its tools, its reply, its scenes."""
+
 
 class RunWriter:
     """Writes down one run. It is the `Journal` of the run's calls.
@@ -205,7 +208,9 @@ class RunWriter:
 
     async def _caught_up(self) -> None:
         """Waits until what has happened before is among the drafts."""
-        await asyncio.sleep(0)
+        # Each of them is woken in a turn of the loop of its own.
+        for _ in range(_READERS):
+            await asyncio.sleep(0)
         while not self._idle.is_set():
             await self._idle.wait()
 

@@ -1,0 +1,46 @@
+"""Scenes over HTTP: what their tools do is told once, and where it belongs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from chatting import QUICK, all_events, new_chat, on_a_server, say, serve
+from toolweave import SceneManager
+from toolweave.store import MessageStore
+from toolweave.testing import ScriptedModel
+from toolweave.web import SceneResponder, chat_app
+
+
+async def add(a: int, b: int) -> int:
+    """Adds."""
+    return a + b
+
+
+@on_a_server
+async def test_each_result_is_told_once_behind_its_call_and_as_part_of_it(tmp_path: Path) -> None:
+    model = ScriptedModel(
+        "<Maths/>",
+        '<add>{"a": 1, "b": 2}</add>',
+        '<add>{"a": 3, "b": 4}</add>',
+        "3, then 7.",
+    )
+    manager = SceneManager(model)
+    manager.scene("Maths", "Works with numbers").tool(add)
+    store = MessageStore(f"sqlite:///{tmp_path / 'chats.db'}", poll=0.02)
+    async with serve(chat_app(store, SceneResponder(manager), limits=QUICK)) as client:
+        chat = await new_chat(client)
+        await say(client, chat, "1 + 2, and 3 + 4?")
+        told = await all_events(client, chat)
+    steps = [
+        (event["kind"], event.get("result"), event["messageId"].partition(".")[0])
+        for event in told
+        if event["kind"] in ("tools_call", "tool_result")
+    ]
+    assert [step[:2] for step in steps] == [
+        ("tools_call", None),
+        ("tool_result", "3"),
+        ("tools_call", None),
+        ("tool_result", "7"),
+    ]
+    assert steps[0][2] == steps[1][2] != steps[2][2] == steps[3][2]
+    assert told[-1]["stopReason"] == "completed"
