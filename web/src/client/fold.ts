@@ -121,12 +121,10 @@ export class Fold {
         break;
       case 'usage': {
         const { fields } = this.#message(`usage ${event.messageId}`, event, event.messageId);
-        fields.done = true;
-        const counts: Partial<typeof event> = event;
-        fields.inputTokens = counts.inputTokens ?? 0;
-        fields.outputTokens = counts.outputTokens ?? 0;
-        fields.cachedInputTokens = counts.cachedInputTokens ?? 0;
-        if (event.cost !== undefined) fields.cost = event.cost;
+        const none = { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0 };
+        const told = given(event, ['inputTokens', 'outputTokens', 'cachedInputTokens', 'cost']);
+        delete fields.cost;
+        Object.assign(fields, none, told, { done: true });
         break;
       }
       case 'error': {

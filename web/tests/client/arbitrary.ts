@@ -116,13 +116,16 @@ const body = fc.oneof(
       schema: some(fc.constant({ type: 'string' })),
     })
     .map(given),
-  fc.record({
-    kind: fc.constant('usage'),
-    messageId,
-    inputTokens: index,
-    outputTokens: index,
-    cachedInputTokens: index,
-  }),
+  fc
+    .record({
+      kind: fc.constant('usage'),
+      messageId,
+      inputTokens: index,
+      outputTokens: index,
+      cachedInputTokens: index,
+      cost: some(fc.constant(0.25)),
+    })
+    .map(given),
   fc.record({ kind: fc.constant('error'), message: text }),
   fc
     .record({
