@@ -8,6 +8,7 @@
  * ```
  */
 
+import { stringifyExact } from './exact.ts';
 import { type ApiError, type Result, errorFrom, errorOf } from './http.ts';
 import { EventStream, type StreamOptions } from './stream.ts';
 
@@ -156,7 +157,7 @@ export class ChatApi {
     const init: RequestInit = { method, headers, signal: AbortSignal.timeout(this.#timeout) };
     if (body !== undefined) {
       headers['content-type'] = 'application/json';
-      init.body = JSON.stringify(body);
+      init.body = stringifyExact(body) ?? null;
     }
     try {
       const response = await this.#fetch(this.#base + path, init);

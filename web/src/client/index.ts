@@ -26,5 +26,6 @@ export {
 } from './api.ts';
 export { StreamEventError } from './check.ts';
 export type * from './events.ts';
+export { parseExact, stringifyExact } from './exact.ts';
 export { type ReducerOptions, StreamReducer } from './reducer.ts';
 export { EventStream, type StreamOptions, type StreamStatus } from './stream.ts';

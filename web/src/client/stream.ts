@@ -12,6 +12,7 @@
  */
 
 import { faultIn } from './check.ts';
+import { parseExact } from './exact.ts';
 import { type ApiError, errorFrom, errorOf } from './http.ts';
 import { EventTooLargeError, SseParser } from './sse.ts';
 import type { Numbered } from './state.ts';
@@ -279,7 +280,7 @@ async function notEvents(response: Response): Promise<ApiError | undefined> {
  */
 function eventIn(data: string): Numbered | undefined {
   try {
-    const event: unknown = JSON.parse(data);
+    const event = parseExact(data);
     return !faultIn(event) && (event as Numbered).sequenceNumber ? (event as Numbered) : undefined;
   } catch {
     // Not JSON.
