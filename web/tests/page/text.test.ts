@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { beginning, part, parts } from '../../src/page/text/excerpt.ts';
 import { blocksOf, spansOf } from '../../src/page/text/prose.ts';
-import { amount, count, counted, duration, size } from '../../src/page/text/words.ts';
+import { amount, count, counted, duration, sentence, size } from '../../src/page/text/words.ts';
 
 const anyText = fc.string({ unit: 'grapheme', maxLength: 300 });
 
@@ -117,6 +117,7 @@ test('numbers read as people read them', () => {
     '2 lines',
     '2 replies',
   ]);
+  expect(['no room', 'Full.', ''].map(sentence)).toEqual(['No room.', 'Full.', '']);
   expect([size(812), size(4100), size(5_000_000)]).toEqual(['812 bytes', '4.1 kB', '5.0 MB']);
   expect(['0.00140', '2.0', '3', 'much'].map(amount)).toEqual(['0.0014', '2', '3', 'much']);
 });

@@ -3,6 +3,8 @@
  * they make. Schemas beyond strings, numbers, booleans and enumerations are answered in raw JSON.
  */
 
+import { parseExact, stringifyExact } from '../../client/index.ts';
+
 export interface Field {
   /** The property that it fills; null where the schema is of one value and not of an object. */
   name: string | null;
@@ -147,17 +149,17 @@ function readField(
 
 /** A choice as it is shown: texts as they are, anything else as JSON. */
 export function choiceText(choice: unknown): string {
-  return typeof choice === 'string' ? choice : JSON.stringify(choice);
+  return typeof choice === 'string' ? choice : (stringifyExact(choice) ?? '');
 }
 
 function sameJson(one: unknown, other: unknown): boolean {
-  return JSON.stringify(one) === JSON.stringify(other);
+  return stringifyExact(one) === stringifyExact(other);
 }
 
 /** The value of raw JSON that a person typed, or what is wrong with it. */
 export function parseAnswer(text: string): { value: unknown } | { problem: string } {
   try {
-    return { value: JSON.parse(text) as unknown };
+    return { value: parseExact(text) };
   } catch {
     return { problem: 'This is not JSON. A text needs quotation marks: "yes".' };
   }

@@ -16,6 +16,7 @@ import {
   type StreamStatus,
 } from '../../client/index.ts';
 import { isOver } from '../calls/states.ts';
+import { sentence } from '../text/words.ts';
 import type { Snapshot } from '../types.ts';
 import type { ChatActions, Decision } from './actions.ts';
 
@@ -105,7 +106,7 @@ export class ChatSession implements ChatActions {
     this.unsent = { messageId, text };
     const said = await this.#api.say(this.chatId, text, messageId);
     if (!said.ok) {
-      this.unsent = { messageId, text, problem: sentence(said.error) };
+      this.unsent = { messageId, text, problem: sentenceOf(said.error) };
       return false;
     }
     if (this.#isLogged(messageId)) this.unsent = undefined;
@@ -133,12 +134,12 @@ export class ChatSession implements ChatActions {
     const stopped = await this.#api.stop(this.chatId, run.runId);
     if (stopped.ok) return undefined;
     this.stopping = false;
-    return sentence(stopped.error);
+    return sentenceOf(stopped.error);
   }
 
   async answer(key: string, decision: Decision): Promise<void> {
     const answered = await this.#api.answer(this.chatId, key, decision);
-    if (!answered.ok) throw new Error(sentence(answered.error));
+    if (!answered.ok) throw new Error(sentenceOf(answered.error));
   }
 
   async #follow(): Promise<void> {
@@ -212,7 +213,6 @@ export class ChatSession implements ChatActions {
 }
 
 /** What went wrong, for people. */
-export function sentence(error: ApiError): string {
-  const text = error.message.charAt(0).toUpperCase() + error.message.slice(1);
-  return /[.!?]$/.test(text) ? text : `${text}.`;
+export function sentenceOf(error: ApiError): string {
+  return sentence(error.message);
 }

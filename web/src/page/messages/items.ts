@@ -28,7 +28,7 @@ const tellingSteps = new Set([
 
 /** All items of the conversation in the order in which they began. */
 export function itemsOf(snapshot: Snapshot): SnapshotMessage[] {
-  const items = [...snapshot.messages];
+  const items = snapshot.messages.filter(hasSomething);
   // The end of a run has no number in a snapshot: it stands after the last message of the run.
   const ends = new Map<string, number>();
   let last = 0;
@@ -58,6 +58,12 @@ export function itemsOf(snapshot: Snapshot): SnapshotMessage[] {
     }
   }
   return items.sort((one, other) => one.sequenceNumber - other.sequenceNumber);
+}
+
+/** Whether there is anything to see: a message may begin with nothing, and stay that way. */
+function hasSomething(message: SnapshotMessage): boolean {
+  if (message.toolCalls !== undefined) return message.toolCalls.length > 0;
+  return message.text?.trim() !== '';
 }
 
 /** What tells items apart: ids may come twice, but an event begins one message at most. */

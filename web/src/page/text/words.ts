@@ -51,3 +51,10 @@ export function clock(milliseconds: number): string {
 export function spaced(code: string): string {
   return code.replaceAll('_', ' ');
 }
+
+/** `text` with a capital letter and a full stop, where it has none. */
+export function sentence(text: string): string {
+  if (text === '') return '';
+  const begun = text.charAt(0).toUpperCase() + text.slice(1);
+  return /[.!?]$/.test(begun) ? begun : `${begun}.`;
+}
