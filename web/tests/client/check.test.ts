@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { faultIn } from '../../src/client/check.ts';
 import type { StreamEvent } from '../../src/client/events.ts';
 import { StreamReducer } from '../../src/client/reducer.ts';
@@ -23,6 +23,26 @@ test.for(JSON.parse(readFileSync(INVALID, 'utf8')) as Case[])(
     );
   },
 );
+
+describe('an aggregate is refused, although it is what the schemas say', () => {
+  const call = { toolCallId: 'a', name: 'T', arguments: {}, index: 0 };
+  const result = { toolCallId: 'a', name: 'T', result: 'x', isError: false };
+  const at = (toolCalls: object[], toolResults: object[]): string | undefined =>
+    faultIn({ kind: 'tools_aggregate', messageId: 'm', toolCalls, toolResults })?.path;
+
+  test('with a call twice', () => {
+    expect(at([call, call], [])).toBe('/toolCalls/1');
+  });
+
+  test('with two results of one call', () => {
+    expect(at([call], [result, result])).toBe('/toolResults/1');
+  });
+
+  test('with the result of another call', () => {
+    expect(at([], [result])).toBe('/toolResults/0');
+    expect(at([call], [result])).toBeUndefined();
+  });
+});
 
 test('an event of any kind passes', () => {
   fc.assert(
