@@ -38,7 +38,7 @@ export interface StreamOptions {
   headers?: Record<string, string>;
   /** Called whenever the status changes; it is `connecting` at first. */
   onStatus?: (status: StreamStatus) => void;
-  /** How long, in ms, a connection may say nothing, not even a heartbeat. */
+  /** How long, in ms, a connection may say nothing; more than two heartbeats of the server. */
   silence?: number;
   /** The wait, in ms, after a first failure; each further one doubles it. */
   firstDelay?: number;
@@ -66,6 +66,7 @@ type End =
 export class EventStream implements AsyncIterable<Numbered> {
   readonly #url: string;
   readonly #options: StreamOptions;
+  readonly #silence: number;
   readonly #stopping = new AbortController();
   #status: StreamStatus = { state: 'connecting' };
   #cursor: number;
@@ -73,12 +74,17 @@ export class EventStream implements AsyncIterable<Numbered> {
   #firstDelay: number;
   /** Ends the wait before the next attempt. */
   #wake: (() => void) | undefined;
+  /** Ends the wait for a sign of life. */
+  #giveUp: (() => void) | undefined;
+  /** When the wait for a sign of life began, in ms since 1970. */
+  #heardAt = 0;
   /** A cursor and the number that came next without being next: asked for once more. */
   #gap: string | undefined;
 
   constructor(url: string, options: StreamOptions = {}) {
     this.#url = url;
     this.#options = options;
+    this.#silence = options.silence ?? 45_000;
     this.#cursor = options.after ?? 0;
     this.#firstDelay = options.firstDelay ?? 500;
   }
@@ -92,9 +98,13 @@ export class EventStream implements AsyncIterable<Numbered> {
     return this.#cursor;
   }
 
-  /** Connects now instead of after the wait, for instance when the network is back. */
+  /**
+   * Connects now instead of after the wait, for instance when the network is back. A connection
+   * that should have said something lately is given up: machines that sleep lose theirs unnoticed.
+   */
   reconnect(): void {
     this.#wake?.();
+    if (Date.now() - this.#heardAt > this.#silence / 2) this.#giveUp?.();
   }
 
   /** Ends the stream; what is being read is given up. */
@@ -197,14 +207,17 @@ export class EventStream implements AsyncIterable<Numbered> {
 
   /** What `work` comes to, unless it takes longer than a living connection may be silent. */
   async #heard<T>(connection: AbortController, work: Promise<T>): Promise<T> {
-    const silence = this.#options.silence ?? 45_000;
-    const timer = setTimeout(() => {
+    const giveUp = (): void => {
       connection.abort(new DOMException('no sign of life', 'TimeoutError'));
-    }, silence);
+    };
+    const timer = setTimeout(giveUp, this.#silence);
+    this.#giveUp = giveUp;
+    this.#heardAt = Date.now();
     try {
       return await work;
     } finally {
       clearTimeout(timer);
+      this.#giveUp = undefined;
     }
   }
 

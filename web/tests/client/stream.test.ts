@@ -409,6 +409,29 @@ describe('silence', () => {
     expect(await all).toEqual([]);
   });
 
+  test('that should have ended is not waited for by who asks for a connection', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] });
+    await using server = await serve((_, response) => stream(response));
+    const { states, onStatus, next } = recorder();
+    const live = next('live');
+    const events = new EventStream(server.url, { ...QUICK, onStatus });
+    const all = numbers(events);
+    await live;
+    vi.setSystemTime(Date.now() + 10_000);
+    events.reconnect();
+    expect(events.status).toEqual({ state: 'live' });
+    // As after a sleep, in which timers stand still and the time goes on.
+    vi.setSystemTime(Date.now() + 20_000);
+    const [lost, back] = [next('waiting'), next('connecting')];
+    events.reconnect();
+    expect(await lost).toMatchObject({ error: { code: 'timeout' } });
+    vi.advanceTimersByTime(0);
+    await back;
+    events.stop();
+    await all;
+    expect(states.map(({ state }) => state)).toEqual(['live', 'waiting', 'connecting', 'ended']);
+  });
+
   test('of a request that nobody answers counts too', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     await using server = await serve(() => undefined);
