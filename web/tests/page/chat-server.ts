@@ -13,9 +13,11 @@ export interface ChatServer extends TestServer {
   /** The runs that were told to stop. */
   stopped: string[];
   /** The messages that were posted, whether they were taken or not. */
-  posted: { text: string; messageId: string }[];
+  posted: { text?: string; messageId?: string }[];
   /** Status codes to refuse the next posts with. */
   refusals: { status: number; code: string; message: string }[];
+  /** How many connections follow a chat. */
+  followers(): number;
   /** Adds events to a chat and tells all who listen. */
   tell(chatId: string, ...events: Event[]): void;
 }
@@ -85,7 +87,7 @@ export async function serveChats(): Promise<ChatServer> {
       log.delete(chatId);
       answer(response, 204);
     } else if (route === 'POST chats messages') {
-      const said = { text: String(body.text), messageId: String(body.messageId) };
+      const said = body as { text?: string; messageId?: string };
       posted.push(said);
       const refusal = refusals.shift();
       if (refusal !== undefined) {
@@ -94,11 +96,12 @@ export async function serveChats(): Promise<ChatServer> {
       }
       const runId = `run-${posted.length}`;
       const { messageId, text: delta } = said;
-      tell(
-        chatId,
-        { kind: 'text', messageId, runId, role: 'user', delta, done: true },
-        { kind: 'run', runId, status: 'started' },
-      );
+      const user = { kind: 'text', messageId, runId, role: 'user', delta, done: true };
+      tell(chatId, ...(delta === undefined ? [] : [user]), {
+        kind: 'run',
+        runId,
+        status: 'started',
+      });
       answer(response, 202, { chatId, runId, messageId, sequenceNumber: 1 });
     } else if (route === 'POST chats answers') {
       answers.set(key, body);
@@ -118,7 +121,15 @@ export async function serveChats(): Promise<ChatServer> {
   };
 
   const server = await serve((request, response) => void route(request, response));
-  return Object.assign(server, { log, answers, stopped, posted, refusals, tell });
+  return Object.assign(server, {
+    log,
+    answers,
+    stopped,
+    posted,
+    refusals,
+    tell,
+    followers: () => listeners.size,
+  });
 }
 
 async function bodyOf(request: IncomingMessage): Promise<Record<string, unknown>> {

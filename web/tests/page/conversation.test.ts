@@ -108,6 +108,15 @@ describe('the order of a conversation', () => {
     ]);
   });
 
+  test('a run waits for results that come later until they have come', () => {
+    const later = { ...running, state: 'deferred', key: 'k' } as const;
+    const ended = { kind: 'run', status: 'finished', stopReason: 'deferred' } as const;
+    const kinds = (...events: Partial<StreamEvent>[]) =>
+      itemsOf(snapshotOf(started, call, later, ended, ...events)).map((item) => item.kind);
+    expect(kinds()).toEqual(['tools_call', 'run']);
+    expect(kinds(result)).toEqual(['tools_call']);
+  });
+
   test('a run that ended well is not spoken of', () => {
     const snapshot = snapshotOf(said, started, {
       kind: 'run',

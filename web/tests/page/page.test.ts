@@ -1,6 +1,6 @@
 import { cleanup, render, screen, waitFor, within } from '@testing-library/svelte';
 import userEvent from '@testing-library/user-event';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { ChatApi } from '../../src/client/index.ts';
 import Page from '../../src/page/Page.svelte';
 import { resize } from './browser.ts';
@@ -128,6 +128,16 @@ describe('a conversation', () => {
   });
 });
 
+test('a reply that broke off can go on', async () => {
+  await begin();
+  server.tell('chat-1', { ...ended, stopReason: 'interrupted' });
+  await userEvent.click(await screen.findByRole('button', { name: 'Go on' }));
+  await waitFor(() => expect(server.posted).toHaveLength(2));
+  expect(server.posted[1]).toEqual({});
+  await screen.findByRole('button', { name: 'Stop' });
+  expect(screen.queryByRole('button', { name: 'Go on' })).toBeNull();
+});
+
 describe('what cannot be sent', () => {
   test('is kept, and sent again under the same id', async () => {
     const page = await begin();
@@ -187,6 +197,21 @@ describe('nothing is lost', () => {
       await within(container).findByText('the answer');
     }
   });
+});
+
+test('a tab that nobody sees lets go of its connection, and reads on when it is seen', async () => {
+  await begin();
+  await screen.findByText('live');
+  const streams = () => server.requests.filter((request) => request.url?.includes('/events'));
+  const hide = vi.spyOn(document, 'visibilityState', 'get').mockReturnValue('hidden');
+  document.dispatchEvent(new Event('visibilitychange'));
+  await waitFor(() => expect(server.followers()).toBe(0), { timeout: 5000 });
+  server.tell('chat-1', calls('a'), result('a', 'meanwhile'));
+  expect(streams()).toHaveLength(1);
+  hide.mockRestore();
+  document.dispatchEvent(new Event('visibilitychange'));
+  await screen.findByText('meanwhile');
+  expect(streams()).toHaveLength(2);
 });
 
 describe('chats', () => {

@@ -31,8 +31,10 @@ export interface Unsent {
 const nothing: Snapshot = new StreamReducer().snapshot();
 /** Milliseconds between two looks at the events, at least. */
 const pace = 40;
+/** The ends of runs after which there is more to come, if somebody asks for it. */
+const brokenOff = new Set(['interrupted', 'error', 'cancelled', 'max_iterations', 'rate_limited']);
 /** Milliseconds after which a tab that nobody sees lets go of its connection. */
-const patience = 10_000;
+const patience = 2_000;
 
 export class ChatSession implements ChatActions {
   readonly chatId: string;
@@ -57,6 +59,8 @@ export class ChatSession implements ChatActions {
 
   /** The run that goes on, if one does. */
   readonly activeRun = $derived(this.snapshot.runs.findLast((run) => run.status === 'started'));
+  /** Whether the last run broke off, so that the model could go on. */
+  readonly brokeOff = $derived(brokenOff.has(this.snapshot.runs.at(-1)?.stopReason ?? ''));
   /** Whether nothing can be said now. */
   readonly busy = $derived(
     this.activeRun !== undefined ||
@@ -82,7 +86,7 @@ export class ChatSession implements ChatActions {
     this.#ticker = setInterval(() => {
       if (this.#hasOpenCalls()) this.#look();
     }, 1000);
-    void this.#follow();
+    this.#onVisibility();
   }
 
   close(): void {
@@ -117,6 +121,13 @@ export class ChatSession implements ChatActions {
   /** Tries once more to say what could not be sent. */
   async sayAgain(): Promise<void> {
     if (this.unsent !== undefined) await this.say(this.unsent.text, this.unsent.messageId);
+  }
+
+  /** Lets the model go on where a run broke off; resolves to a sentence where that failed. */
+  async goOn(): Promise<string | undefined> {
+    const said = await this.#api.goOn(this.chatId);
+    this.reconnect();
+    return said.ok ? undefined : sentenceOf(said.error);
   }
 
   /** Gives back what could not be sent, and forgets it. */
@@ -201,13 +212,12 @@ export class ChatSession implements ChatActions {
    */
   readonly #onVisibility = (): void => {
     clearTimeout(this.#hiding);
+    this.reconnect();
     if (document.visibilityState === 'hidden') {
       this.#hiding = setTimeout(() => {
         this.#stream?.stop();
         this.#stream = undefined;
       }, patience);
-    } else {
-      this.reconnect();
     }
   };
 }

@@ -53,11 +53,20 @@ export function itemsOf(snapshot: Snapshot): SnapshotMessage[] {
   }
   for (const entry of snapshot.selections) add('selection', entry, entry.sequenceNumber);
   for (const run of snapshot.runs) {
-    if (run.status === 'finished' && run.stopReason !== 'completed') {
+    if (run.status !== 'finished' || run.stopReason === 'completed') continue;
+    if (run.stopReason !== 'deferred' || waits(snapshot, run.runId)) {
       add('run', run, (ends.get(run.runId) ?? last) + 0.5);
     }
   }
   return items.sort((one, other) => one.sequenceNumber - other.sequenceNumber);
+}
+
+/** Whether a run still waits for results that come later. */
+function waits(snapshot: Snapshot, runId: string): boolean {
+  return snapshot.messages.some(
+    (message) =>
+      message.runId === runId && message.toolCalls?.some((call) => call.state === 'deferred'),
+  );
 }
 
 /** Whether there is anything to see: a message may begin with nothing, and stay that way. */
