@@ -996,45 +996,45 @@ export interface UnknownStreamEvent {
   /**
    * The chat.
    */
-  chatId?: string | null;
+  chatId?: string;
   /**
    * The position in the chat's log, from 1 and without gaps. Not there yet in an event that is not stored.
    */
-  sequenceNumber?: number | null;
+  sequenceNumber?: number;
   /**
    * When the event was stored, in milliseconds since 1970.
    */
-  timestampUtc?: number | null;
+  timestampUtc?: number;
   /**
    * The message that the event adds to.
    */
-  messageId?: string | null;
+  messageId?: string;
   /**
    * The run that the event belongs to.
    */
-  runId?: string | null;
+  runId?: string;
   /**
    * The model's reply that the event belongs to.
    */
-  generationId?: string | null;
+  generationId?: string;
   /**
    * Who speaks.
    */
-  role?: Role | null;
+  role?: Role;
   /**
    * The agent that speaks.
    */
-  fromAgent?: string | null;
+  fromAgent?: string;
   /**
    * Whether this was the last of its message or, of a result, whether it is the result.
    */
-  done?: boolean | null;
+  done?: boolean;
   /**
    * Anything else: a JSON object.
    */
   metadata?: {
     [k: string]: unknown;
-  } | null;
+  };
   kind: string;
 }
 /**

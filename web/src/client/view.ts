@@ -107,8 +107,9 @@ function stateOf({ outcome, whole }: Call, run: SnapshotRun | undefined): CallSt
   if (whole?.invalid) return 'error';
   const state: CallState = outcome.state ?? (whole ? 'pending' : 'writing');
   if (state === 'denied') return state;
-  const waits = PATIENT.includes(state) && run?.stopReason === 'deferred';
-  return run?.status === 'finished' && !waits ? 'interrupted' : state;
+  if (run?.status !== 'finished' || state === 'deferred') return state;
+  const resumes = run.stopReason === 'deferred' && PATIENT.includes(state);
+  return resumes ? state : 'interrupted';
 }
 
 function showCall(call: Call, toolCallId: string, state: CallState): SnapshotCall {
