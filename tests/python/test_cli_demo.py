@@ -104,13 +104,23 @@ def test_ones_own_tools_and_model_are_handed_on(
     file.write_text(TOOLS)
     monkeypatch.setenv("A_KEY", "secret")
     live = ["--model", "http://127.0.0.1:1/v1", "--model-name", "m", "--api-key-env", "A_KEY"]
-    own = ["--tools", str(file), "--allow-handlers", "shop", "--allow-handlers", "kino"]
+    own = [
+        "--strategy",
+        "choose",
+        "--tools",
+        str(file),
+        "--allow-handlers",
+        "shop",
+        "--allow-handlers",
+        "kino",
+    ]
     assert main(["demo", "--port", "0", *live, *own]) == 0
     [(settings, model)] = called.served
     assert model.name == "m"
     assert settings.registry is not None
     assert [tool.name for tool in settings.registry.tools_for("Movie")] == ["search", "cast"]
     assert settings.allowed_handlers == ("shop", "kino")
+    assert settings.strategy == "choose"
 
 
 def test_a_tools_file_with_errors_is_told_of_with_their_places(

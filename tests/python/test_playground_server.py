@@ -107,6 +107,9 @@ def test_a_live_model_answers_with_ones_own_tools() -> None:
     without = [each.label for each in suggestions(own, None)]
     assert without[0] == "a of Movie"
     assert len(without) == len(stories())
+    live = [each.label for each in suggestions(Settings(), model)]
+    assert live[:2] == ["A call", "Three calls, answered out of order"]
+    assert not any("written by hand" in label for label in live)
 
     async def talk() -> list[dict[str, Any]]:
         async with serving(own, model) as server:

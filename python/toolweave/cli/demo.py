@@ -56,6 +56,13 @@ def declare(parser: argparse.ArgumentParser) -> None:
         metavar="PREFIX",
         help="a dotted prefix that handlers may be imported from; may be repeated",
     )
+    tools.add_argument(
+        "--strategy",
+        choices=("batch", "choose", "each"),
+        default="batch",
+        help="how a model is asked for one of them: for all scores at once (batch), for the "
+        "best one (choose), for the score of each",
+    )
     live = parser.add_argument_group("a live model, at any OpenAI-compatible endpoint")
     live.add_argument("--model", metavar="URL", help="such as http://127.0.0.1:8080/v1")
     live.add_argument(
@@ -92,6 +99,7 @@ def run(options: argparse.Namespace) -> int:
         registry=registry,
         item_type=options.type,
         allowed_handlers=tuple(options.allow_handlers or ()),
+        strategy=options.strategy,
         browser=not options.no_browser and sys.stdout.isatty(),
     )
     try:

@@ -14,7 +14,7 @@ from ..play.recordings import RECORDED_ON
 from ..scenes import SceneManager
 from .model import Overheard, StoryModel, position
 from .reply import Opened, PlaygroundReply
-from .routing import Router
+from .routing import STRATEGY, Router
 from .stories import Alternative, Story, story_for
 from .tools import STEP, Tools
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from ..executor import DeferredResults
     from ..protocols import Approver, ChatModel, Journal
     from ..registry import ToolRegistry
+    from ..selection.policy import Strategy
     from ..web import Turn
     from .reply import Hear, Opening
 
@@ -61,6 +62,7 @@ class Playground:
         registry: Tools of the user's own, which each question is routed to.
         item_type: The type whose tools these are.
         allowed_handlers: The dotted prefixes that its handlers may be imported from.
+        strategy: How a model is asked which of the tools a question is for.
         speed: How many times as fast as it was recorded; None for at once.
     """
 
@@ -72,12 +74,15 @@ class Playground:
         registry: ToolRegistry | None = None,
         item_type: str = "Thing",
         allowed_handlers: Sequence[str] = (),
+        strategy: Strategy = STRATEGY,
         speed: float | None = 1.0,
     ) -> None:
         self._approver = approver
         self._model = model
         self._router = (
-            None if registry is None else Router(registry, item_type, model, allowed_handlers)
+            None
+            if registry is None
+            else Router(registry, item_type, model, allowed_handlers, strategy)
         )
         self._speed = speed
         self._step = FAST_STEP if speed is None else STEP / speed
@@ -199,8 +204,8 @@ class Playground:
 def instructions(today: datetime.date) -> str:
     """What models are told before every conversation."""
     return (
-        f"You are a helpful assistant. Today is {today}. Call the tools that you need first. Then "
-        "repeat to the user, in a sentence or two, what they said; say so if one failed."
+        f"You are a helpful assistant. Today is {today}. Call the tools that you need first; then "
+        "answer the user in a sentence or two, with what the tools said. Say so if one failed."
     )
 
 

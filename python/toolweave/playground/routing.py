@@ -16,9 +16,13 @@ if TYPE_CHECKING:
     from .. import Selection
     from ..registry import ToolRegistry
     from ..selection import Request
+    from ..selection.policy import Strategy
     from ..selection.scorers import AnyScorer
     from ..tools import Toolset
     from .stories import Story
+
+STRATEGY: Strategy = "batch"
+"""One call for the scores of all tools: there is something to see."""
 
 TIMEOUT = 300.0
 """How long a model may take to choose, in seconds: small ones on small machines take their time."""
@@ -32,6 +36,7 @@ class Router:
         item_type: The type.
         scorer: Who is asked; None for the words that questions and tools have in common.
         allowed_handlers: The dotted prefixes that handlers may be imported from.
+        strategy: How it is asked.
     """
 
     def __init__(
@@ -40,13 +45,13 @@ class Router:
         item_type: str,
         scorer: AnyScorer | None,
         allowed_handlers: Sequence[str] = (),
+        strategy: Strategy = STRATEGY,
     ) -> None:
         self._registry = registry
         self._item_type = item_type
         self._allowed_handlers = tuple(allowed_handlers)
         policy = SelectionPolicy(
-            # One call for the scores of all tools: there is something to see.
-            strategy="batch",
+            strategy=strategy,
             timeout=TIMEOUT,
             allowed_handlers=self._allowed_handlers,
         )

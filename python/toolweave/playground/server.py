@@ -27,7 +27,7 @@ import uvicorn  # noqa: E402 - behind the sentence that says what to install
 from ..store import MessageStore  # noqa: E402
 from ..web import Page, Suggestion, ask_in_chat, chat_app  # noqa: E402
 from .responder import Playground  # noqa: E402
-from .routing import widest_type  # noqa: E402
+from .routing import STRATEGY, widest_type  # noqa: E402
 from .stories import stories  # noqa: E402
 
 if TYPE_CHECKING:
@@ -35,9 +35,13 @@ if TYPE_CHECKING:
 
     from ..protocols import ChatModel
     from ..registry import ToolRegistry
+    from ..selection.policy import Strategy
 
 GRACE = 2
 """How many seconds streams have to end when the server does."""
+
+LIVE = ("call", "stations", "failure", "timeout", "approval", "question", "deferred")
+"""The stories whose prompts are worth asking a live model: what they show is up to the tools."""
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1", "[::1]")
 
@@ -67,6 +71,8 @@ class Settings:
     """The type that is asked about; None for that with the most tools."""
     allowed_handlers: tuple[str, ...] = ()
     """The prefixes that handlers may be imported from."""
+    strategy: Strategy = STRATEGY
+    """How a model is asked which of the tools a question is for."""
     browser: bool = False
     """Whether a browser is opened."""
 
@@ -178,6 +184,7 @@ def _responder(settings: Settings, model: ChatModel | None) -> Playground:
         registry=registry,
         item_type=item_type or "Thing",
         allowed_handlers=settings.allowed_handlers,
+        strategy=settings.strategy,
         speed=settings.speed,
     )
 
@@ -202,6 +209,12 @@ def suggestions(settings: Settings, model: ChatModel | None) -> Sequence[Suggest
         if model is not None:
             # All there is to call are the user's own tools.
             return own
+    if model is not None:
+        return [
+            Suggestion(label=story.label, text=story.prompt)
+            for story in stories()
+            if story.name in LIVE
+        ]
     return [
         *own,
         *(
