@@ -80,6 +80,12 @@ def test_the_tools_of_a_server_answer_as_ours_do(transport: str, url: str) -> No
     asyncio.run(main())
 
 
+async def named(tools: MCPTools, name: str) -> None:
+    """Waits until there is a tool of that name."""
+    while name not in tools:
+        await asyncio.sleep(0.01)
+
+
 @pytest.mark.parametrize("transport", ["http", "stdio", "legacy"])
 def test_progress_questions_and_changes_come_through(transport: str, url: str) -> None:
     async def main() -> None:
@@ -102,9 +108,10 @@ def test_progress_questions_and_changes_come_through(transport: str, url: str) -
                 if isinstance(event, ToolResult):
                     answers.append(event.result)
             assert answers == ["ordered size 4"]
-            # A tool that a call brings is there for the very next one.
+            # A call brings a tool; over HTTP, word of that has a connection of its own.
             word, add = f"shout_{transport}", tools.get("add")
             await result_of(executor, "learn", {"word": word})
+            await asyncio.wait_for(named(tools, word), 20)
             assert (await result_of(executor, word, {"text": "hey"})).result == "HEY"
             assert tools.get("add") is add
 
