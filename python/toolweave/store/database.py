@@ -122,8 +122,17 @@ class Database:
             StoreError: It is not, or is too old.
         """
         self.is_open = True
+        # Of two that open a new file at once SQLite refuses one, and does not let it wait.
+        deadline = time.monotonic() + (0.0 if self.is_postgresql else _BUSY_SECONDS)
         try:
-            await self._run(self._prepare)
+            while True:
+                try:
+                    await self._run(self._prepare)
+                    break
+                except StoreError as error:
+                    if not error.transient or time.monotonic() >= deadline:
+                        raise
+                await asyncio.sleep(_PAUSE)
         except TypeError as error:
             await self.close()
             raise StoreError(f"{self} has an option that its driver refuses: {error}") from error
