@@ -1,0 +1,82 @@
+"""What the tests of the page share: the browser, the servers, and windows that are watched."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, expect, sync_playwright
+
+from browser import ARGUMENTS, MISSING, find
+from paging import ChatPage, OpenPage, Watch
+from serving import PATIENCE, ScriptedServer, ServerProcess, demo_server
+
+expect.set_options(timeout=PATIENCE * 1000)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """Chromium, without a window."""
+    path = find()
+    assert path is not None, MISSING
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=list(ARGUMENTS))
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def scripted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ScriptedServer]:
+    """A server whose model and tools wait for the word of the test."""
+    server = ScriptedServer(tmp_path_factory.mktemp("scripted"))
+    yield from _running(server)
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
+    """`toolweave demo`."""
+    yield from _running(demo_server(tmp_path_factory.mktemp("demo")))
+
+
+@pytest.fixture
+def mortal(tmp_path: Path) -> Iterator[ScriptedServer]:
+    """A server of the test's own, which it may kill."""
+    yield from _running(ScriptedServer(tmp_path))
+
+
+def _running(server: Any) -> Iterator[Any]:
+    try:
+        server.start()
+        yield server
+    finally:
+        server.stop()
+    assert "Traceback" not in server.logged(), server.logged()
+
+
+@pytest.fixture
+def open_page(browser: Browser) -> Iterator[OpenPage]:
+    """Opens the page of a server in a browser of its own; another of the same one with `beside`."""
+    contexts = []
+    watches: list[Watch] = []
+
+    def opened(
+        server: ServerProcess, *, beside: ChatPage | None = None, **options: Any
+    ) -> ChatPage:
+        if beside is not None:
+            page = beside.page.context.new_page()
+            page.goto(beside.page.url)
+            return ChatPage(page, server, beside.watch)
+        context = browser.new_context(**{"viewport": {"width": 1280, "height": 800}, **options})
+        contexts.append(context)
+        context.set_default_timeout(PATIENCE * 1000)
+        watches.append(Watch(context, server))
+        page = context.new_page()
+        page.goto(f"{server.url}/")
+        return ChatPage(page, server, watches[-1])
+
+    yield opened
+    for context in contexts:
+        context.close()
+    assert [trouble for watch in watches for trouble in watch.troubles] == []

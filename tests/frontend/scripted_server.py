@@ -1,0 +1,235 @@
+"""A chat server whose model and tools wait for the word of a test, so that every order is certain.
+
+It is told what to do over HTTP, beside the routes of the chats (`Script` in `serving.py`):
+
+- ``POST /test/replies``: what the model says to a prompt, reply by reply and piece by piece; a
+  piece that is an object waits for the gate that it names;
+- ``POST /test/gates/{name}``: opens a gate;
+- ``POST /test/tools``: what the tool that was called with a name does next.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import socket
+import sys
+import time
+from collections import defaultdict
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, field
+from typing import Annotated, Any
+
+import uvicorn
+from pydantic import Field
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from toolweave import (
+    Agent,
+    Deferred,
+    FinishUpdate,
+    Message,
+    Role,
+    TextDelta,
+    TextMessage,
+    ToolContext,
+    ToolFailed,
+    tool,
+)
+from toolweave.playground.model import Overheard
+from toolweave.playground.reply import Hear, Opened, PlaygroundReply
+from toolweave.protocols import Journal
+from toolweave.store import MessageStore
+from toolweave.web import Page, Suggestion, Turn, WebLimits, ask_in_chat, chat_app
+
+LIMITS = WebLimits(batch=0.005, shutdown_grace=0.0, requests=None)
+SIZES = {
+    "type": "object",
+    "properties": {
+        "size": {"enum": ["small", "large"], "description": "How hungry you are"},
+        "slices": {"type": "integer", "minimum": 1},
+        "olives": {"type": "boolean"},
+    },
+    "required": ["size", "slices"],
+}
+
+
+@dataclass
+class Words:
+    """The words that were given so far."""
+
+    replies: dict[str, list[list[str | dict[str, str]]]] = field(default_factory=dict)
+    gates: dict[str, asyncio.Event] = field(default_factory=lambda: defaultdict(asyncio.Event))
+    tools: dict[str, asyncio.Queue[dict[str, Any]]] = field(
+        default_factory=lambda: defaultdict(asyncio.Queue)
+    )
+
+
+WORDS = Words()
+
+
+class WaitingModel:
+    """Says what it was told to say to a prompt, and waits at its gates.
+
+    Args:
+        prompt: The prompt.
+    """
+
+    native_tools = False
+    provider = "script"
+    name = "script"
+
+    def __init__(self, prompt: str) -> None:
+        self._prompt = prompt
+
+    async def stream(self, *_: object, **__: object) -> AsyncIterator[TextDelta | FinishUpdate]:
+        """Gives the reply that comes next."""
+        replies = WORDS.replies.get(self._prompt)
+        for piece in replies.pop(0) if replies else ["There is nothing to say to that."]:
+            if isinstance(piece, str):
+                yield TextDelta(piece)
+            else:
+                await WORDS.gates[piece["gate"]].wait()
+        yield FinishUpdate("stop")
+
+
+@tool("Work")
+async def work(name: str, context: ToolContext) -> str:
+    """Works until it is told what comes of it.
+
+    Args:
+        name: By which name it is told
+        context: Where its progress is shown
+    """
+    while True:
+        word = await WORDS.tools[name].get()
+        if "progress" in word:
+            context.progress(word["progress"])
+        elif "error" in word:
+            raise ToolFailed(word["error"])
+        else:
+            result: str = word["result"]
+            return result * int(word.get("times", 1))
+
+
+@tool("Endless", timeout=0.2)
+async def endless(name: str) -> str:
+    """Never comes to an end.
+
+    Args:
+        name: What is waited for
+    """
+    await asyncio.Event().wait()
+    return name
+
+
+@tool("Pay", requires_approval=True)
+async def pay(to: str, euros: Annotated[float, Field(gt=0)]) -> str:
+    """Pays somebody. The user is asked before.
+
+    Args:
+        to: Who gets it
+        euros: How much, in euros
+    """
+    return f"paid {euros:g} euros to {to}"
+
+
+@tool("Order")
+async def order(kind: str, context: ToolContext) -> str:
+    """Orders a pizza. Asks for what it has to know.
+
+    Args:
+        kind: What is on it
+        context: Where the user is asked
+    """
+    answer = await context.ask(f"How shall the {kind} be?", SIZES)
+    return f"ordered {kind}: {answer}"
+
+
+@tool("Later")
+async def later(question: str) -> Deferred:
+    """Has its result later.
+
+    Args:
+        question: What to ask
+    """
+    return Deferred(note=f"A colleague is asked: {question}")
+
+
+def answer(turn: Turn) -> PlaygroundReply:
+    """Answers by the words of the test."""
+    said = [
+        message.text
+        for message in (*turn.history, *turn.messages)
+        if isinstance(message, TextMessage) and message.role is Role.USER
+    ]
+
+    def opening(hear: Hear, journal: Journal, _: object) -> Opened:
+        agent = Agent(
+            Overheard(WaitingModel(said[-1]), hear),
+            [work, endless, pay, order, later],
+            name="script",
+            approver=ask_in_chat,
+        )
+        messages: Sequence[Message] | None = turn.messages or None
+        run = agent.open(
+            messages,
+            history=turn.history,
+            chat_id=turn.chat_id,
+            run_id=turn.run_id,
+            journal=journal,
+        )
+        return run, agent.executor.deferred
+
+    return PlaygroundReply(opening, turn.journal)
+
+
+async def take_replies(request: Request) -> Response:
+    """What the model is to say to a prompt."""
+    body = await request.json()
+    WORDS.replies[body["prompt"]] = body["replies"]
+    return JSONResponse({})
+
+
+async def open_gate(request: Request) -> Response:
+    """Lets a model go on."""
+    WORDS.gates[request.path_params["name"]].set()
+    return JSONResponse({})
+
+
+async def tell_tool(request: Request) -> Response:
+    """What a tool does next."""
+    body = await request.json()
+    WORDS.tools[body["name"]].put_nowait(body["word"])
+    return JSONResponse({})
+
+
+async def serve(arguments: argparse.Namespace) -> None:
+    """Serves until it is told to end, and says where."""
+    store = MessageStore(arguments.store, poll=0.02, clock=lambda: time.time() + arguments.ahead)
+    page = Page(title="toolweave", suggestions=[Suggestion(label="A greeting", text="Hello")])
+    app = chat_app(store, answer, limits=LIMITS, page=page, allowed_hosts=["127.0.0.1"])
+    app.router.routes[:0] = [
+        Route("/test/replies", take_replies, methods=["POST"]),
+        Route("/test/gates/{name}", open_gate, methods=["POST"]),
+        Route("/test/tools", tell_tool, methods=["POST"]),
+    ]
+    listener = socket.create_server(("127.0.0.1", arguments.port), backlog=512)
+    listener.setblocking(False)
+    server = uvicorn.Server(
+        uvicorn.Config(app, log_level="warning", lifespan="on", timeout_graceful_shutdown=1)
+    )
+    # Who asks before it has started waits in line.
+    sys.stdout.write(f"http://127.0.0.1:{listener.getsockname()[1]}/\n")
+    sys.stdout.flush()
+    await server.serve([listener])
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--store", required=True)
+    parser.add_argument("--port", type=int, default=0)
+    parser.add_argument("--ahead", type=float, default=0.0, help="seconds that its clock is ahead")
+    asyncio.run(serve(parser.parse_args()))

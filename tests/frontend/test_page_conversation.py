@@ -1,0 +1,150 @@
+"""Conversations on the page, from the first letter of a call to the last word."""
+
+from __future__ import annotations
+
+from playwright.sync_api import expect
+
+from paging import OpenPage, expect_state
+from serving import ScriptedServer, call, gate
+
+
+def test_a_conversation_is_shown_from_its_first_letter_to_its_last(
+    scripted: ScriptedServer, open_page: OpenPage
+) -> None:
+    name = "the north of the whole country"
+    text = call("Work", name=name)
+    scripted.replies(
+        "How is the weather?",
+        ["I will ", gate("text"), "look. ", text[:20], gate("half"), text[20:], gate("called")],
+        ["It is ", gate("answer"), "fine."],
+    )
+    page = open_page(scripted)
+    page.say("How is the weather?")
+
+    expect(page.texts).to_have_text("I will")
+    scripted.open("text")
+    card = page.calls
+    expect_state(card, "writing")
+    expect(page.texts).to_have_text("I will look.")
+    arguments = card.get_by_role("group", name="Arguments", exact=True)
+    expect(arguments).to_contain_text('"name": "the')
+    expect(arguments).not_to_contain_text("country")
+
+    scripted.open("half")
+    expect(arguments).to_contain_text(f'"name": "{name}"')
+    scripted.open("called")
+    expect_state(card, "running")
+    scripted.tell(name, progress="half of it read")
+    expect_state(card, "running", "progress")
+    expect(card.get_by_role("group", name="Progress")).to_contain_text("half of it read")
+    expect(page.conversation).to_contain_text("0 of 1 call answered")
+
+    scripted.tell(name, result="sunny")
+    expect_state(card, "success")
+    expect(card.get_by_role("group", name="Result")).to_contain_text("sunny")
+    expect(page.conversation).to_contain_text("1 of 1 call answered")
+    expect(page.texts.last).to_have_text("It is")
+    scripted.open("answer")
+    expect(page.texts.last).to_have_text("It is fine.")
+    page.expect_end()
+    page.expect_as_stored()
+
+
+def test_results_that_come_in_another_order_are_shown_where_their_calls_are(
+    scripted: ScriptedServer, open_page: OpenPage
+) -> None:
+    cities = ["Oslo", "Rome", "Tokyo"]
+    scripted.replies(
+        "Three cities?", [" ".join(call("Work", name=city) for city in cities)], ["All three."]
+    )
+    page = open_page(scripted)
+    page.say("Three cities?")
+    cards = [page.call(city) for city in cities]
+    for card in cards:
+        expect_state(card, "running")
+
+    for place, number in [(2, 1), (0, 2), (1, 3)]:
+        scripted.tell(cities[place], result=f"result of {cities[place]}")
+        expect_state(cards[place], "success")
+        expect(page.conversation).to_contain_text(f"{number} of 3 calls answered")
+    page.expect_end()
+    for card, city in zip(cards, cities, strict=True):
+        expect(card.get_by_role("group", name="Result")).to_contain_text(f"result of {city}")
+    assert page.calls.evaluate_all(
+        "(cards) => cards.map((card) => card.querySelector('.result .text').innerText.trim())"
+    ) == [f"result of {city}" for city in cities]
+    page.expect_as_stored()
+
+
+def test_a_tool_that_fails_says_so_and_the_model_goes_on(
+    scripted: ScriptedServer, open_page: OpenPage
+) -> None:
+    scripted.replies("Fail, please.", [call("Work", name="f")], ["It did not work."])
+    page = open_page(scripted)
+    page.say("Fail, please.")
+    expect_state(page.calls, "running")
+    scripted.tell("f", error="the station is closed")
+    expect_state(page.calls, "error")
+    error = page.calls.get_by_role("group", name="Error")
+    expect(error).to_contain_text("the station is closed")
+    expect(page.texts).to_have_text("It did not work.")
+    page.expect_end()
+    page.expect_as_stored()
+
+
+def test_a_tool_that_takes_too_long_is_timed_out(
+    scripted: ScriptedServer, open_page: OpenPage
+) -> None:
+    scripted.replies("For ever?", [call("Endless", name="it")], ["Not for ever."])
+    page = open_page(scripted)
+    page.say("For ever?")
+    expect_state(page.calls, "timeout")
+    expect(page.texts).to_have_text("Not for ever.")
+    page.expect_end()
+    page.expect_as_stored()
+
+
+def test_repairs_are_shown_path_by_path(scripted: ScriptedServer, open_page: OpenPage) -> None:
+    written = "<Pay>{'to': 'Ada', \"euros\": \"12\",}</Pay>"
+    scripted.replies("Pay Ada.", [written], ["Done."])
+    page = open_page(scripted)
+    page.say("Pay Ada.")
+    card = page.calls
+    expect_state(card, "awaiting_approval")
+    card.get_by_text("repaired:").click()
+    change = card.get_by_role("listitem").filter(has_text="/euros")
+    expect(change).to_contain_text('"12"')
+    expect(change.locator("ins")).to_have_text("12")
+    arguments = card.get_by_role("group", name="Arguments", exact=True)
+    expect(arguments).to_contain_text('"euros": 12')
+    as_written = card.get_by_role("button", name="As written")
+    as_written.click()
+    expect(as_written).to_have_attribute("aria-pressed", "true")
+    expect(arguments).to_contain_text("'to': 'Ada'")
+    card.get_by_role("button", name="Allow").click()
+    page.expect_end()
+
+
+def test_a_call_that_cannot_run_says_why(scripted: ScriptedServer, open_page: OpenPage) -> None:
+    scripted.replies("Pay nobody.", [call("Pay", to="Ada", euros=-5)], ["Then not."])
+    page = open_page(scripted)
+    page.say("Pay nobody.")
+    expect_state(page.calls, "error")
+    expect(page.calls).to_contain_text("Cannot run")
+    expect(page.calls).to_contain_text("euros")
+    expect(page.texts).to_have_text("Then not.")
+
+
+def test_what_the_model_wrote_stands_beside_what_was_made_of_it(
+    scripted: ScriptedServer, open_page: OpenPage
+) -> None:
+    text = call("Work", name="raw")
+    scripted.replies("Raw?", ["Look: ", text], ["Seen."])
+    page = open_page(scripted)
+    page.say("Raw?")
+    expect_state(page.calls, "running")
+    raw = page.show("Raw text")
+    expect(raw).to_contain_text(f"Look: {text}")
+    scripted.tell("raw", result="r")
+    expect(raw.get_by_role("listitem")).to_have_count(2)
+    expect(raw).to_contain_text("Seen.")
