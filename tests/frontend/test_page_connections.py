@@ -1,0 +1,177 @@
+"""What becomes of a conversation when the page, the connection or the server goes away."""
+
+from __future__ import annotations
+
+from playwright.sync_api import expect
+
+from paging import OpenPage, expect_state
+from serving import ScriptedServer, call, gate
+
+LEASE_IS_OVER = ("--ahead", "60")
+"""For the clock of a server that comes after another: what that one had is free for anybody."""
+
+
+def test_a_reload_in_the_middle_of_a_run_loses_nothing_and_shows_nothing_twice(
+    scripted: ScriptedServer, open_page: OpenPage
+) -> None:
+    written = call("Work", name="reloaded")
+    scripted.replies(
+        "Reload me.",
+        ["Some ", gate("r1"), "words. ", written[:16], gate("r2"), written[16:]],
+        ["The ", gate("r3"), "end."],
+    )
+    page = open_page(scripted)
+    page.say("Reload me.")
+    expect(page.texts).to_have_text("Some")
+    page.page.reload()
+    expect(page.texts).to_have_text("Some")
+    scripted.open("r1")
+    expect_state(page.calls, "writing")
+    page.page.reload()
+    expect_state(page.calls, "writing")
+    expect(page.texts).to_have_text("Some words.")
+    scripted.open("r2")
+    expect_state(page.calls, "running")
+    scripted.tell("reloaded", progress="on its way")
+    expect_state(page.calls, "running", "progress")
+    page.page.reload()
+    expect_state(page.calls, "running", "progress")
+    expect(page.calls).to_contain_text("on its way")
+    scripted.tell("reloaded", result="here")
+    expect_state(page.calls, "success")
+    expect(page.texts.last).to_have_text("The")
+    page.page.reload()
+    expect(page.texts.last).to_have_text("The")
+    scripted.open("r3")
+    expect(page.texts.last).to_have_text("The end.")
+    page.expect_end()
+    page.expect_as_stored()
+    page.page.reload()
+    expect(page.texts.last).to_have_text("The end.")
+    page.expect_as_stored()
+
+
+def test_a_server_that_is_killed_and_comes_back_goes_on_with_the_next_message(
+    mortal: ScriptedServer, open_page: OpenPage
+) -> None:
+    mortal.replies("First.", ["Two calls. ", call("Work", name="a"), call("Work", name="b")])
+    page = open_page(mortal)
+    page.say("First.")
+    expect_state(page.call('"b"'), "running")
+    mortal.tell("a", result="it was done")
+    expect_state(page.call('"a"'), "success")
+
+    page.watch.connection_is_lost = True
+    mortal.kill()
+    expect(page.connection).to_contain_text("reconnecting")
+    # What was seen stays.
+    expect_state(page.call('"a"'), "success")
+    mortal.start(*LEASE_IS_OVER)
+    expect_state(page.call('"b"'), "interrupted")
+    expect_state(page.call('"a"'), "success")
+    expect(page.connection).to_contain_text("live")
+    page.watch.connection_is_lost = False
+    expect(page.conversation).to_contain_text("Interrupted: the server went away")
+    page.expect_end()
+    page.expect_as_stored()
+
+    mortal.replies("Second.", [call("Work", name="c")], ["All is well."])
+    page.say("Second.")
+    expect_state(page.call('"c"'), "running")
+    mortal.tell("c", result="again")
+    expect(page.texts.last).to_have_text("All is well.")
+    page.expect_end()
+    page.expect_as_stored()
+
+
+def test_a_server_that_is_killed_while_the_model_writes_keeps_what_it_wrote(
+    mortal: ScriptedServer, open_page: OpenPage
+) -> None:
+    mortal.replies("Write.", ["Half a sen", gate("never"), "tence."])
+    page = open_page(mortal)
+    page.say("Write.")
+    expect(page.texts).to_have_text("Half a sen")
+    page.watch.connection_is_lost = True
+    mortal.kill()
+    mortal.start(*LEASE_IS_OVER)
+    expect(page.conversation).to_contain_text("Interrupted: the server went away")
+    expect(page.texts).to_have_text("Half a sen")
+    page.expect_end()
+    page.expect_as_stored()
+
+
+def test_what_is_said_while_the_server_is_away_can_be_sent_again(
+    mortal: ScriptedServer, open_page: OpenPage
+) -> None:
+    mortal.replies("Hello.", ["Hello!"])
+    page = open_page(mortal)
+    page.say("Hello.")
+    expect(page.texts).to_have_text("Hello!")
+    page.expect_end()
+    page.watch.connection_is_lost = True
+    mortal.kill()
+    page.say("Are you there?")
+    expect(page.conversation.get_by_role("alert")).to_contain_text("Not sent.")
+    mortal.start()
+    mortal.replies("Are you there?", ["I am."])
+    page.page.get_by_role("button", name="Send again").click()
+    expect(page.texts.last).to_have_text("I am.")
+    page.expect_end()
+    page.expect_as_stored()
+
+
+def test_a_connection_that_is_lost_for_a_while_is_made_up_for(
+    scripted: ScriptedServer, open_page: OpenPage
+) -> None:
+    scripted.replies(
+        "Wait.", ["Before. ", call("Work", name="off")], ["And ", gate("off"), "after."]
+    )
+    page = open_page(scripted)
+    page.say("Wait.")
+    expect_state(page.calls, "running")
+    page.watch.connection_is_lost = True
+    page.page.context.set_offline(True)
+    # An open stream outlives it in Chromium; a page that is loaded anew finds nothing, this one
+    # goes on where it was.
+    scripted.tell("off", result="meanwhile")
+    page.page.context.set_offline(False)
+    page.watch.connection_is_lost = False
+    expect_state(page.calls, "success")
+    expect(page.texts.last).to_have_text("And")
+    scripted.open("off")
+    expect(page.texts.last).to_have_text("And after.")
+    page.expect_end()
+    page.expect_as_stored()
+
+
+def test_tabs_with_one_chat_stay_in_step(scripted: ScriptedServer, open_page: OpenPage) -> None:
+    scripted.replies("Share.", ["Here: ", call("Pay", to="both", euros=1)], [gate("s"), "Shared."])
+    one = open_page(scripted)
+    one.say("Share.")
+    expect_state(one.calls, "awaiting_approval")
+    other = open_page(scripted, beside=one)
+    third = open_page(scripted, beside=one)
+    expect_state(other.calls, "awaiting_approval")
+    expect_state(third.calls, "awaiting_approval")
+    other.calls.get_by_role("button", name="Allow").click()
+    for each in (one, other, third):
+        expect_state(each.calls, "success")
+    scripted.open("s")
+    for each in (one, other, third):
+        expect(each.texts.last).to_have_text("Shared.")
+        each.expect_end()
+        each.expect_as_stored()
+
+
+def test_one_tab_stops_the_run_of_the_other(scripted: ScriptedServer, open_page: OpenPage) -> None:
+    scripted.replies("Go on.", [call("Work", name="unheard")])
+    one = open_page(scripted)
+    one.say("Go on.")
+    expect_state(one.calls, "running")
+    other = open_page(scripted, beside=one)
+    expect_state(other.calls, "running")
+    other.page.get_by_role("button", name="Stop").click()
+    for each in (one, other):
+        expect_state(each.calls, "interrupted")
+        expect(each.conversation).to_contain_text("Stopped.")
+        each.expect_end()
