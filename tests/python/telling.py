@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import Any, cast
 
 from toolweave.agent import AgentRun
 from toolweave.lifecycle import StreamEvent, StreamReducer, Transcriber, check_stream_event
@@ -20,8 +20,36 @@ async def told_by(run: AgentRun | SceneRun, transcriber: Transcriber) -> list[St
     return told
 
 
+def told_twice(events: Iterable[Mapping[str, Any]]) -> list[str]:
+    """What is said again in events that are all that was said: there must be nothing."""
+    said: set[tuple[object, ...]] = set()
+    found = []
+    for event in events:
+        kind, done = event["kind"], event.get("done")
+        whose = (kind, event.get("messageId"))
+        if kind in ("text", "reasoning", "tool_result"):
+            # Nor is anything said behind the end.
+            things = [whose] if done or whose in said else []
+        elif kind in ("tools_aggregate", "usage"):
+            # A run that takes in a late result says the whole again.
+            things = [(*whose, event.get("runId"))]
+        elif kind == "tools_call":
+            things = [(*whose, call["toolCallId"]) for call in event["toolCalls"]]
+        elif kind == "tool_state":
+            things = [(*whose, event["toolCallId"], event["state"], event.get("key"))]
+        elif kind == "run":
+            things = [(kind, event["runId"], event["status"])]
+        else:
+            things = []
+        found += [str(each) for each in things if each in said]
+        said.update(things)
+    return found
+
+
 def reduced(events: Iterable[StreamEvent]) -> dict[str, Any]:
-    """What events come to, once each was found to be one."""
+    """What events come to, once each was found to be one, and told once."""
+    events = list(events)
+    assert told_twice(cast("list[dict[str, Any]]", events)) == []
     reducer = StreamReducer()
     for number, event in enumerate(events, 1):
         check_stream_event(event)

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, cast
 from ..executor.results import utf8
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from ..natural.parts import PartKind
     from .events import StreamEvent
 
@@ -24,6 +26,37 @@ class Drafts:
         self.run_id = run_id
         self._chat_id = chat_id
         self._from_agent = from_agent
+        self._called: set[tuple[str | None, str]] = set()
+        self._answered: set[str] = set()
+
+    def has_called(self, call_id: str, generation_id: str | None) -> bool:
+        """Whether a call was told; of any reply if none is given."""
+        if generation_id is None:
+            return any(call_id == told for _, told in self._called)
+        return (generation_id, call_id) in self._called
+
+    def result(
+        self, generation: str, call_id: str, own: Mapping[str, Any], *, done: bool
+    ) -> list[StreamEvent]:
+        """The result of a call, or its progress; nothing once the result was told.
+
+        Who writes down a call tells of its result, and the run does it as well.
+        """
+        message_id = f"{generation}.calls_result_{call_id}"
+        if message_id in self._answered:
+            return []
+        if done:
+            self._answered.add(message_id)
+        written = self.write(
+            "tool_result",
+            generation_id=generation,
+            role="tool",
+            messageId=message_id,
+            toolCallId=call_id,
+            done=done,
+            **own,
+        )
+        return [written]
 
     def write(
         self,
@@ -49,6 +82,8 @@ class Drafts:
             for name, value in fields.items()
             if value is not None
         }
+        if kind == "tools_call":
+            self._called.update((generation_id, each["toolCallId"]) for each in own["toolCalls"])
         return cast("StreamEvent", written)
 
 

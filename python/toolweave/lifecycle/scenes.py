@@ -128,20 +128,13 @@ class SceneSteps:
                 )
             )
         if step.result is not None:
-            events.append(
-                self._drafts.write(
-                    "tool_result",
-                    generation_id=generation,
-                    role="tool",
-                    messageId=f"{generation}.calls_result_{call_id}",
-                    toolCallId=call_id,
-                    name=name,
-                    result=step.result,
-                    isError=step.status is SceneStatus.ERROR,
-                    duration=step.duration,
-                    done=True,
-                )
-            )
+            own = {
+                "name": name,
+                "result": step.result,
+                "isError": step.status is SceneStatus.ERROR,
+                "duration": step.duration,
+            }
+            events += self._drafts.result(generation, call_id, own, done=True)
         return events
 
     def _called(self, step: SceneStep, name: str, call_id: str, generation: str) -> dict[str, Any]:

@@ -144,6 +144,15 @@ class Transcriber:
 
     # In the run.
 
+    def has_called(self, call_id: str, *, generation_id: str | None = None) -> bool:
+        """Whether a call was told: as a whole, not while it is written.
+
+        Args:
+            call_id: The call.
+            generation_id: The reply that it belongs to; None for any.
+        """
+        return self._drafts.has_called(call_id, generation_id)
+
     def tell(self, event: TurnEvent, *, generation_id: str | None = None) -> list[StreamEvent]:
         """What an event comes to; many come to nothing of their own.
 
@@ -166,7 +175,7 @@ class Transcriber:
         if isinstance(event, (ToolCallStart, ToolCallDelta, ToolCall, InvalidToolCall)):
             return [self._call(event, generation)]
         if isinstance(event, (ToolProgress, ToolResult)):
-            return [self._result(event, generation)]
+            return self._result(event, generation)
         state = _state(event)
         if state is not None:
             return [self._of_calls("tool_state", generation, **state)]
@@ -214,24 +223,13 @@ class Transcriber:
             return self._of_calls("tools_call_update", generation, toolCallUpdates=[update])
         return self._of_calls("tools_call", generation, toolCalls=[reply.told(event)])
 
-    def _result(self, event: ToolProgress | ToolResult, generation: str) -> StreamEvent:
-        call_id = event.tool_call_id
-        if isinstance(event, ToolProgress):
-            own: dict[str, Any] = {
-                "toolCallId": call_id,
-                "result": self._shown(event.value),
-                "isError": False,
-            }
-        else:
+    def _result(self, event: ToolProgress | ToolResult, generation: str) -> list[StreamEvent]:
+        done = isinstance(event, ToolResult)
+        if isinstance(event, ToolResult):
             own = _wire_result(event)
-        return self._drafts.write(
-            "tool_result",
-            generation_id=generation,
-            role="tool",
-            messageId=f"{generation}.calls_result_{call_id}",
-            done=isinstance(event, ToolResult),
-            **own,
-        )
+        else:
+            own = {"result": self._shown(event.value), "isError": False}
+        return self._drafts.result(generation, event.tool_call_id, own, done=done)
 
     def _shown(self, value: object) -> str:
         try:
@@ -322,7 +320,6 @@ def _state(event: object) -> dict[str, Any] | None:
 def _wire_result(result: ToolResult) -> dict[str, Any]:
     code = result.error_code
     return {
-        "toolCallId": result.tool_call_id,
         "name": result.name,
         "result": result.result,
         "isError": result.is_error,

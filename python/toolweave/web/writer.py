@@ -78,8 +78,8 @@ class RunWriter:
         # Set while everything that has happened so far is among the drafts.
         self._idle = asyncio.Event()
         self._idle.set()
-        # What the journal has told, by reply and call.
-        self._told: set[tuple[object, object]] = set()
+        # What the journal has told to come later, by reply and call.
+        self._deferred: set[tuple[object, object]] = set()
         self._reply: Reply | None = None
         self._known: frozenset[str] = frozenset()
         self._stored = 0
@@ -123,11 +123,8 @@ class RunWriter:
     async def _take(self, event: TurnEvent) -> None:
         if isinstance(event, ToolQuestion):
             await self._ask(event)
-        elif not (
-            isinstance(event, ToolDeferred) and (self._generation, event.tool_call_id) in self._told
-        ):
-            drafts = self._transcriber.tell(event, generation_id=self._generation)
-            self.add(draft for draft in drafts if not self._is_told(draft))
+        elif not self._is_deferred(event):
+            self._tell(event, self._generation)
         if self._size > self._limits.max_unsaved_bytes:
             await self.flush()
         self._check()
@@ -145,13 +142,11 @@ class RunWriter:
     def _tell(self, event: TurnEvent, generation: str | None) -> None:
         self.add(self._transcriber.tell(event, generation_id=generation))
 
-    def _is_told(self, draft: Mapping[str, object]) -> bool:
-        """Whether it is a result that the journal has told before."""
-        return (
-            draft["kind"] == "tool_result"
-            and draft.get("done") is True
-            and (draft.get("generationId"), draft.get("toolCallId")) in self._told
-        )
+    def _is_deferred(self, event: TurnEvent) -> bool:
+        """Whether the journal has told it before."""
+        if not isinstance(event, ToolDeferred):
+            return False
+        return (self._generation, event.tool_call_id) in self._deferred
 
     async def _ask(self, question: ToolQuestion) -> None:
         known = self._calls.get(question.tool_call_id)
@@ -184,21 +179,26 @@ class RunWriter:
         """Writes what a tool answered, and then tells of it."""
         await self._caught_up()
         _, generation = self._calls.pop(call.id, (call, self._at_work))
-        self._tell(result, generation)
-        self._told.add((generation, call.id))
+        if self._is_called(call, generation):
+            self._tell(result, generation)
         await self.flush(_Step(generation, finished=((call, result),)))
 
     async def deferred(self, call: ToolCall, awaited: PendingResult) -> None:
         """Writes that the result of a call comes later."""
         await self._caught_up()
         _, generation = self._calls.pop(call.id, (call, self._at_work))
-        self._tell(ToolDeferred(call.id, call.name, awaited.key), generation)
-        self._told.add((generation, call.id))
+        if self._is_called(call, generation):
+            self._tell(ToolDeferred(call.id, call.name, awaited.key), generation)
+            self._deferred.add((generation, call.id))
         pending = Awaited(awaited.key, "deferred", call, self.run_id, note=awaited.note)
         await self.flush(_Step(pending=(pending,)))
         if self.kept is not None:
             # From here on it is the store that waits, and the key is free for other chats.
             self.kept(call, awaited.key)
+
+    def _is_called(self, call: ToolCall, generation: str | None) -> bool:
+        """Whether a call was told; steps of scenes may tell of it later, with what came of it."""
+        return self._transcriber.has_called(call.id, generation_id=generation)
 
     async def announce(self, state: Mapping[str, object], awaited: Awaited) -> None:
         """Writes that somebody is asked, and then tells of it."""

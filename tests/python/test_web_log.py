@@ -1,0 +1,95 @@
+"""What stands in the log of a run that was written down: all of it once, whatever was said."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+
+from chatting import PATIENCE, QUICK
+from telling import FINAL, calls_of, reduced
+from test_lifecycle_laws import ECHOES, scripts
+from test_lifecycle_scenes import calculating, pieces
+from toolweave import Agent, TextMessage
+from toolweave.store import MessageStore
+from toolweave.testing import ScriptedModel
+from toolweave.web import AgentResponder, Responder, SceneResponder
+from toolweave.web.feed import ChatFeeds
+from toolweave.web.late import LateResults
+from toolweave.web.runs import ChatRuns
+
+Event = dict[str, Any]
+
+
+def law_of(check: Callable[[Callable[[Responder], list[Event]]], None]) -> None:
+    """Runs a law that may have runs written down, and gets what the log says of them."""
+    loop = asyncio.new_event_loop()
+
+    def wait(happening: Coroutine[Any, Any, Any]) -> Any:
+        return loop.run_until_complete(asyncio.wait_for(happening, PATIENCE))
+
+    store = MessageStore("sqlite://")
+
+    async def logged(responder: Responder) -> list[Event]:
+        feeds = ChatFeeds(store, QUICK)
+        runs = ChatRuns(store, feeds, LateResults(store, feeds), responder, QUICK)
+        chat = (await store.create_chat()).chat_id
+        async with feeds.of(chat) as feed:
+            await runs.start(chat, [TextMessage("Hi!", id="question")], None)
+            seen = 0
+            while entries := await feed.read(seen):
+                seen = entries[-1].sequence_number
+        await runs.close()
+        events: list[Event] = [dict(event) for event in await store.events(chat)]
+        return events
+
+    try:
+        wait(store.__aenter__())
+        check(lambda responder: wait(logged(responder)))
+    finally:
+        wait(store.__aexit__(None, None, None))
+        loop.run_until_complete(loop.shutdown_asyncgens())
+        loop.close()
+
+
+def check_calls(snapshot: dict[str, Any]) -> None:
+    for call in calls_of(snapshot).values():
+        assert call["state"] in {*FINAL, "deferred"}, call
+
+
+def test_everything_in_the_log_of_an_agent_stands_there_once() -> None:
+    def check(logged: Callable[[Responder], list[Event]]) -> None:
+        @settings(max_examples=30, phases=[Phase.generate])
+        @given(script=scripts(), is_native=st.booleans())
+        def law(script: list[list[Any]], is_native: bool) -> None:
+            model = ScriptedModel(*script, native_tools=is_native)
+            snapshot = reduced(logged(AgentResponder(Agent(model, ECHOES, max_iterations=4))))  # type: ignore[arg-type]
+            assert snapshot["problems"] == []
+            check_calls(snapshot)
+
+        law()
+
+    law_of(check)
+
+
+def test_everything_in_the_log_of_scenes_stands_there_once() -> None:
+    def check(logged: Callable[[Responder], list[Event]]) -> None:
+        @settings(max_examples=30, phases=[Phase.generate])
+        @given(
+            script=st.lists(st.lists(pieces, max_size=4), max_size=4),
+            is_streaming=st.booleans(),
+            mode=st.sampled_from(["direct", "chaining"]),
+        )
+        def law(script: list[list[Any]], is_streaming: bool, mode: Any) -> None:
+            manager = calculating(*script, "Fine.", "Fine.", "Fine.", mode=mode)
+            responder = SceneResponder(manager, streaming=is_streaming)
+            snapshot = reduced(logged(responder))  # type: ignore[arg-type]
+            assert snapshot["problems"] == []
+            check_calls(snapshot)
+
+        law()
+
+    law_of(check)
