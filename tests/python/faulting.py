@@ -1,0 +1,239 @@
+"""Servers in processes of their own that are killed, and clients that come back to the next one."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, cast
+
+import httpx
+from typing_extensions import Self
+
+from chatting import Event, lines, numbers
+from telling import FINAL, calls_of, reduced
+from toolweave import to_anthropic, to_openai
+from toolweave.store import MessageStore
+
+SERVERS = Path(__file__).parent / "servers"
+PATIENCE = 90.0
+"""Seconds until a test that waits for something that does not come fails."""
+
+
+class FaultServer:
+    """A process of `fault_server.py`.
+
+    Args:
+        config: What it is given; see there.
+    """
+
+    def __init__(self, **config: Any) -> None:
+        command = [sys.executable, str(SERVERS / "fault_server.py"), json.dumps(config)]
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8"
+        )
+        self.url = ""
+
+    async def open(self) -> None:
+        """Waits until it can be asked."""
+        self.url = f"http://127.0.0.1:{int(await self.line())}"
+
+    async def line(self) -> str:
+        """What it prints next."""
+        assert self.process.stdout is not None
+        line = await asyncio.wait_for(asyncio.to_thread(self.process.stdout.readline), PATIENCE)
+        assert line, "the server has died"
+        return line.strip()
+
+    async def held(self, count: int) -> list[str]:
+        """The names of the points at which so many runs hold still."""
+        found: list[str] = []
+        while len(found) < count:
+            kind, *rest = (await self.line()).split()
+            if kind == "held":
+                found.append(rest[-1])
+        return found
+
+    def kill(self) -> None:
+        """Ends it with SIGKILL, in whatever it is doing."""
+        self.process.kill()
+        self.process.wait()
+        for pipe in (self.process.stdin, self.process.stdout):
+            assert pipe is not None
+            pipe.close()
+
+
+@asynccontextmanager
+async def serving(**config: Any) -> AsyncIterator[FaultServer]:
+    """A server that is killed in the end, if it is not dead by then."""
+    server = FaultServer(**config)
+    try:
+        await server.open()
+        yield server
+    finally:
+        server.kill()
+
+
+class Site:
+    """Where the chats are just now.
+
+    Args:
+        url: The server.
+    """
+
+    def __init__(self, url: str) -> None:
+        self.client = httpx.AsyncClient(timeout=PATIENCE, limits=httpx.Limits(max_connections=None))
+        self.url = url
+
+    async def new_chat(self) -> str:
+        """Makes a chat, and returns its id."""
+        answer = await self.client.post(f"{self.url}/chats", json={})
+        assert answer.status_code == 201, answer.text
+        chat: str = answer.json()["chatId"]
+        return chat
+
+    async def post(self, chat: str, **plan: Any) -> httpx.Response:
+        """Asks for a run."""
+        body = {"text": json.dumps(plan)}
+        return await self.client.post(f"{self.url}/chats/{chat}/messages", json=body)
+
+    async def say(self, chat: str, **plan: Any) -> Event:
+        """Asks for a run, which has to begin."""
+        answer = await self.post(chat, **plan)
+        assert answer.status_code == 202, answer.text
+        said: Event = answer.json()
+        return said
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.client.aclose()
+
+
+class Follower:
+    """A client of a chat that comes back whenever it is cut off, with the last id it has seen.
+
+    Args:
+        site: Where the chat is.
+        chat: Its id.
+    """
+
+    def __init__(self, site: Site, chat: str) -> None:
+        self.chat = chat
+        self.events: list[Event] = []
+        self.connections = 0
+        self._site = site
+        self._news = asyncio.Event()
+
+    async def until(self, is_it: Callable[[Event], bool]) -> Event:
+        """Reads on until an event comes, and returns it."""
+
+        async def read() -> Event:
+            while True:
+                try:
+                    async for event in self.connected():
+                        self.events.append(event)
+                        self._news.set()
+                        if is_it(event):
+                            return event
+                except httpx.TransportError:
+                    # The server is dead, and the next one not there yet.
+                    await asyncio.sleep(0.02)
+
+        return await asyncio.wait_for(read(), PATIENCE)
+
+    async def until_end(self) -> Event:
+        """Reads on until a run has ended."""
+        return await self.until(is_end)
+
+    async def have(self, is_it: Callable[[Event], bool], count: int) -> None:
+        """Waits until so many events have come while somebody else reads on."""
+        while sum(map(is_it, self.events)) < count:
+            self._news.clear()
+            await asyncio.wait_for(self._news.wait(), PATIENCE)
+
+    async def connected(self) -> AsyncIterator[Event]:
+        """The events of one connection."""
+        last = self.events[-1]["sequenceNumber"] if self.events else 0
+        address = f"{self._site.url}/chats/{self.chat}/events?follow=1"
+        headers = {"Last-Event-ID": str(last)}
+        self.connections += 1
+        async with self._site.client.stream("GET", address, headers=headers) as response:
+            assert response.status_code == 200, response.status_code
+            async for line in lines(response):
+                event: Event = json.loads(line.data)
+                assert line.id == event["sequenceNumber"]
+                yield event
+
+
+def is_end(event: Event) -> bool:
+    """Whether a run has ended with this."""
+    return event["kind"] == "run" and event["status"] == "finished"
+
+
+def effects_of(path: Path) -> Counter[str]:
+    """What the tools have done: how often by label."""
+    return Counter(path.read_text("utf-8").split()) if path.exists() else Counter()
+
+
+async def check_chats(url: str, told: dict[str, Sequence[Event]], effects: Path) -> None:
+    """That chats are whole: what clients were told, the log, the history and what tools have done.
+
+    Args:
+        url: The database.
+        told: What a client was told of each chat, from its start to its end.
+        effects: What the tools have written.
+    """
+    done = effects_of(effects)
+    assert [label for label, count in done.items() if count > 1] == []
+    async with MessageStore(url) as store:
+        for chat, events in told.items():
+            log = cast("list[Event]", await store.events(chat, limit=None))
+            check_log(events, log)
+            history = await store.load(chat)
+            assert history.problems == ()
+            to_openai(history.messages, dangling="raise")
+            to_anthropic(history.messages, dangling="raise")
+            check_effects(log, done)
+
+
+def check_log(told: Sequence[Event], log: Sequence[Event]) -> None:
+    """That a client was told exactly what happened, and that this is whole."""
+    assert numbers(log) == list(range(1, len(log) + 1))
+    assert numbers(told) == numbers(log)
+    assert list(told) == list(log)
+    snapshot = reduced(cast("Any", log))
+    assert snapshot["problems"] == []
+    assert all(call["state"] in FINAL for call in calls_of(snapshot).values())
+    check_runs(log)
+
+
+def check_runs(log: Iterable[Event]) -> None:
+    """That runs came one after the other, each to its end."""
+    running = None
+    for event in log:
+        if event["kind"] == "run" and event["status"] == "started":
+            assert running is None
+            running = event["runId"]
+        elif is_end(event):
+            assert event["runId"] == running
+            running = None
+    assert running is None
+
+
+def check_effects(log: Iterable[Event], done: Counter[str]) -> None:
+    """That what is said of calls is what their tools have done."""
+    for call in calls_of(reduced(cast("Any", log))).values():
+        label = call.get("arguments", {}).get("label")
+        if label is None:
+            continue
+        if call["state"] == "success":
+            assert done[label] == 1, call
+        elif "before it started" in call["result"] or "was not started" in call["result"]:
+            assert done[label] == 0, call

@@ -1,0 +1,113 @@
+"""A client that loses its connection five times a second has heard everything in the end."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from pathlib import Path
+
+import pytest
+
+from chatting import lines
+from faulting import PATIENCE, Follower, Site, check_chats, serving
+
+EVERY = 0.2
+"""After how many seconds a connection is dropped."""
+PLAN = {"rounds": 40, "words": 4, "calls": 1, "pause": 0.02}
+
+
+class Dropping:
+    """A client whose connections are dropped, and which resumes by the last id.
+
+    Args:
+        site: Where the chat is.
+        address: Of the stream, below the site's.
+    """
+
+    def __init__(self, site: Site, address: str) -> None:
+        self.payloads: list[str] = []
+        """What it was told, up to the last id and behind it."""
+        self.drops = 0
+        self.last: int | None = None
+        self._whole = 0
+        self._site = site
+        self._address = address
+
+    async def read(self) -> None:
+        """Reads to the end."""
+        while not await self._connected():
+            self.drops += 1
+
+    async def _connected(self) -> bool:
+        # What came behind the last id is told again.
+        del self.payloads[self._whole :]
+        with contextlib.suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(self._read(), EVERY)
+            return True
+        return False
+
+    async def _read(self) -> None:
+        headers = {} if self.last is None else {"Last-Event-ID": str(self.last)}
+        url = f"{self._site.url}{self._address}"
+        async with self._site.client.stream("GET", url, headers=headers) as response:
+            if response.status_code == 204:
+                return
+            assert response.status_code == 200, response.status_code
+            async for line in lines(response):
+                self.payloads.append(line.data)
+                if line.id is not None:
+                    self.last = line.id
+                    self._whole = len(self.payloads)
+
+
+@pytest.mark.parametrize("form", ["native", "ag-ui", "ai-sdk"])
+def test_a_client_that_is_dropped_all_the_time_hears_everything_once(
+    form: str, tmp_path: Path
+) -> None:
+    url, effects = f"sqlite:///{tmp_path / 'chats.db'}", tmp_path / "effects"
+
+    async def scenario() -> None:
+        async with serving(url=url, effects=str(effects)) as server, Site(server.url) as site:
+            chat = await site.new_chat()
+            steady = Follower(site, chat)
+            reading = asyncio.create_task(steady.until_end())
+            await site.say(chat, **PLAN)
+            address = f"/chats/{chat}/events?format={form}"
+            client = Dropping(site, address)
+            await asyncio.wait_for(client.read(), PATIENCE)
+            await reading
+            whole = Dropping(site, f"{address}&after=0")
+            await whole._read()
+        assert client.drops >= 5
+        assert client.payloads == whole.payloads
+        await check_chats(url, {chat: steady.events}, effects)
+
+    asyncio.run(asyncio.wait_for(scenario(), PATIENCE))
+
+
+def test_a_client_of_the_ai_sdk_that_is_dropped_is_told_the_run_from_its_start(
+    tmp_path: Path,
+) -> None:
+    url, effects = f"sqlite:///{tmp_path / 'chats.db'}", tmp_path / "effects"
+
+    async def scenario() -> None:
+        async with serving(url=url, effects=str(effects)) as server, Site(server.url) as site:
+            chat = await site.new_chat()
+            steady = Follower(site, chat)
+            reading = asyncio.create_task(steady.until_end())
+            await site.say(chat, **PLAN)
+            heard = []
+            while not reading.done():
+                # It resumes without any id, and knows nothing of what it was told before.
+                client = Dropping(site, f"/chats/{chat}/stream")
+                await client._connected()
+                heard.append(client.payloads)
+            await reading
+            whole = Dropping(site, f"/chats/{chat}/events?format=ai-sdk&after=0")
+            await whole._read()
+        assert len(heard) > 5
+        for payloads in heard:
+            assert payloads == whole.payloads[: len(payloads)]
+        await check_chats(url, {chat: steady.events}, effects)
+
+    asyncio.run(asyncio.wait_for(scenario(), PATIENCE))

@@ -1,0 +1,20 @@
+"""Many streams of busy chats: every reader is told everything, once and in order."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from faulting import PATIENCE
+from loading import Load, put_on
+
+LOAD = Load(chats=10, readers=20, seconds=8.0)
+
+
+def test_every_one_of_many_readers_of_busy_chats_is_told_everything_once(
+    store_url: str, tmp_path: Path
+) -> None:
+    outcome = asyncio.run(asyncio.wait_for(put_on(store_url, tmp_path, LOAD), 2 * PATIENCE))
+    assert outcome.told == LOAD.readers * outcome.events
+    # Each chat goes on as long as it is to; how fast is not asked.
+    assert outcome.results >= LOAD.chats * LOAD.readers
