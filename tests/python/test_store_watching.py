@@ -7,11 +7,13 @@ import subprocess
 import sys
 
 import pytest
+from sqlalchemy import text as sql
 
 from postgres import PostgresServer
 from storing import PATIENCE, on, text
 from toolweave import StoreError
 from toolweave.store import MessageStore
+from toolweave.store.database import Trace
 
 WRITER = """
 import asyncio, sys
@@ -250,3 +252,20 @@ def test_a_closed_store_lets_those_go_who_wait(store_url: str) -> None:
             await store.events("c")
 
     asyncio.run(main())
+
+
+def test_a_transaction_that_a_crash_has_taken_back_was_not_done(postgres_url: str) -> None:
+    async def scenario(store: MessageStore) -> None:
+        await store.create_chat("c")
+        await store.write("c", events=[text("a")])
+        database = store.database
+        async with database.engine.connect() as connection:
+            number = (await connection.execute(sql("SELECT txid_current()"))).scalar_one()
+            await connection.commit()
+            revision = (await connection.execute(sql("SELECT revision FROM chats"))).scalar_one()
+        assert await database.was_done(Trace(number, "c", revision))
+        # The number was given to another transaction, or has not been given again yet.
+        assert not await database.was_done(Trace(number, "c", revision + 1))
+        assert not await database.was_done(Trace(number + 1000, "c", revision))
+
+    on(postgres_url, scenario)

@@ -9,7 +9,7 @@ import time
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 from sqlalchemy import event, func, select
 from sqlalchemy.engine import URL, make_url
@@ -48,7 +48,19 @@ _BUSY_SECONDS = 30.0
 
 
 TRANSACTION = "toolweave_transaction"
-"""Where work says, in the `info` of a connection, which number its transaction has."""
+"""Where work says, in the `info` of a connection, by what its transaction can be told."""
+
+
+class Trace(NamedTuple):
+    """By what it can be told later whether PostgreSQL has done a transaction."""
+
+    number: int
+    """Its number. One that was lost in a crash is given to another transaction."""
+    chat_id: str
+    """The chat that it changes."""
+    revision: int
+    """What the chat becomes."""
+
 
 _LEVEL = "toolweave_synchronous"
 """Where the `info` of a connection of SQLite says what was told to it last."""
@@ -63,7 +75,7 @@ class _Attempt:
 
     found: object = None
     """What the work has returned."""
-    number: int | None = None
+    trace: Trace | None = None
     """What PostgreSQL knows the transaction by."""
     is_committing: bool = False
     """Whether it may have been done although nothing was heard."""
@@ -179,11 +191,11 @@ class Database:
                 if not error.transient or time.monotonic() > deadline:
                     raise
                 _log.info("a write is tried again", extra={"error": str(error)})
-                is_known = not attempt.is_committing or attempt.number is not None
+                is_known = not attempt.is_committing or attempt.trace is not None
                 if not is_known:
                     raise
             await asyncio.sleep(_PAUSE)
-            if attempt.is_committing and await self.read(partial(_is_committed, attempt)):
+            if attempt.trace is not None and await self.was_done(attempt.trace):
                 return cast("_T", attempt.found)
 
     async def _write(
@@ -202,12 +214,40 @@ class Database:
             elif self._engine.dialect.default_isolation_level != "READ COMMITTED":
                 # Under others, what waited for a lock would fail.
                 await connection.execution_options(isolation_level="READ COMMITTED")
+            connection.info.pop(TRANSACTION, None)
             found = await work(connection)
             attempt.found = found
-            attempt.number = connection.info.pop(TRANSACTION, None)
+            attempt.trace = connection.info.pop(TRANSACTION, None)
             attempt.is_committing = self.is_postgresql
             await connection.commit()
             return found
+
+    async def was_done(self, trace: Trace) -> bool:
+        """Whether PostgreSQL has done a transaction of which it did not say that it had.
+
+        Raises:
+            StoreError: The database could not be asked.
+        """
+        chats = self.tables.chats
+
+        async def work(connection: AsyncConnection) -> bool:
+            # As long as it goes on it has the row. A crash takes back the number of what was not
+            # done, and gives it to another.
+            found = await connection.execute(
+                select(chats.c.revision).where(chats.c.id == trace.chat_id).with_for_update()
+            )
+            revision = found.scalar_one_or_none()
+            if revision is not None and revision < trace.revision:
+                return False
+            # There is no asking for the state of numbers that are not given yet.
+            next_one = func.txid_snapshot_xmax(func.txid_current_snapshot())
+            given = await connection.execute(select(next_one > trace.number))
+            if not given.scalar_one():
+                return False
+            status = await connection.execute(select(func.txid_status(trace.number)))
+            return bool(status.scalar_one() == "committed")
+
+        return await self.read(work)
 
     async def execute(self, statement: UpdateBase) -> int:
         """Runs one statement that writes.
@@ -418,12 +458,6 @@ def _engine(url: URL) -> AsyncEngine:
         cursor.close()
 
     return engine
-
-
-async def _is_committed(attempt: _Attempt, connection: AsyncConnection) -> bool:
-    """Whether PostgreSQL has done what it did not say that it had."""
-    status = await connection.execute(select(func.txid_status(attempt.number)))
-    return bool(status.scalar_one() == "committed")
 
 
 async def _synchronize(connection: AsyncConnection, level: str) -> None:

@@ -17,7 +17,7 @@ from .._core import MessageBase, ToolCall, ToolResult, ToolResultMessage, check_
 from ..exceptions import ChatNotFoundError, MessageError, RunLostError
 from .checks import bounded, checked_id, optional_id, to_json
 from .columns import plain
-from .database import TRANSACTION, Database
+from .database import TRANSACTION, Database, Trace
 from .records import Awaited, StoredMessage, StreamEvent, Written, moment
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ async def lock(
     if row is None:
         raise ChatNotFoundError(f"there is no chat {chat_id!r}", chat_id)
     if database.is_postgresql:
-        connection.info[TRANSACTION] = row.number
+        connection.info[TRANSACTION] = Trace(row.number, chat_id, row.revision)
     return Chain(chat_id, row.last_event - events, row.last_message, row.revision)
 
 
