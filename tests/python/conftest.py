@@ -1,4 +1,4 @@
-"""How the whole suite runs."""
+"""How the suite runs that any interpreter can."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, settings
 
 import toolweave
 from postgres import PostgresServer
@@ -15,13 +14,6 @@ from postgres import PostgresServer
 # The tests of the adapter for litellm have an environment of their own; see tests/matrix.py.
 WITH_LITELLM = find_spec("litellm") is not None
 collect_ignore = [] if WITH_LITELLM else ["test_models_litellm.py"]
-
-# The same examples on every machine, and no clock: a property that fails for one
-# fails for all. `pytest --hypothesis-profile=explore` goes looking for new ones.
-_SHARED = settings(deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("house", _SHARED, derandomize=True, database=None)
-settings.register_profile("explore", _SHARED, max_examples=5000)
-settings.load_profile("house")
 
 
 @pytest.fixture(scope="session", autouse=True)
