@@ -71,6 +71,8 @@ class Written:
     """The events, now with `chatId`, `sequenceNumber` and `timestampUtc`."""
     messages: tuple[StoredMessage, ...] = ()
     """The messages, in the order given."""
+    revision: int = 0
+    """How often the chat has changed by then; see `Watch.revision`."""
 
 
 @dataclass(frozen=True)

@@ -68,6 +68,11 @@ class Watch:
     ) -> None:
         self._hub.leave(self._chat_id, self)
 
+    @property
+    def revision(self) -> int:
+        """How often the chat has changed, as far as it was heard."""
+        return self._hub.revision(self._chat_id)
+
     async def changed(self, timeout: float | None = None) -> bool:
         """Waits for a change.
 
@@ -138,6 +143,10 @@ class Hub:
         if not others:
             self._watches.pop(chat_id, None)
             self._revisions.pop(chat_id, None)
+
+    def revision(self, chat_id: str) -> int:
+        """What is known of a chat that is watched."""
+        return self._revisions.get(chat_id, GONE)
 
     def tell(self, chat_id: str, revision: int) -> None:
         """Tells all who watch a chat that it has changed, unless they know.

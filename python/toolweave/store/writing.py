@@ -196,7 +196,7 @@ async def append(
     if what.pending:
         waits = [_pending_row(chain.chat_id, each, run_id, now) for each in what.pending]
         await connection.execute(insert(tables.pending), waits)
-    return Written(tuple(written), stored)
+    return Written(tuple(written), stored, chain.revision)
 
 
 def numbered(fields: Mapping[str, Any], chat_id: str, number: int, timestamp: int) -> StreamEvent:

@@ -81,6 +81,8 @@ class ChatFeed:
         self._behind = asyncio.Event()
         self._closed = False
         self._watching: asyncio.Task[None] | None = None
+        # Up to which change of the chat everything is known here.
+        self._revision = -1
 
     async def open(self) -> None:
         """Finds out where the chat stands, and watches it from then on."""
@@ -104,8 +106,20 @@ class ChatFeed:
 
     # What happens.
 
-    def publish(self, events: Sequence[Mapping[str, Any]]) -> None:
-        """Takes events that were just stored by this process."""
+    def attend(self, look: Callable[[], Awaitable[None]]) -> None:
+        """Has something called when others may have said something, from the next change on."""
+        self.local = look
+        self._revision = -1
+
+    def publish(self, events: Sequence[Mapping[str, Any]], revision: int = 0) -> None:
+        """Takes events that were just stored by this process.
+
+        Args:
+            events: The events.
+            revision: What the chat became, where nothing else has to be looked for.
+        """
+        if revision == self._revision + 1:
+            self._revision = revision
         for event in events:
             number = event["sequenceNumber"]
             if number > self.tail + 1:
@@ -164,11 +178,13 @@ class ChatFeed:
     async def _watch_once(self) -> None:
         async with self._store.watch(self.chat_id) as watch:
             while True:
+                self._revision = watch.revision
                 await self._look()
-                if self.local is not None:
-                    # Its own events come by themselves, and must not be looked for.
+                while await watch.changed(_LOOK) and self.local is not None:
+                    # What the run here writes comes by itself, and must not be looked for.
                     await self._wait_aside()
-                await watch.changed(_LOOK)
+                    if watch.revision != self._revision:
+                        break
 
     async def _look(self) -> None:
         await self.catch_up()

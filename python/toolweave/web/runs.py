@@ -131,7 +131,7 @@ class ChatRuns:
             feed.publish(record.written.events)
             run = ChatRun(self._store, feed, self._responder, record, messages, self._limits)
             self._runs[run_id] = run
-            feed.local = run.look
+            feed.attend(run.look)
             task = asyncio.get_running_loop().create_task(self._go(run, stack.pop_all()))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
@@ -211,7 +211,8 @@ class ChatRuns:
                         extra={"run_id": run.run_id, "error_type": type(error).__name__},
                     )
                     continue
-                if not alive:
+                if not alive and run.stop_reason is None:
+                    # It has not ended meanwhile.
                     run.lose()
 
     async def _look_after_the_dead(self) -> None:

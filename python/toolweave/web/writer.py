@@ -282,7 +282,7 @@ class RunWriter:
                     return
                 self._stored += len(messages)
                 step = _Step()
-                self._feed.publish(written.events)
+                self._feed.publish(written.events, written.revision)
                 if self._timer is not None or not self._drafts:
                     # What came meanwhile has a moment of its own.
                     return

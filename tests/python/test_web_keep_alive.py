@@ -1,0 +1,86 @@
+"""What a server asks its store for while runs go on: no more than it has to."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chatting import QUICK, finished, new_chat, on_a_server, say, serve, soon
+from toolweave import Agent, Message
+from toolweave.store import MessageStore
+from toolweave.web import AgentResponder, WebLimits, chat_app
+
+
+@on_a_server
+async def test_a_run_that_ends_while_it_is_kept_alive_is_not_taken_for_lost(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    renewing, ended, looked = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    class Slow(MessageStore):
+        async def renew(self, *given: Any, **more: Any) -> bool:
+            renewing.set()
+            await ended.wait()
+            alive = await super().renew(*given, **more)
+            asyncio.get_running_loop().call_soon(looked.set)
+            return alive
+
+        async def finish_run(self, *given: Any, **more: Any) -> Any:
+            written = await super().finish_run(*given, **more)
+            # Nobody here knows of it yet.
+            ended.set()
+            await looked.wait()
+            return written
+
+    async def model(messages: Sequence[Message]) -> AsyncIterator[str]:  # noqa: ARG001
+        await renewing.wait()
+        yield "Done."
+
+    store = Slow(f"sqlite:///{tmp_path / 'chats.db'}", poll=0.02)
+    limits = WebLimits(batch=0.005, shutdown_grace=0.0, requests=None, lease=3.0)
+    app = chat_app(store, AgentResponder(Agent(model)), limits=limits)
+    with caplog.at_level(logging.ERROR, "toolweave.web"):
+        async with serve(app) as client:
+            chat = await new_chat(client)
+            run = (await say(client, chat, "Hi!"))["runId"]
+            assert (await finished(client, chat, run))["stopReason"] == "completed"
+            await soon(looked)
+    assert caplog.records == []
+
+
+@on_a_server
+async def test_what_a_run_writes_is_not_looked_for(tmp_path: Path) -> None:
+    looks = 0
+    go_on, talked = asyncio.Event(), asyncio.Event()
+
+    class Counting(MessageStore):
+        async def run(self, run_id: str) -> Any:
+            nonlocal looks
+            looks += 1
+            return await super().run(run_id)
+
+    async def model(messages: Sequence[Message]) -> AsyncIterator[str]:  # noqa: ARG001
+        yield "So. "
+        await go_on.wait()
+        for number in range(50):
+            yield f"{number} "
+            # Longer than a batch is collected.
+            await asyncio.sleep(0.02)
+        talked.set()
+
+    store = Counting(f"sqlite:///{tmp_path / 'chats.db'}", poll=0.02)
+    app = chat_app(store, AgentResponder(Agent(model)), limits=QUICK)
+    async with serve(app) as client:
+        chat = await new_chat(client)
+        run = (await say(client, chat, "Hi!"))["runId"]
+        before = looks
+        go_on.set()
+        await soon(talked)
+        # At its start, perhaps, but not with each of what it writes.
+        assert looks - before <= 2
+        await finished(client, chat, run)
