@@ -13,7 +13,6 @@ from faulting import PATIENCE, Follower, Site, check_chats, serving
 
 EVERY = 0.2
 """After how many seconds a connection is dropped."""
-PLAN = {"rounds": 40, "words": 4, "calls": 1, "pause": 0.02}
 
 
 class Dropping:
@@ -35,18 +34,20 @@ class Dropping:
 
     async def read(self) -> None:
         """Reads to the end."""
-        while not await self._connected():
+        while not await self.connect():
             self.drops += 1
 
-    async def _connected(self) -> bool:
+    async def connect(self) -> bool:
+        """Reads until the connection is dropped; whether it has come to the end."""
         # What came behind the last id is told again.
         del self.payloads[self._whole :]
         with contextlib.suppress(asyncio.TimeoutError):
-            await asyncio.wait_for(self._read(), EVERY)
+            await asyncio.wait_for(self.read_once(), EVERY)
             return True
         return False
 
-    async def _read(self) -> None:
+    async def read_once(self) -> None:
+        """Reads over one connection that nobody drops."""
         headers = {} if self.last is None else {"Last-Event-ID": str(self.last)}
         url = f"{self._site.url}{self._address}"
         async with self._site.client.stream("GET", url, headers=headers) as response:
@@ -60,54 +61,67 @@ class Dropping:
                     self._whole = len(self.payloads)
 
 
+async def drop(url: str, folder: Path, form: str, rounds: int) -> tuple[int, int]:
+    """Reads a run, of so many calls, in a format, over connections that are dropped.
+
+    Returns:
+        How often it was dropped, and how many payloads it was told of.
+    """
+    effects = folder / "effects"
+    async with serving(url=url, effects=str(effects)) as server, Site(server.url) as site:
+        chat = await site.new_chat()
+        steady = Follower(site, chat)
+        reading = asyncio.create_task(steady.until_end())
+        await site.say(chat, rounds=rounds, words=4, calls=1, pause=0.02)
+        address = f"/chats/{chat}/events?format={form}"
+        client = Dropping(site, address)
+        await client.read()
+        await reading
+        whole = Dropping(site, f"{address}&after=0")
+        await whole.read_once()
+    assert client.payloads == whole.payloads
+    await check_chats(url, {chat: steady.events}, effects)
+    return client.drops, len(client.payloads)
+
+
+async def start_over(url: str, folder: Path, rounds: int) -> tuple[int, int]:
+    """Reads a run as clients of the AI SDK do, which are told it from its start each time.
+
+    Returns:
+        How often it was begun again, and how many payloads there were.
+    """
+    effects = folder / "effects"
+    async with serving(url=url, effects=str(effects)) as server, Site(server.url) as site:
+        chat = await site.new_chat()
+        steady = Follower(site, chat)
+        reading = asyncio.create_task(steady.until_end())
+        await site.say(chat, rounds=rounds, words=4, calls=1, pause=0.02)
+        heard = []
+        while not reading.done():
+            client = Dropping(site, f"/chats/{chat}/stream")
+            await client.connect()
+            heard.append(client.payloads)
+        await reading
+        whole = Dropping(site, f"/chats/{chat}/events?format=ai-sdk&after=0")
+        await whole.read_once()
+    for payloads in heard:
+        assert payloads == whole.payloads[: len(payloads)]
+    await check_chats(url, {chat: steady.events}, effects)
+    return len(heard), len(whole.payloads)
+
+
 @pytest.mark.parametrize("form", ["native", "ag-ui", "ai-sdk"])
 def test_a_client_that_is_dropped_all_the_time_hears_everything_once(
     form: str, tmp_path: Path
 ) -> None:
-    url, effects = f"sqlite:///{tmp_path / 'chats.db'}", tmp_path / "effects"
-
-    async def scenario() -> None:
-        async with serving(url=url, effects=str(effects)) as server, Site(server.url) as site:
-            chat = await site.new_chat()
-            steady = Follower(site, chat)
-            reading = asyncio.create_task(steady.until_end())
-            await site.say(chat, **PLAN)
-            address = f"/chats/{chat}/events?format={form}"
-            client = Dropping(site, address)
-            await asyncio.wait_for(client.read(), PATIENCE)
-            await reading
-            whole = Dropping(site, f"{address}&after=0")
-            await whole._read()
-        assert client.drops >= 5
-        assert client.payloads == whole.payloads
-        await check_chats(url, {chat: steady.events}, effects)
-
-    asyncio.run(asyncio.wait_for(scenario(), PATIENCE))
+    dropping = drop(f"sqlite:///{tmp_path / 'chats.db'}", tmp_path, form, rounds=15)
+    drops, _ = asyncio.run(asyncio.wait_for(dropping, PATIENCE))
+    assert drops >= 3
 
 
 def test_a_client_of_the_ai_sdk_that_is_dropped_is_told_the_run_from_its_start(
     tmp_path: Path,
 ) -> None:
-    url, effects = f"sqlite:///{tmp_path / 'chats.db'}", tmp_path / "effects"
-
-    async def scenario() -> None:
-        async with serving(url=url, effects=str(effects)) as server, Site(server.url) as site:
-            chat = await site.new_chat()
-            steady = Follower(site, chat)
-            reading = asyncio.create_task(steady.until_end())
-            await site.say(chat, **PLAN)
-            heard = []
-            while not reading.done():
-                # It resumes without any id, and knows nothing of what it was told before.
-                client = Dropping(site, f"/chats/{chat}/stream")
-                await client._connected()
-                heard.append(client.payloads)
-            await reading
-            whole = Dropping(site, f"/chats/{chat}/events?format=ai-sdk&after=0")
-            await whole._read()
-        assert len(heard) > 5
-        for payloads in heard:
-            assert payloads == whole.payloads[: len(payloads)]
-        await check_chats(url, {chat: steady.events}, effects)
-
-    asyncio.run(asyncio.wait_for(scenario(), PATIENCE))
+    starting = start_over(f"sqlite:///{tmp_path / 'chats.db'}", tmp_path, rounds=15)
+    times, _ = asyncio.run(asyncio.wait_for(starting, PATIENCE))
+    assert times >= 3

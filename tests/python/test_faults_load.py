@@ -8,7 +8,7 @@ from pathlib import Path
 from faulting import PATIENCE
 from loading import Load, put_on
 
-LOAD = Load(chats=10, readers=20, seconds=8.0)
+LOAD = Load(chats=10, readers=20, seconds=6.0)
 
 
 def test_every_one_of_many_readers_of_busy_chats_is_told_everything_once(

@@ -12,6 +12,7 @@ import itertools
 import json
 import logging
 import os
+import random
 import resource
 import socket
 import sys
@@ -168,6 +169,8 @@ def agent_of(turn: Turn, plan: Plan, points: Points, effects: int) -> Agent:
         return f"{label} {time.time():.6f}"
 
     rounds = itertools.count()
+    # Chats are not in step.
+    paces = random.Random(turn.run_id)
 
     async def model(messages: Sequence[Message]) -> AsyncIterator[str]:  # noqa: ARG001
         number = next(rounds)
@@ -176,7 +179,7 @@ def agent_of(turn: Turn, plan: Plan, points: Points, effects: int) -> Agent:
             return
         for word in range(plan.words):
             yield f"{number}.{word} "
-            await asyncio.sleep(plan.pause)
+            await asyncio.sleep(plan.pause * 2 * paces.random())
         for call in range(plan.calls):
             yield '<note>{"label": "' + f"{turn.run_id}.{number}.{call}" + '"}</note>'
 
