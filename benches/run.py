@@ -1,29 +1,51 @@
-"""The benchmarks in Python: streaming, hostile replies, validation, execution, the loop, imports.
+"""The benchmarks in Python: streaming, hostile replies, validation, execution, faults, streams.
 
     make bench                        # all of it, the Rust benchmarks first
     python benches/run.py             # writes docs/benchmarks.md
     python benches/run.py --quick     # smaller sizes, only printed
 
-Everything runs in one process, in turns, and is timed in CPU seconds, so that a
-busy machine changes the figures little and the ratios less.
+Everything but faults and streams runs in one process, in turns, and is timed in CPU
+seconds, so that a busy machine changes the figures little and the ratios less.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING, cast
 
-import core
-import execution
-import imports
-import registry
 import report
-import scenes
-import streaming
-import validation
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+PARTS = {
+    "streaming": ("streaming", "replies"),
+    "attacks": ("streaming", "attacks"),
+    "validation": ("validation", "run"),
+    "executor": ("execution", "run"),
+    "scenes": ("scenes", "run"),
+    "registry": ("registry", "run"),
+    "imports": ("imports", "run"),
+    "faults": ("faults", "faults"),
+    "streams": ("faults", "streams"),
+}
+"""Each part by its name: its module, which has peers of its own to import, and its function."""
+WITH_PROCESSES = ("faults", "streams")
 DOCUMENT = Path(__file__).resolve().parents[1] / "docs" / "benchmarks.md"
+
+
+def part(name: str, *, quick: bool, budget: float | None) -> report.Section:
+    """Runs one part."""
+    module, function = PARTS[name]
+    run = cast("Callable[..., report.Section]", getattr(importlib.import_module(module), function))
+    if name in WITH_PROCESSES:
+        return run(quick=quick)
+    effort = importlib.import_module("streaming").Effort
+    chosen = effort.quick() if quick else effort.full()
+    return run(chosen if budget is None else chosen.with_budget(budget))
 
 
 def main() -> int:
@@ -32,15 +54,7 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="smaller sizes, fewer repeats")
     parser.add_argument(
         "--only",
-        choices=(
-            "streaming",
-            "attacks",
-            "validation",
-            "executor",
-            "scenes",
-            "registry",
-            "imports",
-        ),
+        choices=tuple(PARTS),
         help="run one part",
     )
     parser.add_argument(
@@ -49,28 +63,17 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="exit 1 when a target is missed")
     parser.add_argument("--output", type=Path, help="the document to write the tables into")
     options = parser.parse_args()
-    effort = streaming.Effort.quick() if options.quick else streaming.Effort.full()
-    if options.budget is not None:
-        effort = effort.with_budget(options.budget)
 
     sections: list[report.Section] = []
-    for name, part in (
-        ("streaming", streaming.replies),
-        ("attacks", streaming.attacks),
-        ("validation", validation.run),
-        ("executor", execution.run),
-        ("scenes", scenes.run),
-        ("registry", registry.run),
-        ("imports", imports.run),
-    ):
-        if options.only in (None, name):
-            sections.append(part(effort))
-            print(sections[-1].markdown(), flush=True)
+    for name in PARTS if options.only is None else (options.only,):
+        sections.append(part(name, quick=options.quick, budget=options.budget))
+        print(sections[-1].markdown(), flush=True)
 
-    rust = core.run()
-    if rust is not None and options.only is None:
-        sections.append(rust)
-        print(rust.markdown(), flush=True)
+    if options.only is None:
+        rust = importlib.import_module("core").run()
+        if rust is not None:
+            sections.append(rust)
+            print(rust.markdown(), flush=True)
 
     output = options.output or (None if options.quick or options.only else DOCUMENT)
     if output is not None:
