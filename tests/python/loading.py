@@ -129,6 +129,7 @@ async def _check(url: str, told: dict[str, Any], load: Load) -> int:
         for chat, readers in by_chat.items():
             log: list[Event] = [dict(event) for event in await store.events(chat, limit=None)]
             check_log(log, log)
+            assert log[-1]["stopReason"] == "completed"
             digest = hashlib.sha256()
             for event in log:
                 framed = entry_of(event).framed

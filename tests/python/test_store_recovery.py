@@ -236,3 +236,16 @@ def test_two_processes_that_recover_at_once_end_a_run_once(store_url: str) -> No
         assert snapshot(await store.events("c"))["problems"] == []
 
     on(store_url, scenario)
+
+
+def test_an_owner_says_for_all_of_its_runs_that_it_is_alive(store_url: str) -> None:
+    async def scenario(store: MessageStore) -> None:
+        for chat, owner in (("a", "me"), ("b", "me"), ("c", "you"), ("d", "me")):
+            await store.create_chat(chat)
+            await store.start_run(chat, f"run-{chat}", owner=owner, lease=1)
+        await store.finish_run("run-d", "me", "completed")
+        assert await store.renew_all("me", 30) == {"run-a", "run-b"}
+        assert await store.renew_all("nobody", 30) == frozenset()
+        assert [run.run_id for run in await store.recover(now=1010.0)] == ["run-c"]
+
+    on(store_url, scenario, clock=lambda: 1000.0)

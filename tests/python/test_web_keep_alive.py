@@ -23,10 +23,10 @@ async def test_a_run_that_ends_while_it_is_kept_alive_is_not_taken_for_lost(
     renewing, ended, looked = asyncio.Event(), asyncio.Event(), asyncio.Event()
 
     class Slow(MessageStore):
-        async def renew(self, *given: Any, **more: Any) -> bool:
+        async def renew_all(self, *given: Any, **more: Any) -> frozenset[str]:
             renewing.set()
             await ended.wait()
-            alive = await super().renew(*given, **more)
+            alive = await super().renew_all(*given, **more)
             asyncio.get_running_loop().call_soon(looked.set)
             return alive
 
@@ -51,6 +51,38 @@ async def test_a_run_that_ends_while_it_is_kept_alive_is_not_taken_for_lost(
             assert (await finished(client, chat, run))["stopReason"] == "completed"
             await soon(looked)
     assert caplog.records == []
+
+
+@on_a_server
+async def test_many_runs_are_kept_alive_by_one_write(tmp_path: Path) -> None:
+    written: list[frozenset[str]] = []
+    renewed, go_on = asyncio.Event(), asyncio.Event()
+
+    class Counting(MessageStore):
+        async def renew_all(self, *given: Any, **more: Any) -> frozenset[str]:
+            written.append(await super().renew_all(*given, **more))
+            renewed.set()
+            return written[-1]
+
+        async def renew(self, *_: Any, **__: Any) -> bool:
+            raise AssertionError("one by one, they wait for each other")
+
+    async def model(messages: Sequence[Message]) -> AsyncIterator[str]:  # noqa: ARG001
+        yield "So. "
+        await go_on.wait()
+
+    store = Counting(f"sqlite:///{tmp_path / 'chats.db'}", poll=0.02)
+    limits = WebLimits(batch=0.005, shutdown_grace=0.0, requests=None, lease=3.0)
+    app = chat_app(store, AgentResponder(Agent(model)), limits=limits)
+    async with serve(app) as client:
+        chats = [await new_chat(client) for _ in range(5)]
+        runs = [(await say(client, chat, "Hi!"))["runId"] for chat in chats]
+        while not written or written[-1] != frozenset(runs):
+            renewed.clear()
+            await soon(renewed)
+        go_on.set()
+        for chat, run in zip(chats, runs, strict=True):
+            assert (await finished(client, chat, run))["stopReason"] == "completed"
 
 
 @on_a_server

@@ -89,6 +89,17 @@ class RunLedger(Ledger):
             lambda connection: runs.renew(connection, self._database, run_id, owner, until)
         )
 
+    async def renew_all(self, owner: str, lease: float = 30.0) -> frozenset[str]:
+        """Says that an owner is alive, for all of its runs at once.
+
+        Returns:
+            The runs that are the owner's, and active.
+        """
+        until = self.now() + round(lease * 1000)
+        return await self._database.write(
+            lambda connection: runs.renew_all(connection, self._database, owner, until)
+        )
+
     async def finish_run(
         self,
         run_id: str,

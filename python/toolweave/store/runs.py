@@ -131,6 +131,20 @@ async def renew(
     return bool(changed.rowcount)
 
 
+async def renew_all(
+    connection: AsyncConnection, database: Database, owner: str, until: int
+) -> frozenset[str]:
+    """Says that an owner is alive; the runs that are its own."""
+    runs = database.tables.runs
+    rows = await connection.execute(
+        update(runs)
+        .where(runs.c.owner == owner, runs.c.status == "running")
+        .values(lease_utc=until)
+        .returning(runs.c.id)
+    )
+    return frozenset(str(row.id) for row in rows)
+
+
 async def request_stop(
     connection: AsyncConnection, database: Database, run_id: str, now: int
 ) -> Chain | None:

@@ -197,22 +197,24 @@ class ChatRuns:
     # What is done from time to time.
 
     async def _keep_alive(self) -> None:
-        limits = self._limits
+        lease = self._limits.lease
         while True:
-            await asyncio.sleep(limits.lease / 3)
-            for run in list(self._runs.values()):
-                try:
-                    alive = await asyncio.wait_for(
-                        self._store.renew(run.run_id, self._owner, limits.lease), limits.lease / 3
-                    )
-                except (StoreError, asyncio.TimeoutError) as error:
-                    _log.warning(
-                        "a run could not be kept alive just now",
-                        extra={"run_id": run.run_id, "error_type": type(error).__name__},
-                    )
-                    continue
-                if not alive and run.stop_reason is None:
-                    # It has not ended meanwhile.
+            await asyncio.sleep(lease / 3)
+            runs = list(self._runs.values())
+            if not runs:
+                continue
+            try:
+                # All at once: each would wait for its turn to write, and the last too long.
+                alive = await asyncio.wait_for(self._store.renew_all(self._owner, lease), lease / 3)
+            except (StoreError, asyncio.TimeoutError) as error:
+                _log.warning(
+                    "runs could not be kept alive just now",
+                    extra={"runs": len(runs), "error_type": type(error).__name__},
+                )
+                continue
+            for run in runs:
+                # One that has ended meanwhile is not lost.
+                if run.run_id not in alive and run.stop_reason is None:
                     run.lose()
 
     async def _look_after_the_dead(self) -> None:

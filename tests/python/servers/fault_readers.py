@@ -89,7 +89,7 @@ class Reader:
 
     def _take(self, event: dict[str, Any]) -> bool:
         kind = event["kind"]
-        if kind == "tool_result":
+        if kind == "tool_result" and not event["isError"]:
             self._delays.append(time.time() - float(event["result"].rpartition(" ")[2]))
         return bool(kind == "run" and event["status"] == "finished")
 
