@@ -94,6 +94,32 @@ def test_a_result_that_comes_later_is_answered_over_http_and_gone_on_with() -> N
     assert "has come: On Tuesday." in text
 
 
+def test_results_of_scenes_are_told_once_and_with_the_reply_of_their_call() -> None:
+    async def look() -> list[dict[str, Any]]:
+        async with serving(FAST, None) as server:
+            client = ChatClient(server.url)
+
+            def talk() -> list[dict[str, Any]]:
+                chat_id = client.ask("POST", "/chats", {})["chatId"]
+                return ask(client, chat_id, prompt_of("scenes"))
+
+            return await asyncio.to_thread(talk)
+
+    events = asyncio.run(look())
+    calls = [
+        (event["generationId"], call["toolCallId"])
+        for event in of(events, "tools_call")
+        for call in event["toolCalls"]
+    ]
+    results = [
+        (event["generationId"], event["toolCallId"])
+        for event in of(events, "tool_result")
+        if event["done"]
+    ]
+    assert results == calls
+    assert len(calls) == 3
+
+
 def test_a_live_model_answers_with_ones_own_tools() -> None:
     registry = ToolRegistry.loads(
         '<Tools><Movie><Tool name="a"><example>A?</example><prompt>a</prompt>'

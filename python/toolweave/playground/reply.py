@@ -118,6 +118,11 @@ class PlaygroundReply:
         return self._generation_id
 
     @property
+    def current_generation_id(self) -> str | None:
+        """The reply whose calls run, where the run tells it apart from that of its events."""
+        return getattr(self._run, "current_generation_id", None)
+
+    @property
     def finished_messages(self) -> Sequence[Message]:
         """What was added to the chat up to the last event, whole replies only."""
         return () if self._run is None else self._run.finished_messages[: self._whole]
