@@ -28,10 +28,16 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="module")
-def scripted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ScriptedServer]:
+def scripted_process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ScriptedServer]:
+    """A server for the tests of a module."""
+    yield from _running(ScriptedServer(tmp_path_factory.mktemp("scripted")))
+
+
+@pytest.fixture
+def scripted(scripted_process: ScriptedServer) -> ScriptedServer:
     """A server whose model and tools wait for the word of the test."""
-    server = ScriptedServer(tmp_path_factory.mktemp("scripted"))
-    yield from _running(server)
+    scripted_process.forget()
+    return scripted_process
 
 
 @pytest.fixture(scope="module")

@@ -80,11 +80,17 @@ class ChatPage:
         self.page = page
         self.server = server
         self.watch = watch
+        self._said = 0
 
     @property
     def chat_id(self) -> str:
         """The chat that is open."""
         return urlsplit(self.page.url).fragment.strip("/")
+
+    @property
+    def events(self) -> str:
+        """Where all that happened in the chat can be read."""
+        return f"/chats/{self.chat_id}/events?after=0"
 
     @property
     def conversation(self) -> Locator:
@@ -119,6 +125,13 @@ class ChatPage:
         """Writes something and sends it."""
         self.message_box.fill(text)
         self.message_box.press("Enter")
+        self._said += 1
+
+    def take(self, suggestion: str) -> None:
+        """Says what the page suggests."""
+        suggestions = self.page.get_by_role("list", name="Suggestions").get_by_role("button")
+        suggestions.filter(has_text=suggestion).click()
+        self._said += 1
 
     def show(self, tab: str) -> Locator:
         """What one of the tabs beside the conversation shows."""
@@ -126,7 +139,12 @@ class ChatPage:
         return self.page.get_by_role("tabpanel", name=tab)
 
     def expect_end(self) -> None:
-        """Waits until nothing runs any more."""
+        """Waits until nothing runs any more, and all of it is shown."""
+        said = self.conversation.locator(".turn.user .item")
+        expect(said.nth(max(0, self._said - 1))).to_be_visible()
+        # What was said is stored together with the start of its run: this ends when that does.
+        numbers = re.findall(r"^id: (\d+)", self.server.read(self.events), re.MULTILINE)
+        expect(self.conversation).to_have_attribute("data-events", numbers[-1])
         expect(self.page.get_by_role("button", name="Send")).to_be_visible()
 
     def expect_as_stored(self) -> None:

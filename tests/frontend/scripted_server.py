@@ -2,6 +2,7 @@
 
 It is told what to do over HTTP, beside the routes of the chats (`Script` in `serving.py`):
 
+- ``POST /test/forget``: begins anew;
 - ``POST /test/replies``: what the model says to a prompt, reply by reply and piece by piece; a
   piece that is an object waits for the gate that it names;
 - ``POST /test/gates/{name}``: opens a gate;
@@ -95,16 +96,17 @@ class WaitingModel:
         yield FinishUpdate("stop")
 
 
-@tool("Work")
-async def work(name: str, context: ToolContext) -> str:
-    """Works until it is told what comes of it.
+@tool("ReadStation")
+async def read_station(city: str, context: ToolContext) -> str:
+    """Reads a weather station, until it is told what comes of it.
 
     Args:
-        name: By which name it is told
+        city: The city, by whose name it is told
         context: Where its progress is shown
     """
+    words = WORDS.tools[city]
     while True:
-        word = await WORDS.tools[name].get()
+        word = await words.get()
         if "progress" in word:
             context.progress(word["progress"])
         elif "error" in word:
@@ -114,30 +116,30 @@ async def work(name: str, context: ToolContext) -> str:
             return result * int(word.get("times", 1))
 
 
-@tool("Endless", timeout=0.2)
-async def endless(name: str) -> str:
-    """Never comes to an end.
+@tool("TrackParcel", timeout=0.2)
+async def track_parcel(number: str) -> str:
+    """Asks a carrier who never answers.
 
     Args:
-        name: What is waited for
+        number: The number of the parcel
     """
     await asyncio.Event().wait()
-    return name
+    return number
 
 
-@tool("Pay", requires_approval=True)
-async def pay(to: str, euros: Annotated[float, Field(gt=0)]) -> str:
-    """Pays somebody. The user is asked before.
+@tool("TransferMoney", requires_approval=True)
+async def transfer_money(to: str, euros: Annotated[float, Field(gt=0)]) -> str:
+    """Transfers money. The user is asked before.
 
     Args:
         to: Who gets it
         euros: How much, in euros
     """
-    return f"paid {euros:g} euros to {to}"
+    return f"transferred {euros:g} euros to {to}"
 
 
-@tool("Order")
-async def order(kind: str, context: ToolContext) -> str:
+@tool("OrderPizza")
+async def order_pizza(kind: str, context: ToolContext) -> str:
     """Orders a pizza. Asks for what it has to know.
 
     Args:
@@ -148,14 +150,17 @@ async def order(kind: str, context: ToolContext) -> str:
     return f"ordered {kind}: {answer}"
 
 
-@tool("Later")
-async def later(question: str) -> Deferred:
+@tool("AskColleague")
+async def ask_colleague(question: str) -> Deferred:
     """Has its result later.
 
     Args:
         question: What to ask
     """
     return Deferred(note=f"A colleague is asked: {question}")
+
+
+TOOLS = (read_station, track_parcel, transfer_money, order_pizza, ask_colleague)
 
 
 def answer(turn: Turn) -> PlaygroundReply:
@@ -169,7 +174,7 @@ def answer(turn: Turn) -> PlaygroundReply:
     def opening(hear: Hear, journal: Journal, _: object) -> Opened:
         agent = Agent(
             Overheard(WaitingModel(said[-1]), hear),
-            [work, endless, pay, order, later],
+            TOOLS,
             name="script",
             approver=ask_in_chat,
         )
@@ -184,6 +189,13 @@ def answer(turn: Turn) -> PlaygroundReply:
         return run, agent.executor.deferred
 
     return PlaygroundReply(opening, turn.journal)
+
+
+async def forget(_: Request) -> Response:
+    """Begins anew; whoever waits for a word hears none any more."""
+    global WORDS
+    WORDS = Words()
+    return JSONResponse({})
 
 
 async def take_replies(request: Request) -> Response:
@@ -212,6 +224,7 @@ async def serve(arguments: argparse.Namespace) -> None:
     page = Page(title="toolweave", suggestions=[Suggestion(label="A greeting", text="Hello")])
     app = chat_app(store, answer, limits=LIMITS, page=page, allowed_hosts=["127.0.0.1"])
     app.router.routes[:0] = [
+        Route("/test/forget", forget, methods=["POST"]),
         Route("/test/replies", take_replies, methods=["POST"]),
         Route("/test/gates/{name}", open_gate, methods=["POST"]),
         Route("/test/tools", tell_tool, methods=["POST"]),

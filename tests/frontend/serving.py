@@ -61,10 +61,15 @@ class ServerProcess:
         """What it has logged."""
         return self._log.read_text()
 
+    def read(self, path: str) -> str:
+        """Asks for a text."""
+        with urllib.request.urlopen(f"{self.url}{path}", timeout=PATIENCE) as response:
+            text: str = response.read().decode()
+            return text
+
     def get(self, path: str) -> Any:
         """Asks for something."""
-        with urllib.request.urlopen(f"{self.url}{path}", timeout=PATIENCE) as response:
-            return json.load(response)
+        return json.loads(self.read(path))
 
     def post(self, path: str, body: dict[str, Any]) -> Any:
         """Sends something."""
@@ -106,6 +111,10 @@ class ScriptedServer(ServerProcess):
 
     def __init__(self, folder: Path) -> None:
         super().__init__([os.fspath(HERE / "scripted_server.py")], folder)
+
+    def forget(self) -> None:
+        """Leaves whatever waits for a word waiting for ever."""
+        self.post("/test/forget", {})
 
     def replies(self, prompt: str, *replies: list[Piece]) -> None:
         """What the model is to say to a prompt, one reply after another."""

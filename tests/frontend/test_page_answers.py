@@ -12,14 +12,14 @@ from serving import ScriptedServer, call, gate
 def test_a_call_runs_once_the_person_allows_it(
     scripted: ScriptedServer, open_page: OpenPage
 ) -> None:
-    scripted.replies("Pay?", [call("Pay", to="Ada", euros=5)], ["Paid."])
+    scripted.replies("Pay?", [call("TransferMoney", to="Ada", euros=5)], ["Paid."])
     page = open_page(scripted)
     page.say("Pay?")
     card = page.calls
     expect_state(card, "awaiting_approval")
     card.get_by_role("button", name="Allow").click()
     expect_state(card, "success")
-    expect(card).to_contain_text("paid 5 euros to Ada")
+    expect(card).to_contain_text("transferred 5 euros to Ada")
     expect(page.texts).to_have_text("Paid.")
     page.expect_end()
     page.expect_as_stored()
@@ -28,7 +28,7 @@ def test_a_call_runs_once_the_person_allows_it(
 def test_a_call_that_is_denied_does_not_run_and_the_reason_is_told(
     scripted: ScriptedServer, open_page: OpenPage
 ) -> None:
-    scripted.replies("Pay?", [call("Pay", to="Bob", euros=7)], ["Then not."])
+    scripted.replies("Pay?", [call("TransferMoney", to="Bob", euros=7)], ["Then not."])
     page = open_page(scripted)
     page.say("Pay?")
     card = page.calls
@@ -46,7 +46,7 @@ def test_a_call_that_is_denied_does_not_run_and_the_reason_is_told(
 def test_a_decision_needs_no_mouse(
     scripted: ScriptedServer, open_page: OpenPage, steps: int, state: str
 ) -> None:
-    scripted.replies("Pay?", [call("Pay", to="Eve", euros=9)], ["So be it."])
+    scripted.replies("Pay?", [call("TransferMoney", to="Eve", euros=9)], ["So be it."])
     page = open_page(scripted)
     # The message box has the focus from the start, or is one step away from it.
     page.message_box.focus()
@@ -72,7 +72,7 @@ def test_a_decision_needs_no_mouse(
 def test_a_question_is_answered_in_a_form_made_of_its_schema(
     scripted: ScriptedServer, open_page: OpenPage
 ) -> None:
-    scripted.replies("Pizza!", [call("Order", kind="Margherita")], ["Coming."])
+    scripted.replies("Pizza!", [call("OrderPizza", kind="Margherita")], ["Coming."])
     page = open_page(scripted)
     page.say("Pizza!")
     card = page.calls
@@ -102,7 +102,7 @@ def test_a_question_is_answered_in_a_form_made_of_its_schema(
 def test_a_result_that_comes_later_is_given_after_the_run(
     scripted: ScriptedServer, open_page: OpenPage
 ) -> None:
-    scripted.replies("Which day?", [call("Later", question="day")], ["Tuesday it is."])
+    scripted.replies("Which day?", [call("AskColleague", question="day")], ["Tuesday it is."])
     page = open_page(scripted)
     page.say("Which day?")
     card = page.calls
@@ -124,7 +124,7 @@ def test_a_result_that_comes_later_is_given_after_the_run(
 def test_a_run_that_is_stopped_shows_its_calls_as_interrupted(
     scripted: ScriptedServer, open_page: OpenPage
 ) -> None:
-    scripted.replies("Work.", ["I begin. ", call("Work", name="never told")])
+    scripted.replies("Work.", ["I begin. ", call("ReadStation", city="never told")])
     scripted.replies("And now?", ["Now I listen."])
     page = open_page(scripted)
     page.say("Work.")

@@ -14,10 +14,10 @@ LEASE_IS_OVER = ("--ahead", "60")
 def test_a_reload_in_the_middle_of_a_run_loses_nothing_and_shows_nothing_twice(
     scripted: ScriptedServer, open_page: OpenPage
 ) -> None:
-    written = call("Work", name="reloaded")
+    written = call("ReadStation", city="reloaded")
     scripted.replies(
         "Reload me.",
-        ["Some ", gate("r1"), "words. ", written[:16], gate("r2"), written[16:]],
+        ["Some ", gate("r1"), "words. ", written[:25], gate("r2"), written[25:]],
         ["The ", gate("r3"), "end."],
     )
     page = open_page(scripted)
@@ -54,7 +54,9 @@ def test_a_reload_in_the_middle_of_a_run_loses_nothing_and_shows_nothing_twice(
 def test_a_server_that_is_killed_and_comes_back_goes_on_with_the_next_message(
     mortal: ScriptedServer, open_page: OpenPage
 ) -> None:
-    mortal.replies("First.", ["Two calls. ", call("Work", name="a"), call("Work", name="b")])
+    mortal.replies(
+        "First.", ["Two calls. ", call("ReadStation", city="a"), call("ReadStation", city="b")]
+    )
     page = open_page(mortal)
     page.say("First.")
     expect_state(page.call('"b"'), "running")
@@ -75,7 +77,7 @@ def test_a_server_that_is_killed_and_comes_back_goes_on_with_the_next_message(
     page.expect_end()
     page.expect_as_stored()
 
-    mortal.replies("Second.", [call("Work", name="c")], ["All is well."])
+    mortal.replies("Second.", [call("ReadStation", city="c")], ["All is well."])
     page.say("Second.")
     expect_state(page.call('"c"'), "running")
     mortal.tell("c", result="again")
@@ -120,32 +122,40 @@ def test_what_is_said_while_the_server_is_away_can_be_sent_again(
     page.expect_as_stored()
 
 
-def test_a_connection_that_is_lost_for_a_while_is_made_up_for(
-    scripted: ScriptedServer, open_page: OpenPage
+def test_a_page_that_was_offline_catches_up_as_soon_as_it_is_not(
+    mortal: ScriptedServer, open_page: OpenPage
 ) -> None:
-    scripted.replies(
-        "Wait.", ["Before. ", call("Work", name="off")], ["And ", gate("off"), "after."]
-    )
-    page = open_page(scripted)
+    mortal.replies("Wait.", ["Before. ", call("ReadStation", city="off")])
+    page = open_page(mortal)
     page.say("Wait.")
     expect_state(page.calls, "running")
     page.watch.connection_is_lost = True
     page.page.context.set_offline(True)
-    # An open stream outlives it in Chromium; a page that is loaded anew finds nothing, this one
-    # goes on where it was.
-    scripted.tell("off", result="meanwhile")
+    # A browser keeps the streams that it has: the server has to end this one.
+    mortal.kill()
+    mortal.start(*LEASE_IS_OVER)
+    expect(page.connection).to_contain_text("reconnecting")
+    expect_state(page.calls, "running")
     page.page.context.set_offline(False)
-    page.watch.connection_is_lost = False
-    expect_state(page.calls, "success")
-    expect(page.texts.last).to_have_text("And")
-    scripted.open("off")
-    expect(page.texts.last).to_have_text("And after.")
+    expect_state(page.calls, "interrupted")
+    expect(page.connection).to_contain_text("live")
+    page.expect_end()
+
+    page.page.context.set_offline(True)
+    page.say("Are you there?")
+    expect(page.conversation.get_by_role("alert")).to_contain_text("Not sent.")
+    page.page.context.set_offline(False)
+    mortal.replies("Are you there?", ["I am."])
+    page.page.get_by_role("button", name="Send again").click()
+    expect(page.texts.last).to_have_text("I am.")
     page.expect_end()
     page.expect_as_stored()
 
 
 def test_tabs_with_one_chat_stay_in_step(scripted: ScriptedServer, open_page: OpenPage) -> None:
-    scripted.replies("Share.", ["Here: ", call("Pay", to="both", euros=1)], [gate("s"), "Shared."])
+    scripted.replies(
+        "Share.", ["Here: ", call("TransferMoney", to="both", euros=1)], [gate("s"), "Shared."]
+    )
     one = open_page(scripted)
     one.say("Share.")
     expect_state(one.calls, "awaiting_approval")
@@ -164,7 +174,7 @@ def test_tabs_with_one_chat_stay_in_step(scripted: ScriptedServer, open_page: Op
 
 
 def test_one_tab_stops_the_run_of_the_other(scripted: ScriptedServer, open_page: OpenPage) -> None:
-    scripted.replies("Go on.", [call("Work", name="unheard")])
+    scripted.replies("Go on.", [call("ReadStation", city="unheard")])
     one = open_page(scripted)
     one.say("Go on.")
     expect_state(one.calls, "running")

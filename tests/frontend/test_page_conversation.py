@@ -12,10 +12,11 @@ def test_a_conversation_is_shown_from_its_first_letter_to_its_last(
     scripted: ScriptedServer, open_page: OpenPage
 ) -> None:
     name = "the north of the whole country"
-    text = call("Work", name=name)
+    text = call("ReadStation", city=name)
+    cut = text.index(" north")
     scripted.replies(
         "How is the weather?",
-        ["I will ", gate("text"), "look. ", text[:20], gate("half"), text[20:], gate("called")],
+        ["I will ", gate("text"), "look. ", text[:cut], gate("half"), text[cut:], gate("called")],
         ["It is ", gate("answer"), "fine."],
     )
     page = open_page(scripted)
@@ -27,11 +28,11 @@ def test_a_conversation_is_shown_from_its_first_letter_to_its_last(
     expect_state(card, "writing")
     expect(page.texts).to_have_text("I will look.")
     arguments = card.get_by_role("group", name="Arguments", exact=True)
-    expect(arguments).to_contain_text('"name": "the')
+    expect(arguments).to_contain_text('"city": "the')
     expect(arguments).not_to_contain_text("country")
 
     scripted.open("half")
-    expect(arguments).to_contain_text(f'"name": "{name}"')
+    expect(arguments).to_contain_text(f'"city": "{name}"')
     scripted.open("called")
     expect_state(card, "running")
     scripted.tell(name, progress="half of it read")
@@ -55,7 +56,9 @@ def test_results_that_come_in_another_order_are_shown_where_their_calls_are(
 ) -> None:
     cities = ["Oslo", "Rome", "Tokyo"]
     scripted.replies(
-        "Three cities?", [" ".join(call("Work", name=city) for city in cities)], ["All three."]
+        "Three cities?",
+        [" ".join(call("ReadStation", city=city) for city in cities)],
+        ["All three."],
     )
     page = open_page(scripted)
     page.say("Three cities?")
@@ -79,7 +82,7 @@ def test_results_that_come_in_another_order_are_shown_where_their_calls_are(
 def test_a_tool_that_fails_says_so_and_the_model_goes_on(
     scripted: ScriptedServer, open_page: OpenPage
 ) -> None:
-    scripted.replies("Fail, please.", [call("Work", name="f")], ["It did not work."])
+    scripted.replies("Fail, please.", [call("ReadStation", city="f")], ["It did not work."])
     page = open_page(scripted)
     page.say("Fail, please.")
     expect_state(page.calls, "running")
@@ -95,7 +98,7 @@ def test_a_tool_that_fails_says_so_and_the_model_goes_on(
 def test_a_tool_that_takes_too_long_is_timed_out(
     scripted: ScriptedServer, open_page: OpenPage
 ) -> None:
-    scripted.replies("For ever?", [call("Endless", name="it")], ["Not for ever."])
+    scripted.replies("For ever?", [call("TrackParcel", number="DE-1")], ["Not for ever."])
     page = open_page(scripted)
     page.say("For ever?")
     expect_state(page.calls, "timeout")
@@ -105,7 +108,7 @@ def test_a_tool_that_takes_too_long_is_timed_out(
 
 
 def test_repairs_are_shown_path_by_path(scripted: ScriptedServer, open_page: OpenPage) -> None:
-    written = "<Pay>{'to': 'Ada', \"euros\": \"12\",}</Pay>"
+    written = "<TransferMoney>{'to': 'Ada', \"euros\": \"12\",}</TransferMoney>"
     scripted.replies("Pay Ada.", [written], ["Done."])
     page = open_page(scripted)
     page.say("Pay Ada.")
@@ -126,7 +129,7 @@ def test_repairs_are_shown_path_by_path(scripted: ScriptedServer, open_page: Ope
 
 
 def test_a_call_that_cannot_run_says_why(scripted: ScriptedServer, open_page: OpenPage) -> None:
-    scripted.replies("Pay nobody.", [call("Pay", to="Ada", euros=-5)], ["Then not."])
+    scripted.replies("Pay nobody.", [call("TransferMoney", to="Ada", euros=-5)], ["Then not."])
     page = open_page(scripted)
     page.say("Pay nobody.")
     expect_state(page.calls, "error")
@@ -138,7 +141,7 @@ def test_a_call_that_cannot_run_says_why(scripted: ScriptedServer, open_page: Op
 def test_what_the_model_wrote_stands_beside_what_was_made_of_it(
     scripted: ScriptedServer, open_page: OpenPage
 ) -> None:
-    text = call("Work", name="raw")
+    text = call("ReadStation", city="raw")
     scripted.replies("Raw?", ["Look: ", text], ["Seen."])
     page = open_page(scripted)
     page.say("Raw?")
