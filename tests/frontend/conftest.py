@@ -30,7 +30,7 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture(scope="module")
 def scripted_process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ScriptedServer]:
     """A server for the tests of a module."""
-    yield from _running(ScriptedServer(tmp_path_factory.mktemp("scripted")))
+    yield from running(ScriptedServer(tmp_path_factory.mktemp("scripted")))
 
 
 @pytest.fixture
@@ -43,16 +43,17 @@ def scripted(scripted_process: ScriptedServer) -> ScriptedServer:
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
     """`toolweave demo`."""
-    yield from _running(demo_server(tmp_path_factory.mktemp("demo")))
+    yield from running(demo_server(tmp_path_factory.mktemp("demo")))
 
 
 @pytest.fixture
 def mortal(tmp_path: Path) -> Iterator[ScriptedServer]:
     """A server of the test's own, which it may kill."""
-    yield from _running(ScriptedServer(tmp_path))
+    yield from running(ScriptedServer(tmp_path))
 
 
-def _running(server: Any) -> Iterator[Any]:
+def running(server: Any) -> Iterator[Any]:
+    """A server from its start to its end."""
     try:
         server.start()
         yield server
