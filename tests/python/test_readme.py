@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import io
 import re
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
+
+from chatting import on_a_server, serve
 
 README = Path(__file__).parents[2] / "README.md"
 FENCE = re.compile(r"^(?P<indent> *)(?P<fence>`{3,}|~{3,})(?P<info>.*)$")
@@ -43,9 +46,18 @@ def blocks(markdown: str) -> list[Block]:
     return found
 
 
-def test_the_python_blocks_of_the_readme_run_in_order_and_print_what_they_say() -> None:
+async def ask(namespace: dict[str, Any]) -> None:
+    """Serves the server of the README, and asks it as its client does."""
+    async with serve(namespace["app"]) as client:
+        await asyncio.to_thread(namespace["ask"], str(client.base_url), "What is 2 + 3?")
+
+
+def test_the_python_blocks_of_the_readme_run_in_order_and_print_what_they_say(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     found = blocks(README.read_text("utf-8"))
-    namespace: dict[str, object] = {"__name__": "__readme__"}
+    namespace: dict[str, Any] = {"__name__": "__readme__"}
     compared = 0
     for block, after in zip(found, [*found[1:], None], strict=True):
         if block.language != "python":
@@ -55,10 +67,12 @@ def test_the_python_blocks_of_the_readme_run_in_order_and_print_what_they_say() 
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
             exec(compile(source, str(README), "exec"), namespace)
+            if "\n# ask(" in source:
+                on_a_server(ask)(namespace)
         if after is not None and after.language == "text":
             assert printed.getvalue() == after.code
             compared += 1
-    assert compared == 4
+    assert compared == 5
 
 
 def test_the_tests_that_the_readme_names_are_there() -> None:
