@@ -4,6 +4,9 @@
 one. `player` gives either to an agent with the tools of `tools`. `narrator` makes
 lines of what happens, with what is `held` back at each moment, and `screens` and
 `colours` show them. The playground plays the same recordings on a page.
+
+    $ toolweave play --only repairs
+    $ toolweave play --model http://127.0.0.1:8080/v1 --prompt "What is the weather in Oslo?"
 """
 
 from __future__ import annotations

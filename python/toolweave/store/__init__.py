@@ -7,11 +7,12 @@ keeps the conversations of scenes in the same database. See docs/store.md.
 
 Example:
     >>> async def main() -> None:
-    ...     async with MessageStore("sqlite:///chats.db") as store:
+    ...     async with MessageStore("sqlite://") as store:  # or "sqlite:///chats.db", ...
     ...         chat = await store.create_chat(user_id="ann")
     ...         await store.write(chat.chat_id, messages=[TextMessage("Hi!")])
     ...         history = await store.load(chat.chat_id)
     ...         assert history.messages[0].text == "Hi!"
+    >>> asyncio.run(main())
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ them, and streamed from any point, to any number of clients, by any process that
     >>> async def model(messages: Sequence[Message]) -> str:
     ...     return "Hello!"
     >>> app = chat_app(MessageStore("sqlite:///chats.db"), AgentResponder(Agent(model)))
+    >>> assert "/chats/{chat_id}/events" in [route.path for route in app.routes]
 
 Serve it with ``uvicorn module:app``. What it says to whom is in `docs/web.md`.
 """

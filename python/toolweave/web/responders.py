@@ -60,7 +60,7 @@ class Reply(Protocol):
 
     @property
     def generation_id(self) -> str | None:
-        """The reply of the model that is being read, if one is."""
+        """The reply of the model that the last event belongs to; None before the first."""
         ...
 
     @property
@@ -114,7 +114,7 @@ class AgentReply:
 
     @property
     def generation_id(self) -> str | None:
-        """The reply of the model that is being read, if one is."""
+        """The reply of the model that the last event belongs to; None before the first."""
         return self._run.generation_id
 
     @property
