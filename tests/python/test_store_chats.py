@@ -89,6 +89,7 @@ def test_nothing_of_a_deleted_chat_is_left(store_url: str) -> None:
         await carry_out(store, reply("g"))
         await store.await_result("c", "k", kind="deferred", call=BOOK)
         await store.create_chat("other")
+        await StoreConversations(store).save(Conversation("c"))
         assert await store.delete_chat("c")
         assert not await store.delete_chat("c")
         tables = store.database.tables.metadata.sorted_tables
@@ -110,7 +111,7 @@ def test_what_nobody_has_touched_for_long_is_purged(store_url: str) -> None:
         kept = StoreConversations(store)
         for chat_id in ("old", "touched", "running"):
             await store.create_chat(chat_id)
-        await kept.save(Conversation("old"))
+        await kept.save(Conversation("alone"))
         await store.start_run("running", "r", owner="me")
         now += 3600
         await store.write("touched", events=[text("a")])
@@ -118,7 +119,7 @@ def test_what_nobody_has_touched_for_long_is_purged(store_url: str) -> None:
         assert await store.purge(timedelta(hours=2)) == Purged(0, 0)
         assert await store.purge(1800) == Purged(1, 1)
         assert {chat.chat_id for chat in await store.chats()} == {"touched", "running"}
-        assert await kept.load("old") is None
+        assert await kept.load("alone") is None
         assert await kept.load("new") is not None
 
     on(store_url, scenario, clock=lambda: now)

@@ -107,6 +107,9 @@ async def remove(connection: AsyncConnection, database: Database, chat_ids: list
     ids = [row.id for row in await connection.execute(locked.with_for_update())]
     for table in (tables.messages, tables.events, tables.calls, tables.pending, tables.runs):
         await connection.execute(delete(table).where(table.c.chat_id.in_(ids)))
+    # What scenes have kept of a chat is its own: another one may be made with the same id.
+    conversations = tables.conversations
+    await connection.execute(delete(conversations).where(conversations.c.key.in_(ids)))
     await connection.execute(delete(chats).where(chats.c.id.in_(ids)))
     if database.is_postgresql:
         for chat_id in ids:

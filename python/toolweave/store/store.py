@@ -111,6 +111,8 @@ class MessageStore(RunLedger, AnswerLedger):
     async def delete_chat(self, chat_id: str) -> bool:
         """Deletes a chat with all that is in it; a run that is active loses its chat.
 
+        The conversation of `StoreConversations` whose key is the id of the chat goes with it.
+
         Returns:
             Whether there was one.
         """
