@@ -12,7 +12,17 @@ from typing import Any
 import pytest
 from starlette.requests import Request
 
-from chatting import QUICK, chatting, finished, new_chat, on_a_server, say, serve
+from chatting import (
+    QUICK,
+    all_events,
+    chatting,
+    finished,
+    lines,
+    new_chat,
+    on_a_server,
+    say,
+    serve,
+)
 from toolweave import Agent, Message
 from toolweave.store import MessageStore
 from toolweave.web import AgentResponder, Turn, chat_app
@@ -181,3 +191,30 @@ async def test_chats_are_listed_newest_first_page_by_page(tmp_path: Path) -> Non
             before = f"&before={listed[-1]}"
         assert sorted(listed) == sorted(made)
         assert len(listed) == 5
+
+
+@on_a_server
+async def test_who_follows_a_chat_that_is_deleted_elsewhere_hears_nothing_of_the_next_one(
+    tmp_path: Path,
+) -> None:
+    url = f"sqlite:///{tmp_path / 'chats.db'}"
+    async with (
+        chatting(tmp_path, Agent(model), authenticate=user_of) as client,
+        MessageStore(url) as elsewhere,
+    ):
+        client.headers.update(ANN)
+        chat = await new_chat(client)
+        chat_id = chat.rpartition("/")[2]
+        await elsewhere.write(chat_id, events=[{"kind": "raw", "delta": "Ann's"}])
+        told: list[str] = []
+        async with client.stream("GET", f"{chat}/events?follow=1") as response:
+            async for line in lines(response):
+                told.append(line.data)
+                # By another process: this one has to notice by itself.
+                await elsewhere.delete_chat(chat_id)
+                await elsewhere.create_chat(chat_id, user_id="bob")
+                for delta in ("Bob's", "Bob's, too"):
+                    await elsewhere.write(chat_id, events=[{"kind": "raw", "delta": delta}])
+        assert len(told) == 1
+        client.headers.update(BOB)
+        assert len(await all_events(client, chat)) == 2

@@ -20,6 +20,7 @@ from .tasks import end
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+    from datetime import datetime
 
     from ..store import MessageStore
     from .limits import WebLimits
@@ -79,14 +80,18 @@ class ChatFeed:
         self._news = asyncio.Event()
         self._fetching = asyncio.Lock()
         self._behind = asyncio.Event()
-        self._closed = False
+        self.closed = False
+        """Whether there will be no more events."""
+        self._made: datetime | None = None
         self._watching: asyncio.Task[None] | None = None
         # Up to which change of the chat everything is known here.
         self._revision = -1
 
     async def open(self) -> None:
         """Finds out where the chat stands, and watches it from then on."""
-        self.tail = await self._store.last_event(self.chat_id)
+        chat = await self._store.chat(self.chat_id)
+        if chat is not None:
+            self.tail, self._made = chat.last_event, chat.created
         # In this order: a run that ends meanwhile says so in an event that is not missed.
         run = await self._store.active_run(self.chat_id)
         self.running = None if run is None else run.run_id
@@ -101,7 +106,7 @@ class ChatFeed:
 
     def end(self) -> None:
         """Ends all readers: there will be no more events."""
-        self._closed = True
+        self.closed = True
         self._tell()
 
     # What happens.
@@ -136,6 +141,10 @@ class ChatFeed:
             self._behind.clear()
             while True:
                 events = await self._store.events(self.chat_id, after=self.tail, limit=_PAGE_EVENTS)
+                # Asked last: as long as it is there, these are its own events.
+                if events and await self._is_gone():
+                    self.end()
+                    return
                 for event in events:
                     if event["sequenceNumber"] == self.tail + 1:
                         self._keep(entry_of(event))
@@ -187,9 +196,17 @@ class ChatFeed:
                         break
 
     async def _look(self) -> None:
+        before = self.tail
         await self.catch_up()
         if self.local is not None:
             await self.local()
+        elif self.tail == before and await self._is_gone():
+            self.end()
+
+    async def _is_gone(self) -> bool:
+        """Whether the chat was deleted; one that has its id since is another chat."""
+        chat = await self._store.chat(self.chat_id)
+        return chat is None or chat.created != self._made
 
     async def _wait_aside(self) -> None:
         try:
@@ -210,10 +227,10 @@ class ChatFeed:
             The events; none if there will be no more.
         """
         while after >= self.tail:
-            if self._closed or (self.running is None and not follow):
+            if self.closed or (self.running is None and not follow):
                 return ()
             await self._news.wait()
-        if self._closed:
+        if self.closed:
             return ()
         first = self._kept[0].sequence_number if self._kept else self.tail + 1
         if after + 1 >= first:
@@ -253,7 +270,7 @@ class ChatFeeds:
     async def of(self, chat_id: str) -> AsyncGenerator[ChatFeed, None]:
         """The feed of a chat, with all that the store has."""
         shared = self._feeds.get(chat_id)
-        if shared is None:
+        if shared is None or shared.feed.closed:
             shared = self._feeds[chat_id] = _Shared(
                 ChatFeed(self._store, chat_id, self._limits, self._replays)
             )
