@@ -151,6 +151,39 @@ async def test_a_reply_that_does_not_stop_is_given_up(
             assert end["stopReason"] == "cancelled"
 
 
+@on_a_server
+async def test_a_run_ends_that_was_stopped_by_a_reply_which_does_not_say_when_it_has(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    stopped, never = asyncio.Event(), asyncio.Event()
+    left = asyncio.Event()
+
+    async def tell() -> AsyncIterator[TurnEvent]:
+        yield TextDelta("One")
+        await soon(stopped)
+
+    class Silent(Own):
+        async def cancel(self) -> None:
+            stopped.set()
+            try:
+                await never.wait()
+            finally:
+                left.set()
+
+    store = MessageStore(f"sqlite:///{tmp_path / 'chats.db'}")
+    limits = QUICK.__class__(batch=0.001, stop_grace=0.05, requests=None, shutdown_grace=0.0)
+    app = chat_app(store, lambda turn: Silent(turn, tell), limits=limits)
+    with caplog.at_level(logging.CRITICAL):
+        async with serve(app) as client:
+            chat = await new_chat(client)
+            said = await say(client, chat, "Hello!")
+            await until(client, chat, "text", role="assistant")
+            await client.post(f"{chat}/runs/{said['runId']}/stop", json={})
+            end = await finished(client, chat, said["runId"])
+            assert end["stopReason"] == "cancelled"
+            await soon(left)
+
+
 @pytest.mark.parametrize("fails", ["making", "opening", "closing"])
 @on_a_server
 async def test_a_responder_that_fails_ends_its_run(

@@ -89,6 +89,7 @@ class ChatRun:
         self._reply: Reply | None = None
         self._task: asyncio.Task[None] | None = None
         self._cancelling: asyncio.Task[None] | None = None
+        self._leaving = False
         # Why it is told to stop, and what its own end says.
         self._stopping: str | None = None
         self._too_long = False
@@ -114,6 +115,8 @@ class ChatRun:
         except BaseException as error:  # noqa: BLE001 - every run has an end
             failure = error
         finally:
+            # From here on there is nothing to give up: what is left has to be written.
+            self._leaving = True
             ANSWERS.reset(token)
             if timer is not None:
                 timer.cancel()
@@ -169,7 +172,7 @@ class ChatRun:
             self._give_up()
 
     def _give_up(self) -> None:
-        if self._task is not None and self.stop_reason is None and not self._task.done():
+        if self._task is not None and not self._leaving:
             _log.error("a run does not stop and is given up", extra=self._facts())
             self._task.cancel()
 
@@ -227,7 +230,10 @@ class ChatRun:
     async def _leave_helpers(self) -> None:
         await end(*self._helpers)
         if self._cancelling is not None:
-            await asyncio.wait([self._cancelling], timeout=self._limits.stop_grace)
+            _, late = await asyncio.wait([self._cancelling], timeout=self._limits.stop_grace)
+            for each in late:
+                _log.error("a reply does not stop and is given up", extra=self._facts())
+                each.cancel()
 
     # The end.
 
