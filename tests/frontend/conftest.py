@@ -16,7 +16,8 @@ from serving import PATIENCE, ScriptedServer, ServerProcess, demo_server
 expect.set_options(timeout=PATIENCE * 1000)
 
 
-@pytest.fixture(scope="session")
+# Its driver keeps an event loop running, and other modules have loops of their own.
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     """Chromium, without a window."""
     path = find()
