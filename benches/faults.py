@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "python")
 
 from loading import Load, Outcome, put_on
 from postgres import PostgresServer
-from report import Section, Target
+from report import Section
 from test_faults_dropping import drop, start_over
 from test_faults_kill import kill_everywhere
 from test_faults_postgres import restart_under
@@ -189,7 +189,6 @@ def streams(*, quick: bool = False) -> Section:
             "lost; twice; out of order",
         ],
         rows,
-        [Target(f"p99 on {name}, ms", 1000, came.p99 * 1000) for name, came in outcomes.items()],
     )
 
 
