@@ -267,6 +267,43 @@ async def test_results_that_come_while_the_run_goes_on_make_it_go_on_as_well(
 
 
 @on_a_server
+async def test_a_result_that_comes_while_another_server_answers_starts_no_run_later(
+    tmp_path: Path,
+) -> None:
+    go = asyncio.Event()
+
+    async def book() -> Deferred:
+        """Books."""
+        return Deferred("booking")
+
+    async def model(messages: Sequence[Message]) -> str:
+        text = getattr(messages[-1], "text", "")
+        if "wait" in text:
+            await asyncio.wait_for(go.wait(), 20)
+        return "<book>{}</book>" if "Book" in text else "Fine."
+
+    one, two = Agent(model, [book]), Agent(model, [book])
+    async with chatting(tmp_path, one) as client, serve(app_of(tmp_path, two)) as other:
+        chat = await new_chat(client)
+        said = await say(client, chat, "Book!")
+        await finished(client, chat, said["runId"])
+        said = await say(other, chat, "Please wait.")
+        assert await answer(client, chat, "booking", result="confirmed") == (200, "resolved")
+        go.set()
+        await finished(client, chat, said["runId"])
+        for _ in range(2):
+            said = await say(client, chat, "Well?")
+            end = await finished(client, chat, said["runId"])
+            assert end["stopReason"] == "completed"
+            await asyncio.sleep(0.02)
+        told = await all_events(client, chat)
+        assert [each["status"] for each in told if each["kind"] == "run"] == [
+            "started",
+            "finished",
+        ] * 4
+
+
+@on_a_server
 async def test_keys_of_one_chat_are_nothing_in_another(tmp_path: Path) -> None:
     agent, _ = booking()
     async with chatting(tmp_path, agent) as client:

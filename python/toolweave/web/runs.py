@@ -179,8 +179,8 @@ class ChatRuns:
                 return None
             return (await self.start(chat_id, (), user_id)).run_id
         except (StoreError, Refused) as error:
-            if isinstance(error, ChatBusyError):
-                # The run that is going on, if it is here, looks for this when it ends.
+            if isinstance(error, ChatBusyError) and error.run_id in self._runs:
+                # It looks for this when it ends; for another's run nobody here would.
                 self._owed.add(chat_id)
             _log.info(
                 "a chat does not go on by itself",
