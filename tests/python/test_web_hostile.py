@@ -146,9 +146,28 @@ async def test_ids_that_cannot_be_are_of_nothing(tmp_path: Path) -> None:
             assert stop.status_code == 404
             given = await client.post(f"{chat}/answers/{name}", json={"result": 1})
             assert given.status_code == 404
-        for name in ("", "a/b", "ä", "a b", "x" * 201, 7, None):
+        for name in ("", ".", "..", "a/b", "ä", "a b", "x" * 201, 7, None):
             answer = await client.post("/chats", json={"chatId": name})
             assert answer.status_code in ((400, 201) if name is None else (400,))
+
+
+@on_a_server
+async def test_a_list_of_chats_is_not_made_long_by_what_is_kept_with_them(tmp_path: Path) -> None:
+    limits = QUICK.__class__(max_metadata_bytes=100, requests=None)
+    async with chatting(tmp_path, Agent(model), limits=limits) as client:
+        kept = await client.post("/chats", json={"metadata": {"title": "é" * 40}})
+        assert kept.status_code == 201
+        answer = await client.post("/chats", json={"metadata": {"title": "é" * 50}})
+        assert code(answer) == (413, "too_long")
+
+
+@on_a_server
+async def test_of_chats_made_at_once_with_one_id_there_is_one(tmp_path: Path) -> None:
+    async with chatting(tmp_path, Agent(model)) as client:
+        made = await asyncio.gather(
+            *(client.post("/chats", json={"chatId": "c"}) for _ in range(4))
+        )
+        assert sorted(each.status_code for each in made) == [201, 409, 409, 409]
 
 
 @on_a_server

@@ -226,7 +226,8 @@ def _listed(names: tuple[str, ...]) -> str:
 
 def is_id(value: str) -> bool:
     """Whether a text is an id: some letters, digits and ``. _ ~ : @ + = -``."""
-    return _ID.fullmatch(value) is not None
+    # Clients leave those out of an address, and ask for what stands above.
+    return _ID.fullmatch(value) is not None and value not in {".", ".."}
 
 
 def id_of(body: Mapping[str, Any], name: str) -> str | None:

@@ -32,6 +32,8 @@ class WebLimits:
     """How long a body may take to arrive, in seconds."""
     max_message_bytes: int = 200_000
     """How long what a user says may be, in UTF-8."""
+    max_metadata_bytes: int = 16_000
+    """How long what a client keeps with a chat may be, as JSON; lists of chats hold all of it."""
     runs_per_user: int = 8
     """How many runs of a user may go on at once."""
     runs: int = 256

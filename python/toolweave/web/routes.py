@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any, cast
 
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import BaseRoute, Route
 
+from ..exceptions import StoreError
 from .bodies import check_fields, flag_of, id_of, is_id, number_of, read_json, text_of
 from .errors import Refused, unknown_chat
 
@@ -120,12 +122,18 @@ class ChatRoutes:
         if not isinstance(metadata, dict):
             raise Refused(400, "wrong_type", "`metadata` has to be an object.")
         chat_id = id_of(body, "chatId")
-        if chat_id is not None and await self._store.chat(chat_id) is not None:
+        limit = self._limits.max_metadata_bytes
+        if len(json.dumps(metadata, ensure_ascii=False).encode()) > limit:
+            raise Refused(413, "too_long", f"`metadata` has at most {limit} bytes.")
+        try:
+            chat = await self._store.create_chat(
+                chat_id, user_id=user, metadata=cast("dict[str, Any]", metadata)
+            )
+        except StoreError:
+            if chat_id is None or await self._store.chat(chat_id) is None:
+                raise
             # Whether it is one's own is nobody's business.
-            raise Refused(409, "id_taken", "There is a chat with this id.")
-        chat = await self._store.create_chat(
-            chat_id, user_id=user, metadata=cast("dict[str, Any]", metadata)
-        )
+            raise Refused(409, "id_taken", "There is a chat with this id.") from None
         return JSONResponse(
             {"chatId": chat.chat_id},
             status_code=201,
