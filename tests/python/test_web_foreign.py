@@ -11,16 +11,22 @@ from typing import Any
 import httpx
 
 from chatting import (
+    QUICK,
+    all_events,
     chatting,
+    events,
     finished,
     lines,
     new_chat,
     on_a_server,
     say,
+    serve,
     soon,
     until,
 )
-from toolweave import Agent, Message
+from toolweave import Agent, Message, tool
+from toolweave.store import MessageStore, RunRecord
+from toolweave.web import AgentResponder, ask_in_chat, chat_app
 
 
 async def add(a: int, b: int) -> int:
@@ -136,6 +142,45 @@ async def test_any_format_can_be_taken_up_after_any_event(tmp_path: Path) -> Non
             last = end["sequenceNumber"]
             gone = await client.get(f"{chat}/events?format={name}&after={last}")
             assert gone.status_code == 204
+
+
+class SlowStore(MessageStore):
+    """Says which run is active only when none is any more."""
+
+    slow = False
+
+    async def active_run(self, chat_id: str) -> RunRecord | None:
+        while (run := await super().active_run(chat_id)) is not None and self.slow:  # noqa: ASYNC110
+            await asyncio.sleep(0.005)
+        return run
+
+
+@on_a_server
+async def test_an_approval_is_answered_with_its_run_though_that_is_over(tmp_path: Path) -> None:
+    store = SlowStore(f"sqlite:///{tmp_path / 'chats.db'}", poll=0.02)
+    careful = tool(requires_approval=True)(add)
+    agent = Agent(model, [careful], approver=ask_in_chat)
+    async with serve(chat_app(store, AgentResponder(agent), limits=QUICK)) as client:
+        chat = await new_chat(client)
+        said = await say(client, chat, "What is 2 + 3?")
+        key = ""
+        async for event in events(client, chat):
+            if key := event.get("key", ""):
+                break
+        store.slow = True
+        approval = {"id": key, "approved": True}
+        part = {"type": "tool-add", "state": "approval-responded", "approval": approval}
+        message = {"id": "m", "role": "assistant", "parts": [part]}
+        body = {"id": chat.rpartition("/")[2], "messages": [message]}
+        told = await stream(client, "POST", "/ai-sdk/chat", json=body)
+        assert types(told)[-1] == "finish"
+        runs = [
+            event["runId"] for event in await all_events(client, chat) if event["kind"] == "run"
+        ]
+        assert runs == [said["runId"]] * 2
+        body["messages"] = [{**message, "parts": [part] * 101}]
+        answer = await client.post("/ai-sdk/chat", json=body)
+        assert (answer.status_code, answer.json()["error"]["code"]) == (413, "too_long")
 
 
 @on_a_server

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..kinds import Outcome
@@ -13,6 +14,16 @@ if TYPE_CHECKING:
     from .runs import ChatRuns
 
 _log = logging.getLogger("toolweave.web")
+
+
+@dataclass(frozen=True)
+class Taken:
+    """What became of an answer."""
+
+    outcome: Outcome
+    """Whether it counts."""
+    run_id: str | None = None
+    """The run that goes on by it; it may be over by now."""
 
 
 class Inbox:
@@ -31,7 +42,7 @@ class Inbox:
 
     async def take(
         self, chat_id: str, key: str, value: Any, *, is_error: bool, user_id: str | None
-    ) -> Outcome:
+    ) -> Taken:
         """Takes an answer. Only the first one counts.
 
         Args:
@@ -51,13 +62,12 @@ class Inbox:
         )
         awaited = waiting.get(key)
         if outcome is not Outcome.RESOLVED or awaited is None:
-            return outcome
+            return Taken(outcome)
         if awaited.kind == "deferred":
             await self._late.announce(chat_id, [awaited.call.id])
-            await self._runs.resume(chat_id, user_id)
-        else:
-            await self._runs.look(chat_id)
-        return outcome
+            return Taken(outcome, await self._runs.resume(chat_id, user_id))
+        await self._runs.look(chat_id)
+        return Taken(outcome, awaited.run_id)
 
     async def kind(self, chat_id: str, key: str) -> str | None:
         """What is awaited under a key: ``approval``, ``question`` or ``deferred``."""

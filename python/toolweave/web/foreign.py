@@ -25,12 +25,14 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
     from ..store import MessageStore, RunRecord
-    from .answers import Inbox
+    from .answers import Inbox, Taken
     from .encoders.requests import Answer
     from .limits import WebLimits
     from .security import Gate
     from .streams import Streams
     from .turns import Turns
+
+_MOST_ANSWERS = 100
 
 
 class ForeignRoutes:
@@ -114,11 +116,17 @@ class ForeignRoutes:
     ) -> RunRecord:
         """The run that answers what is new."""
         await self._enter(chat_id, user, make=text is not None)
-        resolved = [await self._take(chat_id, each, user) for each in answers]
-        # What waited for the answers is what the client reads.
+        if len(answers) > _MOST_ANSWERS:
+            # Each of them is written by itself.
+            raise Refused(413, "too_long", f"At most {_MOST_ANSWERS} answers are taken at once.")
+        taken = [await self._take(chat_id, each, user) for each in answers]
+        # What waited for the answers is what the client reads, also where it is over by now.
         run = await self._store.active_run(chat_id) if answers else None
+        ids = [each.run_id for each in taken if each.run_id is not None]
+        if run is None and ids:
+            run = await self._store.run(ids[-1])
         if run is None:
-            if text is None and not any(resolved):
+            if text is None and not any(each.outcome is Outcome.RESOLVED for each in taken):
                 raise Refused(409, "nothing_waits", "What was asked is not waited for any more.")
             said = await self._turns.say(chat_id, text, message_id if text else None, user)
             run = await self._store.run(said.run_id)
@@ -126,7 +134,7 @@ class ForeignRoutes:
             raise unknown_chat()
         return run
 
-    async def _take(self, chat_id: str, answer: Answer, user: str | None) -> bool:
+    async def _take(self, chat_id: str, answer: Answer, user: str | None) -> Taken:
         value = answer.value
         kind = await self._inbox.kind(chat_id, answer.key)
         if answer.approved is not None and kind != "question":
@@ -134,8 +142,7 @@ class ForeignRoutes:
             if answer.reason is not None:
                 decided["reason"] = answer.reason
             value = decided
-        outcome = await self._inbox.take(chat_id, answer.key, value, is_error=False, user_id=user)
-        return outcome is Outcome.RESOLVED
+        return await self._inbox.take(chat_id, answer.key, value, is_error=False, user_id=user)
 
     async def _enter(self, chat_id: str, user: str | None, *, make: bool) -> None:
         if not is_id(chat_id):

@@ -224,8 +224,8 @@ class ChatRoutes:
             value, is_error = body["result"], flag_of(body, "isError", default=False)
         if not _may_be_key(key):
             return _outcome("not_found")
-        outcome = await self._inbox.take(chat.chat_id, key, value, is_error=is_error, user_id=user)
-        return _outcome(outcome.value)
+        taken = await self._inbox.take(chat.chat_id, key, value, is_error=is_error, user_id=user)
+        return _outcome(taken.outcome.value)
 
     # What happens.
 
