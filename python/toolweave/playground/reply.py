@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING, TypeAlias
 
 from .._core import ReasoningDelta, TextDelta, ToolCallDelta
 from ..kinds import SceneStatus
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ..executor import DeferredResults, PendingResult
     from ..lifecycle import TurnEvent
     from ..protocols import Journal
+    from ..web.responders import Reply
 
 READERS = 4
 """How many tasks an event of a call passes on its way to whoever reads: of its tools, its reply,
@@ -35,42 +36,7 @@ Hear: TypeAlias = Callable[[str], Awaitable[None]]
 """Is told what a model writes, as it comes."""
 
 
-class Run(Protocol):
-    """What `Agent.open` and `SceneManager.open` make."""
-
-    @property
-    def generation_id(self) -> str | None:
-        """The reply that the last event belongs to."""
-        ...
-
-    @property
-    def finished_messages(self) -> tuple[Message, ...]:
-        """What the run has added, whole replies only."""
-        ...
-
-    def __aiter__(self) -> AsyncIterator[TurnEvent]:
-        """What happens, in that order."""
-        ...
-
-    async def cancel(self) -> None:
-        """Stops the model and the tools, and waits until they have."""
-        ...
-
-    async def __aenter__(self) -> object:
-        """Begins."""
-        ...
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> bool | None:
-        """Stops what still goes on."""
-        ...
-
-
-Opened: TypeAlias = "tuple[Run, DeferredResults | None]"
+Opened: TypeAlias = "tuple[Reply, DeferredResults | None]"
 """A run, and where the answers to the questions of its tools go."""
 
 Opening: TypeAlias = "Callable[[Hear, Journal, Selection | None], Opened]"
@@ -99,7 +65,7 @@ class PlaygroundReply:
         self._told: asyncio.Queue[tuple[TurnEvent, str | None, int] | None] = asyncio.Queue()
         self._reader: asyncio.Task[None] | None = None
         self._selector: asyncio.Future[Selection] | None = None
-        self._run: Run | None = None
+        self._run: Reply | None = None
         # Set while its reader waits for more, and while nothing of what was told is left.
         self._waits = asyncio.Event()
         self._taken = asyncio.Event()
