@@ -247,22 +247,14 @@ class AgUiEncoder:
 
     def _fragments(self, event: Mapping[str, object]) -> None:
         self._start(event)
-        for update in items_of(event, "toolCallUpdates"):
-            call = self._calls.written(event, update)
-            if call.settled:
-                continue
-            call.pieces.append(text_of(update, "functionArgs") or "")
-            if call.call_id is not None and call.name:
-                self._open(call, call.name)
-                self._arguments(call, call.unsent())
+        for call in self._calls.fragments(event):
+            self._open(call)
+            self._arguments(call, call.unsent())
 
     def _whole_calls(self, event: Mapping[str, object]) -> None:
         self._start(event)
-        for each in items_of(event, "toolCalls"):
-            call = self._calls.written(event, each)
-            if call.settled or call.call_id is None:
-                continue
-            self._open(call, call.name or "tool")
+        for call, each in self._calls.whole(event):
+            self._open(call)
             invalid = fields_of(each, "invalid")
             if invalid is None:
                 self._correct(call, each.get("arguments", {}))
@@ -270,10 +262,10 @@ class AgUiEncoder:
                 why = text_of(invalid, "message") or "The call cannot be run."
                 self._settle(call, metadata={"invalid": why})
 
-    def _open(self, call: Call, name: str) -> None:
+    def _open(self, call: Call) -> None:
         if not call.opened:
             self._read(call.generation)
-            self._announce(call, name)
+            self._announce(call, call.name or "tool")
 
     def _announce(self, call: Call, name: str) -> None:
         call.opened = True

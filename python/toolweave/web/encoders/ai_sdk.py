@@ -210,22 +210,14 @@ class AiSdkEncoder:
     # Calls
 
     def _fragments(self, event: Mapping[str, object]) -> None:
-        for update in items_of(event, "toolCallUpdates"):
-            call = self._calls.written(event, update)
-            if call.settled:
-                continue
-            call.pieces.append(text_of(update, "functionArgs") or "")
-            if call.call_id is not None and call.name:
-                self._open(call, call.name)
-                if delta := call.unsent():
-                    self._write("tool-input-delta", toolCallId=call.id, inputTextDelta=delta)
+        for call in self._calls.fragments(event):
+            self._open(call)
+            if delta := call.unsent():
+                self._write("tool-input-delta", toolCallId=call.id, inputTextDelta=delta)
 
     def _whole_calls(self, event: Mapping[str, object]) -> None:
-        for each in items_of(event, "toolCalls"):
-            call = self._calls.written(event, each)
-            if call.settled or call.call_id is None:
-                continue
-            self._open(call, call.name or "tool")
+        for call, each in self._calls.whole(event):
+            self._open(call)
             invalid = fields_of(each, "invalid")
             if invalid is None:
                 self._settle(call, each.get("arguments", {}))
@@ -233,10 +225,10 @@ class AiSdkEncoder:
                 why = text_of(invalid, "message") or "The call cannot be run."
                 self._refuse(call, why, text_of(each, "raw"))
 
-    def _open(self, call: Call, name: str) -> None:
+    def _open(self, call: Call) -> None:
         if not call.opened:
             self._enter(call.generation)
-            self._announce(call, name)
+            self._announce(call, call.name or "tool")
 
     def _announce(self, call: Call, name: str) -> None:
         self._end_part()

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from .endings import is_progress
-from .reading import text_of
+from .reading import items_of, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -121,6 +121,23 @@ class Calls:
         self._last[generation] = call
         self._name(call, call_id, text_of(part, "functionName") or text_of(part, "name"))
         return call
+
+    def fragments(self, event: Mapping[str, object]) -> Iterator[Call]:
+        """The calls that an event has more arguments of, where they can be told by now."""
+        for update in items_of(event, "toolCallUpdates"):
+            call = self.written(event, update)
+            if call.settled:
+                continue
+            call.pieces.append(text_of(update, "functionArgs") or "")
+            if call.call_id is not None and call.name:
+                yield call
+
+    def whole(self, event: Mapping[str, object]) -> Iterator[tuple[Call, Mapping[str, object]]]:
+        """The calls that an event has whole, where the client does not know their arguments."""
+        for each in items_of(event, "toolCalls"):
+            call = self.written(event, each)
+            if not call.settled and call.call_id is not None:
+                yield call, each
 
     def mentioned(self, event: Mapping[str, object]) -> Call | None:
         """The call that a result or a state is of; it may not have been written yet."""
