@@ -28,9 +28,11 @@ from chatting import (
 )
 from toolweave import Agent, Message, SceneManager, StreamReducer, TextDelta, TextMessage
 from toolweave.kinds import Role
-from toolweave.lifecycle import RawText, TurnEvent
+from toolweave.lifecycle import RawText, Transcriber, TurnEvent
 from toolweave.store import MessageStore
 from toolweave.web import Responder, SceneResponder, Turn, chat_app
+from toolweave.web.feed import ChatFeeds
+from toolweave.web.writer import RunWriter
 
 
 def app_of(path: Path, responder: Responder) -> Any:
@@ -248,3 +250,31 @@ async def test_a_run_that_was_taken_for_dead_stops_and_says_nothing_more(
             told = await all_events(client, chat)
             assert told[-1] == end
             assert text_of(told) == "One"
+
+
+@on_a_server
+async def test_who_writes_behind_the_end_of_a_run_has_nothing_left_to_write(tmp_path: Path) -> None:
+    async def tell() -> AsyncIterator[TurnEvent]:
+        yield TextDelta("Hi")
+
+    failures: list[Exception] = []
+    async with MessageStore(f"sqlite:///{tmp_path / 'chats.db'}") as store:
+        await store.create_chat("c")
+        await store.start_run("c", "r", owner="me")
+        async with ChatFeeds(store, QUICK).of("c") as feed:
+            writer = RunWriter(
+                store,
+                feed,
+                Transcriber("c", "r"),
+                chat_id="c",
+                run_id="r",
+                owner="me",
+                limits=QUICK,
+                failed=failures.append,
+            )
+            turn = Turn("c", "r", None, (), (), writer)
+            await writer.read(Own(turn, tell), (), lambda _: None)
+            await writer.finish("completed", [])
+            # As pieces of text do whose moment comes while the end is written.
+            await writer.flush()
+    assert not failures
