@@ -7,6 +7,7 @@ before it in the same transaction. Nobody hears of what is not stored.
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
@@ -70,6 +71,8 @@ class RunWriter:
         self._owner = owner
         self._limits = limits
         self._failed = failed
+        # What is written next, whole batches first.
+        self._closed: deque[_Batch] = deque()
         self._drafts: list[Draft] = []
         self._size = 0
         self._lock = asyncio.Lock()
@@ -82,7 +85,7 @@ class RunWriter:
         self._deferred: set[tuple[object, object]] = set()
         self._reply: Reply | None = None
         self._known: frozenset[str] = frozenset()
-        self._stored = 0
+        self._taken_messages = 0
         self.asked: Callable[[ToolQuestion], str] | None = None
         """Gives the key under which a question of a tool is answered."""
         self.kept: Callable[[ToolCall, str], None] | None = None
@@ -239,7 +242,7 @@ class RunWriter:
     def _begin(self) -> None:
         self._timer = None
         if not self._lock.locked():
-            self._spawn(_Step())
+            self._spawn()
         # Otherwise whoever writes just now goes on with what there is.
 
     async def flush(self, step: _Step | None = None) -> None:
@@ -250,29 +253,32 @@ class RunWriter:
         Raises:
             Exception: It could not be written, or something before it.
         """
-        await asyncio.shield(self._spawn(step or _Step()))
+        # Closed at once: what was told for this step is not written before it, nor with another.
+        self._closed.append(self._taken(step or _Step()))
+        await asyncio.shield(self._spawn())
         self._check()
 
-    def _spawn(self, step: _Step) -> asyncio.Task[None]:
-        task = asyncio.get_running_loop().create_task(self._write(step))
+    def _spawn(self) -> asyncio.Task[None]:
+        task = asyncio.get_running_loop().create_task(self._write())
         self._flushing.add(task)
         task.add_done_callback(self._flushing.discard)
         return task
 
-    async def _write(self, step: _Step) -> None:
+    async def _write(self) -> None:
         async with self._lock:
             while self.error is None:
-                messages, drafts = self.messages(), self._taken()
-                if not (messages or drafts or step):
+                batch = self._closed.popleft() if self._closed else self._taken(_Step())
+                if not batch:
                     return
+                step = batch.step
                 try:
                     written = await self._store.write(
                         self.chat_id,
                         run_id=self.run_id,
                         owner=self._owner,
                         generation_id=step.generation_id,
-                        events=drafts,
-                        messages=messages,
+                        events=batch.drafts,
+                        messages=batch.messages,
                         started=step.started,
                         finished=step.finished,
                         pending=step.pending,
@@ -280,25 +286,21 @@ class RunWriter:
                 except Exception as error:  # noqa: BLE001 - told to whoever writes
                     self.fail(error)
                     return
-                self._stored += len(messages)
-                step = _Step()
                 self._feed.publish(written.events, written.revision)
-                if self._timer is not None or not self._drafts:
+                if not self._closed and (self._timer is not None or not self._drafts):
                     # What came meanwhile has a moment of its own.
                     return
 
-    def _taken(self) -> list[Draft]:
+    def _taken(self, step: _Step) -> _Batch:
+        """All that is not in a batch yet, with the messages of replies that are whole by now."""
         drafts, self._drafts, self._size = self._drafts, [], 0
-        return drafts
-
-    def messages(self) -> list[Message]:
-        """The messages of whole replies that are not stored yet."""
-        if self._reply is None:
-            return []
-        return self._new()[self._stored :]
+        messages = self._new()[self._taken_messages :]
+        self._taken_messages += len(messages)
+        return _Batch(drafts, messages, step)
 
     def _new(self) -> list[Message]:
-        assert self._reply is not None  # noqa: S101 - asked before
+        if self._reply is None:
+            return []
         return [each for each in self._reply.finished_messages if each.id not in self._known]
 
     def fail(self, error: Exception) -> None:
@@ -307,6 +309,7 @@ class RunWriter:
             return
         self.error = error
         self._drafts.clear()
+        self._closed.clear()
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -327,19 +330,19 @@ class RunWriter:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+        if self._closed:
+            await self._spawn()
         async with self._lock:
-            # What could not be written before cannot be part of the end.
-            messages = self.messages() if self.error is None else []
+            batch = self._taken(_Step())
             written = await self._store.finish_run(
                 self.run_id,
                 self._owner,
                 stop_reason,
                 error=error,
-                events=[*self._taken(), *drafts],
-                messages=messages,
+                events=[*batch.drafts, *drafts],
+                # What could not be written before cannot be part of the end.
+                messages=batch.messages if self.error is None else [],
             )
-            # Whoever still waits for the lock has nothing left to write.
-            self._stored += len(messages)
         self._feed.publish(written.events)
 
 
@@ -354,6 +357,18 @@ class _Step:
 
     def __bool__(self) -> bool:
         return bool(self.started or self.finished or self.pending)
+
+
+@dataclass(frozen=True)
+class _Batch:
+    """What is written in one transaction."""
+
+    drafts: list[Draft]
+    messages: list[Message]
+    step: _Step
+
+    def __bool__(self) -> bool:
+        return bool(self.drafts or self.messages or self.step)
 
 
 def facts(chat_id: str, run_id: str, **more: Any) -> dict[str, Any]:

@@ -1,0 +1,84 @@
+"""What is written together: the state of a call, and the event that tells of it."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+from chatting import PATIENCE, QUICK
+from toolweave import TextDelta, ToolCall, ToolResult
+from toolweave.lifecycle import Transcriber
+from toolweave.store import MessageStore, Written
+from toolweave.web.feed import ChatFeeds
+from toolweave.web.writer import RunWriter
+
+
+class SlowStore(MessageStore):
+    """Writes when it is told to, and remembers what was written together."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__(url)
+        self.gate = asyncio.Event()
+        self.begun = asyncio.Event()
+        self.writes: list[dict[str, Any]] = []
+
+    async def write(self, chat_id: str, **what: Any) -> Written:
+        self.writes.append(what)
+        self.begun.set()
+        await self.gate.wait()
+        return await super().write(chat_id, **what)
+
+
+def test_an_event_of_a_call_is_never_stored_before_what_it_tells_of(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with SlowStore(f"sqlite:///{tmp_path / 'chats.db'}") as store:
+            await store.create_chat("c")
+            await store.start_run("c", "r", owner="me")
+            feeds = ChatFeeds(store, QUICK)
+            transcriber = Transcriber("c", "r")
+            errors: list[Exception] = []
+            async with feeds.of("c") as feed:
+                writer = RunWriter(
+                    store,
+                    feed,
+                    transcriber,
+                    chat_id="c",
+                    run_id="r",
+                    owner="me",
+                    limits=QUICK,
+                    failed=errors.append,
+                )
+                call, other = ToolCall("a", "look", {}), ToolCall("b", "look", {})
+                for each in (call, other):
+                    writer.add(transcriber.tell(each, generation_id="g"))
+                # While this is written, two calls begin and end, and the model goes on.
+                first = asyncio.ensure_future(writer.flush())
+                await store.begun.wait()
+                steps = [asyncio.ensure_future(writer.started(each)) for each in (call, other)]
+                steps += [
+                    asyncio.ensure_future(writer.finished(each, ToolResult(each.id, "look", "it")))
+                    for each in (call, other)
+                ]
+                for _ in range(20):
+                    await asyncio.sleep(0)
+                # Longer than pieces of text are collected.
+                await asyncio.sleep(4 * QUICK.batch)
+                writer.add(transcriber.tell(TextDelta("And"), generation_id="h"))
+                store.gate.set()
+                await asyncio.wait_for(asyncio.gather(first, *steps), PATIENCE)
+                await writer.finish("completed", transcriber.ended("completed"))
+            assert errors == []
+            told: list[tuple[str, str]] = []
+            for written in store.writes:
+                done = {
+                    event["toolCallId"]
+                    for event in written["events"]
+                    if event["kind"] == "tool_result"
+                }
+                assert done == {found.id for found, _ in written["finished"]}
+                told += [("started", found.id) for found in written["started"]]
+                told += [("finished", found.id) for found, _ in written["finished"]]
+            assert told == [(step, each) for step in ("started", "finished") for each in "ab"]
+
+    asyncio.run(main())
