@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from chatting import (
+    QUICK,
     all_events,
     app_of,
     chatting,
@@ -23,6 +24,8 @@ from chatting import (
     until,
 )
 from toolweave import Agent, Message
+from toolweave.store import MessageStore, StoredMessage
+from toolweave.web import AgentResponder, chat_app
 
 CALL = '<add>{"a": 2, "b": 3}</add>'
 
@@ -90,6 +93,31 @@ async def test_the_next_message_is_answered_with_what_was_said_before(tmp_path: 
             said = await say(client, chat, text)
             await finished(client, chat, said["runId"])
     assert heard == [["One?"], ["One?", "Answer 1", "Two?"]]
+
+
+@on_a_server
+async def test_a_message_is_answered_once_however_late_it_is_looked_for(tmp_path: Path) -> None:
+    class Late(MessageStore):
+        """Finds at first what was there when it was asked: nothing."""
+
+        late = False
+
+        async def message(self, chat_id: str, message_id: str) -> StoredMessage | None:
+            found = await super().message(chat_id, message_id)
+            found, self.late = None if self.late else found, False
+            return found
+
+    async def model(messages: Sequence[Message]) -> str:  # noqa: ARG001
+        return "Yes."
+
+    store = Late(f"sqlite:///{tmp_path / 'chats.db'}", poll=0.02)
+    async with serve(chat_app(store, AgentResponder(Agent(model)), limits=QUICK)) as client:
+        chat = await new_chat(client)
+        first = await say(client, chat, "Well?", messageId="m1")
+        await finished(client, chat, first["runId"])
+        store.late = True
+        assert await say(client, chat, "Well?", messageId="m1") == first
+        assert text_of(await all_events(client, chat)) == "Yes."
 
 
 @on_a_server

@@ -45,11 +45,12 @@ class RunLedger(Ledger):
             user_id: Who asked for it.
             lease: For how many seconds the owner is taken to be alive, unless it says so again.
             events: As for `write`.
-            messages: As for `write`.
+            messages: What it answers, which was not said in the chat before.
 
         Raises:
             ChatBusyError: Another run of the chat is active, and its owner alive.
             ChatNotFoundError: There is no such chat.
+            StoreError: There is a run, or a message in the chat, with such an id.
         """
         checked_id(run_id, "run_id")
         checked_id(owner, "owner")

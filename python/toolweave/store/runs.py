@@ -36,7 +36,7 @@ async def start(
 
     Raises:
         ChatBusyError: Another run is active.
-        StoreError: There was a run with that id.
+        StoreError: There was a run with that id, or a message with the id of one of its messages.
     """
     runs = database.tables.runs
     active = await _running(connection, database, chain.chat_id)
@@ -50,6 +50,7 @@ async def start(
     known = await connection.execute(select(runs.c.id).where(runs.c.id == run_id))
     if known.first() is not None:
         raise StoreError(f"there was a run {run_id!r} before; an id is used once")
+    await _check_new(connection, database, chain.chat_id, what)
     row: dict[str, Any] = {
         "id": run_id,
         "chat_id": chain.chat_id,
@@ -67,6 +68,18 @@ async def start(
     await connection.execute(insert(runs), [row])
     written = await append(connection, database, chain, what, now, run_id=run_id)
     return to_record(row, written)
+
+
+async def _check_new(
+    connection: AsyncConnection, database: Database, chat_id: str, what: Draft
+) -> None:
+    """Whether nothing that a run is to answer was said before: it would be answered twice."""
+    messages = database.tables.messages
+    ids = [message.id for message, _ in what.messages]
+    said = select(messages.c.id).where(messages.c.chat_id == chat_id, messages.c.id.in_(ids))
+    found = (await connection.execute(said.limit(1))).first() if ids else None
+    if found is not None:
+        raise StoreError(f"there is a message {found.id!r} in the chat {chat_id!r} already")
 
 
 async def finish(

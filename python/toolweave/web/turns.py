@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from .._core import TextMessage
-from ..exceptions import ChatBusyError
+from ..exceptions import StoreError
 from ..kinds import Role
 from .bodies import is_id
 from .errors import Refused
@@ -73,8 +73,8 @@ class Turns:
         message = TextMessage(text, role=Role.USER, id=message_id)
         try:
             started = await self._runs.start(chat_id, (message,), user_id)
-        except ChatBusyError:
-            # Perhaps by the same message, which came twice at once.
+        except StoreError:
+            # Perhaps the same message came twice at once, and is being answered, or was.
             before = await self._before(chat_id, text, message_id)
             if before is None:
                 raise
