@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatting import PATIENCE, QUICK, chatting, finished, new_chat, on_a_server, say
+from chatting import PATIENCE, QUICK, app_of, chatting, finished, new_chat, on_a_server, say
 from toolweave import Agent, Message
 from toolweave.tools import RateLimit
 from toolweave.web import Refused, WebLimits
@@ -211,6 +211,22 @@ async def test_there_are_only_so_many_runs_streams_and_requests(tmp_path: Path) 
             pass
         assert code(answer) == (429, "too_many")
         assert int(answer.headers["retry-after"]) > 1
+
+
+@on_a_server
+async def test_without_users_the_runs_of_an_address_are_no_other_ones(tmp_path: Path) -> None:
+    app = app_of(tmp_path, Agent(blocked), limits=WebLimits(runs_per_user=1, shutdown_grace=0.0))
+
+    def at(host: str) -> httpx.AsyncClient:
+        transport = httpx.ASGITransport(app, client=(host, 1))
+        return httpx.AsyncClient(transport=transport, base_url="http://chats")
+
+    async with app.router.lifespan_context(app), at("192.0.2.1") as ann, at("192.0.2.2") as bob:
+        chats = [await new_chat(ann) for _ in range(3)]
+        await say(ann, chats[0], "Well?")
+        answer = await ann.post(f"{chats[1]}/messages", json={"text": "Well?"})
+        assert code(answer) == (429, "too_many")
+        await say(bob, chats[2], "Well?")
 
 
 @on_a_server

@@ -17,6 +17,7 @@ from .encoders.ai_sdk_request import (
     read_ai_sdk_version,
 )
 from .errors import Refused, unknown_chat
+from .security import who
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -75,7 +76,9 @@ class ForeignRoutes:
         user = await self._gate.user(request)
         version = read_ai_sdk_version(request.headers.get(VERSION_HEADER))
         asked = read_ai_sdk_request(await self._body(request))
-        run = await self._run(asked.chat_id, asked.text, asked.message_id, asked.answers, user)
+        run = await self._run(
+            request, user, asked.chat_id, asked.text, asked.message_id, asked.answers
+        )
         encoder = AiSdkEncoder(
             version=version,
             message_id=None if asked.text is not None else asked.message_id,
@@ -93,7 +96,9 @@ class ForeignRoutes:
     async def _ag_ui(self, request: Request) -> Response:
         user = await self._gate.user(request)
         asked = read_ag_ui_request(await self._body(request))
-        run = await self._run(asked.thread_id, asked.text, asked.message_id, asked.answers, user)
+        run = await self._run(
+            request, user, asked.thread_id, asked.text, asked.message_id, asked.answers
+        )
         encoder = AgUiEncoder(
             thread_id=asked.thread_id,
             run_id=asked.run_id,
@@ -108,11 +113,12 @@ class ForeignRoutes:
 
     async def _run(
         self,
+        request: Request,
+        user: str | None,
         chat_id: str,
         text: str | None,
         message_id: str | None,
         answers: Sequence[Answer],
-        user: str | None,
     ) -> RunRecord:
         """The run that answers what is new."""
         await self._enter(chat_id, user, make=text is not None)
@@ -128,7 +134,9 @@ class ForeignRoutes:
         if run is None:
             if text is None and not any(each.outcome is Outcome.RESOLVED for each in taken):
                 raise Refused(409, "nothing_waits", "What was asked is not waited for any more.")
-            said = await self._turns.say(chat_id, text, message_id if text else None, user)
+            said = await self._turns.say(
+                chat_id, text, message_id if text else None, user, payer=who(request, user)
+            )
             run = await self._store.run(said.run_id)
         if run is None:
             raise unknown_chat()

@@ -35,7 +35,7 @@ class WebLimits:
     max_metadata_bytes: int = 16_000
     """How long what a client keeps with a chat may be, as JSON; lists of chats hold all of it."""
     runs_per_user: int = 8
-    """How many runs of a user may go on at once."""
+    """How many runs of a user may go on at once; without users, of each client address."""
     runs: int = 256
     """How many runs may go on at once."""
     streams_per_user: int = 64

@@ -11,6 +11,7 @@ from starlette.routing import BaseRoute, Route
 from ..exceptions import StoreError
 from .bodies import check_fields, flag_of, id_of, is_id, number_of, read_json, text_of
 from .errors import Refused, unknown_chat
+from .security import who
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -187,7 +188,9 @@ class ChatRoutes:
         body = await read_json(request, self._limits)
         check_fields(body, "text", "messageId")
         text = text_of(body, "text", required=bool(body), limit=self._limits.max_message_bytes)
-        said = await self._turns.say(chat.chat_id, text, id_of(body, "messageId"), user)
+        said = await self._turns.say(
+            chat.chat_id, text, id_of(body, "messageId"), user, payer=who(request, user)
+        )
         answer: dict[str, Any] = {
             "chatId": chat.chat_id,
             "runId": said.run_id,

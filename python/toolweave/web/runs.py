@@ -95,14 +95,20 @@ class ChatRuns:
         await end(*self._chores)
 
     async def start(
-        self, chat_id: str, messages: Sequence[Message], user_id: str | None
+        self,
+        chat_id: str,
+        messages: Sequence[Message],
+        user_id: str | None,
+        *,
+        payer: str | None = None,
     ) -> Started:
         """Starts a run.
 
         Args:
             chat_id: The chat.
             messages: What the user says; nothing to go on with the history.
-            user_id: Whose limits count.
+            user_id: Whose run it is.
+            payer: Whose limits count; None for what goes on by itself.
 
         Raises:
             ChatBusyError: A run is going on in the chat.
@@ -112,10 +118,9 @@ class ChatRuns:
             raise Refused(
                 503, "closing", "The server is shutting down.", headers={"Retry-After": "1"}
             )
-        who = user_id or ""
         async with AsyncExitStack() as stack:
-            self._places.take(who)
-            stack.callback(self._places.leave, who)
+            self._places.take(payer)
+            stack.callback(self._places.leave, payer)
             feed = await stack.enter_async_context(self._feeds.of(chat_id))
             run_id = uuid.uuid4().hex
             transcriber = Transcriber(chat_id, run_id)

@@ -140,13 +140,16 @@ class Places:
         self._taken: dict[str, int] = {}
         self._all = 0
 
-    def take(self, key: str) -> None:
+    def take(self, key: str | None) -> None:
         """Takes a place.
+
+        Args:
+            key: Whose limit counts; None for nobody's.
 
         Raises:
             Refused: There is none.
         """
-        if self._taken.get(key, 0) >= self._each:
+        if key is not None and self._taken.get(key, 0) >= self._each:
             raise too_many(f"There are {self._each} {self._what} already; that is the limit.")
         if self._all >= self._most:
             raise Refused(
@@ -155,12 +158,15 @@ class Places:
                 f"The server has no place for more {self._what}.",
                 headers={"Retry-After": "1"},
             )
-        self._taken[key] = self._taken.get(key, 0) + 1
         self._all += 1
+        if key is not None:
+            self._taken[key] = self._taken.get(key, 0) + 1
 
-    def leave(self, key: str) -> None:
+    def leave(self, key: str | None) -> None:
         """Gives a place back."""
         self._all -= 1
+        if key is None:
+            return
         self._taken[key] -= 1
         if not self._taken[key]:
             del self._taken[key]

@@ -45,7 +45,13 @@ class Turns:
         self._limits = limits
 
     async def say(
-        self, chat_id: str, text: str | None, message_id: str | None, user_id: str | None
+        self,
+        chat_id: str,
+        text: str | None,
+        message_id: str | None,
+        user_id: str | None,
+        *,
+        payer: str,
     ) -> Said:
         """Says something in a chat, which starts a run.
 
@@ -54,6 +60,7 @@ class Turns:
             text: What is said; None to go on with the history.
             message_id: The id that the client gave it. The same one again gets the same answer.
             user_id: Who says it.
+            payer: Whose limits count.
 
         Raises:
             ChatBusyError: A run is going on in the chat.
@@ -63,7 +70,7 @@ class Turns:
             chat = await self._store.chat(chat_id)
             if chat is None or not chat.last_message:
                 raise Refused(400, "nothing_said", "There is nothing to answer in this chat yet.")
-            started = await self._runs.start(chat_id, (), user_id)
+            started = await self._runs.start(chat_id, (), user_id, payer=payer)
             return Said(started.run_id, None, started.sequence_number)
         self.check(text, message_id)
         if message_id is None:
@@ -72,7 +79,7 @@ class Turns:
             return before
         message = TextMessage(text, role=Role.USER, id=message_id)
         try:
-            started = await self._runs.start(chat_id, (message,), user_id)
+            started = await self._runs.start(chat_id, (message,), user_id, payer=payer)
         except StoreError:
             # Perhaps the same message came twice at once, and is being answered, or was.
             before = await self._before(chat_id, text, message_id)
