@@ -6,6 +6,7 @@ import asyncio
 import logging
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -184,6 +185,39 @@ async def test_a_run_ends_that_was_stopped_by_a_reply_which_does_not_say_when_it
             end = await finished(client, chat, said["runId"])
             assert end["stopReason"] == "cancelled"
             await soon(left)
+
+
+@on_a_server
+async def test_a_chat_goes_on_though_a_reply_never_lets_go(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    over = asyncio.Event()
+
+    async def tell() -> AsyncIterator[TurnEvent]:
+        yield TextDelta("One")
+        await soon(over)
+
+    class Stubborn(Own):
+        async def __aexit__(self, *_: object) -> None:
+            while not over.is_set():
+                with suppress(asyncio.CancelledError):
+                    await soon(over)
+
+    store = MessageStore(f"sqlite:///{tmp_path / 'chats.db'}", poll=0.02)
+    limits = QUICK.__class__(
+        batch=0.001, stop_grace=0.05, lease=0.3, requests=None, shutdown_grace=0.0
+    )
+    app = chat_app(store, lambda turn: Stubborn(turn, tell), limits=limits)
+    with caplog.at_level(logging.CRITICAL):
+        async with serve(app) as client:
+            chat = await new_chat(client)
+            said = await say(client, chat, "Hello!")
+            await until(client, chat, "text", role="assistant")
+            await client.post(f"{chat}/runs/{said['runId']}/stop", json={})
+            end = await finished(client, chat, said["runId"])
+            assert end["stopReason"] == "interrupted"
+            await say(client, chat, "Hello again!")
+            over.set()
 
 
 @pytest.mark.parametrize("fails", ["making", "opening", "closing"])

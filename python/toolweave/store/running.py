@@ -10,7 +10,7 @@ from .checks import checked_id, optional_id
 from .ledger import Ledger
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
     from datetime import datetime
     from typing import Any
 
@@ -90,15 +90,22 @@ class RunLedger(Ledger):
             lambda connection: runs.renew(connection, self._database, run_id, owner, until)
         )
 
-    async def renew_all(self, owner: str, lease: float = 30.0) -> frozenset[str]:
+    async def renew_all(
+        self, owner: str, lease: float = 30.0, *, besides: Collection[str] = ()
+    ) -> frozenset[str]:
         """Says that an owner is alive, for all of its runs at once.
 
+        Args:
+            owner: The owner.
+            lease: For how long it counts as alive, in seconds.
+            besides: Runs that it has given up.
+
         Returns:
-            The runs that are the owner's, and active.
+            The runs that are the owner's, and active, but for those.
         """
         until = self.now() + round(lease * 1000)
         return await self._database.write(
-            lambda connection: runs.renew_all(connection, self._database, owner, until)
+            lambda connection: runs.renew_all(connection, self._database, owner, until, besides)
         )
 
     async def finish_run(

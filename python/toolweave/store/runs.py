@@ -11,7 +11,7 @@ from .records import RunRecord, Written, moment
 from .writing import append, check_owner, lock
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from sqlalchemy import ColumnElement
     from sqlalchemy.ext.asyncio import AsyncConnection
@@ -145,13 +145,17 @@ async def renew(
 
 
 async def renew_all(
-    connection: AsyncConnection, database: Database, owner: str, until: int
+    connection: AsyncConnection,
+    database: Database,
+    owner: str,
+    until: int,
+    besides: Collection[str] = (),
 ) -> frozenset[str]:
-    """Says that an owner is alive; the runs that are its own."""
+    """Says that an owner is alive; the runs that are its own, but for some."""
     runs = database.tables.runs
     rows = await connection.execute(
         update(runs)
-        .where(runs.c.owner == owner, runs.c.status == "running")
+        .where(runs.c.owner == owner, runs.c.status == "running", runs.c.id.not_in(besides))
         .values(lease_utc=until)
         .returning(runs.c.id)
     )

@@ -63,6 +63,8 @@ class ChatRun:
         self.user_id = record.user_id
         self.stop_reason: str | None = None
         """Why it ended, once it has."""
+        self.is_given_up = False
+        """Whether it was told to stop for long enough: if it has no end, others may end it."""
         self.deferred: list[str] = []
         """The ids of its calls whose results come later."""
         self._store = store
@@ -174,6 +176,7 @@ class ChatRun:
     def _give_up(self) -> None:
         if self._task is not None and not self._leaving:
             _log.error("a run does not stop and is given up", extra=self._facts())
+            self.is_given_up = True
             self._task.cancel()
 
     def _expire(self) -> None:

@@ -205,12 +205,16 @@ class ChatRuns:
         lease = self._limits.lease
         while True:
             await asyncio.sleep(lease / 3)
-            runs = list(self._runs.values())
+            # What was given up nobody would ever end, if its code does not let go.
+            runs = [run for run in self._runs.values() if not run.is_given_up]
             if not runs:
                 continue
+            given_up = self._runs.keys() - {run.run_id for run in runs}
             try:
                 # All at once: each would wait for its turn to write, and the last too long.
-                alive = await asyncio.wait_for(self._store.renew_all(self._owner, lease), lease / 3)
+                alive = await asyncio.wait_for(
+                    self._store.renew_all(self._owner, lease, besides=given_up), lease / 3
+                )
             except (StoreError, asyncio.TimeoutError) as error:
                 _log.warning(
                     "runs could not be kept alive just now",
