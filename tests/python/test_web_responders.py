@@ -14,6 +14,7 @@ import pytest
 from typing_extensions import Self
 
 from chatting import (
+    PATIENCE,
     QUICK,
     Event,
     all_events,
@@ -33,6 +34,7 @@ from toolweave.lifecycle import RawText, Transcriber, TurnEvent
 from toolweave.store import MessageStore
 from toolweave.web import Responder, SceneResponder, Turn, chat_app
 from toolweave.web.feed import ChatFeeds
+from toolweave.web.run import ChatRun
 from toolweave.web.writer import RunWriter
 
 
@@ -284,6 +286,49 @@ async def test_a_run_that_was_taken_for_dead_stops_and_says_nothing_more(
             told = await all_events(client, chat)
             assert told[-1] == end
             assert text_of(told) == "One"
+
+
+@on_a_server
+async def test_a_run_that_leaves_does_not_take_another_one_along(tmp_path: Path) -> None:
+    def responder(_: Turn) -> Own:
+        raise AssertionError
+
+    async with MessageStore(f"sqlite:///{tmp_path / 'chats.db'}") as store:
+        await store.create_chat("c")
+        async with ChatFeeds(store, QUICK).of("c") as feed:
+            runs: list[ChatRun] = []
+            for name in ("old", "new"):
+                record = await store.start_run("c", name, owner="me")
+                runs.append(ChatRun(store, feed, responder, record, (), QUICK))
+                await store.finish_run(name, "me", "interrupted")
+            old, new = runs
+            feed.local = new.look
+            old.leave()
+            assert feed.local == new.look
+            new.leave()
+            assert feed.local is None
+
+
+@on_a_server
+async def test_a_run_that_is_stopped_before_it_begins_is_given_up_as_well(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def tell() -> AsyncIterator[TurnEvent]:
+        yield TextDelta("One")
+        await asyncio.Event().wait()
+
+    limits = QUICK.__class__(stop_grace=0.05, requests=None)
+    with caplog.at_level(logging.CRITICAL):
+        async with MessageStore(f"sqlite:///{tmp_path / 'chats.db'}") as store:
+            await store.create_chat("c")
+            record = await store.start_run("c", "r", owner="me")
+            async with ChatFeeds(store, limits).of("c") as feed:
+                run = ChatRun(store, feed, lambda turn: Own(turn, tell), record, (), limits)
+                run.stop("cancelled")
+                going = asyncio.ensure_future(run.go())
+                done, _ = await asyncio.wait([going], timeout=PATIENCE)
+                assert done
+            assert run.stop_reason == "cancelled"
 
 
 @on_a_server

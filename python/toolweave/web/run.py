@@ -107,6 +107,8 @@ class ChatRun:
         """Runs to the end, whatever happens. To be the only thing that its task does."""
         self._task = asyncio.current_task()
         loop = asyncio.get_running_loop()
+        if self._stopping is not None:
+            loop.call_later(self._limits.stop_grace, self._give_up)
         timer = None
         if self._limits.run_timeout is not None:
             timer = loop.call_later(self._limits.run_timeout, self._expire)
@@ -193,7 +195,9 @@ class ChatRun:
 
     def leave(self) -> None:
         """Hears no more of what others say."""
-        self._feed.local = None
+        # Another run may have begun in its place, if it was taken for dead.
+        if self._feed.local == self.look:
+            self._feed.local = None
 
     async def look(self) -> None:
         """Looks what others have said: to stop, or an answer that is waited for."""
