@@ -24,7 +24,7 @@ from chatting import (
     serve,
 )
 from toolweave import Agent, Message
-from toolweave.store import MessageStore
+from toolweave.store import Chat, MessageStore
 from toolweave.web import AgentResponder, Turn, chat_app
 
 ANN, BOB = {"authorization": "Bearer ann-secret"}, {"authorization": "Bearer bob-secret"}
@@ -218,3 +218,21 @@ async def test_who_follows_a_chat_that_is_deleted_elsewhere_hears_nothing_of_the
         assert len(told) == 1
         client.headers.update(BOB)
         assert len(await all_events(client, chat)) == 2
+
+
+@on_a_server
+async def test_what_nobody_has_foreseen_is_answered_like_all_else(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Broken(MessageStore):
+        async def chats(self, **_: object) -> list[Chat]:
+            raise RuntimeError("secret")
+
+    store = Broken(f"sqlite:///{tmp_path / 'chats.db'}")
+    with caplog.at_level(logging.CRITICAL, "toolweave.web"):
+        async with serve(chat_app(store, AgentResponder(Agent(model)), limits=QUICK)) as client:
+            answer = await client.get("/chats")
+    assert (answer.status_code, answer.json()["error"]["code"]) == (500, "failed")
+    assert "secret" not in answer.text
+    assert answer.headers["cache-control"] == "no-store"
+    assert answer.headers["x-content-type-options"] == "nosniff"

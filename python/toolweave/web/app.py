@@ -115,7 +115,6 @@ def chat_app(
             Refused: on_refused,
             HTTPException: on_http,
             ToolweaveError: on_ours,
-            Exception: on_ours,
         },
         lifespan=life,
     )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
 
-from .errors import Refused, too_many
+from .errors import Refused, answer, refusal, too_many
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -42,6 +42,8 @@ PAGE_POLICY = (
 class SecurityHeaders:
     """Says to browsers what they must not do with the answers of an application.
 
+    What nobody has foreseen is answered here, so that this answer has them as well.
+
     Args:
         app: The application.
     """
@@ -55,8 +57,12 @@ class SecurityHeaders:
             await self._app(scope, receive, send)
             return
 
+        started = False
+
         async def with_headers(message: Message) -> None:
+            nonlocal started
             if message["type"] == "http.response.start":
+                started = True
                 headers = MutableHeaders(scope=message)
                 for name, value in _HEADERS.items():
                     headers[name] = value
@@ -64,7 +70,12 @@ class SecurityHeaders:
                 headers.setdefault("Cache-Control", "no-store")
             await send(message)
 
-        await self._app(scope, receive, with_headers)
+        try:
+            await self._app(scope, receive, with_headers)
+        except Exception as error:
+            if started:
+                raise
+            await answer(refusal(error))(scope, receive, with_headers)
 
 
 class Gate:
