@@ -44,3 +44,21 @@ async def test_each_result_is_told_once_behind_its_call_and_as_part_of_it(tmp_pa
     ]
     assert steps[0][2] == steps[1][2] != steps[2][2] == steps[3][2]
     assert told[-1]["stopReason"] == "completed"
+
+
+@on_a_server
+async def test_scenes_forget_a_chat_that_is_deleted(tmp_path: Path) -> None:
+    model = ScriptedModel("<Talk/>", "I see.", "<Talk/>", "Who are you?")
+    manager = SceneManager(model)
+    manager.scene("Talk", "Talks")
+    store = MessageStore(f"sqlite:///{tmp_path / 'chats.db'}", poll=0.02)
+    async with serve(chat_app(store, SceneResponder(manager), limits=QUICK)) as client:
+        for text in ("My name is Ada.", "What is my name?"):
+            made = await client.post("/chats", json={"chatId": "same"})
+            assert made.status_code == 201
+            await say(client, "/chats/same", text)
+            assert (await all_events(client, "/chats/same"))[-1]["stopReason"] == "completed"
+            assert (await client.delete("/chats/same")).status_code == 204
+    last = model.requests[-1]
+    assert "What is my name?" in str(last.messages)
+    assert "Ada" not in str(last.messages)

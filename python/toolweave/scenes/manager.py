@@ -377,5 +377,18 @@ class SceneManager:
         """
         return self._environment.cast.resolve(key, result, is_error=is_error)
 
+    async def forget(self, conversation: str) -> bool:
+        """Forgets a conversation, with all that was said in it.
+
+        Args:
+            conversation: Its key.
+
+        Returns:
+            Whether there was one.
+        """
+        store = self._environment.store
+        async with store.lock(conversation):
+            return await store.delete(conversation)
+
     def __repr__(self) -> str:
         return f"SceneManager({list(self.scenes)})"

@@ -92,7 +92,11 @@ class Reply(Protocol):
 
 
 Responder: TypeAlias = "Callable[[Turn], Reply]"
-"""Begins an answer. What it raises ends the run with an error."""
+"""Begins an answer. What it raises ends the run with an error.
+
+One that keeps something of a chat may have ``async def forget(chat_id: str) -> None``: it is called
+when the chat is deleted.
+"""
 
 
 class AgentReply:
@@ -196,3 +200,7 @@ class SceneResponder:
             run_id=turn.run_id,
             journal=turn.journal,
         )
+
+    async def forget(self, chat_id: str) -> None:
+        """Forgets the conversation of a chat that is deleted."""
+        await self._manager.forget(chat_id)

@@ -156,6 +156,7 @@ class ChatRoutes:
         if await self._store.active_run(chat.chat_id) is not None:
             raise Refused(409, "chat_busy", "A run is going on in this chat: stop it first.")
         await self._store.delete_chat(chat.chat_id)
+        await self._runs.forget(chat.chat_id)
         self._feeds.end(chat.chat_id)
         return Response(status_code=204)
 

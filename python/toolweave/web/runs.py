@@ -17,7 +17,7 @@ from .security import Places
 from .tasks import end
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Awaitable, Callable, Sequence
 
     from .. import Message
     from ..store import MessageStore
@@ -71,6 +71,12 @@ class ChatRuns:
         self._owed: set[str] = set()
         self._chores: list[asyncio.Task[None]] = []
         self._closing = False
+
+    async def forget(self, chat_id: str) -> None:
+        """Has the responder forget what it keeps of a chat."""
+        forget: Callable[[str], Awaitable[None]] | None = getattr(self._responder, "forget", None)
+        if forget is not None:
+            await forget(chat_id)
 
     def __len__(self) -> int:
         return len(self._runs)
