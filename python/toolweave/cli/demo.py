@@ -103,12 +103,15 @@ def run(options: argparse.Namespace) -> int:
         browser=not options.no_browser and sys.stdout.isatty(),
     )
     try:
-        return asyncio.run(_run(options, settings, alone=alone))
+        code = asyncio.run(_run(options, settings, alone=alone))
     except KeyboardInterrupt:
-        sys.stdout.write("\nstopped\n")
-        return 0
+        alone, code = False, 0
     except server.ServerError as err:
         raise InputError(str(err)) from None
+    if not alone:
+        # A server that is told to stop may end before Ctrl-C is heard of here.
+        sys.stdout.write("\nstopped\n")
+    return code
 
 
 async def _run(options: argparse.Namespace, settings: Settings, *, alone: bool) -> int:
