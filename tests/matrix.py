@@ -2,9 +2,9 @@
 
     python tests/matrix.py dist/toolweave-*.whl [-- pytest arguments]
 
-Each interpreter gets a virtual environment of its own, made afresh whenever the
-wheel or what the tests need has changed. A version that is not installed is
-skipped with a message. This file needs nothing but the standard library.
+What needs servers of its own is for the first and the last of them. Each interpreter gets a virtual
+environment of its own, made afresh whenever the wheel or what the tests need has changed. A version
+that is not installed is skipped with a message. This file needs nothing but the standard library.
 """
 
 from __future__ import annotations
@@ -23,8 +23,10 @@ ROOT = Path(__file__).resolve().parents[1]
 ENVIRONMENTS = ROOT / ".venvs"
 PARALLEL = ["-n", "2", "--dist", "worksteal", "-q"]
 """The suite leaves a core idle otherwise; no test minds which others run beside it."""
-FAULTS = "--ignore-glob=*/test_faults_*.py"
+FAULTS = ["--ignore-glob=*/test_faults_*.py"]
 """Killed servers and lost connections take minutes: that is for the last version only."""
+SERVERS = [f"--ignore-glob=*/test_{area}*.py" for area in ("playground", "store", "web")]
+"""Databases and servers take long as well: they are for the first version and the last."""
 LITELLM = [
     f"tests/python/test_models_{part}.py"
     for part in ("conformance", "failures", "litellm", "llmock")
@@ -121,21 +123,26 @@ def main() -> int:
     versions = [*VERSIONS, *({running} - set(VERSIONS))]
     pythons = {version: interpreter(version) for version in versions}
     found = {version: python for version, python in pythons.items() if python is not None}
-    last = next(reversed(found.values()), sys.executable)
+    first, last = next(iter(found), ""), next(reversed(found), "")
     made = Made(wheel)
     for version, python in found.items():
         made.order(version, python)
-    if not arguments:
+    if found and not arguments:
         # Its newest releases and those of other packages ask for different clients of OpenAI.
-        made.order("litellm", last, "test-litellm")
+        made.order("litellm", found[last], "test-litellm")
     results: dict[str, bool | None] = {f"Python {version}": None for version in versions}
     for version, python in found.items():
         results[f"Python {version}"] = passes(
             f"Python {version} ({python}), {wheel.name}",
             made.python(version),
-            [*PARALLEL, *([] if python == last else [FAULTS]), *arguments],
+            [
+                *PARALLEL,
+                *([] if version == last else FAULTS),
+                *([] if version in (first, last) else SERVERS),
+                *arguments,
+            ],
         )
-    if not arguments:
+    if found and not arguments:
         # With nothing to run, pytest fails.
         results["with litellm"] = passes(
             f"litellm, {wheel.name}", made.python("litellm"), [*LITELLM, "-k", "litellm"]
