@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, Protocol, TypeVar
 
@@ -31,7 +32,7 @@ class Request(Protocol):
         ...
 
 
-class Method:
+class Method(ABC):
     """A handler; `do` is what it does.
 
     Args:
@@ -44,9 +45,9 @@ class Method:
         self.handler = handler
         self.catalogue: Catalogue = open_catalogue()
 
+    @abstractmethod
     async def do(self) -> None:
         """Answers the request."""
-        raise NotImplementedError
 
     @property
     def item_type(self) -> str:
