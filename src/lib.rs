@@ -2,8 +2,8 @@
 //!
 //! Models write tool calls inside their text. This crate finds them while the
 //! reply streams, checks and mends their arguments, and turns the structured
-//! history back into text. It is sans-I/O: everything here is fed and answers
-//! with plain data, and nothing waits.
+//! history back into text. It is sans-I/O but for [`endpoint`]: everything is fed and
+//! answers with plain data, and nothing waits.
 //!
 //! The modules below stand in floors. A module may use those above it in this
 //! list, never one further down; `tests/core/layering.rs` keeps it so.
@@ -47,6 +47,12 @@ pub mod selection;
 
 // Texts by the words in them.
 pub mod search;
+
+// Second floor: native I/O.
+
+// Asking a model over HTTP, from the socket to events.
+#[cfg(feature = "endpoint")]
+pub mod endpoint;
 
 // Top floor: what Python sees.
 

@@ -1,0 +1,21 @@
+//! OpenAI-compatible endpoints: from the socket to events.
+//!
+//! [`ask`] sends one request and reads the reply while it comes: bytes to server-sent events, to
+//! chunks, to updates and, where there are tools to read calls of, to calls that are validated and
+//! mended. What is read goes to an [`Outlet`], which says when it has had enough. Nothing here
+//! knows of Python.
+
+mod answer;
+mod ask;
+mod client;
+mod event;
+mod failure;
+mod request;
+
+pub use self::{
+    ask::ask,
+    client::{Client, ClientError, HttpVersion, ProxyChoice, Settings},
+    event::{Event, Outlet, Reading},
+    failure::{Failure, FailureKind},
+    request::{Limits, Request, Retries, Timeouts},
+};
