@@ -25,8 +25,21 @@ export VIRTUAL_ENV := $(CURDIR)/$(VENV)
 unexport CONDA_PREFIX
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.DEFAULT_GOAL := help
+# Where all is tested, the release build has a core to itself while the rest goes on in order.
+ifeq ($(MAKECMDGOALS),test)
+MAKEFLAGS += --jobs=2
+docs: | lint
+types: | docs
+core: | types
+frontend: | core
+matrix: | frontend
+else
 .NOTPARALLEL:
+endif
+# Of no use to cargo, which would take it for an offer to share the jobs.
+unexport MAKEFLAGS
+
+.DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help demo test build lint types core frontend matrix wheel web bench docs fuzz clean
 
@@ -36,7 +49,7 @@ help: ## say what there is
 demo: $(VENV)/built ## watch calls being written, run and answered, on a page; without a terminal, as text
 	$(BIN)/python -m toolweave demo $(ARGS)
 
-test: lint docs types wheel core frontend matrix ## everything that must pass: lint, docs, types, all test suites
+test: wheel lint docs types core frontend matrix ## everything that must pass: lint, docs, types, all test suites
 
 build: $(VENV)/built ## the package for development, in .venv
 
@@ -108,7 +121,7 @@ $(VENV)/maturin: pyproject.toml | $(VENV)/pip
 	$(PIP) --group build
 	@touch $@
 
-$(VENV)/dev: pyproject.toml | $(VENV)/pip
+$(VENV)/dev: pyproject.toml | $(VENV)/maturin
 	$(PIP) --group dev
 	@touch $@
 
