@@ -39,6 +39,9 @@ pub mod consolidate;
 // From a found payload to a call that can be trusted.
 pub mod calls;
 
+// Reading one reply: calls in its text, and calls that the provider carries.
+pub mod reply;
+
 // The tools of a `tools.xml`: reading, checking, looking up, writing.
 pub mod registry;
 

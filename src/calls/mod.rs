@@ -31,5 +31,5 @@ pub use self::{
     backend::Backend,
     event::{Event, InvalidKind, InvalidToolCall, RepairMode},
     judge::{Judge, Tool, Verdict},
-    reader::{Options, Reader, ReaderError, read},
+    reader::{Options, Reader, ReaderError, Values, read},
 };

@@ -45,7 +45,7 @@ pub enum ReaderError {
 
 /// Arguments as `serde_json` values.
 #[derive(Clone, Copy, Debug)]
-struct Values;
+pub struct Values;
 
 impl Backend for Values {
     type Value = Value;
@@ -131,7 +131,7 @@ fn event(judge: &Judge<Validator>, frame: Frame<'_>) -> Event {
     match frame {
         Frame::Text(text) => Event::Text(text.to_owned()),
         Frame::Reasoning(text) => Event::Reasoning(text.to_owned()),
-        Frame::CallStart { index, name } => {
+        Frame::CallStart { index, name, .. } => {
             Event::ToolCallStart { index, id: id(index), name: name.to_owned() }
         }
         Frame::CallDelta { index, fragment } => {

@@ -13,6 +13,8 @@ pub enum Frame<'a> {
     CallStart {
         /// The position among the calls of the reply.
         index: usize,
+        /// The id that the provider gave it. A call in text has none: whoever takes it makes one.
+        id: Option<&'a str>,
         /// The tool: as registered if it is known, else as written.
         name: &'a str,
     },
@@ -106,6 +108,8 @@ wire_names! {
         OrphanClose = "orphan_close",
         /// The rest of something that went past a limit.
         TooLarge = "too_large",
+        /// Arguments of a native call that had ended.
+        LateFragment = "late_fragment",
     }
 }
 

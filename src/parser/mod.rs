@@ -39,7 +39,7 @@ mod tag;
 mod tests;
 mod text;
 mod window;
-mod work;
+pub(crate) mod work;
 
 pub use self::{
     dialect::{Dialect, Form, NameRule, PayloadRule},

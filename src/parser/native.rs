@@ -37,6 +37,16 @@ impl Parser {
             lone_surrogates: json.lone_surrogates(),
         }
     }
+
+    /// The tool's name as registered, if this is a name that a tool is called by.
+    pub fn known_name<'a>(&'a self, name: &'a str) -> &'a str {
+        self.grammar.resolve(name).map_or(name, |tool| self.grammar.tool(tool))
+    }
+
+    /// What a reply may cost.
+    pub fn limits(&self) -> &Limits {
+        self.grammar.limits()
+    }
 }
 
 fn outcome(payload: &str, json: &mut Json, limits: &Limits) -> Outcome {

@@ -22,7 +22,7 @@ fn own(frame: Frame<'_>) -> Seen {
     match frame {
         Frame::Text(text) => Text(text.into()),
         Frame::Reasoning(text) => Reasoning(text.into()),
-        Frame::CallStart { index, name } => Start(index, name.into()),
+        Frame::CallStart { index, name, .. } => Start(index, name.into()),
         Frame::CallDelta { index, fragment } => Delta(index, fragment.into()),
         Frame::CallEnd(found) => End {
             index: found.index,

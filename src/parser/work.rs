@@ -9,7 +9,7 @@ thread_local! {
 
 /// So many bytes have been looked at or moved.
 #[inline]
-pub(super) fn done(bytes: usize) {
+pub(crate) fn done(bytes: usize) {
     #[cfg(test)]
     DONE.with(|done| done.set(done.get() + bytes));
     #[cfg(not(test))]
@@ -18,6 +18,6 @@ pub(super) fn done(bytes: usize) {
 
 /// What has been done since this was last asked.
 #[cfg(test)]
-pub(super) fn take() -> usize {
+pub(crate) fn take() -> usize {
     DONE.with(|done| done.replace(0))
 }

@@ -191,7 +191,7 @@ impl<'a, S: Sink> Pass<'a, S> {
         call.index = self.machine.calls;
         self.machine.calls += 1;
         let name = self.name(call);
-        self.sink.take(Frame::CallStart { index: call.index, name });
+        self.sink.take(Frame::CallStart { index: call.index, id: None, name });
     }
 
     fn written(&self, call: &Call) -> Option<&'a str> {

@@ -326,7 +326,7 @@ impl Sink for Collector<'_, '_> {
             _ => self.flush(),
         }
         match frame {
-            Frame::CallStart { index, name } => self.start(index, name),
+            Frame::CallStart { index, name, .. } => self.start(index, name),
             Frame::CallEnd(found) => {
                 if let Err(error) = self.end(&found) {
                     self.fail(error);

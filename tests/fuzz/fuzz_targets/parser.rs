@@ -149,7 +149,7 @@ impl Sink for Witness<'_> {
                 self.pass(text);
                 Part::Reasoning(text.to_owned())
             }
-            Frame::CallStart { index, name } => {
+            Frame::CallStart { index, name, .. } => {
                 assert_eq!(index, self.calls, "calls are counted");
                 assert!(self.open.is_none(), "one call at a time");
                 self.calls += 1;

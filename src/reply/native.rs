@@ -1,0 +1,210 @@
+//! Putting native calls together from their fragments.
+
+use std::collections::HashMap;
+
+use super::{escape, fragment::Fragment};
+use crate::parser::{Discard, Ending, Excess, Found, Frame, Outcome, Parser, Sink};
+
+/// The native calls of one reply, by all that a fragment may refer to them by.
+#[derive(Debug, Default)]
+pub(super) struct NativeCalls {
+    calls: Vec<Call>,
+    by_id: HashMap<String, usize>,
+    by_index: HashMap<usize, usize>,
+}
+
+impl NativeCalls {
+    /// The call that a fragment is part of, if it is not the first of its call.
+    pub(super) fn find(&self, fragment: &Fragment<'_>) -> Option<usize> {
+        let by_index = fragment.index.and_then(|index| self.by_index.get(&index).copied());
+        if let Some(id) = fragment.id {
+            // With another id, the provider uses the index again for a new call.
+            let unnamed = || by_index.filter(|&at| self.calls[at].waits_for_id());
+            return self.by_id.get(id).copied().or_else(unnamed);
+        }
+        if fragment.index.is_some() {
+            return by_index;
+        }
+        // More of the latest call, unless a new name begins one.
+        if fragment.name.is_some() { None } else { self.calls.len().checked_sub(1) }
+    }
+
+    /// Adds a call at this position in the reply.
+    pub(super) fn add(&mut self, index: usize) -> usize {
+        self.calls.push(Call::new(index));
+        self.calls.len() - 1
+    }
+
+    /// The latest call, if it is not at its end.
+    pub(super) fn open_latest(&mut self) -> Option<&mut Call> {
+        self.calls.last_mut().filter(|call| call.is_open())
+    }
+
+    /// The call, which is now known by what this fragment calls it.
+    pub(super) fn known_by(&mut self, at: usize, fragment: &Fragment<'_>) -> &mut Call {
+        let call = &mut self.calls[at];
+        if let Some(id) = fragment.id
+            && call.waits_for_id()
+        {
+            call.id = Some(id.to_owned());
+            self.by_id.insert(id.to_owned(), at);
+        }
+        if let Some(index) = fragment.index {
+            self.by_index.insert(index, at);
+        }
+        call
+    }
+
+    /// The calls that are not at their end, in the order in which they began.
+    pub(super) fn open(&mut self) -> impl Iterator<Item = &mut Call> {
+        self.calls.iter_mut().filter(|call| call.is_open())
+    }
+}
+
+/// One native call.
+#[derive(Debug)]
+pub(super) struct Call {
+    /// The position among the calls of the reply.
+    pub(super) index: usize,
+    id: Option<String>,
+    name: String,
+    /// All of their text, until the end.
+    arguments: String,
+    /// How much of that is in deltas.
+    shown: usize,
+    stage: Stage,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    /// Not reported yet: the name may not be whole.
+    Heard,
+    Begun,
+    Ended,
+    /// Ended by its size; the rest of its arguments is discarded.
+    TooLarge,
+}
+
+/// How calls are reported.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Telling<'a> {
+    pub(super) parser: &'a Parser,
+    pub(super) deltas: bool,
+}
+
+impl Call {
+    fn new(index: usize) -> Self {
+        Self {
+            index,
+            id: None,
+            name: String::new(),
+            arguments: String::new(),
+            shown: 0,
+            stage: Stage::Heard,
+        }
+    }
+
+    /// Whether an id that comes now is still the call's.
+    fn waits_for_id(&self) -> bool {
+        self.id.is_none() && self.stage == Stage::Heard
+    }
+
+    pub(super) fn is_open(&self) -> bool {
+        matches!(self.stage, Stage::Heard | Stage::Begun)
+    }
+
+    pub(super) fn is_too_large(&self) -> bool {
+        self.stage == Stage::TooLarge
+    }
+
+    pub(super) fn id(&self) -> Option<&str> {
+        self.id.as_deref()
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Takes a name, or the next piece of one, and says whether it is the call's now:
+    /// once the arguments have begun, the name is certain.
+    pub(super) fn take_name(&mut self, name: &str) -> bool {
+        if name == self.name {
+            return true;
+        }
+        if self.arguments.is_empty() {
+            self.name.push_str(name);
+        }
+        self.arguments.is_empty()
+    }
+
+    /// Takes more of the arguments and reports what is certain.
+    pub(super) fn push(&mut self, text: &str, telling: Telling<'_>, sink: &mut impl Sink) {
+        let limit = telling.parser.limits().max_argument_bytes;
+        let room = limit.saturating_sub(self.arguments.len());
+        if text.len() > room {
+            // Just past the limit, so that it does not matter how the arguments were cut up.
+            let ends = (room + 1..text.len()).find(|&end| text.is_char_boundary(end));
+            let taken = ends.unwrap_or(text.len());
+            self.arguments.push_str(&text[..taken]);
+            self.end_by_size(telling, sink);
+            if taken < text.len() {
+                sink.take(Frame::Discarded { raw: &text[taken..], reason: Discard::TooLarge });
+            }
+            return;
+        }
+        self.arguments.push_str(text);
+        // Without a name there is nothing to report yet.
+        if !self.name.is_empty() {
+            self.begin(telling, sink);
+            let to = self.shown + escape::whole(&self.arguments[self.shown..]);
+            self.show(telling, to, sink);
+        }
+    }
+
+    /// Ends the call, if its arguments are whole by now: no JSON object is the beginning of
+    /// another.
+    pub(super) fn end_if_whole(&mut self, telling: Telling<'_>, sink: &mut impl Sink) {
+        let found =
+            telling.parser.native(self.index, &self.name, &self.arguments, Ending::Complete);
+        if matches!(found.outcome, Outcome::Whole { .. }) {
+            self.end(Ending::Complete, telling, sink);
+        }
+    }
+
+    /// Ends the call.
+    pub(super) fn end(&mut self, ending: Ending, telling: Telling<'_>, sink: &mut impl Sink) {
+        self.begin(telling, sink);
+        self.show(telling, self.arguments.len(), sink);
+        self.stage = Stage::Ended;
+        let arguments = std::mem::take(&mut self.arguments);
+        let found = telling.parser.native(self.index, &self.name, &arguments, ending);
+        sink.take(Frame::CallEnd(found));
+    }
+
+    fn end_by_size(&mut self, telling: Telling<'_>, sink: &mut impl Sink) {
+        self.begin(telling, sink);
+        self.show(telling, self.arguments.len(), sink);
+        self.stage = Stage::TooLarge;
+        let arguments = std::mem::take(&mut self.arguments);
+        let found = telling.parser.native(self.index, &self.name, &arguments, Ending::Truncated);
+        let outcome = Outcome::TooLarge(Excess::Bytes);
+        sink.take(Frame::CallEnd(Found { outcome, ..found }));
+    }
+
+    fn begin(&mut self, telling: Telling<'_>, sink: &mut impl Sink) {
+        if self.stage == Stage::Heard {
+            self.stage = Stage::Begun;
+            let (index, id) = (self.index, self.id.as_deref());
+            sink.take(Frame::CallStart { index, id, name: telling.parser.known_name(&self.name) });
+        }
+    }
+
+    /// Reports the arguments up to `to`.
+    fn show(&mut self, telling: Telling<'_>, to: usize, sink: &mut impl Sink) {
+        if telling.deltas && to > self.shown {
+            let fragment = &self.arguments[self.shown..to];
+            sink.take(Frame::CallDelta { index: self.index, fragment });
+            self.shown = to;
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! From text and fragments to frames.
+
+use super::{
+    fragment::{Fragment, Oddity},
+    native::{NativeCalls, Telling},
+};
+use crate::parser::{Discard, Ending, Found, Frame, Parser, Plain, Sink};
+
+/// How a reply is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Whether calls are looked for in the text.
+    pub inline: bool,
+    /// Whether the arguments of native calls are reported while they arrive. Those of calls in
+    /// text are as the parser was told.
+    pub deltas: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { inline: true, deltas: true }
+    }
+}
+
+/// Reads one reply.
+///
+/// A native call is at its end when another one begins, if its arguments are a JSON object by
+/// then, and else when the reply is.
+#[derive(Debug)]
+pub struct Reader {
+    parser: Parser,
+    options: Options,
+    native: NativeCalls,
+    /// How many calls there are, of both kinds.
+    calls: usize,
+    /// The position of the call in text that is being read.
+    inline: usize,
+}
+
+impl Reader {
+    /// A reader for calls to the tools of this parser, which must have read nothing.
+    pub fn new(parser: Parser, options: Options) -> Self {
+        Self { parser, options, native: NativeCalls::default(), calls: 0, inline: 0 }
+    }
+
+    /// How many calls there are so far, of both kinds, valid or not.
+    pub fn calls(&self) -> usize {
+        self.calls
+    }
+
+    /// Takes the next text and reports what it makes certain.
+    pub fn text(&mut self, chunk: &str, sink: &mut impl Sink) {
+        match self.plain_text(chunk) {
+            None => {
+                let numbered = &mut Numbered::new(&mut self.calls, &mut self.inline, sink);
+                self.parser.push(chunk, numbered);
+            }
+            Some(Plain::Text) => sink.take(Frame::Text(chunk)),
+            Some(Plain::Fragment { index }) => {
+                sink.take(Frame::CallDelta { index, fragment: chunk });
+            }
+            Some(Plain::Nothing) => {}
+        }
+    }
+
+    /// Takes the next text if it is plain and says what it is; see [`Parser::push_plain`].
+    #[inline]
+    pub fn plain_text(&mut self, chunk: &str) -> Option<Plain> {
+        if !self.options.inline {
+            return Some(if chunk.is_empty() { Plain::Nothing } else { Plain::Text });
+        }
+        match self.parser.push_plain(chunk)? {
+            Plain::Fragment { .. } => Some(Plain::Fragment { index: self.inline }),
+            plain => Some(plain),
+        }
+    }
+
+    /// Takes the next fragment of a native call and reports what it makes certain.
+    ///
+    /// Returns what is odd about the fragment, for a record of it: it has been taken all the same.
+    pub fn fragment<'a>(
+        &'a mut self,
+        fragment: Fragment<'a>,
+        sink: &mut impl Sink,
+    ) -> Option<Oddity<'a>> {
+        let given = |text: Option<&'a str>| text.filter(|text| !text.is_empty());
+        let fragment = Fragment {
+            id: given(fragment.id),
+            name: given(fragment.name),
+            arguments: given(fragment.arguments),
+            ..fragment
+        };
+        let telling = Telling { parser: &self.parser, deltas: self.options.deltas };
+        let at = if let Some(at) = self.native.find(&fragment) {
+            at
+        } else {
+            if let Some(latest) = self.native.open_latest() {
+                latest.end_if_whole(telling, sink);
+            }
+            self.calls += 1;
+            self.native.add(self.calls - 1)
+        };
+        let call = self.native.known_by(at, &fragment);
+        if !call.is_open() {
+            let too_large = call.is_too_large();
+            let reason = if too_large { Discard::TooLarge } else { Discard::LateFragment };
+            if let Some(raw) = fragment.arguments {
+                sink.take(Frame::Discarded { raw, reason });
+            }
+            return (!too_large).then_some(Oddity::Late { call: call.index, id: call.id() });
+        }
+        let other = fragment.name.filter(|name| !call.take_name(name));
+        if let Some(text) = fragment.arguments {
+            call.push(text, telling, sink);
+        }
+        let other = other?;
+        Some(Oddity::Renamed { call: call.index, id: call.id(), name: call.name(), other })
+    }
+
+    /// Ends the reply and reports the rest of it. A reply that was cut off completes no call that
+    /// is open.
+    pub fn finish(&mut self, ending: Ending, sink: &mut impl Sink) {
+        if self.options.inline {
+            let numbered = &mut Numbered::new(&mut self.calls, &mut self.inline, sink);
+            self.parser.finish(ending, numbered);
+        }
+        let telling = Telling { parser: &self.parser, deltas: self.options.deltas };
+        for call in self.native.open() {
+            call.end(ending, telling, sink);
+        }
+    }
+}
+
+/// Gives the calls in text their positions among calls of both kinds.
+///
+/// The parser reads one call after the other, so one number is enough.
+struct Numbered<'a, S> {
+    calls: &'a mut usize,
+    open: &'a mut usize,
+    sink: &'a mut S,
+}
+
+impl<'a, S: Sink> Numbered<'a, S> {
+    fn new(calls: &'a mut usize, open: &'a mut usize, sink: &'a mut S) -> Self {
+        Self { calls, open, sink }
+    }
+}
+
+impl<S: Sink> Sink for Numbered<'_, S> {
+    fn take(&mut self, frame: Frame<'_>) {
+        let frame = match frame {
+            Frame::CallStart { id, name, .. } => {
+                *self.open = *self.calls;
+                *self.calls += 1;
+                Frame::CallStart { index: *self.open, id, name }
+            }
+            Frame::CallDelta { fragment, .. } => Frame::CallDelta { index: *self.open, fragment },
+            Frame::CallEnd(found) => Frame::CallEnd(Found { index: *self.open, ..found }),
+            other => other,
+        };
+        self.sink.take(frame);
+    }
+}
