@@ -1,4 +1,4 @@
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ClassVar, Final, Literal, Protocol, TypeAlias, TypeVar, final
 
 from typing_extensions import Self, Unpack, disjoint_base
@@ -46,6 +46,7 @@ __all__ = [
     "ToolResult",
     "ToolResultMessage",
     "UnknownMessage",
+    "UpdateReader",
     "UsageMessage",
     "UsageUpdate",
     "Validator",
@@ -1040,8 +1041,9 @@ class Discarded:
     Attributes:
         raw: The text.
         reason: ``reasoning_tag``, ``fence`` (a line of a code fence around calls),
-            ``orphan_close`` (a closing tag whose call had already ended) or ``too_large`` (the
-            rest of something that went past a limit).
+            ``orphan_close`` (a closing tag whose call had already ended), ``too_large`` (the rest
+            of something that went past a limit) or ``late_fragment`` (arguments of a native call
+            that had ended).
     """
 
     __match_args__ = ("raw", "reason")
@@ -1264,6 +1266,66 @@ class Parser:
         """
     def reset(self) -> None:
         """Forgets the reply."""
+
+@final
+class UpdateReader:
+    """Reads what a model yields for one reply: calls in its text and native calls alike.
+
+    Native calls are put together from their fragments, which are held together by the call's id
+    or, where only the first one has it, by the index. A native call is at its end when another one
+    begins, if its arguments are a JSON object by then, and else when the reply is. A reader is fed
+    by one thread at a time.
+
+    Args:
+        parser: Knows the tools. It is not fed.
+        inline: Whether calls are looked for in the text.
+        deltas: Whether the arguments of native calls are reported while they arrive. Those of
+            calls in text are as the parser was told.
+        call_ids: Gives the id of the call at an index where the provider gave none; the parser
+            does if not given.
+
+    Raises:
+        TypeError: `call_ids` is no function.
+
+    Attributes:
+        calls: How many calls there are so far, of both kinds, valid or not.
+
+    Example:
+        >>> reader = UpdateReader(Parser(["GetWeather"]))
+        >>> reader.push(TextDelta("Sure. "))
+        (TextDelta(text='Sure. '),)
+        >>> fragment = ToolCallUpdate("call-7", 0, "GetWeather", '{"city": "Oslo"}')
+        >>> [type(event).__name__ for event in reader.push(fragment)]
+        ['ToolCallStart', 'ToolCallDelta']
+        >>> reader.finish(truncated=False)[0].arguments
+        {'city': 'Oslo'}
+    """
+
+    def __new__(
+        cls,
+        parser: Parser,
+        *,
+        inline: bool = True,
+        deltas: bool = True,
+        call_ids: Callable[[int], str] | None = None,
+    ) -> UpdateReader: ...
+    @property
+    def calls(self) -> int: ...
+    def push(self, update: Update) -> tuple[Event | UsageUpdate, ...]:
+        """Takes the next update, but for the end of the reply, and returns what it makes certain.
+
+        What is no call, and no text that may hold one, comes back as the very same object.
+
+        Raises:
+            TypeError: It is nothing that a model may yield.
+        """
+    def finish(self, *, truncated: bool) -> tuple[Event, ...]:
+        """Ends the reply and returns the rest of it.
+
+        Args:
+            truncated: Whether the model was cut off. Then no call that is still open is
+                completed, however whole it looks.
+        """
 
 @final
 class EventStream:

@@ -4,8 +4,12 @@
 
 use pyo3::{prelude::*, sync::PyOnceLock, types::PyDict};
 
-/// `logging.INFO`.
-const INFO: u8 = 20;
+/// How much a record matters, as `logging` counts.
+#[derive(Clone, Copy, Debug)]
+enum Level {
+    Info = 20,
+    Warning = 30,
+}
 
 /// The logger of one area: `toolweave.<area>`.
 pub(crate) struct Log {
@@ -28,7 +32,27 @@ impl Log {
         message: &str,
         fields: impl FnOnce(&Bound<'py, PyDict>) -> PyResult<()>,
     ) {
-        if let Err(error) = self.record(py, message, fields) {
+        self.tell(py, Level::Info, message, fields);
+    }
+
+    /// Records something that should not be, as [`decision`](Self::decision) does.
+    pub(crate) fn warning<'py>(
+        &self,
+        py: Python<'py>,
+        message: &str,
+        fields: impl FnOnce(&Bound<'py, PyDict>) -> PyResult<()>,
+    ) {
+        self.tell(py, Level::Warning, message, fields);
+    }
+
+    fn tell<'py>(
+        &self,
+        py: Python<'py>,
+        level: Level,
+        message: &str,
+        fields: impl FnOnce(&Bound<'py, PyDict>) -> PyResult<()>,
+    ) {
+        if let Err(error) = self.record(py, level, message, fields) {
             error.write_unraisable(py, None);
         }
     }
@@ -36,6 +60,7 @@ impl Log {
     fn record<'py>(
         &self,
         py: Python<'py>,
+        level: Level,
         message: &str,
         fields: impl FnOnce(&Bound<'py, PyDict>) -> PyResult<()>,
     ) -> PyResult<()> {
@@ -44,14 +69,14 @@ impl Log {
             py.import("logging")?.call_method1("getLogger", (name,)).map(Bound::unbind)
         })?;
         let logger = logger.bind(py);
-        if !logger.call_method1("isEnabledFor", (INFO,))?.is_truthy()? {
+        if !logger.call_method1("isEnabledFor", (level as u8,))?.is_truthy()? {
             return Ok(());
         }
         let extra = PyDict::new(py);
         fields(&extra)?;
         let options = PyDict::new(py);
         options.set_item("extra", extra)?;
-        logger.call_method("info", (message,), Some(&options))?;
+        logger.call_method("log", (level as u8, message), Some(&options))?;
         Ok(())
     }
 }

@@ -16,6 +16,7 @@ mod parser;
 mod prompt;
 mod registry;
 mod repair;
+mod reply;
 mod search;
 mod selection;
 mod template;
@@ -54,6 +55,8 @@ mod core {
     use super::registry::{PyOrigin, PyRegistrySnapshot, PyToolEntry, supertypes, type_name};
     #[pymodule_export]
     use super::repair::repair_json;
+    #[pymodule_export]
+    use super::reply::PyUpdateReader;
     #[pymodule_export]
     use super::search::PySearchIndex;
     #[pymodule_export]

@@ -6,6 +6,7 @@ use super::names::{member, parse};
 use crate::{
     message::{FinishReason, ToolCallUpdate, UsageUpdate},
     python::class::record,
+    reply::Fragment,
 };
 
 /// More text.
@@ -60,6 +61,24 @@ record!(PyToolCallUpdate { tool_call_id, index, function_name, function_args }
 );
 
 impl PyToolCallUpdate {
+    /// The fragment, with its texts where they are.
+    pub(crate) fn fragment<'a>(&'a self, py: Python<'a>) -> PyResult<Fragment<'a>> {
+        let text = |text: &'a Option<Py<PyString>>| {
+            text.as_ref().map(|text| text.bind(py).to_str()).transpose()
+        };
+        Ok(Fragment {
+            id: text(&self.tool_call_id)?,
+            index: self.index,
+            name: text(&self.function_name)?,
+            arguments: text(&self.function_args)?,
+        })
+    }
+
+    /// The piece of the arguments in it.
+    pub(crate) fn arguments<'py>(&self, py: Python<'py>) -> Option<&Bound<'py, PyString>> {
+        self.function_args.as_ref().map(|text| text.bind(py))
+    }
+
     pub(super) fn to_core(&self, py: Python<'_>) -> PyResult<ToolCallUpdate> {
         let text = |text: &Option<Py<PyString>>| {
             text.as_ref().map(|text| text.bind(py).to_str().map(str::to_owned)).transpose()

@@ -29,8 +29,8 @@ record!(PyToolCallStart { index, id, name }
 #[pyclass(name = "ToolCallDelta", module = "toolweave", frozen, get_all)]
 #[derive(Debug)]
 pub(crate) struct PyToolCallDelta {
-    pub(super) index: usize,
-    pub(super) fragment: Py<PyString>,
+    pub(crate) index: usize,
+    pub(crate) fragment: Py<PyString>,
 }
 
 record!(PyToolCallDelta { index, fragment }

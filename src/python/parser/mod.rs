@@ -10,6 +10,7 @@ pub(crate) use self::{
         PyDiscarded, PyFabricatedResult, PyInvalidToolCall, PyToolCallDelta, PyToolCallStart,
     },
     options::PyLimits,
+    sink::{Collector, IdFactory, OpenIds, Tools},
     stream::PyEventStream,
 };
 
@@ -22,10 +23,7 @@ use pyo3::{
     types::{PyDict, PyString, PyTuple},
 };
 
-use self::{
-    options::Settings,
-    sink::{Collector, Events, Tools},
-};
+use self::{options::Settings, sink::Events};
 use crate::{
     calls::{Judge, Tool},
     parser::{Ending, Parser, Plain},
@@ -42,8 +40,7 @@ use crate::{
 pub(crate) struct PyParser {
     parser: Parser,
     tools: Tools,
-    /// The id of the call that is open.
-    open: Option<Py<PyString>>,
+    open: OpenIds,
 }
 
 impl PyParser {
@@ -74,7 +71,8 @@ impl PyParser {
             })
             .collect::<PyResult<_>>()?;
         let judge = Arc::new(Judge::new(judged, repair, limits));
-        Ok(Self { parser, tools: Tools { judge, names, id_factory }, open: None })
+        let ids = id_factory.map(|function| IdFactory::new("id_factory", function));
+        Ok(Self { parser, tools: Tools { judge, names, ids }, open: OpenIds::new() })
     }
 
     /// Reads many chunks, joining neighbouring deltas, and then the end of the reply if it is
@@ -105,22 +103,27 @@ impl PyParser {
         sink.finish()
     }
 
+    /// What it reads for: a parser that has read nothing, and the tools.
+    pub(crate) fn parts(&self, py: Python<'_>) -> (Parser, Tools) {
+        (self.parser.fresh(), self.tools.share(py))
+    }
+
     /// Ends the reply.
     fn end<'py>(&mut self, py: Python<'py>, ending: Ending) -> PyResult<Events<'py>> {
         let mut sink = Collector::new(py, &self.tools, &mut self.open);
         self.parser.finish(ending, &mut sink);
         let events = sink.finish();
-        self.open = None;
+        self.open.clear();
         events
     }
 }
 
-fn ending(truncated: bool) -> Ending {
+pub(crate) fn ending(truncated: bool) -> Ending {
     if truncated { Ending::Truncated } else { Ending::Complete }
 }
 
 /// A tuple of one event.
-fn alone<T>(py: Python<'_>, event: T) -> PyResult<Bound<'_, PyTuple>>
+pub(crate) fn alone<T>(py: Python<'_>, event: T) -> PyResult<Bound<'_, PyTuple>>
 where
     T: pyo3::PyClass + Into<pyo3::PyClassInitializer<T>>,
 {
@@ -194,7 +197,7 @@ impl PyParser {
         truncated: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
         let text = arguments.to_str()?;
-        let mut open = Some(id.clone().unbind());
+        let mut open = OpenIds::from([(index, id.clone().unbind())]);
         let mut sink = Collector::new(id.py(), &self.tools, &mut open);
         sink.reading(arguments, text);
         sink.end(&self.parser.native(index, name, text, ending(truncated)))?;
@@ -204,13 +207,14 @@ impl PyParser {
 
     /// A parser for the same tools and options that has read nothing.
     fn fresh(&self, py: Python<'_>) -> Self {
-        Self { parser: self.parser.fresh(), tools: self.tools.share(py), open: None }
+        let (parser, tools) = self.parts(py);
+        Self { parser, tools, open: OpenIds::new() }
     }
 
     /// Forgets the reply.
     fn reset(&mut self) {
         self.parser.reset();
-        self.open = None;
+        self.open.clear();
     }
 
     #[expect(clippy::needless_pass_by_value, reason = "as PyO3 calls it")]

@@ -1,6 +1,6 @@
 //! From frames to Python objects.
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use pyo3::{
     PyTraverseError, PyVisit,
@@ -25,44 +25,66 @@ use crate::{
 
 /// What stays the same from reply to reply.
 #[derive(Debug)]
-pub(super) struct Tools {
+pub(crate) struct Tools {
     pub(super) judge: Arc<Judge<Compiled>>,
     /// The names of the tools, made once.
     pub(super) names: Arc<[Py<PyString>]>,
-    /// A function of the index that gives an id.
-    pub(super) id_factory: Option<Py<PyAny>>,
+    pub(super) ids: Option<IdFactory>,
+}
+
+/// A function of the index that gives an id.
+#[derive(Debug)]
+pub(crate) struct IdFactory {
+    function: Py<PyAny>,
+    /// The option that it was given as.
+    option: &'static str,
+}
+
+/// The ids of the calls that are open, by their positions.
+pub(crate) type OpenIds = BTreeMap<usize, Py<PyString>>;
+
+impl IdFactory {
+    pub(crate) fn new(option: &'static str, function: Py<PyAny>) -> Self {
+        Self { function, option }
+    }
 }
 
 impl Tools {
     /// The same, for another parser.
     pub(super) fn share(&self, py: Python<'_>) -> Self {
+        let shared = |ids: &IdFactory| IdFactory::new(ids.option, ids.function.clone_ref(py));
         Self {
             judge: Arc::clone(&self.judge),
             names: Arc::clone(&self.names),
             // Not shared: the garbage collector counts who refers to it.
-            id_factory: self.id_factory.as_ref().map(|factory| factory.clone_ref(py)),
+            ids: self.ids.as_ref().map(shared),
         }
     }
 
-    pub(super) fn traverse(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
-        visit.call(&self.id_factory)
+    /// The same, with ids of its own if there is something that gives them.
+    pub(crate) fn with_ids(self, ids: Option<IdFactory>) -> Self {
+        Self { ids: ids.or(self.ids), ..self }
     }
 
-    pub(super) fn clear(&mut self) {
-        self.id_factory = None;
+    pub(crate) fn traverse(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(self.ids.as_ref().map(|ids| &ids.function))
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.ids = None;
     }
 
     fn id<'py>(&self, py: Python<'py>, index: usize) -> PyResult<Bound<'py, PyString>> {
-        match &self.id_factory {
-            None => Ok(PyString::new(py, &format!("call_{index}"))),
-            Some(factory) => match factory.bind(py).call1((index,))?.cast_into::<PyString>() {
-                Ok(id) => Ok(id),
-                Err(err) => {
-                    let given = err.into_inner().get_type().name()?.to_string();
-                    let message = format!("id_factory must return a str, not {given}");
-                    Err(PyTypeError::new_err(message))
-                }
-            },
+        let Some(ids) = &self.ids else {
+            return Ok(PyString::new(py, &format!("call_{index}")));
+        };
+        match ids.function.bind(py).call1((index,))?.cast_into::<PyString>() {
+            Ok(id) => Ok(id),
+            Err(err) => {
+                let given = err.into_inner().get_type().name()?.to_string();
+                let message = format!("{} must return a str, not {given}", ids.option);
+                Err(PyTypeError::new_err(message))
+            }
         }
     }
 }
@@ -90,11 +112,10 @@ impl<'py> Backend for Objects<'py> {
 }
 
 /// Collects the events of one or more chunks.
-pub(super) struct Collector<'a, 'py> {
+pub(crate) struct Collector<'a, 'py> {
     py: Python<'py>,
     tools: &'a Tools,
-    /// The id of the call that is open.
-    open: &'a mut Option<Py<PyString>>,
+    open: &'a mut OpenIds,
     /// The chunk that is being read.
     chunk: Option<&'a Bound<'py, PyString>>,
     text: &'a str,
@@ -106,14 +127,14 @@ pub(super) struct Collector<'a, 'py> {
 
 /// The events of one or more chunks.
 #[derive(Default)]
-pub(super) struct Events<'py> {
+pub(crate) struct Events<'py> {
     /// Most chunks make no second one.
     pub(super) first: Option<Bound<'py, PyAny>>,
     pub(super) rest: Vec<Bound<'py, PyAny>>,
 }
 
 impl<'py> Events<'py> {
-    pub(super) fn into_tuple(mut self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+    pub(crate) fn into_tuple(mut self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         match self.first {
             None => Ok(PyTuple::empty(py)),
             Some(only) if self.rest.is_empty() => PyTuple::new(py, [only]),
@@ -142,11 +163,7 @@ enum Kind {
 }
 
 impl<'a, 'py> Collector<'a, 'py> {
-    pub(super) fn new(
-        py: Python<'py>,
-        tools: &'a Tools,
-        open: &'a mut Option<Py<PyString>>,
-    ) -> Self {
+    pub(crate) fn new(py: Python<'py>, tools: &'a Tools, open: &'a mut OpenIds) -> Self {
         Self {
             py,
             tools,
@@ -166,12 +183,12 @@ impl<'a, 'py> Collector<'a, 'py> {
     }
 
     /// The frames that follow come out of this chunk.
-    pub(super) fn reading(&mut self, chunk: &'a Bound<'py, PyString>, text: &'a str) {
+    pub(crate) fn reading(&mut self, chunk: &'a Bound<'py, PyString>, text: &'a str) {
         self.chunk = Some(chunk);
         self.text = text;
     }
 
-    pub(super) fn finish(mut self) -> PyResult<Events<'py>> {
+    pub(crate) fn finish(mut self) -> PyResult<Events<'py>> {
         self.flush();
         match self.error {
             Some(error) => Err(*error),
@@ -248,12 +265,16 @@ impl<'a, 'py> Collector<'a, 'py> {
         self.error.get_or_insert_with(|| Box::new(error));
     }
 
-    fn start(&mut self, index: usize, name: &str) {
-        match self.tools.id(self.py, index) {
+    fn start(&mut self, index: usize, id: Option<&str>, name: &str) {
+        let id = match id {
+            Some(id) => Ok(PyString::new(self.py, id)),
+            None => self.tools.id(self.py, index),
+        };
+        match id {
             Err(error) => self.fail(error),
             Ok(id) => {
                 let name = PyString::new(self.py, name).unbind();
-                *self.open = Some(id.clone().unbind());
+                self.open.insert(index, id.clone().unbind());
                 self.push(PyToolCallStart { index, id: id.unbind(), name });
             }
         }
@@ -261,7 +282,7 @@ impl<'a, 'py> Collector<'a, 'py> {
 
     pub(super) fn end(&mut self, found: &Found<'_>) -> PyResult<()> {
         let py = self.py;
-        let id = match self.open.take() {
+        let id = match self.open.remove(&found.index) {
             Some(id) => id,
             None => self.tools.id(py, found.index)?.unbind(),
         };
@@ -326,7 +347,7 @@ impl Sink for Collector<'_, '_> {
             _ => self.flush(),
         }
         match frame {
-            Frame::CallStart { index, name, .. } => self.start(index, name),
+            Frame::CallStart { index, id, name } => self.start(index, id, name),
             Frame::CallEnd(found) => {
                 if let Err(error) = self.end(&found) {
                     self.fail(error);

@@ -1,0 +1,172 @@
+//! Python class for [`crate::reply`].
+
+use pyo3::{
+    PyTraverseError, PyVisit,
+    exceptions::PyTypeError,
+    prelude::*,
+    types::{PyString, PyTuple},
+};
+
+use super::{
+    log::Log,
+    message::{PyFinishUpdate, PyReasoningDelta, PyTextDelta, PyToolCallUpdate, PyUsageUpdate},
+    parser::{Collector, IdFactory, OpenIds, PyParser, PyToolCallDelta, Tools, alone, ending},
+};
+use crate::{
+    parser::Plain,
+    reply::{Oddity, Options, Reader},
+};
+
+static LOG: Log = Log::new("natural");
+
+/// Reads what a model yields for one reply, in its text and through the provider's protocol.
+// Not frozen, for the same reason as `Parser`.
+#[pyclass(name = "UpdateReader", module = "toolweave")]
+#[derive(Debug)]
+pub(crate) struct PyUpdateReader {
+    reader: Reader,
+    tools: Tools,
+    open: OpenIds,
+    inline: bool,
+}
+
+impl PyUpdateReader {
+    fn text<'py>(
+        &mut self,
+        update: &Bound<'py, PyAny>,
+        chunk: &Bound<'py, PyString>,
+    ) -> PyResult<Bound<'py, PyTuple>> {
+        let py = update.py();
+        let text = chunk.to_str()?;
+        match self.reader.plain_text(text) {
+            Some(Plain::Text) => PyTuple::new(py, [update]),
+            Some(Plain::Fragment { index }) => {
+                alone(py, PyToolCallDelta { index, fragment: chunk.clone().unbind() })
+            }
+            Some(Plain::Nothing) => Ok(PyTuple::empty(py)),
+            None => {
+                let mut sink = Collector::new(py, &self.tools, &mut self.open);
+                sink.reading(chunk, text);
+                self.reader.text(text, &mut sink);
+                sink.finish()?.into_tuple(py)
+            }
+        }
+    }
+
+    fn fragment<'py>(
+        &mut self,
+        py: Python<'py>,
+        update: &PyToolCallUpdate,
+    ) -> PyResult<Bound<'py, PyTuple>> {
+        let fragment = update.fragment(py)?;
+        let mut sink = Collector::new(py, &self.tools, &mut self.open);
+        if let (Some(chunk), Some(text)) = (update.arguments(py), fragment.arguments) {
+            sink.reading(chunk, text);
+        }
+        let oddity = self.reader.fragment(fragment, &mut sink);
+        let events = sink.finish();
+        if let Some(oddity) = oddity {
+            record(py, oddity, &self.open);
+        }
+        events?.into_tuple(py)
+    }
+}
+
+/// Puts on the record what is odd about a fragment.
+fn record(py: Python<'_>, oddity: Oddity<'_>, open: &OpenIds) {
+    match oddity {
+        Oddity::Late { id, .. } => {
+            LOG.warning(py, "a fragment came after its call", |fields| {
+                fields.set_item("tool_call_id", id)
+            });
+        }
+        Oddity::Renamed { call, id, name, other } => {
+            LOG.warning(py, "a native call was renamed", |fields| {
+                match open.get(&call) {
+                    Some(id) => fields.set_item("tool_call_id", id)?,
+                    None => fields.set_item("tool_call_id", id)?,
+                }
+                fields.set_item("tool", name)?;
+                fields.set_item("other", other)
+            });
+        }
+    }
+}
+
+#[pymethods]
+impl PyUpdateReader {
+    #[new]
+    #[pyo3(signature = (parser, *, inline=true, deltas=true, call_ids=None))]
+    fn new(
+        parser: &Bound<'_, PyParser>,
+        inline: bool,
+        deltas: bool,
+        call_ids: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        if let Some(other) = call_ids.filter(|ids| !ids.is_callable()) {
+            let given = other.get_type().name()?;
+            let message = format!("call_ids must be a function of the index, or None, not {given}");
+            return Err(PyTypeError::new_err(message));
+        }
+        let ids = call_ids.map(|ids| IdFactory::new("call_ids", ids.clone().unbind()));
+        let (core, tools) = parser.try_borrow()?.parts(parser.py());
+        let reader = Reader::new(core, Options { inline, deltas });
+        Ok(Self { reader, tools: tools.with_ids(ids), open: OpenIds::new(), inline })
+    }
+
+    /// How many calls there are so far.
+    #[getter]
+    fn calls(&self) -> usize {
+        self.reader.calls()
+    }
+
+    /// Takes the next update and returns what it makes certain.
+    fn push<'py>(&mut self, update: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyTuple>> {
+        let py = update.py();
+        if let Ok(delta) = update.cast::<PyTextDelta>() {
+            if self.inline {
+                return self.text(update, delta.get().text.bind(py));
+            }
+            return PyTuple::new(py, [update]);
+        }
+        if let Ok(fragment) = update.cast::<PyToolCallUpdate>() {
+            return self.fragment(py, fragment.get());
+        }
+        if update.is_instance_of::<PyReasoningDelta>() || update.is_instance_of::<PyUsageUpdate>() {
+            return PyTuple::new(py, [update]);
+        }
+        if update.is_instance_of::<PyFinishUpdate>() {
+            return Err(PyTypeError::new_err(
+                "the end of a reply is told by finish(), not by a FinishUpdate",
+            ));
+        }
+        Err(PyTypeError::new_err(format!(
+            "a model yields TextDelta, ReasoningDelta, ToolCallUpdate, UsageUpdate and \
+             FinishUpdate, not {}",
+            update.get_type().name()?
+        )))
+    }
+
+    /// Ends the reply and returns the rest of it.
+    #[pyo3(signature = (*, truncated))]
+    fn finish<'py>(&mut self, py: Python<'py>, truncated: bool) -> PyResult<Bound<'py, PyTuple>> {
+        let mut sink = Collector::new(py, &self.tools, &mut self.open);
+        self.reader.finish(ending(truncated), &mut sink);
+        let events = sink.finish();
+        self.open.clear();
+        events?.into_tuple(py)
+    }
+
+    #[expect(clippy::needless_pass_by_value, reason = "as PyO3 calls it")]
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        self.tools.traverse(&visit)
+    }
+
+    fn __clear__(&mut self) {
+        self.tools.clear();
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<UpdateReader, {} calls so far>", self.reader.calls())
+    }
+}
