@@ -15,7 +15,7 @@ from ..exceptions import MaxIterationsError
 from ..executor import ToolDeferred
 from ..executor.deferred import METADATA as DEFERRED
 from ..kinds import Role, StopReason
-from ..natural.parser import CUT_OFF
+from ..natural.reader import CUT_OFF
 from .guard import LoopGuard
 
 if TYPE_CHECKING:

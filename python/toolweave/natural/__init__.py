@@ -26,7 +26,8 @@ runs. `toolweave.agent.Agent` asks again until there is an answer.
 from __future__ import annotations
 
 from .options import ExecutorOptions, ToolUseOptions
-from .parser import NaturalToolUseParser, ParsedReply, ReplyEvent, ToolMode
+from .parser import NaturalToolUseParser, ParsedReply, ToolMode
+from .reader import ReplyEvent
 from .run import ReplyRun, UseEvent
 from .use import FunctionCalling, NaturalToolUse
 

@@ -15,6 +15,7 @@ from .._core import (
     TextDelta,
     ToolCall,
     ToolCallStart,
+    UpdateReader,
     UsageUpdate,
 )
 from ..exceptions import ToolUseParsingError
@@ -23,11 +24,11 @@ from ..models import as_messages, as_model, closing
 from ..tools.search import listed
 from .fallback import Fallback
 from .offer import Offers, kept
-from .reader import ReplyReader
+from .reader import CUT_OFF, read_updates
 from .request import Style, native_request
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
+    from collections.abc import AsyncGenerator, AsyncIterable, Callable, Iterable, Sequence
 
     from typing_extensions import Unpack
 
@@ -35,19 +36,13 @@ if TYPE_CHECKING:
     from ..options import ParserOptions, Tools
     from ..protocols import Messages, Model, ModelOptions
     from .offer import Offer, Tag
-    from .reader import Read
+    from .reader import Read, ReplyEvent
     from .request import Request
 
 _log = logging.getLogger("toolweave.natural")
 
 ToolMode: TypeAlias = Literal["natural", "native", "auto"]
 """Who carries the calls: the text, the provider's protocol, or that where the model has it."""
-
-ReplyEvent: TypeAlias = "Event | UsageUpdate | FinishUpdate"
-"""One thing in a reply; the `FinishUpdate` is the last."""
-
-CUT_OFF = frozenset({FinishReason.LENGTH, FinishReason.CONTENT_FILTER, FinishReason.MISSING})
-"""Why a reply may have ended before the model had said everything."""
 
 
 @dataclass(frozen=True)
@@ -212,47 +207,25 @@ class NaturalToolUseParser:
         """
         offer = self._offers.of(self._tools if tools is None else tools)
         request, found = self._request(messages, offer, options)
-        ids = call_ids or self._id_factory
-        reader = ReplyReader(
-            offer,
-            inline=not self.native,
-            deltas=self._deltas,
-            call_id=ids,
-            own_ids=call_ids is not None,
-        )
         text: list[str] = []
+        calls = 0
         finish: FinishReason | None = None
-        failure: Exception | None = None
-        asked = self.model.stream(request.messages, tools=request.tools, options=request.options)
-        async with closing(asked) as updates:
-            iterator = aiter(updates)
-            while True:
-                try:
-                    update = await anext(iterator)
-                except StopAsyncIteration:
-                    break
-                except Exception as error:  # noqa: BLE001 - raised below, after what has come
-                    failure = error
-                    break
-                if isinstance(update, FinishUpdate):
-                    finish = finish or update.reason
+        async with closing(self._read(request, offer, call_ids)) as events:
+            async for event in events:
+                if isinstance(event, FinishUpdate):
+                    finish = finish or event.reason
                     continue
-                for event in reader.push(update):
-                    yield await self._judged(event, offer, text)
+                calls += isinstance(event, ToolCallStart)
+                yield await self._judged(event, offer, text)
         finish = finish or FinishReason.MISSING
-        truncated = failure is not None or finish in CUT_OFF
-        if truncated:
+        if finish in CUT_OFF:
             _log.warning("a reply was cut off", extra={"finish_reason": finish.value})
-        for event in reader.finish(truncated=truncated):
-            yield await self._judged(event, offer, text)
-        if failure is not None:
-            raise failure
-        if not truncated:
-            if self._rewrites and not reader.calls:
-                for event in await self._rewritten("".join(text), offer, ids(0), found):
-                    yield event
-                    finish = FinishReason.TOOL_CALLS
-            if reader.calls:
+        elif calls:
+            finish = FinishReason.TOOL_CALLS
+        elif self._rewrites:
+            call_id = (call_ids or self._id_factory)(0)
+            for event in await self._rewritten("".join(text), offer, call_id, found):
+                yield event
                 finish = FinishReason.TOOL_CALLS
         yield FinishUpdate(finish)
 
@@ -304,6 +277,16 @@ class NaturalToolUseParser:
         if self.native:
             return native_request(conversation, offer, options, found), found
         return self._style.request(conversation, offer, options, found), found
+
+    def _read(
+        self, request: Request, offer: Offer, call_ids: Callable[[int], str] | None
+    ) -> AsyncIterable[ReplyEvent]:
+        """The reply to a request, read while it comes."""
+        reader = UpdateReader(
+            offer.parser, inline=not self.native, deltas=self._deltas, call_ids=call_ids
+        )
+        updates = self.model.stream(request.messages, tools=request.tools, options=request.options)
+        return read_updates(updates, reader)
 
     async def _judged(self, event: Read, offer: Offer, text: list[str]) -> Read:
         """The event, or a mended call in its place."""

@@ -2,123 +2,68 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, TypeAlias
 
-from .._core import (
-    InvalidToolCall,
-    ReasoningDelta,
-    TextDelta,
-    ToolCall,
-    ToolCallDelta,
-    ToolCallStart,
-    ToolCallUpdate,
-    UsageUpdate,
-)
-from .native import NativeCalls
+from .._core import FinishUpdate
+from ..kinds import FinishReason
+from ..models import closing
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import AsyncGenerator, AsyncIterable
 
-    from .. import Event, Update
-    from .offer import Offer
+    from .. import Event, Update, UpdateReader, UsageUpdate
+
+_log = logging.getLogger("toolweave.natural")
 
 Read: TypeAlias = "Event | UsageUpdate"
 """What is read in a reply, but for its end."""
 
+ReplyEvent: TypeAlias = "Read | FinishUpdate"
+"""One thing in a reply; the `FinishUpdate` is the last."""
 
-class ReplyReader:
-    """Reads one reply.
+CUT_OFF = frozenset({FinishReason.LENGTH, FinishReason.CONTENT_FILTER, FinishReason.MISSING})
+"""Why a reply may have ended before the model had said everything."""
+
+
+async def read_updates(
+    updates: AsyncIterable[Update], reader: UpdateReader
+) -> AsyncGenerator[ReplyEvent, None]:
+    """Reads a whole reply, and closes what it came from.
 
     Args:
-        offer: The tools.
-        inline: Whether calls are looked for in the text.
-        deltas: Whether the arguments of native calls are reported while they arrive.
-        call_id: Gives the id of the call at a position.
-        own_ids: Whether `call_id` gives other ids than the parser of the offer does.
+        updates: What the model yields.
+        reader: A reader that has read nothing.
+
+    Yields:
+        What is read, and exactly one `FinishUpdate`, last: the first that the model gave.
+
+    Raises:
+        TypeError: The model yields something that it may not.
+        Exception: Whatever the model raised, after all that had come; then there is no
+            `FinishUpdate`, and no open call has been completed.
     """
-
-    def __init__(
-        self,
-        offer: Offer,
-        *,
-        inline: bool,
-        deltas: bool = True,
-        call_id: Callable[[int], str],
-        own_ids: bool = True,
-    ) -> None:
-        self._parser = offer.parser.fresh() if inline else None
-        self._call_id = call_id
-        self._renumbered = own_ids
-        self._native = NativeCalls(
-            offer.parser, number=self._number, call_id=call_id, deltas=deltas
-        )
-        self.calls = 0
-        """How many calls have begun, valid or not."""
-        self._index = 0
-        """The position of the inline call that is being read."""
-        self._id = ""
-
-    def push(self, update: Update) -> Iterable[Read]:
-        """Takes the next update, but for the end of the reply, and gives what it makes certain.
-
-        Raises:
-            TypeError: It is nothing that a model may yield.
-        """
-        if isinstance(update, TextDelta):
-            if self._parser is None:
-                return (update,)
-            return self._inline(self._parser.push(update.text))
-        if isinstance(update, (ReasoningDelta, UsageUpdate)):
-            return (update,)
-        if isinstance(update, ToolCallUpdate):
-            return self._native.push(update)
-        raise TypeError(
-            "a model yields TextDelta, ReasoningDelta, ToolCallUpdate, UsageUpdate and "
-            f"FinishUpdate, not {type(update).__name__}"
-        )
-
-    def finish(self, *, truncated: bool) -> Iterator[Event]:
-        """Ends the reply and gives the rest of it.
-
-        Args:
-            truncated: Whether the model was cut off. Then no open call is complete.
-        """
-        if self._parser is not None:
-            yield from self._inline(self._parser.finish(truncated=truncated))
-        yield from self._native.finish(truncated=truncated)
-
-    def _number(self) -> int:
-        self._renumbered = True
-        self.calls += 1
-        return self.calls - 1
-
-    def _inline(self, events: Iterable[Event]) -> Iterable[Event]:
-        if not self._renumbered:
-            for event in events:
-                if isinstance(event, ToolCallStart):
-                    self.calls += 1
-                    self._index, self._id = event.index, event.id
-            return events
-        return [self._numbered(event) for event in events]
-
-    def _numbered(self, event: Event) -> Event:
-        """The event under the numbers that it has among calls of both kinds.
-
-        The parser reads one call after the other, so one number is enough.
-        """
-        if isinstance(event, TextDelta):
-            return event
-        if isinstance(event, ToolCallStart):
-            self._index = self.calls
-            self.calls += 1
-            self._id = self._call_id(self._index)
-            return ToolCallStart(self._index, self._id, event.name)
-        if isinstance(event, ToolCallDelta):
-            return ToolCallDelta(self._index, event.fragment)
-        if isinstance(event, ToolCall):
-            return event.__replace__(id=self._id, index=self._index)
-        if isinstance(event, InvalidToolCall):
-            return InvalidToolCall(
-                self._index, self._id, event.name, event.kind, event.raw, event.violations
-            )
-        return event
+    finish: FinishReason | None = None
+    failure: Exception | None = None
+    async with closing(updates):
+        iterator = aiter(updates)
+        while True:
+            try:
+                update = await anext(iterator)
+            except StopAsyncIteration:
+                break
+            except Exception as error:  # noqa: BLE001 - raised below, after what has come
+                failure = error
+                break
+            if isinstance(update, FinishUpdate):
+                finish = finish or update.reason
+                continue
+            for event in reader.push(update):
+                yield event
+    finish = finish or FinishReason.MISSING
+    for event in reader.finish(truncated=failure is not None or finish in CUT_OFF):
+        yield event
+    if failure is not None:
+        _log.warning("a reply was cut off", extra={"finish_reason": finish.value})
+        raise failure
+    yield FinishUpdate(finish)

@@ -39,7 +39,8 @@ if TYPE_CHECKING:
     from ..executor import ToolEvent, ToolExecutor, ToolRun
     from ..options import Tools
     from ..protocols import Journal, Messages, ModelOptions
-    from .parser import NaturalToolUseParser, ReplyEvent
+    from .parser import NaturalToolUseParser
+    from .reader import ReplyEvent
     from .request import Request
 
 _log = logging.getLogger("toolweave.natural")

@@ -68,6 +68,7 @@ WHY_SKIPPED: dict[str, str] = {
     "fence": "a code fence around nothing but calls",
     "orphan_close": "a closing tag, but the call has ended",
     "too_large": "the rest of something that is too large",
+    "late_fragment": "more of a call that has ended",
 }
 MENDED_VALUES = ("type", "enum_case", "wrap_in_array", "json_text")
 """Repairs from one JSON value to another; all others are from one text to another."""
