@@ -8,12 +8,16 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 if TYPE_CHECKING:
     from . import (
+        Event,
+        FinishUpdate,
         FunctionContract,
         InvalidToolCall,
         Message,
+        Parser,
         ToolCall,
         ToolResult,
         Update,
+        UsageUpdate,
     )
 
 
@@ -84,6 +88,48 @@ class ChatModel(Protocol):
 
         Raises:
             ModelError: The model could not be asked, or broke off; raised while iterating.
+        """
+        ...
+
+
+class ReadingModel(ChatModel, Protocol):
+    """A model that reads its own replies.
+
+    `NaturalToolUseParser` asks such a model for the events of a reply, where it would read what
+    another one streams with an `UpdateReader`. Whoever asks cannot tell the difference.
+    """
+
+    def events(
+        self,
+        messages: Sequence[Message],
+        *,
+        tools: Sequence[FunctionContract] = (),
+        options: ModelOptions | None = None,
+        parser: Parser,
+        inline: bool,
+        deltas: bool,
+        call_ids: Callable[[int], str] | None,
+    ) -> AsyncIterable[Event | UsageUpdate | FinishUpdate]:
+        """Answers, and reads the answer.
+
+        Args:
+            messages: The conversation.
+            tools: What it may call natively; empty for a model that writes calls in its text.
+            options: What the request asks for beyond that.
+            parser: Knows the tools. It is shared by many replies and must not be fed; each has a
+                fresh one.
+            inline: Whether calls are looked for in the text.
+            deltas: Whether the arguments of native calls are reported while they arrive.
+            call_ids: Gives the id of the call at a position, where the provider gave none; without
+                it, the parser does.
+
+        Returns:
+            What an `UpdateReader` gives for the updates of the reply, and exactly one
+            `FinishUpdate`, last.
+
+        Raises:
+            ModelError: The model could not be asked, or broke off; raised while iterating, after
+                all that had come, in which no open call is completed.
         """
         ...
 

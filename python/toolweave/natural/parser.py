@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
 from .._core import (
     FabricatedResult,
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from .. import Event, FunctionContract, Message
     from ..options import ParserOptions, Tools
-    from ..protocols import Messages, Model, ModelOptions
+    from ..protocols import Messages, Model, ModelOptions, ReadingModel
     from .offer import Offer, Tag
     from .reader import Read, ReplyEvent
     from .request import Request
@@ -281,10 +281,19 @@ class NaturalToolUseParser:
     def _read(
         self, request: Request, offer: Offer, call_ids: Callable[[int], str] | None
     ) -> AsyncIterable[ReplyEvent]:
-        """The reply to a request, read while it comes."""
-        reader = UpdateReader(
-            offer.parser, inline=not self.native, deltas=self._deltas, call_ids=call_ids
-        )
+        """The reply to a request, read by the model itself if it can."""
+        inline = not self.native
+        if callable(getattr(self.model, "events", None)):
+            return cast("ReadingModel", self.model).events(
+                request.messages,
+                tools=request.tools,
+                options=request.options,
+                parser=offer.parser,
+                inline=inline,
+                deltas=self._deltas,
+                call_ids=call_ids,
+            )
+        reader = UpdateReader(offer.parser, inline=inline, deltas=self._deltas, call_ids=call_ids)
         updates = self.model.stream(request.messages, tools=request.tools, options=request.options)
         return read_updates(updates, reader)
 
