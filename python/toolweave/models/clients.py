@@ -219,7 +219,7 @@ def failure(
         status = None
     elif not isinstance(status, int) or status < 400:  # of the response that had begun
         status = _status_in(body, statuses or {})
-    detail = _redacted(_detail(error, body), secrets)
+    detail = redacted(_detail(error, body), secrets)
     detail = " ".join(detail.split())
     if len(detail) > MAX_DETAIL:
         detail = detail[:MAX_DETAIL] + "..."
@@ -234,7 +234,8 @@ def failure(
     return ModelError(said, provider, known, retry_after(error), passing)
 
 
-def _redacted(text: str, secrets: Iterable[object]) -> str:
+def redacted(text: str, secrets: Iterable[object]) -> str:
+    """A text without the keys that may be in it."""
     for secret in secrets:
         if isinstance(secret, str) and secret.strip():
             # As it is, and as the HTTP client shows one that cannot be sent.

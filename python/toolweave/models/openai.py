@@ -12,13 +12,13 @@ environment (``OPENAI_API_KEY``, ``OPENAI_BASE_URL``) and tries again before the
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any, cast
 
 from ..extras import require
 from .clients import ClientModel, Clients, checked_extra, checked_key, failure, items
 from .completions import ChunkReader, request
-from .reading import closing, guarded, logger, read_reply
+from .reading import closing, guarded, read_reply
+from .refusals import log_refused, refused_option, without
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping, Sequence
@@ -28,9 +28,6 @@ if TYPE_CHECKING:
 
     from .. import FunctionContract, Message, Update
     from ..protocols import ModelOptions
-
-_OPTIONAL = ("stream_options", "stop", "max_tokens")
-"""What not every server takes, and what a request makes sense without."""
 
 _NO_KEY = "none"
 """Sent where no key is known: servers of one's own want none, but the client insists."""
@@ -169,37 +166,14 @@ class OpenAIModel(ClientModel["AsyncOpenAI"]):
     ) -> AsyncStream[ChatCompletionChunk]:
         create = cast("Any", client.chat.completions.create)
         try:
-            chunks = await create(**_without(asked, self._refused | refused))
+            chunks = await create(**without(asked, self._refused | refused))
         except Exception as err:
-            name = _refused(err, asked, self._refused | refused)
+            status, said = getattr(err, "status_code", None), f"{getattr(err, 'param', None)} {err}"
+            name = refused_option(status, said, asked, self._refused | refused)
             if name is None:
                 raise
             return await self._open(client, asked, refused | {name})
         if refused:
-            names = sorted(refused)
-            logger.warning(
-                "%s refuses %s; asked without",
-                self.name,
-                ", ".join(names),
-                extra={"model": self.name, "refused": names},
-            )
+            log_refused(self.name, refused)
             self._refused |= refused
         return cast("AsyncStream[ChatCompletionChunk]", chunks)
-
-
-def _refused(error: Exception, asked: Mapping[str, Any], before: frozenset[str]) -> str | None:
-    """The parameter that a server does not take, if it is one that can be left out."""
-    if getattr(error, "status_code", None) not in (400, 422):
-        return None
-    text = f"{getattr(error, 'param', None)} {error}"
-    for name in _OPTIONAL:
-        if name in asked and name not in before and re.search(rf"\b{name}\b", text):
-            return name
-    return None
-
-
-def _without(asked: Mapping[str, Any], refused: frozenset[str]) -> dict[str, Any]:
-    kept = {name: value for name, value in asked.items() if name not in refused}
-    if "max_tokens" in refused and "max_tokens" in asked:
-        kept["max_completion_tokens"] = asked["max_tokens"]
-    return kept
