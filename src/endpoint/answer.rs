@@ -1,59 +1,221 @@
 //! From the chunks of a reply to events.
 
-use serde::Deserialize;
-
-use super::event::{Event, Outlet, Reading};
-use crate::message::FinishReason;
+use super::{
+    chunk::{self, Choice, Chunk, Content, Delta},
+    event::{Event, Outlet, Reading},
+    fragments::Fragments,
+    refusal::{self, Refusal},
+};
+use crate::{
+    calls::{Judge, Values},
+    message::{FinishReason, UsageUpdate},
+    parser::{Ending, Frame, Plain},
+    reply::{self, Reader},
+    validator::Validator,
+};
+use std::sync::Arc;
 
 /// Reads one reply, chunk by chunk.
 pub(super) struct Answer {
-    _reading: Option<Reading>,
-    finish: Option<FinishReason>,
+    calls: Option<Calls>,
+    fragments: Fragments,
+    usage: Option<UsageUpdate>,
+    reason: Option<FinishReason>,
 }
 
-#[derive(Deserialize)]
-struct Chunk {
-    #[serde(default)]
-    choices: Vec<Choice>,
+/// Finds calls and judges them.
+struct Calls {
+    reader: Reader,
+    judge: Arc<Judge<Validator>>,
 }
 
-#[derive(Deserialize)]
-struct Choice {
-    #[serde(default)]
-    delta: Delta,
-    finish_reason: Option<String>,
-}
-
-#[derive(Default, Deserialize)]
-struct Delta {
-    content: Option<String>,
+/// A chunk that is no part of a reply.
+#[derive(Debug)]
+pub(super) enum Trouble {
+    /// It cannot be read.
+    Unreadable(serde_json::Error),
+    /// It is JSON, and no reply.
+    NoReply,
+    /// It is an error of the server.
+    Refused(Refusal),
 }
 
 impl Answer {
     pub(super) fn new(reading: Option<Reading>) -> Self {
-        Self { _reading: reading, finish: None }
+        let calls = reading.map(|reading| Calls {
+            reader: Reader::new(
+                reading.parser.fresh(),
+                reply::Options { inline: reading.inline, deltas: reading.deltas },
+            ),
+            judge: reading.judge,
+        });
+        Self { calls, fragments: Fragments::default(), usage: None, reason: None }
     }
 
-    /// Takes the JSON of a chunk.
-    pub(super) fn push(
+    /// Whether the server has said why the reply ended. Whatever breaks after that is of no
+    /// matter.
+    pub(super) fn is_finished(&self) -> bool {
+        self.reason.is_some()
+    }
+
+    /// Takes a chunk, which may say nothing: some only keep the connection alive.
+    pub(super) fn push(&mut self, json: &str, outlet: &mut impl Outlet) -> Result<(), Trouble> {
+        chunk::read(json, |chunk| self.chunk(chunk, false, outlet))
+            .map_err(Trouble::Unreadable)?
+            .map(drop)
+    }
+
+    /// Takes a whole reply, as it comes where it does not stream.
+    pub(super) fn push_whole(
         &mut self,
         json: &str,
         outlet: &mut impl Outlet,
-    ) -> Result<(), serde_json::Error> {
-        let chunk: Chunk = serde_json::from_str(json)?;
-        for choice in chunk.choices {
-            if let Some(text) = choice.delta.content.filter(|text| !text.is_empty()) {
-                outlet.put(Event::Text(text));
-            }
-            if choice.finish_reason.is_some() {
-                self.finish = Some(FinishReason::Stop);
-            }
-        }
-        Ok(())
+    ) -> Result<(), Trouble> {
+        chunk::read(json, |chunk| self.chunk(chunk, true, outlet))
+            .map_err(Trouble::Unreadable)??
+            .then_some(())
+            .ok_or(Trouble::NoReply)
     }
 
-    /// Ends the reply.
+    /// Ends the reply, as far as it had come.
     pub(super) fn finish(&mut self, outlet: &mut impl Outlet) {
-        outlet.put(Event::Finish(self.finish.unwrap_or(FinishReason::Missing)));
+        let mut reason = self.reason.unwrap_or(FinishReason::Missing);
+        // Some say `stop` even after calls.
+        if reason == FinishReason::Stop && self.fragments.calls() > 0 {
+            reason = FinishReason::ToolCalls;
+        }
+        if let Some(calls) = &mut self.calls {
+            let ending = if reason.cuts_off() { Ending::Truncated } else { Ending::Complete };
+            calls.finish(ending, outlet);
+            if ending == Ending::Complete && calls.reader.calls() > 0 {
+                reason = FinishReason::ToolCalls;
+            }
+        }
+        outlet.put(Event::Finish(reason));
+    }
+
+    /// Ends a reply that broke off: no open call is complete.
+    pub(super) fn cut(&mut self, outlet: &mut impl Outlet) {
+        if let Some(calls) = &mut self.calls {
+            calls.finish(Ending::Truncated, outlet);
+        }
+    }
+
+    /// Hands on what a chunk says, and whether it is one at all.
+    fn chunk(
+        &mut self,
+        chunk: Chunk<'_>,
+        whole: bool,
+        outlet: &mut impl Outlet,
+    ) -> Result<bool, Trouble> {
+        if chunk.error.is_there {
+            return Err(Trouble::Refused(refusal::within(&chunk.error)));
+        }
+        let usage = chunk.usage.counts();
+        let is_one = usage.is_some() || !chunk.choices.0.is_empty();
+        for choice in chunk.choices.0 {
+            self.choice(choice, whole, outlet);
+        }
+        if let Some(counts) = usage.filter(|_| usage != self.usage) {
+            self.usage = usage;
+            outlet.put(Event::Usage(counts));
+        }
+        Ok(is_one)
+    }
+
+    fn choice(&mut self, choice: Choice<'_>, whole: bool, outlet: &mut impl Outlet) {
+        let Delta { content, refusal, reasoning, reasoning_content, tool_calls } =
+            if whole { choice.message } else { choice.delta };
+        // Servers that send both of these send the same in both.
+        if let Some(thought) = reasoning_content.0.or(reasoning.0) {
+            outlet.put(Event::Reasoning(thought.into_owned()));
+        }
+        for said in [content, refusal] {
+            match said {
+                Content::None => {}
+                Content::Text(text) => self.text(text, outlet),
+                Content::Parts(parts) => {
+                    for part in parts {
+                        if let Some(text) = part.text.0 {
+                            self.text(text, outlet);
+                        }
+                        for thought in part.thinking.0.into_iter().filter_map(|part| part.text.0) {
+                            outlet.put(Event::Reasoning(thought.into_owned()));
+                        }
+                    }
+                }
+            }
+        }
+        for fragment in tool_calls.0 {
+            let Some(update) = self.fragments.push(fragment) else { continue };
+            match &mut self.calls {
+                None => outlet.put(Event::Fragment(update)),
+                Some(Calls { reader, judge }) => {
+                    let mut sink = |frame: Frame<'_>| outlet.put(event(judge, frame));
+                    reader.fragment((&update).into(), &mut sink);
+                }
+            }
+        }
+        if let Some(word) = choice.finish_reason.as_deref() {
+            self.reason = Some(finish_reason(word));
+        }
+    }
+
+    fn text(&mut self, text: std::borrow::Cow<'_, str>, outlet: &mut impl Outlet) {
+        let Some(Calls { reader, judge }) = &mut self.calls else {
+            return outlet.put(Event::Text(text.into_owned()));
+        };
+        match reader.plain_text(&text) {
+            Some(Plain::Text) => outlet.put(Event::Text(text.into_owned())),
+            Some(Plain::Fragment { index }) => {
+                outlet.put(Event::Delta { index, fragment: text.into_owned() });
+            }
+            Some(Plain::Nothing) => {}
+            None => {
+                reader.text(&text, &mut |frame: Frame<'_>| outlet.put(event(judge, frame)));
+            }
+        }
+    }
+}
+
+impl Calls {
+    fn finish(&mut self, ending: Ending, outlet: &mut impl Outlet) {
+        let judge = &self.judge;
+        self.reader.finish(ending, &mut |frame: Frame<'_>| outlet.put(event(judge, frame)));
+    }
+}
+
+/// What a frame is to whoever is outside.
+fn event(judge: &Judge<Validator>, frame: Frame<'_>) -> Event {
+    match frame {
+        Frame::Text(text) => Event::Text(text.to_owned()),
+        Frame::Reasoning(text) => Event::Reasoning(text.to_owned()),
+        Frame::CallStart { index, id, name } => {
+            Event::Start { index, id: id.map(str::to_owned), name: name.to_owned() }
+        }
+        Frame::CallDelta { index, fragment } => {
+            Event::Delta { index, fragment: fragment.to_owned() }
+        }
+        Frame::CallEnd(found) => Event::End {
+            index: found.index,
+            name: found.name.to_owned(),
+            raw: found.raw.to_owned(),
+            verdict: judge.judge(&Values, &found),
+        },
+        Frame::Discarded { raw, reason } => Event::Discarded { raw: raw.to_owned(), reason },
+        Frame::Fabricated { name, raw } => {
+            Event::Fabricated { name: name.map(str::to_owned), raw: raw.to_owned() }
+        }
+    }
+}
+
+/// Why a reply ended, in our words; `missing` where the server's word is none that we know.
+fn finish_reason(word: &str) -> FinishReason {
+    match word.to_ascii_lowercase().as_str() {
+        "stop" | "eos" | "end_turn" => FinishReason::Stop,
+        "length" | "max_tokens" | "model_length" => FinishReason::Length,
+        "tool_calls" | "tool_use" | "function_call" => FinishReason::ToolCalls,
+        "content_filter" | "refusal" | "safety" => FinishReason::ContentFilter,
+        _ => FinishReason::Missing,
     }
 }

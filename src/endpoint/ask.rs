@@ -1,61 +1,65 @@
 //! One request, and its reply.
 
-use futures_util::StreamExt;
-use sse_stream::SseByteStream;
-
 use super::{
     answer::Answer,
     client::Client,
+    clock::Clock,
     event::{Outlet, Reading},
-    failure::{Failure, FailureKind},
+    exchange::{self, Opened},
+    failure::{Failure, FailureKind, Wait},
+    reception,
     request::Request,
+    retry,
 };
 
 /// Sends a request and reads its reply into an outlet.
 ///
-/// Whatever came of the reply before a failure is in the outlet when this returns. Dropping the
-/// future closes the connection.
+/// Whatever came of the reply before a failure is in the outlet when this returns. Where nothing
+/// has come yet, and what failed may pass, the request is sent again. Dropping the future closes
+/// the connection.
+///
+/// After [`Event::Finish`](super::Event::Finish) this takes a moment more, for the end of the
+/// body: only then can the connection be used again.
+///
+/// # Errors
+/// The request was not answered, or the reply broke off. A reply whose end had been said is whole,
+/// whatever happens then.
 pub async fn ask(
     client: &Client,
     request: &Request,
     reading: Option<Reading>,
     outlet: &mut impl Outlet,
 ) -> Result<(), Failure> {
-    let sent = client
-        .http
-        .post(request.url.clone())
-        .headers(request.headers.clone())
-        .body(request.body.clone())
-        .send();
-    let response = sent.await.map_err(|err| failed(FailureKind::Connect, &err))?;
-    let status = response.status();
-    if !status.is_success() {
-        let mut failure = failed(FailureKind::Status, &status);
-        failure.status = Some(status.as_u16());
-        return Err(failure);
-    }
-    let mut answer = Answer::new(reading);
-    let mut events = SseByteStream::new(response.bytes_stream());
-    while let Some(event) = events.next().await {
-        let event = event.map_err(|err| failed(FailureKind::Cut, &err))?;
-        let Some(data) = event.data else { continue };
-        if data == "[DONE]" {
-            break;
-        }
-        answer.push(&data, outlet).map_err(|err| failed(FailureKind::Protocol, &err))?;
-        outlet.room().await;
-    }
-    answer.finish(outlet);
-    Ok(())
+    let mut clock = Clock::new(request.timeouts.total);
+    let opened = open(client, request, &mut clock).await?;
+    reception::receive(opened, request, &mut clock, Answer::new(reading), outlet).await
 }
 
-fn failed(kind: FailureKind, error: &impl std::fmt::Display) -> Failure {
-    Failure {
-        kind,
-        message: error.to_string(),
-        status: None,
-        retry_after: None,
-        transient: false,
-        received: 0,
+/// Sends a request as often as it may be, until the first byte of a reply is there.
+async fn open<'r>(
+    client: &Client,
+    request: &'r Request,
+    clock: &mut Clock,
+) -> Result<Opened<'r>, Failure> {
+    let client =
+        client.here().map_err(|err| Failure::new(FailureKind::Connect, err.to_string()))?;
+    let mut attempts = 0;
+    loop {
+        attempts += 1;
+        let mut failure = match exchange::open(client, request, clock).await {
+            Ok(opened) => return Ok(opened),
+            Err(failure) => failure,
+        };
+        let delay = retry::delay(&request.retries, attempts, &failure);
+        if let Some(delay) = delay.filter(|delay| clock.has(*delay)) {
+            let slept = clock.until(None, Wait::Total, tokio::time::sleep(delay)).await;
+            if slept.is_ok() {
+                continue;
+            }
+        }
+        if attempts > 1 {
+            failure.message = format!("{} (asked {attempts} times)", failure.message);
+        }
+        return Err(failure);
     }
 }

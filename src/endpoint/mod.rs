@@ -7,15 +7,26 @@
 
 mod answer;
 mod ask;
+mod chunk;
 mod client;
+mod clock;
 mod event;
+mod exchange;
 mod failure;
+mod fragments;
+mod lenient;
+mod peer;
+mod reception;
+mod refusal;
 mod request;
+mod retry;
+mod sse;
+mod trouble;
 
 pub use self::{
     ask::ask,
     client::{Client, ClientError, HttpVersion, ProxyChoice, Settings},
     event::{Event, Outlet, Reading},
-    failure::{Failure, FailureKind},
+    failure::{Failure, FailureKind, Wait},
     request::{Limits, Request, Retries, Timeouts},
 };

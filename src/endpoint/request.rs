@@ -8,6 +8,8 @@ use reqwest::{Url, header::HeaderMap};
 /// One request for a chat completion.
 #[derive(Clone)]
 pub struct Request {
+    /// Whose model it is: so failures begin.
+    pub name: String,
     /// Where to send it.
     pub url: Url,
     /// Its headers; the key is among them.
@@ -53,7 +55,7 @@ pub struct Retries {
 /// How large an answer may be, in bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// One line of a stream.
+    /// One event of a stream.
     pub line: usize,
     /// All of the reply.
     pub body: u64,

@@ -5,6 +5,8 @@
 mod calls;
 mod consolidate;
 mod contract;
+#[cfg(feature = "endpoint")]
+mod endpoint;
 mod golden;
 mod layering;
 mod lifecycle;

@@ -1,0 +1,248 @@
+//! What a chunk of a reply holds, and a reply that comes as one document.
+
+use std::borrow::Cow;
+
+use serde::de::{IgnoredAny, MapAccess, SeqAccess};
+
+use super::lenient::{self, Integer, JsonText, Lenient, List, Text, Truth, Word, members};
+use crate::{message::UsageUpdate, repair::replace_lone_surrogates};
+
+/// A chunk, or a whole reply.
+#[derive(Debug, Default)]
+pub(super) struct Chunk<'de> {
+    pub(super) choices: List<Choice<'de>>,
+    pub(super) usage: Usage,
+    pub(super) error: ServerError<'de>,
+}
+
+members! {
+    Chunk<'de> { "choices" => choices, "usage" => usage, "error" => error }
+}
+
+/// One of the replies that were asked for.
+#[derive(Debug, Default)]
+pub(super) struct Choice<'de> {
+    /// Whether it is another than the first; some leave the index out where there is one choice.
+    pub(super) another: Truth,
+    pub(super) delta: Delta<'de>,
+    /// In a reply that comes as one document.
+    pub(super) message: Delta<'de>,
+    pub(super) finish_reason: Text<'de>,
+}
+
+members! {
+    Choice<'de> {
+        "index" => another,
+        "delta" => delta,
+        "message" => message,
+        "finish_reason" => finish_reason,
+    }
+
+    fn is_empty(&self) -> bool {
+        self.another.0
+            || self.delta.is_empty() && self.message.is_empty() && self.finish_reason.is_empty()
+    }
+}
+
+/// What a choice has more of.
+#[derive(Debug, Default)]
+pub(super) struct Delta<'de> {
+    pub(super) content: Content<'de>,
+    pub(super) refusal: Content<'de>,
+    pub(super) reasoning: Text<'de>,
+    pub(super) reasoning_content: Text<'de>,
+    pub(super) tool_calls: List<Fragment<'de>>,
+}
+
+members! {
+    Delta<'de> {
+        "content" => content,
+        "refusal" => refusal,
+        "reasoning" => reasoning,
+        "reasoning_content" => reasoning_content,
+        "tool_calls" => tool_calls,
+    }
+
+    fn is_empty(&self) -> bool {
+        matches!(self.content, Content::None)
+            && matches!(self.refusal, Content::None)
+            && self.reasoning.is_empty()
+            && self.reasoning_content.is_empty()
+            && self.tool_calls.is_empty()
+    }
+}
+
+/// Text, or the parts that some servers send in its place.
+#[derive(Debug, Default)]
+pub(super) enum Content<'de> {
+    #[default]
+    None,
+    Text(Cow<'de, str>),
+    Parts(Vec<Part<'de>>),
+}
+
+impl<'de> Lenient<'de> for Content<'de> {
+    fn text(text: Cow<'de, str>) -> Self {
+        if text.is_empty() { Self::None } else { Self::Text(text) }
+    }
+
+    fn array<A: SeqAccess<'de>>(items: A) -> Result<Self, A::Error> {
+        let List(parts) = List::array(items)?;
+        Ok(if parts.is_empty() { Self::None } else { Self::Parts(parts) })
+    }
+}
+
+/// One part of a content.
+#[derive(Debug, Default)]
+pub(super) struct Part<'de> {
+    pub(super) text: Text<'de>,
+    pub(super) thinking: List<Thought<'de>>,
+}
+
+members! {
+    Part<'de> { "text" => text, "thinking" => thinking }
+
+    fn is_empty(&self) -> bool {
+        self.text.is_empty() && self.thinking.is_empty()
+    }
+}
+
+/// One thought among the parts.
+#[derive(Debug, Default)]
+pub(super) struct Thought<'de> {
+    pub(super) text: Text<'de>,
+}
+
+members! {
+    Thought<'de> { "text" => text }
+
+    fn is_empty(&self) -> bool {
+        self.text.is_empty()
+    }
+}
+
+/// A fragment of a call, or all of it.
+#[derive(Debug, Default)]
+pub(super) struct Fragment<'de> {
+    pub(super) id: Text<'de>,
+    pub(super) index: Integer,
+    pub(super) function: Function<'de>,
+}
+
+members! {
+    Fragment<'de> { "id" => id, "index" => index, "function" => function }
+
+    fn is_empty(&self) -> bool {
+        let Function { name, arguments } = &self.function;
+        self.id.is_empty() && self.index.0.is_none() && name.is_empty() && arguments.0.is_empty()
+    }
+}
+
+/// What a fragment says about the function.
+#[derive(Debug, Default)]
+pub(super) struct Function<'de> {
+    pub(super) name: Text<'de>,
+    pub(super) arguments: JsonText<'de>,
+}
+
+members! {
+    Function<'de> { "name" => name, "arguments" => arguments }
+}
+
+/// What a request has used so far.
+#[derive(Debug, Default)]
+pub(super) struct Usage {
+    prompt_tokens: Integer,
+    completion_tokens: Integer,
+    details: PromptDetails,
+    prompt_cache_hit_tokens: Integer,
+}
+
+members! {
+    Usage {
+        "prompt_tokens" => prompt_tokens,
+        "completion_tokens" => completion_tokens,
+        "prompt_tokens_details" => details,
+        "prompt_cache_hit_tokens" => prompt_cache_hit_tokens,
+    }
+}
+
+impl Usage {
+    /// The counts, if there are any.
+    pub(super) fn counts(&self) -> Option<UsageUpdate> {
+        let cached = match self.details.cached_tokens.count() {
+            0 => self.prompt_cache_hit_tokens.count(),
+            cached => cached,
+        };
+        let counts = UsageUpdate {
+            input_tokens: self.prompt_tokens.count(),
+            output_tokens: self.completion_tokens.count(),
+            cached_input_tokens: cached,
+        };
+        (counts != UsageUpdate::default()).then_some(counts)
+    }
+}
+
+#[derive(Debug, Default)]
+struct PromptDetails {
+    cached_tokens: Integer,
+}
+
+members! {
+    PromptDetails { "cached_tokens" => cached_tokens }
+}
+
+/// What a server says about an error, in a body or in place of a chunk.
+#[derive(Debug, Default)]
+pub(super) struct ServerError<'de> {
+    pub(super) message: Text<'de>,
+    pub(super) kind: Text<'de>,
+    pub(super) code: Word<'de>,
+    pub(super) param: Text<'de>,
+    /// Whether there is an error at all.
+    pub(super) is_there: bool,
+}
+
+impl<'de> Lenient<'de> for ServerError<'de> {
+    fn text(text: Cow<'de, str>) -> Self {
+        let is_there = !text.is_empty();
+        Self { message: Text::text(text), is_there, ..Self::default() }
+    }
+
+    fn integer(number: i128) -> Self {
+        Self { is_there: number != 0, ..Self::default() }
+    }
+
+    fn object<A: MapAccess<'de>>(mut members: A) -> Result<Self, A::Error> {
+        let mut read = Self::default();
+        while let Some(key) = lenient::key(&mut members)? {
+            read.is_there = true;
+            match key.as_deref().unwrap_or_default() {
+                "message" => read.message = lenient::value(&mut members)?,
+                "type" => read.kind = lenient::value(&mut members)?,
+                "code" => read.code = lenient::value(&mut members)?,
+                "param" => read.param = lenient::value(&mut members)?,
+                _ => drop(members.next_value::<IgnoredAny>()?),
+            }
+        }
+        Ok(read)
+    }
+}
+
+/// Reads the JSON of a chunk or of a whole reply, and hands it on.
+///
+/// Halves of characters that no text can hold, which some servers send, become `U+FFFD`.
+pub(super) fn read<R>(
+    json: &str,
+    then: impl FnOnce(Chunk<'_>) -> R,
+) -> Result<R, serde_json::Error> {
+    let error = match lenient::from_str(json) {
+        Ok(chunk) => return Ok(then(chunk)),
+        Err(error) => error,
+    };
+    let escaped = json.contains("\\u").then(|| replace_lone_surrogates(json)).flatten();
+    match escaped {
+        Some(mended) => lenient::from_str(&mended.text).map(then),
+        None => Err(error),
+    }
+}

@@ -1,0 +1,209 @@
+//! One attempt: a request is sent, and the first byte of a reply waited for.
+
+use bytes::{Bytes, BytesMut};
+use reqwest::{
+    Response, StatusCode, Url,
+    header::{CONTENT_TYPE, HeaderMap, LOCATION},
+};
+use tokio::time::Instant;
+
+use super::{
+    client::Client,
+    clock::{Clock, from_now},
+    failure::{self, Failure, FailureKind, Seconds, Wait},
+    peer::{Peer, place},
+    refusal,
+    request::Request,
+    trouble,
+};
+
+/// The bytes of an error that are read.
+const MAX_ERROR_BODY: usize = 64 << 10;
+
+const MAX_REDIRECTS: u32 = 5;
+
+/// Characters of a path that a failure names.
+const MAX_PATH: usize = 200;
+
+/// A reply that has begun.
+#[derive(Debug)]
+pub(super) struct Opened<'r> {
+    /// Whose reply it is.
+    pub(super) peer: Peer<'r>,
+    pub(super) response: Response,
+    /// What has come of the body; nothing if there is none.
+    pub(super) first: Option<Bytes>,
+    pub(super) form: Form,
+}
+
+/// How a reply comes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    /// As a stream of events.
+    Events,
+    /// As one JSON document.
+    Document,
+}
+
+/// Sends a request and waits for the first byte of its reply.
+pub(super) async fn open<'r>(
+    client: &Client,
+    request: &'r Request,
+    clock: &mut Clock,
+) -> Result<Opened<'r>, Failure> {
+    let deadline = from_now(request.timeouts.first_byte);
+    let mut url = request.url.clone();
+    for _ in 0..=MAX_REDIRECTS {
+        let peer = Peer::new(request, &url);
+        let mut response = send(client, request, &url, &peer, deadline, clock).await?;
+        let status = response.status();
+        if status.is_redirection() {
+            url = redirected(client, &url, &peer, &response)?;
+            continue;
+        }
+        check_head(client, &peer, response.headers())?;
+        if !status.is_success() {
+            return Err(refused(&peer, response, deadline, clock).await);
+        }
+        let first = clock.until(deadline, Wait::FirstByte, response.chunk()).await;
+        let first = first
+            .map_err(|wait| silent(&peer, request, wait))?
+            .map_err(|err| trouble::cut(&peer, err))?;
+        let form = form(&peer, response.headers(), first.as_deref().unwrap_or_default())?;
+        return Ok(Opened { peer, response, first, form });
+    }
+    let peer = Peer::new(request, &request.url);
+    let said = format!("{peer} redirects more than {MAX_REDIRECTS} times");
+    Err(Failure::new(FailureKind::Redirect, said))
+}
+
+async fn send(
+    client: &Client,
+    request: &Request,
+    url: &Url,
+    peer: &Peer<'_>,
+    deadline: Option<Instant>,
+    clock: &mut Clock,
+) -> Result<Response, Failure> {
+    let http = client.http().ok_or_else(|| {
+        Failure::new(FailureKind::Connect, format!("the client that asked {peer} is closed"))
+    })?;
+    let sent =
+        http.post(url.clone()).headers(request.headers.clone()).body(request.body.clone()).send();
+    clock
+        .until(deadline, Wait::FirstByte, sent)
+        .await
+        .map_err(|wait| silent(peer, request, wait))?
+        .map_err(|err| trouble::unanswered(peer, err))
+}
+
+/// The failure of a server that does not answer in time.
+fn silent(peer: &Peer<'_>, request: &Request, wait: Wait) -> Failure {
+    let time = match wait {
+        Wait::Total => request.timeouts.total.unwrap_or_default(),
+        _ => request.timeouts.first_byte,
+    };
+    let said = format!("{peer} sent nothing of a reply within {}", Seconds(time));
+    Failure::passing(FailureKind::Timeout(wait), said)
+}
+
+fn check_head(client: &Client, peer: &Peer<'_>, headers: &HeaderMap) -> Result<(), Failure> {
+    let bytes: usize = headers
+        .iter()
+        .map(|(name, value)| name.as_str().len() + value.len() + ": \r\n".len())
+        .sum();
+    let limit = client.settings().max_header_bytes;
+    if u32::try_from(bytes).is_ok_and(|bytes| bytes <= limit) {
+        return Ok(());
+    }
+    let limit = failure::Bytes(limit.into());
+    let said = format!("the head of the answer of {peer} is larger than {limit}");
+    Err(Failure::new(FailureKind::TooLarge, said))
+}
+
+/// Where the server points to, if that may be followed: to the same host and port, in the same
+/// way.
+fn redirected(
+    client: &Client,
+    url: &Url,
+    peer: &Peer<'_>,
+    response: &Response,
+) -> Result<Url, Failure> {
+    let status = response.status();
+    let location = response
+        .headers()
+        .get(LOCATION)
+        .and_then(|value| value.to_str().ok())
+        .and_then(|value| url.join(value).ok());
+    let fail = |said: String| {
+        let status = Some(status.as_u16());
+        Err(Failure { status, ..Failure::new(FailureKind::Redirect, said) })
+    };
+    let Some(location) = location else {
+        return fail(format!("{peer} redirects to nowhere"));
+    };
+    // The others would turn the request into another one.
+    let keeps = matches!(status.as_u16(), 307 | 308);
+    if !client.settings().follow_redirects || !keeps || location.origin() != url.origin() {
+        let path: String = location.path().chars().take(MAX_PATH).collect();
+        let to = format!("{}{path}", place(&location));
+        return fail(format!(
+            "{peer} redirects to {to} (status {}), which is not followed; is the base URL the \
+             right one?",
+            status.as_u16()
+        ));
+    }
+    Ok(location)
+}
+
+/// The failure that an answer with an error is.
+async fn refused(
+    peer: &Peer<'_>,
+    mut response: Response,
+    deadline: Option<Instant>,
+    clock: &mut Clock,
+) -> Failure {
+    let mut body = BytesMut::new();
+    while body.len() < MAX_ERROR_BODY {
+        match clock.until(deadline, Wait::FirstByte, response.chunk()).await {
+            Ok(Ok(Some(bytes))) => {
+                let room = MAX_ERROR_BODY - body.len();
+                body.extend_from_slice(&bytes[..bytes.len().min(room)]);
+            }
+            // What has come must do.
+            _ => break,
+        }
+    }
+    let status = response.status();
+    let mut refusal = refusal::in_body(&String::from_utf8_lossy(&body));
+    if body.is_empty() {
+        refusal = refusal::without_words(StatusCode::canonical_reason(&status));
+    }
+    Failure {
+        retry_after: refusal::retry_after(response.headers()),
+        ..refusal.failure(peer, Some(status.as_u16()))
+    }
+}
+
+/// How a reply comes, by its type or, where that says nothing, by how it begins.
+fn form(peer: &Peer<'_>, headers: &HeaderMap, first: &[u8]) -> Result<Form, Failure> {
+    let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    let essence = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    let start = first.trim_ascii_start();
+    let is_event = ["data:", "event:", "id:", "retry:", ":"]
+        .iter()
+        .any(|field| start.starts_with(field.as_bytes()));
+    let is_json = essence == "application/json" || essence.ends_with("+json");
+    if essence == "text/event-stream" || is_event {
+        Ok(Form::Events)
+    } else if is_json || essence != "text/html" && start.starts_with(b"{") {
+        Ok(Form::Document)
+    } else {
+        let kind = if essence.is_empty() { "something" } else { &essence };
+        let said = format!(
+            "{peer} answered with {kind}, which is no reply of a model; is the base URL the right \
+             one?"
+        );
+        Err(Failure::new(FailureKind::Protocol, said))
+    }
+}

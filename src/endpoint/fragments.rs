@@ -1,0 +1,109 @@
+//! Which call a fragment belongs to, with all that servers get wrong about that.
+
+use std::{borrow::Cow, collections::HashMap};
+
+use super::chunk::Fragment;
+use crate::message::ToolCallUpdate;
+
+/// The native calls of one reply, as far as telling them apart takes.
+#[derive(Debug, Default)]
+pub(super) struct Fragments {
+    calls: Vec<Call>,
+    by_index: HashMap<i128, usize>,
+    by_id: HashMap<String, usize>,
+}
+
+#[derive(Debug)]
+struct Call {
+    id: Option<String>,
+    index: Option<i128>,
+    name: String,
+    /// Whether what is known of it, and whether any of its arguments, has been handed on.
+    told: bool,
+    written: bool,
+}
+
+impl Fragments {
+    /// How many calls have begun.
+    pub(super) fn calls(&self) -> usize {
+        self.calls.len()
+    }
+
+    /// The fragment under a number that is right; nothing if it says nothing new.
+    pub(super) fn push(&mut self, fragment: Fragment<'_>) -> Option<ToolCallUpdate> {
+        let (id, index) = (fragment.id.0, fragment.index.0);
+        let mut name = fragment.function.name.0;
+        let arguments = fragment.function.arguments.0.0;
+        let number = match self.find(id.as_deref(), index, name.as_deref()) {
+            None => self.begin(id, index),
+            Some(number) => {
+                self.identify(number, id);
+                number
+            }
+        };
+        let call = &mut self.calls[number];
+        if name.as_deref() == Some(&call.name) {
+            name = None; // Some repeat it with each fragment.
+        }
+        if name.is_none() && arguments.is_none() && call.told {
+            return None;
+        }
+        call.name.push_str(name.as_deref().unwrap_or_default());
+        call.written |= arguments.is_some();
+        call.told = true;
+        Some(ToolCallUpdate {
+            tool_call_id: call.id.clone(),
+            index: Some(number),
+            function_name: name.map(Cow::into_owned),
+            function_args: arguments.map(Cow::into_owned),
+        })
+    }
+
+    /// The call that a fragment belongs to, or nothing if it begins one.
+    fn find(&self, id: Option<&str>, index: Option<i128>, name: Option<&str>) -> Option<usize> {
+        let by_index = index.and_then(|index| self.by_index.get(&index).copied());
+        if let Some(&known) = id.and_then(|id| self.by_id.get(id)) {
+            // Ids may repeat, but not at one index.
+            let begins = name.is_some() && index.is_some() && index != self.calls[known].index;
+            return if begins { by_index } else { Some(known) };
+        }
+        if let Some(number) = by_index {
+            let call = &self.calls[number];
+            // An index that is used again, for a call of its own: with an id of its own and a
+            // name, or, without ids, with another name after arguments have begun.
+            let begins = if id.is_some() && call.id.is_some() {
+                name.is_some()
+            } else {
+                call.written && name.is_some_and(|name| name != call.name)
+            };
+            return (!begins).then_some(number);
+        }
+        if index.is_none() && name.is_none() { self.calls.len().checked_sub(1) } else { None }
+    }
+
+    fn begin(&mut self, id: Option<Cow<'_, str>>, index: Option<i128>) -> usize {
+        let number = self.calls.len();
+        let mut id = id.map(Cow::into_owned);
+        if let Some(id) = id.as_mut().filter(|id| self.by_id.contains_key(*id)) {
+            *id = format!("{id}#{}", number + 1);
+        }
+        if let Some(index) = index {
+            self.by_index.insert(index, number);
+        }
+        if let Some(id) = &id {
+            self.by_id.insert(id.clone(), number);
+        }
+        self.calls.push(Call { id, index, name: String::new(), told: false, written: false });
+        number
+    }
+
+    /// Gives a call its id, if it had none.
+    fn identify(&mut self, number: usize, id: Option<Cow<'_, str>>) {
+        let call = &mut self.calls[number];
+        if let (None, Some(id)) = (&call.id, id) {
+            self.by_id.insert(id.to_string(), number);
+            call.id = Some(id.into_owned());
+            call.told = false;
+        }
+    }
+}

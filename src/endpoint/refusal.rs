@@ -1,0 +1,166 @@
+//! What servers say about errors, in the body of an answer or within a stream.
+
+use std::time::{Duration, SystemTime};
+
+use reqwest::header::HeaderMap;
+use serde::de::{IgnoredAny, MapAccess};
+
+use super::{
+    chunk::ServerError,
+    failure::{Failure, FailureKind},
+    lenient::{self, Lenient, Text, Word},
+    peer::Peer,
+};
+
+/// Characters of what a server says about an error.
+const MAX_DETAIL: usize = 500;
+
+/// Characters of a word for an error.
+const MAX_WORD: usize = 100;
+
+/// Words for a 429 that is no matter of waiting.
+const EXHAUSTED: [&str; 3] = ["insufficient_quota", "billing_hard_limit_reached", "credit_balance"];
+
+/// An error as a server tells it.
+#[derive(Debug, Default)]
+pub(super) struct Refusal {
+    detail: String,
+    status: Option<u16>,
+    code: Option<String>,
+    param: Option<String>,
+    exhausted: bool,
+}
+
+/// The error that came in place of a chunk.
+pub(super) fn within(error: &ServerError<'_>) -> Refusal {
+    let status = match error.code {
+        Word::Number(code) => u16::try_from(code).ok().filter(|code| (400..600).contains(code)),
+        _ => None,
+    };
+    Refusal { status, ..told(error) }
+}
+
+/// The error that is the body of an answer.
+pub(super) fn in_body(body: &str) -> Refusal {
+    let Ok(read) = lenient::from_str::<Body<'_>>(body) else {
+        return Refusal { detail: one_line(body), ..Refusal::default() };
+    };
+    let error = if read.error.is_there { read.error } else { read.itself };
+    let mut refusal = told(&error);
+    if refusal.detail.is_empty() {
+        refusal.detail = one_line(read.detail.as_deref().unwrap_or(body));
+    }
+    refusal
+}
+
+/// An error without a body, by the usual words for its status.
+pub(super) fn without_words(reason: Option<&str>) -> Refusal {
+    Refusal { detail: reason.unwrap_or_default().to_owned(), ..Refusal::default() }
+}
+
+fn told(error: &ServerError<'_>) -> Refusal {
+    let code = match &error.code {
+        Word::Text(code) => Some(code.as_ref()),
+        _ => None,
+    };
+    let kind = error.kind.as_deref();
+    Refusal {
+        detail: one_line(error.message.as_deref().unwrap_or_default()),
+        status: None,
+        code: code.or(kind).map(one_line),
+        param: error.param.as_deref().map(one_line),
+        exhausted: [code, kind].into_iter().flatten().any(|word| EXHAUSTED.contains(&word)),
+    }
+}
+
+impl Refusal {
+    /// The failure that this is.
+    ///
+    /// `status` is that of the answer, where the error is not within a stream.
+    pub(super) fn failure(self, peer: &Peer<'_>, status: Option<u16>) -> Failure {
+        let status = status.or(self.status);
+        let said = match status {
+            Some(status) => format!("{peer} answered with status {status}"),
+            None => format!("{peer} sent an error"),
+        };
+        let word = |word: Option<String>| word.map(|word| shortened(peer.hide(word), MAX_WORD));
+        let (code, param) = (word(self.code), word(self.param));
+        let mut detail = shortened(peer.hide(self.detail), MAX_DETAIL);
+        if detail.is_empty() {
+            detail = code.clone().unwrap_or_else(|| "it says no more than that".to_owned());
+        }
+        Failure {
+            status,
+            transient: !self.exhausted && status.is_some_and(passes),
+            code,
+            param,
+            ..Failure::new(FailureKind::Status, format!("{said}: {detail}"))
+        }
+    }
+}
+
+/// Whether what stands behind a status may pass by itself.
+pub(super) fn passes(status: u16) -> bool {
+    matches!(status, 408 | 409 | 425 | 429 | 500..=599) && !matches!(status, 501 | 505)
+}
+
+/// How long the server asks to wait, if it does.
+pub(super) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+    let said = |name: &str| headers.get(name)?.to_str().ok().map(str::trim);
+    let seconds = |name: &str, unit: f64| {
+        said(name)?
+            .parse::<f64>()
+            .ok()
+            .and_then(|number| Duration::try_from_secs_f64(number * unit).ok())
+    };
+    let date = || {
+        let until = httpdate::parse_http_date(said("retry-after")?).ok()?;
+        Some(until.duration_since(SystemTime::now()).unwrap_or_default())
+    };
+    seconds("retry-after-ms", 0.001).or_else(|| seconds("retry-after", 1.0)).or_else(date)
+}
+
+/// A text on one line that shows what it is: white space joined, and nothing that is not printed
+/// or turns what is.
+fn one_line(text: &str) -> String {
+    let turns = |ch: char| matches!(ch, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let text: String =
+        text.chars().map(|ch| if ch.is_control() || turns(ch) { ' ' } else { ch }).collect();
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The beginning of a text that is too long.
+fn shortened(mut text: String, characters: usize) -> String {
+    if let Some((end, _)) = text.char_indices().nth(characters) {
+        text.truncate(end);
+        text.push_str("...");
+    }
+    text
+}
+
+/// The body of an answer that is an error.
+#[derive(Debug, Default)]
+struct Body<'de> {
+    error: ServerError<'de>,
+    detail: Text<'de>,
+    /// The error without wrapping, as some send it.
+    itself: ServerError<'de>,
+}
+
+impl<'de> Lenient<'de> for Body<'de> {
+    fn object<A: MapAccess<'de>>(mut members: A) -> Result<Self, A::Error> {
+        let mut read = Self::default();
+        while let Some(key) = lenient::key(&mut members)? {
+            match key.as_deref().unwrap_or_default() {
+                "error" => read.error = lenient::value(&mut members)?,
+                "detail" => read.detail = lenient::value(&mut members)?,
+                "message" => read.itself.message = lenient::value(&mut members)?,
+                "type" => read.itself.kind = lenient::value(&mut members)?,
+                "code" => read.itself.code = lenient::value(&mut members)?,
+                "param" => read.itself.param = lenient::value(&mut members)?,
+                _ => drop(members.next_value::<IgnoredAny>()?),
+            }
+        }
+        Ok(read)
+    }
+}

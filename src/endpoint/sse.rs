@@ -1,0 +1,150 @@
+//! From bytes to the data of server-sent events, without a socket.
+
+use std::{
+    convert::Infallible,
+    pin::Pin,
+    sync::{Arc, Mutex, PoisonError},
+    task::{Context, Poll, Waker},
+};
+
+use bytes::Bytes;
+use futures_util::Stream;
+use memchr::memchr2_iter;
+use sse_stream::SseByteStream;
+
+/// Reads the events in what is pushed.
+pub(super) struct EventReader {
+    stream: SseByteStream<Inlet>,
+    inlet: Inlet,
+    measure: Measure,
+    too_long: bool,
+}
+
+/// Bytes that are no events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Unreadable {
+    /// An event is longer than it may be.
+    TooLong,
+    /// The text is not UTF-8.
+    NotText,
+}
+
+impl EventReader {
+    /// A reader that lets events have so many bytes.
+    pub(super) fn new(limit: usize) -> Self {
+        let inlet = Inlet::default();
+        Self {
+            stream: SseByteStream::new(inlet.clone()),
+            inlet,
+            measure: Measure::new(limit),
+            too_long: false,
+        }
+    }
+
+    /// Takes the next bytes; the events before them have been read.
+    pub(super) fn push(&mut self, mut bytes: Bytes) {
+        if let Some(end) = self.measure.excess(&bytes) {
+            bytes.truncate(end);
+            self.too_long = true;
+        }
+        self.inlet.put(bytes);
+    }
+
+    /// Says that no more bytes come, which ends an event that has no empty line after it.
+    pub(super) fn end(&mut self) {
+        self.inlet.put(Bytes::from_static(b"\n\n"));
+    }
+
+    /// The data of the next event in what has been pushed.
+    pub(super) fn next(&mut self) -> Option<Result<String, Unreadable>> {
+        loop {
+            let waiting = &mut Context::from_waker(Waker::noop());
+            match Pin::new(&mut self.stream).poll_next(waiting) {
+                Poll::Ready(Some(Ok(event))) => {
+                    if let Some(data) = event.data {
+                        return Some(Ok(data));
+                    }
+                }
+                Poll::Ready(Some(Err(_))) => return Some(Err(Unreadable::NotText)),
+                Poll::Ready(None) | Poll::Pending => {
+                    return self.too_long.then_some(Err(Unreadable::TooLong));
+                }
+            }
+        }
+    }
+}
+
+/// Where the crate that reads events finds what has been pushed.
+#[derive(Clone, Default)]
+struct Inlet(Arc<Mutex<Option<Bytes>>>);
+
+impl Inlet {
+    fn put(&self, bytes: Bytes) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(bytes);
+    }
+}
+
+impl Stream for Inlet {
+    type Item = Result<Bytes, Infallible>;
+
+    fn poll_next(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        match self.0.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            Some(bytes) => Poll::Ready(Some(Ok(bytes))),
+            None => Poll::Pending,
+        }
+    }
+}
+
+/// How long the event is that has begun.
+struct Measure {
+    limit: usize,
+    /// Its bytes so far, without the ends of lines.
+    event: usize,
+    /// Whether the line that has begun has any bytes.
+    line: bool,
+    /// Whether the last byte was a carriage return.
+    returned: bool,
+}
+
+impl Measure {
+    fn new(limit: usize) -> Self {
+        Self { limit, event: 0, line: false, returned: false }
+    }
+
+    /// Where in the next bytes the event becomes too long, if it does.
+    fn excess(&mut self, bytes: &[u8]) -> Option<usize> {
+        let mut from = 0;
+        for end in memchr2_iter(b'\n', b'\r', bytes) {
+            if let Some(excess) = self.take(from, end) {
+                return Some(excess);
+            }
+            let feed = bytes[end] == b'\n';
+            if feed && self.returned && !self.line {
+                // The second half of the end of a line.
+                self.returned = false;
+            } else {
+                if !self.line {
+                    self.event = 0;
+                }
+                self.line = false;
+                self.returned = !feed;
+            }
+            from = end + 1;
+        }
+        self.take(from, bytes.len())
+    }
+
+    /// Counts a piece of a line.
+    fn take(&mut self, from: usize, end: usize) -> Option<usize> {
+        let room = self.limit - self.event;
+        if end > from {
+            self.line = true;
+        }
+        if end - from > room {
+            self.event = self.limit;
+            return Some(from + room);
+        }
+        self.event += end - from;
+        None
+    }
+}

@@ -1,0 +1,105 @@
+//! Replies that come, and failures that do not pass.
+
+use toolweave::{
+    endpoint::{Client, Event, FailureKind, Wait},
+    message::FinishReason,
+};
+
+use super::{DONE, STOP, Server, asked, chunk, finish, request, settings, text};
+
+#[test]
+fn a_reply_is_read_while_it_comes() {
+    let server = Server::new(vec![Box::new(|connection| {
+        connection.stream(&[&chunk("Hel"), &chunk("lo"), STOP, DONE]);
+        connection.end();
+    })]);
+    let client = Client::new(&settings()).unwrap();
+    let (events, done) = asked(&client, &request(&server.url()), None);
+    assert_eq!(done, Ok(()));
+    let texts = ["Hel", "lo"].map(|text| Event::Text(text.to_owned()));
+    assert_eq!(events[..2], texts);
+    assert_eq!(finish(&events), Some(FinishReason::Stop));
+    let head = &server.asked()[0].head;
+    for line in
+        ["authorization: Bearer sk-secret", "user-agent: toolweave/", "accept: text/event-stream"]
+    {
+        assert!(head.contains(line), "{head}");
+    }
+    assert_eq!(server.asked()[0].body, "{}");
+}
+
+#[test]
+fn a_refusal_says_what_the_server_said_but_no_key() {
+    let server = Server::new(vec![Box::new(|connection| {
+        let body = "{\"error\": {\"message\": \"no key\\n sk-secret\", \"code\": \"bad\", \
+                    \"param\": \"stop\"}}";
+        connection
+            .send(&format!("HTTP/1.1 400 Bad\r\ncontent-length: {}\r\n\r\n{body}", body.len()));
+    })]);
+    let client = Client::new(&settings()).unwrap();
+    let (events, done) = asked(&client, &request(&server.url()), None);
+    let failure = done.unwrap_err();
+    assert_eq!(events, []);
+    assert_eq!(failure.to_string(), "acme answered with status 400: no key [key]");
+    assert_eq!((failure.kind, failure.status), (FailureKind::Status, Some(400)));
+    assert_eq!(failure.code.as_deref(), Some("bad"));
+    assert_eq!(failure.param.as_deref(), Some("stop"));
+    assert!(!failure.transient);
+    assert_eq!(server.asked().len(), 1);
+}
+
+#[test]
+fn what_may_pass_is_asked_again() {
+    let server = Server::new(vec![
+        Box::new(|connection| {
+            connection.send("HTTP/1.1 503 No\r\ncontent-length: 0\r\nretry-after-ms: 1\r\n\r\n");
+        }),
+        Box::new(|connection| {
+            connection.stream.shutdown(std::net::Shutdown::Both).unwrap();
+        }),
+        Box::new(|connection| {
+            connection.stream(&[&chunk("Hi"), STOP, DONE]);
+            connection.end();
+        }),
+    ]);
+    let client = Client::new(&settings()).unwrap();
+    let (events, done) = asked(&client, &request(&server.url()), None);
+    assert_eq!(done, Ok(()));
+    assert_eq!(text(&events), "Hi");
+    assert_eq!(server.asked().len(), 3);
+}
+
+#[test]
+fn a_reply_that_breaks_off_says_how_far_it_had_come() {
+    let server = Server::new(vec![Box::new(|connection| {
+        connection.stream(&[&chunk("Hel")]);
+        connection.stream.shutdown(std::net::Shutdown::Both).unwrap();
+    })]);
+    let client = Client::new(&settings()).unwrap();
+    let (events, done) = asked(&client, &request(&server.url()), None);
+    let failure = done.unwrap_err();
+    assert_eq!(text(&events), "Hel");
+    assert_eq!(finish(&events), None);
+    assert_eq!(failure.kind, FailureKind::Cut);
+    assert!(failure.transient);
+    assert_eq!(failure.received, chunk("Hel").len() as u64);
+    assert!(failure.message.starts_with("acme broke off: "), "{failure}");
+    assert!(failure.message.ends_with(" bytes of the reply"), "{failure}");
+    assert_eq!(server.asked().len(), 1, "a reply that has begun is asked for once");
+}
+
+#[test]
+fn a_server_that_falls_silent_is_waited_for_so_long_and_no_longer() {
+    let server = Server::new(vec![Box::new(|connection| {
+        connection.stream(&[&chunk("Hel")]);
+        connection.is_left();
+    })]);
+    let client = Client::new(&settings()).unwrap();
+    let mut request = request(&server.url());
+    request.timeouts.idle = std::time::Duration::from_millis(30);
+    let (events, done) = asked(&client, &request, None);
+    let failure = done.unwrap_err();
+    assert_eq!(text(&events), "Hel");
+    assert_eq!(failure.kind, FailureKind::Timeout(Wait::Idle));
+    assert!(failure.message.starts_with("acme sent nothing more for 0.03 s, after "), "{failure}");
+}

@@ -1,0 +1,99 @@
+//! The client of endpoints, against servers that listen.
+
+mod asking;
+mod server;
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use reqwest::{Url, header::HeaderMap};
+use tokio::runtime::{Builder, Runtime};
+use toolweave::{
+    endpoint::{
+        Client, Event, Failure, HttpVersion, Limits, Outlet, ProxyChoice, Reading, Request,
+        Retries, Settings, Timeouts, ask,
+    },
+    message::FinishReason,
+};
+
+use self::server::{PATIENCE, Server};
+
+fn settings() -> Settings {
+    Settings {
+        connect_timeout: PATIENCE,
+        proxy: ProxyChoice::None,
+        roots: None,
+        http_version: HttpVersion::Auto,
+        follow_redirects: false,
+        max_header_bytes: 64 << 10,
+    }
+}
+
+fn request(url: &str) -> Request {
+    let mut headers = HeaderMap::new();
+    headers.insert("authorization", "Bearer sk-secret".parse().unwrap());
+    Request {
+        name: "acme".to_owned(),
+        url: Url::parse(url).unwrap(),
+        headers,
+        body: Bytes::from_static(b"{}"),
+        timeouts: Timeouts { first_byte: PATIENCE, idle: PATIENCE, total: None },
+        retries: Retries {
+            most: 2,
+            first_delay: Duration::from_millis(1),
+            longest_delay: Duration::from_secs(10),
+        },
+        limits: Limits { line: 1 << 20, body: 16 << 20 },
+    }
+}
+
+/// Keeps everything, and has room for it.
+#[derive(Default)]
+struct Kept(Vec<Event>);
+
+impl Outlet for Kept {
+    fn put(&mut self, event: Event) {
+        self.0.push(event);
+    }
+
+    async fn room(&mut self) {}
+}
+
+fn runtime() -> Runtime {
+    Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap()
+}
+
+/// What came of a request.
+fn asked(
+    client: &Client,
+    request: &Request,
+    reading: Option<Reading>,
+) -> (Vec<Event>, Result<(), Failure>) {
+    let mut kept = Kept::default();
+    let done = runtime().block_on(ask(client, request, reading, &mut kept));
+    (kept.0, done)
+}
+
+fn chunk(text: &str) -> String {
+    format!("data: {{\"choices\": [{{\"delta\": {{\"content\": {text:?}}}}}]}}\n\n")
+}
+
+const STOP: &str = "data: {\"choices\": [{\"delta\": {}, \"finish_reason\": \"stop\"}]}\n\n";
+const DONE: &str = "data: [DONE]\n\n";
+
+fn text(events: &[Event]) -> String {
+    events
+        .iter()
+        .filter_map(|event| match event {
+            Event::Text(text) => Some(text.as_str()),
+            _ => None,
+        })
+        .collect()
+}
+
+fn finish(events: &[Event]) -> Option<FinishReason> {
+    match events.last() {
+        Some(Event::Finish(reason)) => Some(*reason),
+        _ => None,
+    }
+}

@@ -1,0 +1,158 @@
+//! A server that does what a test tells it, connection by connection.
+
+use std::{
+    io::{BufRead, BufReader, ErrorKind, Read, Write},
+    net::{TcpListener, TcpStream},
+    sync::{Arc, Mutex},
+    thread::{self, JoinHandle},
+    time::Duration,
+};
+
+/// Nothing in a test takes longer than this, unless it fails.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+
+/// What a request was answered by, on which connection.
+#[derive(Clone, Debug)]
+pub(crate) struct Asked {
+    pub(crate) head: String,
+    pub(crate) body: String,
+    /// The number of the connection.
+    pub(crate) connection: usize,
+}
+
+/// One connection, in the hands of a script.
+pub(crate) struct Connection {
+    pub(crate) stream: TcpStream,
+}
+
+impl Connection {
+    pub(crate) fn send(&mut self, text: &str) {
+        let _ = self.stream.write_all(text.as_bytes());
+    }
+
+    /// The head of a stream, and pieces of its body.
+    pub(crate) fn stream(&mut self, pieces: &[&str]) {
+        self.send(STREAM);
+        pieces.iter().for_each(|piece| self.piece(piece));
+    }
+
+    pub(crate) fn piece(&mut self, piece: &str) {
+        self.send(&format!("{:x}\r\n{piece}\r\n", piece.len()));
+    }
+
+    pub(crate) fn end(&mut self) {
+        self.send("0\r\n\r\n");
+    }
+
+    /// Waits until the other side has closed the connection, and says whether it has.
+    pub(crate) fn is_left(&mut self) -> bool {
+        let mut rest = [0; 1024];
+        loop {
+            match self.stream.read(&mut rest) {
+                Ok(0) => return true,
+                Ok(_) => {}
+                Err(err) => return err.kind() == ErrorKind::ConnectionReset,
+            }
+        }
+    }
+}
+
+pub(crate) const STREAM: &str =
+    "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
+
+/// Answers one request.
+pub(crate) type Script = Box<dyn FnMut(&mut Connection) + Send>;
+
+/// A server on a port of its own, for as long as this lives.
+pub(crate) struct Server {
+    port: u16,
+    asked: Arc<Mutex<Vec<Asked>>>,
+    thread: Option<JoinHandle<()>>,
+    stop: Arc<Mutex<bool>>,
+}
+
+impl Server {
+    /// Answers the first request by the first script, and so on; the last answers the rest.
+    pub(crate) fn new(scripts: Vec<Script>) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let asked = Arc::new(Mutex::new(Vec::new()));
+        let stop = Arc::new(Mutex::new(false));
+        let scripts = Arc::new(Mutex::new(scripts));
+        let (log, halt) = (Arc::clone(&asked), Arc::clone(&stop));
+        let thread = thread::spawn(move || {
+            for (number, stream) in listener.incoming().enumerate() {
+                if *halt.lock().unwrap() {
+                    return;
+                }
+                let (log, scripts) = (Arc::clone(&log), Arc::clone(&scripts));
+                let stream = stream.unwrap();
+                stream.set_read_timeout(Some(PATIENCE)).unwrap();
+                stream.set_nodelay(true).unwrap();
+                thread::spawn(move || serve(stream, number, &log, &scripts));
+            }
+        });
+        Self { port, asked, thread: Some(thread), stop }
+    }
+
+    pub(crate) fn url(&self) -> String {
+        format!("http://127.0.0.1:{}/v1/chat/completions", self.port)
+    }
+
+    pub(crate) fn asked(&self) -> Vec<Asked> {
+        self.asked.lock().unwrap().clone()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        *self.stop.lock().unwrap() = true;
+        let _ = TcpStream::connect(("127.0.0.1", self.port));
+        if let Some(thread) = self.thread.take() {
+            thread.join().unwrap();
+        }
+    }
+}
+
+fn serve(
+    stream: TcpStream,
+    connection: usize,
+    log: &Mutex<Vec<Asked>>,
+    scripts: &Mutex<Vec<Script>>,
+) {
+    let mut reader = BufReader::new(stream.try_clone().unwrap());
+    let mut held = Connection { stream };
+    while let Some((head, body)) = request(&mut reader) {
+        let number = {
+            let mut log = log.lock().unwrap();
+            log.push(Asked { head, body, connection });
+            log.len() - 1
+        };
+        let mut script = {
+            let mut scripts = scripts.lock().unwrap();
+            let last = scripts.len() - 1;
+            let none: Script = Box::new(|_| {});
+            std::mem::replace(&mut scripts[number.min(last)], none)
+        };
+        script(&mut held);
+        let mut scripts = scripts.lock().unwrap();
+        let last = scripts.len() - 1;
+        scripts[number.min(last)] = script;
+    }
+}
+
+fn request(reader: &mut BufReader<TcpStream>) -> Option<(String, String)> {
+    let mut head = String::new();
+    while !head.ends_with("\r\n\r\n") {
+        if reader.read_line(&mut head).ok()? == 0 {
+            return None;
+        }
+    }
+    let length = head
+        .lines()
+        .find_map(|line| line.to_lowercase().strip_prefix("content-length: ")?.parse().ok())
+        .unwrap_or(0);
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body).ok()?;
+    Some((head, String::from_utf8(body).unwrap()))
+}
