@@ -165,6 +165,8 @@ class ChunkReader:
         if isinstance(arguments, Mapping):  # an object where its text should be
             arguments = json.dumps(arguments, ensure_ascii=False)
         arguments = text(arguments)
+        if identity is None and index is None and name is None and arguments is None:
+            return None
         call = self._find(identity, index, name)
         if call is None:
             call = self._begin(identity, index)
