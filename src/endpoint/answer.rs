@@ -31,7 +31,7 @@ struct Calls {
 
 /// A chunk that is no part of a reply.
 #[derive(Debug)]
-pub(super) enum Trouble {
+pub(super) enum Misfit {
     /// It cannot be read.
     Unreadable(serde_json::Error),
     /// It is JSON, and no reply.
@@ -59,9 +59,9 @@ impl Answer {
     }
 
     /// Takes a chunk, which may say nothing: some only keep the connection alive.
-    pub(super) fn push(&mut self, json: &str, outlet: &mut impl Outlet) -> Result<(), Trouble> {
+    pub(super) fn push(&mut self, json: &str, outlet: &mut impl Outlet) -> Result<(), Misfit> {
         chunk::read(json, |chunk| self.chunk(chunk, false, outlet))
-            .map_err(Trouble::Unreadable)?
+            .map_err(Misfit::Unreadable)?
             .map(drop)
     }
 
@@ -70,11 +70,11 @@ impl Answer {
         &mut self,
         json: &str,
         outlet: &mut impl Outlet,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), Misfit> {
         chunk::read(json, |chunk| self.chunk(chunk, true, outlet))
-            .map_err(Trouble::Unreadable)??
+            .map_err(Misfit::Unreadable)??
             .then_some(())
-            .ok_or(Trouble::NoReply)
+            .ok_or(Misfit::NoReply)
     }
 
     /// Ends the reply, as far as it had come.
@@ -107,9 +107,9 @@ impl Answer {
         chunk: Chunk<'_>,
         whole: bool,
         outlet: &mut impl Outlet,
-    ) -> Result<bool, Trouble> {
+    ) -> Result<bool, Misfit> {
         if chunk.error.is_there {
-            return Err(Trouble::Refused(refusal::within(&chunk.error)));
+            return Err(Misfit::Refused(refusal::within(&chunk.error)));
         }
         let usage = chunk.usage.counts();
         let is_one = usage.is_some() || !chunk.choices.0.is_empty();

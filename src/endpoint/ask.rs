@@ -1,7 +1,6 @@
 //! One request, and its reply.
 
 use super::{
-    answer::Answer,
     client::Client,
     clock::Clock,
     event::{Outlet, Reading},
@@ -32,7 +31,7 @@ pub async fn ask(
 ) -> Result<(), Failure> {
     let mut clock = Clock::new(request.timeouts.total);
     let opened = open(client, request, &mut clock).await?;
-    reception::receive(opened, request, &mut clock, Answer::new(reading), outlet).await
+    reception::receive(opened, request, &mut clock, reading, outlet).await
 }
 
 /// Sends a request as often as it may be, until the first byte of a reply is there.

@@ -10,6 +10,7 @@ use tokio::time::Instant;
 use super::{
     client::Client,
     clock::{Clock, from_now},
+    decoder::Form,
     failure::{self, Failure, FailureKind, Seconds, Wait},
     peer::{Peer, place},
     refusal,
@@ -34,15 +35,6 @@ pub(super) struct Opened<'r> {
     /// What has come of the body; nothing if there is none.
     pub(super) first: Option<Bytes>,
     pub(super) form: Form,
-}
-
-/// How a reply comes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Form {
-    /// As a stream of events.
-    Events,
-    /// As one JSON document.
-    Document,
 }
 
 /// Sends a request and waits for the first byte of its reply.

@@ -10,6 +10,7 @@ mod ask;
 mod chunk;
 mod client;
 mod clock;
+mod decoder;
 mod event;
 mod exchange;
 mod failure;
@@ -21,11 +22,14 @@ mod refusal;
 mod request;
 mod retry;
 mod sse;
+#[cfg(test)]
+mod tests;
 mod trouble;
 
 pub use self::{
     ask::ask,
     client::{Client, ClientError, HttpVersion, ProxyChoice, Settings},
+    decoder::{Form, read},
     event::{Event, Outlet, Reading},
     failure::{Failure, FailureKind, Wait},
     request::{Limits, Request, Retries, Timeouts},

@@ -26,6 +26,11 @@ impl<'r> Peer<'r> {
         Self { name: &request.name, host: place(url), headers: &request.headers }
     }
 
+    /// Whoever has answered already, and is known by name alone.
+    pub(super) fn named(name: &'r str, headers: &'r HeaderMap) -> Self {
+        Self { name, host: name.to_owned(), headers }
+    }
+
     /// The host, and the port if it is not the usual one.
     pub(super) fn host(&self) -> &str {
         &self.host

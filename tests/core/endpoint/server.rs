@@ -33,7 +33,9 @@ impl Connection {
     /// The head of a stream, and pieces of its body.
     pub(crate) fn stream(&mut self, pieces: &[&str]) {
         self.send(STREAM);
-        pieces.iter().for_each(|piece| self.piece(piece));
+        for piece in pieces {
+            self.piece(piece);
+        }
     }
 
     pub(crate) fn piece(&mut self, piece: &str) {

@@ -1,0 +1,215 @@
+//! From the bytes of a body to events, without a socket.
+
+use bytes::Bytes;
+use reqwest::header::HeaderMap;
+
+use super::{
+    answer::{Answer, Misfit},
+    event::{Outlet, Reading},
+    failure::{self, Failure, FailureKind},
+    peer::Peer,
+    refusal::Refusal,
+    request::Limits,
+    sse::{EventReader, Unreadable},
+};
+
+/// How a reply comes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// As a stream of events.
+    Events,
+    /// As one JSON document.
+    Document,
+}
+
+/// Reads the body of one reply.
+pub(super) struct Decoder {
+    form: Form,
+    limits: Limits,
+    events: EventReader,
+    document: Vec<u8>,
+    answer: Answer,
+    received: u64,
+    too_large: bool,
+    ended: bool,
+}
+
+/// How far reading has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    /// Something has been read.
+    Read,
+    /// There is nothing more to read in what has come.
+    NeedMore,
+    /// The reply is over.
+    Over,
+}
+
+/// What is wrong with a body.
+#[derive(Debug)]
+pub(super) enum Trouble {
+    /// An event is larger than it may be.
+    EventTooLarge,
+    /// All of it is.
+    TooLarge,
+    /// It is not UTF-8.
+    NotText,
+    /// It cannot be read.
+    Unreadable(serde_json::Error),
+    /// It is JSON, and no reply.
+    NoReply,
+    /// It is an error of the server.
+    Refused(Refusal),
+}
+
+impl Decoder {
+    pub(super) fn new(form: Form, limits: Limits, reading: Option<Reading>) -> Self {
+        Self {
+            form,
+            limits,
+            events: EventReader::new(limits.line),
+            document: Vec::new(),
+            answer: Answer::new(reading),
+            received: 0,
+            too_large: false,
+            ended: false,
+        }
+    }
+
+    /// Takes the next bytes, when there is nothing more to read in those before.
+    pub(super) fn push(&mut self, mut bytes: Bytes) {
+        let room = self.limits.body - self.received;
+        if bytes.len() as u64 > room {
+            bytes.truncate(usize::try_from(room).unwrap_or(usize::MAX));
+            self.too_large = true;
+        }
+        self.received += bytes.len() as u64;
+        match self.form {
+            Form::Events => self.events.push(bytes),
+            Form::Document => self.document.extend_from_slice(&bytes),
+        }
+    }
+
+    /// Says that no more bytes come.
+    pub(super) fn end(&mut self) {
+        self.ended = true;
+        self.events.end();
+    }
+
+    /// Reads one thing.
+    pub(super) fn step(&mut self, outlet: &mut impl Outlet) -> Result<Step, Trouble> {
+        match self.form {
+            Form::Events => match self.events.next() {
+                Some(Ok(data)) if data.trim_ascii() == DONE => Ok(Step::Over),
+                Some(Ok(data)) => {
+                    self.answer.push(&data, outlet)?;
+                    Ok(Step::Read)
+                }
+                Some(Err(Unreadable::TooLong)) => Err(Trouble::EventTooLarge),
+                Some(Err(Unreadable::NotText)) => Err(Trouble::NotText),
+                None if self.too_large => Err(Trouble::TooLarge),
+                None => Ok(if self.ended { Step::Over } else { Step::NeedMore }),
+            },
+            Form::Document if self.too_large => Err(Trouble::TooLarge),
+            Form::Document if !self.ended => Ok(Step::NeedMore),
+            Form::Document => {
+                let json = std::str::from_utf8(&self.document).map_err(|_| Trouble::NotText)?;
+                self.answer.push_whole(json, outlet)?;
+                Ok(Step::Over)
+            }
+        }
+    }
+
+    /// Ends the reply, which broke off if there is a failure. What breaks after the server has
+    /// said why the reply ended is no failure: the reply is whole.
+    pub(super) fn finish(
+        &mut self,
+        failure: Option<Failure>,
+        outlet: &mut impl Outlet,
+    ) -> Result<(), Failure> {
+        match failure.filter(|_| !self.answer.is_finished()) {
+            None => {
+                self.answer.finish(outlet);
+                Ok(())
+            }
+            Some(failure) => {
+                self.answer.cut(outlet);
+                Err(failure.after(self.received))
+            }
+        }
+    }
+}
+
+/// What servers send after the last chunk.
+const DONE: &str = "[DONE]";
+
+impl From<Misfit> for Trouble {
+    fn from(misfit: Misfit) -> Self {
+        match misfit {
+            Misfit::Unreadable(error) => Self::Unreadable(error),
+            Misfit::NoReply => Self::NoReply,
+            Misfit::Refused(refusal) => Self::Refused(refusal),
+        }
+    }
+}
+
+impl Trouble {
+    /// The failure that this is.
+    pub(super) fn failure(self, peer: &Peer<'_>, limits: &Limits) -> Failure {
+        let large = |what: &str, limit: u64| {
+            let limit = failure::Bytes(limit);
+            Failure::new(FailureKind::TooLarge, format!("{peer} sent {what} larger than {limit}"))
+        };
+        let unreadable = |why: &str| {
+            let said = format!("{peer} sent a chunk that cannot be read: {why}");
+            Failure::passing(FailureKind::Chunk, said)
+        };
+        match self {
+            Self::EventTooLarge => large("an event that is", limits.line as u64),
+            Self::TooLarge => large("a reply that is", limits.body),
+            Self::NotText => unreadable("it is not UTF-8"),
+            Self::Unreadable(error) => unreadable(&error.to_string()),
+            Self::NoReply => {
+                let said = format!(
+                    "{peer} answered with JSON that is no reply of a model; is the base URL the \
+                     right one?"
+                );
+                Failure::new(FailureKind::Protocol, said)
+            }
+            Self::Refused(refusal) => refusal.failure(peer, None),
+        }
+    }
+}
+
+/// Reads the body of a reply that has come already, in the pieces in which it came.
+///
+/// `name` is whose model it is, for failures.
+///
+/// # Errors
+/// The reply broke off, or is none.
+pub fn read(
+    name: &str,
+    form: Form,
+    pieces: impl IntoIterator<Item = Bytes>,
+    limits: Limits,
+    reading: Option<Reading>,
+    outlet: &mut impl Outlet,
+) -> Result<(), Failure> {
+    let mut decoder = Decoder::new(form, limits, reading);
+    let mut pieces = pieces.into_iter();
+    let trouble = loop {
+        match decoder.step(outlet) {
+            Ok(Step::Read) => {}
+            Ok(Step::NeedMore) => match pieces.next() {
+                Some(piece) => decoder.push(piece),
+                None => decoder.end(),
+            },
+            Ok(Step::Over) => break None,
+            Err(trouble) => break Some(trouble),
+        }
+    };
+    let none = HeaderMap::new();
+    let peer = Peer::named(name, &none);
+    let failure = trouble.map(|trouble| trouble.failure(&peer, &limits));
+    decoder.finish(failure, outlet)
+}
