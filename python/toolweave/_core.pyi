@@ -1,4 +1,4 @@
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, ClassVar, Final, Literal, Protocol, TypeAlias, TypeVar, final
 
 from typing_extensions import Self, Unpack, disjoint_base
@@ -15,6 +15,9 @@ __all__ = [
     "FabricatedResult",
     "FinishUpdate",
     "FunctionContract",
+    "HttpBell",
+    "HttpClient",
+    "HttpReply",
     "InvalidToolCall",
     "JoinProblem",
     "Joined",
@@ -2063,3 +2066,115 @@ def check_stream_event(event: Mapping[str, Any] | str) -> None:
         MessageError: Something is missing or wrong; says where.
         TypeError: It holds something that JSON does not.
     """
+
+@final
+class HttpBell:
+    """How requests wake an event loop: a socket that it watches.
+
+    Raises:
+        NotImplementedError: The system has no pairs of sockets.
+    """
+
+    def __new__(cls) -> HttpBell: ...
+    def fileno(self) -> int:
+        """What the loop is to watch; -1 once the bell is closed."""
+    def heard(self, most: int) -> list[int]:
+        """The keys of replies that have something. While there are more, the bell rings on."""
+    def close(self) -> None:
+        """Closes the socket. Requests that ring after that are not heard."""
+
+@final
+class HttpClient:
+    """A pool of connections, each process with its own, and what holds for every request.
+
+    Times are in seconds, sizes in bytes; see `HttpModel`.
+
+    Args:
+        name: Whose model is asked: so the sentences of failures begin.
+
+    Raises:
+        ValueError: An option is none of its kind.
+    """
+
+    def __new__(
+        cls,
+        name: str,
+        *,
+        connect_timeout: float,
+        first_byte_timeout: float,
+        idle_timeout: float,
+        timeout: float | None,
+        max_retries: int,
+        proxy: str | None,
+        roots: bytes | None,
+        http_version: Literal["auto", "1.1", "2"],
+        follow_redirects: bool,
+        max_header_bytes: int,
+        max_line_bytes: int,
+        max_body_bytes: int,
+        max_queued_bytes: int,
+    ) -> HttpClient: ...
+    def ask(
+        self,
+        url: str,
+        headers: Mapping[str, str],
+        body: bytes,
+        *,
+        bell: HttpBell | None,
+        parser: Parser | None = None,
+        inline: bool = True,
+        deltas: bool = True,
+        call_ids: Callable[[int], str] | None = None,
+    ) -> HttpReply:
+        """Sends a request; called on the thread of the event loop.
+
+        Args:
+            url: Where to.
+            headers: What goes before the body.
+            body: The body.
+            bell: What is rung; None where the loop cannot watch one.
+            parser: Reads calls in the reply. It is not fed itself.
+            inline: Whether calls are looked for in the text.
+            deltas: Whether arguments are told while they arrive.
+            call_ids: Gives the id of a call at a position, where the provider gave none.
+
+        Raises:
+            RuntimeError: Python is shutting down.
+            ValueError: The URL or the headers cannot be sent, or there is no such client.
+        """
+    def close(self) -> None:
+        """Closes the connections that no reply comes by. New ones can be made after that."""
+
+@final
+class HttpReply:
+    """A request that has been sent, and what comes of it. It ends with this object.
+
+    In a fork of the process that made it, it cannot be used.
+    """
+
+    @property
+    def key(self) -> int:
+        """What the bell calls it."""
+    @property
+    def failure(self) -> tuple[str, int | None, float | None, bool, str | None] | None:
+        """How it failed, if it did, once all has been taken.
+
+        A sentence, the HTTP status, the seconds to wait, whether asking again may help, and the
+        parameter that the server does not like.
+        """
+    def take(self, most: int) -> tuple[Event | Update, ...] | None:
+        """What has come, at most so many events; None after the last.
+
+        Where nothing has come yet the bell is rung for the next one.
+
+        Raises:
+            RuntimeError: It belongs to the process that this one was forked from.
+        """
+    def ready(self, event_loop: object) -> Awaitable[None]:
+        """There is something to take; for replies without a bell.
+
+        Args:
+            event_loop: Makes the future, and is called when something has come.
+        """
+    def close(self) -> None:
+        """Lets go of the request: its connection is closed at once, unless all has been read."""

@@ -66,6 +66,16 @@ impl<S> Judge<S> {
         Self { tools, repair, limits }
     }
 
+    /// A judge by the same rules for values that live elsewhere.
+    #[cfg(feature = "python")]
+    pub(crate) fn with<T>(&self, schema: impl Fn(&S) -> T) -> Judge<T> {
+        let tools = self.tools.iter().map(|tool| Tool {
+            name: tool.name.clone(),
+            schema: tool.schema.as_ref().map(|(text, ready)| (text.clone(), schema(ready))),
+        });
+        Judge { tools: tools.collect(), repair: self.repair, limits: self.limits }
+    }
+
     /// Decides about one payload.
     pub fn judge<B>(&self, backend: &B, found: &Found<'_>) -> Verdict<B::Value>
     where

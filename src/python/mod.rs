@@ -8,6 +8,7 @@ mod consolidate;
 mod contract;
 mod convert;
 mod diagnostic;
+mod endpoint;
 mod error;
 mod lifecycle;
 mod log;
@@ -34,6 +35,8 @@ mod core {
     use super::contract::PyFunctionContract;
     #[pymodule_export]
     use super::diagnostic::PyDiagnostic;
+    #[pymodule_export]
+    use super::endpoint::{PyHttpBell, PyHttpClient, PyHttpReply};
     #[pymodule_export]
     use super::lifecycle::{PyStreamReducer, check_stream_event};
     #[pymodule_export]

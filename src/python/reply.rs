@@ -103,12 +103,7 @@ impl PyUpdateReader {
         deltas: bool,
         call_ids: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
-        if let Some(other) = call_ids.filter(|ids| !ids.is_callable()) {
-            let given = other.get_type().name()?;
-            let message = format!("call_ids must be a function of the index, or None, not {given}");
-            return Err(PyTypeError::new_err(message));
-        }
-        let ids = call_ids.map(|ids| IdFactory::new("call_ids", ids.clone().unbind()));
+        let ids = IdFactory::from_option("call_ids", call_ids)?;
         let (core, tools) = parser.try_borrow()?.parts(parser.py());
         let reader = Reader::new(core, Options { inline, deltas });
         Ok(Self { reader, tools: tools.with_ids(ids), open: OpenIds::new(), inline })

@@ -82,6 +82,11 @@ impl Compiled {
         })
     }
 
+    /// The schema as the core knows it.
+    pub(crate) fn core(&self) -> &Validator {
+        &self.core
+    }
+
     /// The object that `text` spells; the error is a sentence.
     pub(crate) fn parse<'py>(py: Python<'py>, text: &str) -> Result<Bound<'py, PyAny>, String> {
         parse(py, text.as_bytes()).map_err(|err| err.reason)

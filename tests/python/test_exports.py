@@ -18,6 +18,8 @@ import toolweave
 from toolweave import _core
 
 PUBLIC = [name for name in toolweave.__all__ if name != "__version__"]
+INNER = {"HttpBell", "HttpClient", "HttpReply"}
+"""What the core gives to `toolweave.models.http`, which alone knows how to use it."""
 STUB = Path(toolweave.__file__).with_name("_core.pyi")
 
 
@@ -77,7 +79,7 @@ def test_all_is_every_public_name_of_the_package() -> None:
 
 
 def test_what_the_core_exports_the_package_exports() -> None:
-    assert set(filter(is_public, _core.__all__)) <= set(PUBLIC)
+    assert set(filter(is_public, _core.__all__)) <= set(PUBLIC) | INNER
 
 
 def test_nothing_is_exported_under_two_names() -> None:

@@ -79,6 +79,17 @@ impl PyToolCallUpdate {
         self.function_args.as_ref().map(|text| text.bind(py))
     }
 
+    pub(crate) fn from_core(py: Python<'_>, update: &ToolCallUpdate) -> Self {
+        let text =
+            |text: &Option<String>| text.as_ref().map(|text| PyString::new(py, text).unbind());
+        Self {
+            tool_call_id: text(&update.tool_call_id),
+            index: update.index,
+            function_name: text(&update.function_name),
+            function_args: text(&update.function_args),
+        }
+    }
+
     pub(super) fn to_core(&self, py: Python<'_>) -> PyResult<ToolCallUpdate> {
         let text = |text: &Option<Py<PyString>>| {
             text.as_ref().map(|text| text.bind(py).to_str().map(str::to_owned)).transpose()
@@ -111,6 +122,14 @@ record!(PyUsageUpdate { input_tokens, output_tokens, cached_input_tokens }
 );
 
 impl PyUsageUpdate {
+    pub(crate) fn from_core(usage: &UsageUpdate) -> Self {
+        Self {
+            input_tokens: usage.input_tokens,
+            output_tokens: usage.output_tokens,
+            cached_input_tokens: usage.cached_input_tokens,
+        }
+    }
+
     pub(super) fn to_core(&self) -> UsageUpdate {
         UsageUpdate {
             input_tokens: self.input_tokens,

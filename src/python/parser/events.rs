@@ -13,9 +13,9 @@ use crate::python::class::record;
 #[pyclass(name = "ToolCallStart", module = "toolweave", frozen, get_all)]
 #[derive(Debug)]
 pub(crate) struct PyToolCallStart {
-    pub(super) index: usize,
-    pub(super) id: Py<PyString>,
-    pub(super) name: Py<PyString>,
+    pub(crate) index: usize,
+    pub(crate) id: Py<PyString>,
+    pub(crate) name: Py<PyString>,
 }
 
 record!(PyToolCallStart { index, id, name }
@@ -44,8 +44,8 @@ record!(PyToolCallDelta { index, fragment }
 #[pyclass(name = "Discarded", module = "toolweave", frozen, get_all)]
 #[derive(Debug)]
 pub(crate) struct PyDiscarded {
-    pub(super) raw: Py<PyString>,
-    pub(super) reason: Py<PyString>,
+    pub(crate) raw: Py<PyString>,
+    pub(crate) reason: Py<PyString>,
 }
 
 record!(PyDiscarded { raw, reason }
@@ -59,12 +59,12 @@ record!(PyDiscarded { raw, reason }
 #[pyclass(name = "InvalidToolCall", module = "toolweave", frozen, get_all)]
 #[derive(Debug)]
 pub(crate) struct PyInvalidToolCall {
-    pub(super) index: usize,
-    pub(super) id: Py<PyString>,
-    pub(super) name: Py<PyString>,
-    pub(super) kind: Py<PyString>,
-    pub(super) raw: Py<PyString>,
-    pub(super) violations: Py<PyTuple>,
+    pub(crate) index: usize,
+    pub(crate) id: Py<PyString>,
+    pub(crate) name: Py<PyString>,
+    pub(crate) kind: Py<PyString>,
+    pub(crate) raw: Py<PyString>,
+    pub(crate) violations: Py<PyTuple>,
 }
 
 record!(PyInvalidToolCall { index, id, name, kind, raw, violations }
@@ -86,8 +86,8 @@ record!(PyInvalidToolCall { index, id, name, kind, raw, violations }
 #[pyclass(name = "FabricatedResult", module = "toolweave", frozen, get_all)]
 #[derive(Debug)]
 pub(crate) struct PyFabricatedResult {
-    pub(super) name: Option<Py<PyString>>,
-    pub(super) raw: Py<PyString>,
+    pub(crate) name: Option<Py<PyString>>,
+    pub(crate) raw: Py<PyString>,
 }
 
 record!(PyFabricatedResult { name, raw }

@@ -1,11 +1,13 @@
 //! Python classes for [`crate::parser`] and [`crate::calls`].
 
+mod ended;
 mod events;
 mod options;
 mod sink;
 mod stream;
 
 pub(crate) use self::{
+    ended::{Ended, fabricated},
     events::{
         PyDiscarded, PyFabricatedResult, PyInvalidToolCall, PyToolCallDelta, PyToolCallStart,
     },
@@ -14,7 +16,7 @@ pub(crate) use self::{
     stream::PyEventStream,
 };
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use pyo3::{
     PyTraverseError, PyVisit,
@@ -72,7 +74,8 @@ impl PyParser {
             .collect::<PyResult<_>>()?;
         let judge = Arc::new(Judge::new(judged, repair, limits));
         let ids = id_factory.map(|function| IdFactory::new("id_factory", function));
-        Ok(Self { parser, tools: Tools { judge, names, ids }, open: OpenIds::new() })
+        let tools = Tools { judge, core_judge: Arc::new(OnceLock::new()), names, ids };
+        Ok(Self { parser, tools, open: OpenIds::new() })
     }
 
     /// Reads many chunks, joining neighbouring deltas, and then the end of the reply if it is

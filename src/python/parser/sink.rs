@@ -1,6 +1,9 @@
 //! From frames to Python objects.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, OnceLock},
+};
 
 use pyo3::{
     PyTraverseError, PyVisit,
@@ -9,24 +12,26 @@ use pyo3::{
     types::{PyString, PyTuple},
 };
 
-use super::events::{
-    PyDiscarded, PyFabricatedResult, PyInvalidToolCall, PyToolCallDelta, PyToolCallStart,
+use super::{
+    ended::{Ended, fabricated},
+    events::{PyDiscarded, PyToolCallDelta, PyToolCallStart},
 };
 use crate::{
-    calls::{Backend, Judge, Verdict},
+    calls::{Backend, Judge},
     parser::{Found, Frame, Sink},
     python::{
-        log::Log,
-        message::{PyReasoningDelta, PyRepair, PyTextDelta, PyToolCall},
-        validator::{Compiled, PyViolation},
+        message::{PyReasoningDelta, PyTextDelta},
+        validator::Compiled,
     },
-    validator::Violation,
+    validator::{Validator, Violation},
 };
 
 /// What stays the same from reply to reply.
 #[derive(Debug)]
 pub(crate) struct Tools {
     pub(super) judge: Arc<Judge<Compiled>>,
+    /// The same for values of the core, made when first asked for.
+    pub(super) core_judge: Arc<OnceLock<Arc<Judge<Validator>>>>,
     /// The names of the tools, made once.
     pub(super) names: Arc<[Py<PyString>]>,
     pub(super) ids: Option<IdFactory>,
@@ -47,6 +52,21 @@ impl IdFactory {
     pub(crate) fn new(option: &'static str, function: Py<PyAny>) -> Self {
         Self { function, option }
     }
+
+    /// What the caller gave as that option, if anything.
+    pub(crate) fn from_option(
+        option: &'static str,
+        given: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Option<Self>> {
+        let Some(given) = given else { return Ok(None) };
+        if !given.is_callable() {
+            let class = given.get_type().name()?;
+            return Err(PyTypeError::new_err(format!(
+                "{option} must be a function of the index, or None, not {class}"
+            )));
+        }
+        Ok(Some(Self::new(option, given.clone().unbind())))
+    }
 }
 
 impl Tools {
@@ -55,10 +75,19 @@ impl Tools {
         let shared = |ids: &IdFactory| IdFactory::new(ids.option, ids.function.clone_ref(py));
         Self {
             judge: Arc::clone(&self.judge),
+            core_judge: Arc::clone(&self.core_judge),
             names: Arc::clone(&self.names),
             // Not shared: the garbage collector counts who refers to it.
             ids: self.ids.as_ref().map(shared),
         }
+    }
+
+    /// The judge for values of the core.
+    pub(crate) fn core_judge(&self) -> Arc<Judge<Validator>> {
+        let made = self.core_judge.get_or_init(|| {
+            Arc::new(self.judge.with(|compiled: &Compiled| compiled.core().clone()))
+        });
+        Arc::clone(made)
     }
 
     /// The same, with ids of its own if there is something that gives them.
@@ -74,7 +103,7 @@ impl Tools {
         self.ids = None;
     }
 
-    fn id<'py>(&self, py: Python<'py>, index: usize) -> PyResult<Bound<'py, PyString>> {
+    pub(crate) fn id<'py>(&self, py: Python<'py>, index: usize) -> PyResult<Bound<'py, PyString>> {
         let Some(ids) = &self.ids else {
             return Ok(PyString::new(py, &format!("call_{index}")));
         };
@@ -88,8 +117,6 @@ impl Tools {
         }
     }
 }
-
-static LOG: Log = Log::new("parser");
 
 /// Arguments as Python objects, read in place.
 struct Objects<'py>(Python<'py>);
@@ -251,11 +278,13 @@ impl<'a, 'py> Collector<'a, 'py> {
     where
         T: pyo3::PyClass + Into<pyo3::PyClassInitializer<T>>,
     {
-        match Bound::new(self.py, event) {
-            Ok(event) if self.events.first.is_none() => {
-                self.events.first = Some(event.into_any());
-            }
-            Ok(event) => self.events.rest.push(event.into_any()),
+        self.push_object(Bound::new(self.py, event).map(Bound::into_any));
+    }
+
+    fn push_object(&mut self, event: PyResult<Bound<'py, PyAny>>) {
+        match event {
+            Ok(event) if self.events.first.is_none() => self.events.first = Some(event),
+            Ok(event) => self.events.rest.push(event),
             Err(error) => self.fail(error),
         }
     }
@@ -291,48 +320,9 @@ impl<'a, 'py> Collector<'a, 'py> {
             None => PyString::new(py, found.name).unbind(),
         };
         let raw = self.string(found.raw).unbind();
-        match self.tools.judge.judge(&Objects(py), found) {
-            Verdict::Call { arguments, repairs } => {
-                let repairs = if repairs.is_empty() {
-                    PyTuple::empty(py)
-                } else {
-                    let kinds: Vec<_> = repairs.iter().map(|repair| repair.kind.as_str()).collect();
-                    LOG.decision(py, "repaired a tool call", |fields| {
-                        fields.set_item("tool", &name)?;
-                        fields.set_item("call_id", &id)?;
-                        fields.set_item("repairs", kinds)
-                    });
-                    let repairs: Vec<_> = repairs
-                        .iter()
-                        .map(|repair| PyRepair::from_core(py, repair)?.into_pyobject(py))
-                        .collect::<PyResult<_>>()?;
-                    PyTuple::new(py, repairs)?
-                };
-                let (arguments, repairs) = (arguments.unbind(), repairs.unbind());
-                let index = found.index;
-                self.push(PyToolCall::from_parts(id, name, arguments, raw, index, repairs));
-            }
-            Verdict::Invalid { kind, violations } => {
-                LOG.decision(py, "refused a tool call", |fields| {
-                    fields.set_item("tool", &name)?;
-                    fields.set_item("call_id", &id)?;
-                    fields.set_item("kind", kind.as_str())?;
-                    fields.set_item("violations", violations.len())
-                });
-                let violations: Vec<_> = violations
-                    .iter()
-                    .map(|violation| PyViolation::from_core(py, violation)?.into_pyobject(py))
-                    .collect::<PyResult<_>>()?;
-                self.push(PyInvalidToolCall {
-                    index: found.index,
-                    id,
-                    name,
-                    kind: PyString::intern(py, kind.as_str()).unbind(),
-                    raw,
-                    violations: PyTuple::new(py, violations)?.unbind(),
-                });
-            }
-        }
+        let verdict = self.tools.judge.judge(&Objects(py), found);
+        let ended = Ended { index: found.index, id, name, raw };
+        self.push_object(ended.event(py, verdict));
         Ok(())
     }
 }
@@ -359,12 +349,8 @@ impl Sink for Collector<'_, '_> {
                 self.push(PyDiscarded { raw, reason });
             }
             Frame::Fabricated { name, raw } => {
-                LOG.decision(self.py, "set aside a result that the model made up", |fields| {
-                    fields.set_item("tool", name)
-                });
                 let raw = self.string(raw).unbind();
-                let name = name.map(|name| PyString::new(self.py, name).unbind());
-                self.push(PyFabricatedResult { name, raw });
+                self.push_object(fabricated(self.py, name, raw));
             }
             Frame::Text(_) | Frame::Reasoning(_) | Frame::CallDelta { .. } => {}
         }

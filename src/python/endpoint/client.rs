@@ -1,0 +1,231 @@
+//! Asking: a pool of connections, and how long and large everything may be.
+
+use std::{
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use bytes::Bytes;
+use pyo3::{exceptions::PyValueError, prelude::*, types::PyDict};
+use reqwest::{
+    Url,
+    header::{HeaderMap, HeaderName, HeaderValue},
+};
+
+use super::{
+    bell::PyHttpBell,
+    mailbox::{Mailbox, Slot},
+    objects::Objects,
+    process::Owned,
+    reply::{Asked, PyHttpReply},
+    runtime::handle,
+};
+use crate::{
+    endpoint::{
+        Client, HttpVersion, Limits, ProxyChoice, Reading, Request, Retries, Settings, Timeouts,
+        ask,
+    },
+    python::parser::{IdFactory, PyParser},
+};
+
+/// A pool of connections.
+#[pyclass(name = "HttpClient", module = "toolweave._core", frozen)]
+#[derive(Debug)]
+pub(crate) struct PyHttpClient {
+    /// Whose model is asked.
+    name: String,
+    settings: Settings,
+    timeouts: Timeouts,
+    retries: Retries,
+    limits: Limits,
+    max_queued_bytes: usize,
+    // Locked as the runtime's state is: never for longer than the interpreter is held.
+    made: Mutex<Option<Owned<Client>>>,
+}
+
+impl PyHttpClient {
+    fn made(&self) -> MutexGuard<'_, Option<Owned<Client>>> {
+        self.made.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The pool of this process.
+    fn client(&self, py: Python<'_>) -> PyResult<Client> {
+        let known = self.made().as_ref().and_then(Owned::get).cloned();
+        if let Some(client) = known {
+            return Ok(client);
+        }
+        // Certificates are read for it, which takes milliseconds.
+        let client = py
+            .detach(|| Client::new(&self.settings))
+            .map_err(|err| PyValueError::new_err(err.to_string()))?;
+        let mut made = self.made();
+        // Another thread may have been faster.
+        if let Some(client) = made.as_ref().and_then(Owned::get) {
+            return Ok(client.clone());
+        }
+        *made = Some(Owned::new(client.clone()));
+        Ok(client)
+    }
+}
+
+#[pymethods]
+impl PyHttpClient {
+    #[new]
+    #[pyo3(signature = (
+        name,
+        *,
+        connect_timeout,
+        first_byte_timeout,
+        idle_timeout,
+        timeout,
+        max_retries,
+        proxy,
+        roots,
+        http_version,
+        follow_redirects,
+        max_header_bytes,
+        max_line_bytes,
+        max_body_bytes,
+        max_queued_bytes,
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "Python names them")]
+    fn new(
+        name: String,
+        connect_timeout: f64,
+        first_byte_timeout: f64,
+        idle_timeout: f64,
+        timeout: Option<f64>,
+        max_retries: u32,
+        proxy: Option<String>,
+        roots: Option<Vec<u8>>,
+        http_version: &str,
+        follow_redirects: bool,
+        max_header_bytes: u32,
+        max_line_bytes: usize,
+        max_body_bytes: u64,
+        max_queued_bytes: usize,
+    ) -> PyResult<Self> {
+        let settings = Settings {
+            connect_timeout: seconds("connect_timeout", connect_timeout)?,
+            proxy: match proxy {
+                None => ProxyChoice::None,
+                Some(proxy) if proxy == "environment" => ProxyChoice::Environment,
+                Some(proxy) => ProxyChoice::Url(proxy),
+            },
+            roots,
+            http_version: match http_version {
+                "auto" => HttpVersion::Auto,
+                "1.1" => HttpVersion::One,
+                "2" => HttpVersion::Two,
+                other => {
+                    let message = format!("http_version is 'auto', '1.1' or '2', not {other:?}");
+                    return Err(PyValueError::new_err(message));
+                }
+            },
+            follow_redirects,
+            max_header_bytes,
+        };
+        let timeouts = Timeouts {
+            first_byte: seconds("first_byte_timeout", first_byte_timeout)?,
+            idle: seconds("idle_timeout", idle_timeout)?,
+            total: timeout.map(|timeout| seconds("timeout", timeout)).transpose()?,
+        };
+        let retries = Retries {
+            most: max_retries,
+            first_delay: Duration::from_millis(500),
+            longest_delay: Duration::from_secs(30),
+        };
+        let limits = Limits { line: max_line_bytes, body: max_body_bytes };
+        let made = Mutex::new(None);
+        Ok(Self { name, settings, timeouts, retries, limits, max_queued_bytes, made })
+    }
+
+    /// Sends a request. With a parser its reply is read for calls.
+    ///
+    /// Must be called on the thread of the event loop that the bell belongs to.
+    #[pyo3(signature = (
+        url, headers, body, *, bell, parser=None, inline=true, deltas=true, call_ids=None
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "Python names them")]
+    fn ask(
+        &self,
+        py: Python<'_>,
+        url: &str,
+        headers: &Bound<'_, PyDict>,
+        body: &[u8],
+        bell: Option<&PyHttpBell>,
+        parser: Option<&Bound<'_, PyParser>>,
+        inline: bool,
+        deltas: bool,
+        call_ids: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<PyHttpReply> {
+        let ids = IdFactory::from_option("call_ids", call_ids)?;
+        let runtime = handle(py)?;
+        let client = self.client(py)?;
+        let request = Request {
+            name: self.name.clone(),
+            url: Url::parse(url)
+                .map_err(|err| PyValueError::new_err(format!("the URL cannot be read: {err}")))?,
+            headers: header_map(headers)?,
+            body: Bytes::copy_from_slice(body),
+            timeouts: self.timeouts,
+            retries: self.retries,
+            limits: self.limits,
+        };
+        let (reading, tools) = match parser {
+            None => (None, None),
+            Some(parser) => {
+                let (parser, tools) = parser.try_borrow()?.parts(py);
+                let judge = tools.core_judge();
+                let reading = Reading { parser, judge, inline, deltas };
+                (Some(reading), Some(tools.with_ids(ids)))
+            }
+        };
+        let rope = bell.map(PyHttpBell::rope).transpose()?;
+        let key = rope.as_ref().map_or(0, |rope| rope.key);
+        let mailbox = Arc::new(Mailbox::new(self.max_queued_bytes, rope));
+        let slot = Slot(Arc::clone(&mailbox));
+        let task = runtime.spawn(run(client, request, reading, slot)).abort_handle();
+        Ok(PyHttpReply::new(Asked { mailbox, task }, Objects::new(tools), key))
+    }
+
+    /// Closes the connections that nobody uses; those in use close with their replies.
+    fn close(&self) {
+        let made = self.made().take();
+        drop(made);
+    }
+}
+
+async fn run(client: Client, request: Request, reading: Option<Reading>, mut slot: Slot) {
+    let end = ask(&client, &request, reading, &mut slot).await;
+    slot.end(end);
+}
+
+/// A time that is one.
+fn seconds(name: &str, given: f64) -> PyResult<Duration> {
+    match Duration::try_from_secs_f64(given) {
+        Ok(time) if !time.is_zero() => Ok(time),
+        _ => Err(PyValueError::new_err(format!(
+            "{name} must be a positive number of seconds, not {given}"
+        ))),
+    }
+}
+
+/// Headers; an error does not repeat the values, which may be secret.
+fn header_map(headers: &Bound<'_, PyDict>) -> PyResult<HeaderMap> {
+    let mut map = HeaderMap::with_capacity(headers.len());
+    for (name, value) in headers {
+        let name: String = name.extract()?;
+        let value: String = value.extract()?;
+        let Ok(key) = HeaderName::try_from(&name) else {
+            return Err(PyValueError::new_err(format!("{name:?} cannot be the name of a header")));
+        };
+        let Ok(mut value) = HeaderValue::try_from(value) else {
+            let message = format!("the header {name:?} holds characters that no header can have");
+            return Err(PyValueError::new_err(message));
+        };
+        value.set_sensitive(true);
+        map.insert(key, value);
+    }
+    Ok(map)
+}

@@ -1,0 +1,15 @@
+//! Python classes for [`crate::endpoint`].
+//!
+//! A request runs on a thread of Rust's, which never waits for the interpreter: what it reads goes
+//! into a [`mailbox`], and a [`bell`] tells the event loop that there is something. Python objects
+//! are made where they are wanted, many at once.
+
+mod bell;
+mod client;
+mod mailbox;
+mod objects;
+mod process;
+mod reply;
+mod runtime;
+
+pub(crate) use self::{bell::PyHttpBell, client::PyHttpClient, reply::PyHttpReply};

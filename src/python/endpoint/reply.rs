@@ -1,0 +1,128 @@
+//! One reply on its way.
+
+use std::sync::Arc;
+
+use pyo3::{PyTraverseError, PyVisit, exceptions::PyRuntimeError, prelude::*, types::PyTuple};
+use pyo3_async_runtimes::{TaskLocals, generic::future_into_py_with_locals};
+use tokio::task::AbortHandle;
+
+use super::{
+    mailbox::Mailbox,
+    objects::Objects,
+    process::Owned,
+    runtime::{Entered, handle},
+};
+use crate::endpoint::Failure;
+
+/// A request that has been sent, and what comes of it.
+// Not frozen: PyO3 refuses a second borrow with an error where a lock would wait for a thread
+// that waits for the interpreter.
+#[pyclass(name = "HttpReply", module = "toolweave._core")]
+#[derive(Debug)]
+pub(crate) struct PyHttpReply {
+    asked: Owned<Asked>,
+    objects: Objects,
+    /// Which of the bell's replies this is.
+    #[pyo3(get)]
+    key: u64,
+    /// Whether there is nothing more to take.
+    over: bool,
+    failure: Option<Failure>,
+}
+
+/// A request at work.
+#[derive(Debug)]
+pub(super) struct Asked {
+    pub(super) mailbox: Arc<Mailbox>,
+    pub(super) task: AbortHandle,
+}
+
+/// A failure as Python is told of it.
+pub(super) type Told<'a> = (&'a str, Option<u16>, Option<f64>, bool, Option<&'a str>);
+
+/// A sentence, the status, the seconds to wait, whether asking again may help, and the parameter
+/// that the server does not like.
+pub(super) fn told(failure: &Failure) -> Told<'_> {
+    let wait = failure.retry_after.map(|wait| wait.as_secs_f64());
+    (&failure.message, failure.status, wait, failure.transient, failure.param.as_deref())
+}
+
+impl Drop for PyHttpReply {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+impl PyHttpReply {
+    pub(super) fn new(asked: Asked, objects: Objects, key: u64) -> Self {
+        Self { asked: Owned::new(asked), objects, key, over: false, failure: None }
+    }
+
+    fn asked(&self) -> PyResult<&Asked> {
+        self.asked.get().ok_or_else(|| {
+            let message = "this reply belongs to the process that this one was forked from";
+            PyRuntimeError::new_err(message)
+        })
+    }
+}
+
+#[pymethods]
+impl PyHttpReply {
+    /// What has come, at most `most` events; None after the last of them.
+    fn take<'py>(&mut self, py: Python<'py>, most: usize) -> PyResult<Option<Bound<'py, PyTuple>>> {
+        let mailbox = &self.asked()?.mailbox;
+        if self.over {
+            return Ok(None);
+        }
+        let found = mailbox.take(most);
+        if let Some(end) = found.end {
+            self.over = true;
+            self.failure = end.err();
+            if found.events.is_empty() {
+                return Ok(None);
+            }
+        }
+        self.objects.tuple(py, found.events).map(Some)
+    }
+
+    /// How the reply failed, if it did: a sentence, the status, the seconds to wait, and whether
+    /// asking again may help; and the parameter that the server does not like.
+    #[getter]
+    fn failure(&self) -> Option<Told<'_>> {
+        self.failure.as_ref().map(told)
+    }
+
+    /// An awaitable of a loop that cannot watch a bell: there is something to take.
+    fn ready<'py>(
+        &self,
+        py: Python<'py>,
+        event_loop: Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let mailbox = Arc::clone(&self.asked()?.mailbox);
+        let runtime = handle(py)?;
+        let _entered = runtime.enter();
+        let locals = TaskLocals::new(event_loop);
+        future_into_py_with_locals::<Entered, _, _>(py, locals, async move {
+            mailbox.ready().await;
+            Ok(())
+        })
+    }
+
+    /// Lets go of the request: its connection is closed at once if the reply is not over.
+    fn close(&mut self) {
+        if !std::mem::replace(&mut self.over, true)
+            && let Some(asked) = self.asked.get()
+        {
+            asked.task.abort();
+        }
+    }
+
+    #[expect(clippy::needless_pass_by_value, reason = "as PyO3 calls it")]
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        self.objects.traverse(&visit)
+    }
+
+    fn __clear__(&mut self) {
+        self.objects.clear();
+    }
+}

@@ -1,0 +1,167 @@
+//! The runtime that requests live on: one thread, from the first request to the interpreter's end.
+//!
+//! Not the one of `pyo3-async-runtimes`, which survives neither a fork nor the end of the
+//! interpreter: this one is begun anew in a fork, and is over before Python begins to end.
+
+use std::{
+    future::Future,
+    pin::Pin,
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use pyo3::{exceptions::PyRuntimeError, prelude::*};
+use pyo3_async_runtimes::{
+    TaskLocals,
+    generic::{ContextExt, JoinError, Runtime as AnyRuntime},
+};
+use tokio::{
+    runtime::{Builder, Handle, Runtime},
+    task::JoinHandle,
+};
+
+use super::process::Owned;
+
+/// How long the end of the interpreter may wait for the thread to notice. What it may be late for
+/// is a look-up of a name, which nobody can interrupt.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// Names are looked up on these, and awaitables of Python's completed.
+const BLOCKING_THREADS: usize = 8;
+
+/// How long such a thread stays when it has nothing to do.
+const IDLE: Duration = Duration::from_millis(100);
+
+enum State {
+    Idle,
+    Running(Owned<Runtime>),
+    Ended(Owned<()>),
+}
+
+// Locked by threads that hold the interpreter, and never for longer than they hold it, so that no
+// fork can find it locked.
+static STATE: Mutex<State> = Mutex::new(State::Idle);
+
+fn state() -> MutexGuard<'static, State> {
+    STATE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The runtime of this process, begun if there is none yet.
+pub(super) fn handle(py: Python<'_>) -> PyResult<Handle> {
+    let handle = {
+        let mut state = state();
+        match &*state {
+            State::Running(runtime) => {
+                if let Some(runtime) = runtime.get() {
+                    return Ok(runtime.handle().clone());
+                }
+            }
+            State::Ended(mark) if mark.is_here() => {
+                let message = "Python is shutting down, so no model can be asked any more";
+                return Err(PyRuntimeError::new_err(message));
+            }
+            State::Idle | State::Ended(_) => {}
+        }
+        let runtime = Builder::new_multi_thread()
+            .worker_threads(1)
+            .max_blocking_threads(BLOCKING_THREADS)
+            .thread_keep_alive(IDLE)
+            .thread_name("toolweave")
+            .enable_all()
+            .build()?;
+        let handle = runtime.handle().clone();
+        *state = State::Running(Owned::new(runtime));
+        handle
+    };
+    end_with_the_interpreter(py)?;
+    Ok(handle)
+}
+
+/// Has `atexit` call [`end`]; forks inherit what is registered there.
+fn end_with_the_interpreter(py: Python<'_>) -> PyResult<()> {
+    static REGISTERED: AtomicBool = AtomicBool::new(false);
+    if !REGISTERED.swap(true, Ordering::Relaxed) {
+        let end = pyo3::wrap_pyfunction!(end, py)?;
+        py.import("atexit")?.call_method1("register", (end,))?;
+    }
+    Ok(())
+}
+
+/// Ends the runtime for good: whatever it still did is dropped, and every connection closed.
+#[pyfunction(name = "_end_requests")]
+fn end(py: Python<'_>) {
+    let ended = std::mem::replace(&mut *state(), State::Ended(Owned::new(())));
+    if let State::Running(runtime) = ended
+        && let Some(runtime) = runtime.into_inner()
+    {
+        py.detach(|| runtime.shutdown_timeout(PATIENCE));
+    }
+}
+
+/// The runtime as `pyo3-async-runtimes` sees it. Entered by whoever calls into there.
+pub(super) struct Entered;
+
+/// A task that did not end by itself.
+#[derive(Debug)]
+pub(super) struct Ended(tokio::task::JoinError);
+
+impl JoinError for Ended {
+    fn is_panic(&self) -> bool {
+        self.0.is_panic()
+    }
+
+    fn into_panic(self) -> Box<dyn std::any::Any + Send + 'static> {
+        self.0.into_panic()
+    }
+}
+
+/// A task, until it has ended.
+pub(super) struct Join(JoinHandle<()>);
+
+impl Future for Join {
+    type Output = Result<(), Ended>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        Pin::new(&mut self.0).poll(context).map_err(Ended)
+    }
+}
+
+impl AnyRuntime for Entered {
+    type JoinError = Ended;
+    type JoinHandle = Join;
+
+    fn spawn<F>(future: F) -> Join
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        Join(tokio::spawn(future))
+    }
+
+    fn spawn_blocking<F>(function: F) -> Join
+    where
+        F: FnOnce() + Send + 'static,
+    {
+        Join(tokio::task::spawn_blocking(function))
+    }
+}
+
+tokio::task_local! {
+    static LOCALS: TaskLocals;
+}
+
+impl ContextExt for Entered {
+    fn scope<F, R>(locals: TaskLocals, future: F) -> Pin<Box<dyn Future<Output = R> + Send>>
+    where
+        F: Future<Output = R> + Send + 'static,
+    {
+        Box::pin(LOCALS.scope(locals, future))
+    }
+
+    fn get_task_locals() -> Option<TaskLocals> {
+        LOCALS.try_with(Clone::clone).ok()
+    }
+}

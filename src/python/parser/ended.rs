@@ -1,0 +1,84 @@
+//! What became of a call, as a Python object, and on the record.
+
+use pyo3::{
+    prelude::*,
+    types::{PyString, PyTuple},
+};
+
+use super::events::{PyFabricatedResult, PyInvalidToolCall};
+use crate::{
+    calls::Verdict,
+    python::{
+        log::Log,
+        message::{PyRepair, PyToolCall},
+        validator::PyViolation,
+    },
+};
+
+static LOG: Log = Log::new("parser");
+
+/// A call that has ended.
+pub(crate) struct Ended {
+    pub(crate) index: usize,
+    pub(crate) id: Py<PyString>,
+    pub(crate) name: Py<PyString>,
+    pub(crate) raw: Py<PyString>,
+}
+
+impl Ended {
+    /// The event that its verdict makes of it.
+    pub(crate) fn event<'py>(
+        self,
+        py: Python<'py>,
+        verdict: Verdict<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let Self { index, id, name, raw } = self;
+        match verdict {
+            Verdict::Call { arguments, repairs } => {
+                let repairs = if repairs.is_empty() {
+                    PyTuple::empty(py)
+                } else {
+                    let kinds: Vec<_> = repairs.iter().map(|repair| repair.kind.as_str()).collect();
+                    LOG.decision(py, "repaired a tool call", |fields| {
+                        fields.set_item("tool", &name)?;
+                        fields.set_item("call_id", &id)?;
+                        fields.set_item("repairs", kinds)
+                    });
+                    let repairs: Vec<_> = repairs
+                        .iter()
+                        .map(|repair| PyRepair::from_core(py, repair)?.into_pyobject(py))
+                        .collect::<PyResult<_>>()?;
+                    PyTuple::new(py, repairs)?
+                };
+                let (arguments, repairs) = (arguments.unbind(), repairs.unbind());
+                let call = PyToolCall::from_parts(id, name, arguments, raw, index, repairs);
+                Bound::new(py, call).map(Bound::into_any)
+            }
+            Verdict::Invalid { kind, violations } => {
+                LOG.decision(py, "refused a tool call", |fields| {
+                    fields.set_item("tool", &name)?;
+                    fields.set_item("call_id", &id)?;
+                    fields.set_item("kind", kind.as_str())?;
+                    fields.set_item("violations", violations.len())
+                });
+                let violations = PyViolation::tuple(py, &violations)?.unbind();
+                let kind = PyString::intern(py, kind.as_str()).unbind();
+                let call = PyInvalidToolCall { index, id, name, kind, raw, violations };
+                Bound::new(py, call).map(Bound::into_any)
+            }
+        }
+    }
+}
+
+/// A result that the model wrote itself.
+pub(crate) fn fabricated<'py>(
+    py: Python<'py>,
+    name: Option<&str>,
+    raw: Py<PyString>,
+) -> PyResult<Bound<'py, PyAny>> {
+    LOG.decision(py, "set aside a result that the model made up", |fields| {
+        fields.set_item("tool", name)
+    });
+    let name = name.map(|name| PyString::new(py, name).unbind());
+    Bound::new(py, PyFabricatedResult { name, raw }).map(Bound::into_any)
+}
