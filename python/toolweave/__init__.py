@@ -130,6 +130,7 @@ if _TYPE_CHECKING:
     from .handlers import HandlerRun, load_handler, run_handler
     from .lifecycle import StreamEvent, Transcriber
     from .limits import RateLimiter
+    from .models.http import HttpLimits, HttpModel
     from .natural import FunctionCalling, NaturalToolUse, NaturalToolUseParser
     from .protocols import (
         Approval,
@@ -204,6 +205,8 @@ __all__ = [
     "FunctionContract",
     "HandlerError",
     "HandlerRun",
+    "HttpLimits",
+    "HttpModel",
     "InvalidJSONError",
     "InvalidToolCall",
     "JoinProblem",
@@ -385,6 +388,10 @@ _LATER = {
         "Transcriber",
     ),
     "limits": ("RateLimiter",),
+    "models.http": (
+        "HttpLimits",
+        "HttpModel",
+    ),
     "natural": (
         "FunctionCalling",
         "NaturalToolUse",

@@ -1,0 +1,136 @@
+"""How an event loop hears that replies have something."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import weakref
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from ..._core import HttpBell
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextvars import Context
+
+    from ..._core import HttpReply
+
+_AT_ONCE = 64
+"""How many readers are woken before the loop gets to do something else."""
+
+
+class Bell:
+    """Wakes the readers of one event loop.
+
+    It is there while a reply is read in that loop. `inner` is what requests ring; None in a loop
+    that watches no sockets, as the proactor of Windows: there each wait has a future of its own.
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        # Not the loop itself, which holds this.
+        self._loop = weakref.ref(loop)
+        self._process = os.getpid()
+        self._readers = 0
+        self._listening: dict[int, Callable[[], object]] = {}
+        self.inner = _watched(loop, self._ring)
+
+    def open(self) -> None:
+        """One more reply is read."""
+        self._readers += 1
+
+    def close(self) -> None:
+        """One reply less is read; after the last the bell is gone."""
+        self._readers -= 1
+        # The loop of a fork shares what it watches with that of its parent.
+        if self._readers or self._process != os.getpid():
+            return
+        loop = self._loop()
+        if loop is not None:
+            _BELLS.pop(loop, None)
+            if self.inner is not None and not loop.is_closed():
+                loop.remove_reader(self.inner.fileno())
+        if self.inner is not None:
+            self.inner.close()
+
+    def listen(self, key: int, heard: Callable[[], object]) -> None:
+        """Has a function called when the rope with this key is pulled, until it is forgotten."""
+        self._listening[key] = heard
+
+    def forget(self, key: int) -> None:
+        """Nobody listens for this key any more."""
+        self._listening.pop(key, None)
+
+    async def heard(self, reply: HttpReply) -> None:
+        """Waits until there is something to take."""
+        loop = asyncio.get_running_loop()
+        if self.inner is None:
+            await reply.ready(Door(loop))
+            return
+        future = loop.create_future()
+        self._listening[reply.key] = partial(_settle, future)
+        try:
+            await future
+        finally:
+            del self._listening[reply.key]
+
+    def _ring(self) -> None:
+        if self.inner is None:
+            return
+        for key in self.inner.heard(_AT_ONCE):
+            heard = self._listening.get(key)
+            if heard is not None:
+                heard()
+
+
+_BELLS: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Bell] = weakref.WeakKeyDictionary()
+
+
+def opened_bell() -> Bell:
+    """The bell of the running loop, open for one more reply."""
+    loop = asyncio.get_running_loop()
+    bell = _BELLS.get(loop)
+    if bell is None:
+        bell = _BELLS[loop] = Bell(loop)
+    bell.open()
+    return bell
+
+
+def _settle(future: asyncio.Future[None]) -> None:
+    if not future.done():
+        future.set_result(None)
+
+
+def _watched(loop: asyncio.AbstractEventLoop, ring: Callable[[], None]) -> HttpBell | None:
+    """A bell that the loop watches, if it can."""
+    try:
+        bell = HttpBell()
+        try:
+            loop.add_reader(bell.fileno(), ring)
+        except BaseException:
+            bell.close()
+            raise
+    except NotImplementedError:
+        return None
+    return bell
+
+
+class Door:
+    """The loop as a request's thread sees it: what comes after its end is dropped."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+
+    def create_future(self) -> asyncio.Future[None]:
+        """A future of the loop."""
+        return self._loop.create_future()
+
+    def call_soon_threadsafe(
+        self, callback: Callable[..., object], *args: Any, context: Context | None = None
+    ) -> None:
+        """Calls back on the loop's thread, if the loop is still there."""
+        try:
+            self._loop.call_soon_threadsafe(callback, *args, context=context)
+        except RuntimeError:
+            if not self._loop.is_closed():
+                raise
