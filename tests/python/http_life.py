@@ -1,0 +1,126 @@
+"""What tests of the life of HTTP requests have in common: loops of every kind, and what is left."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import time
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+
+from servers.dialects import delta, openai_text
+from servers.raw import RawServer, raw_server
+from servers.scripts import events
+from servers.sse import PATIENCE, Do
+from toolweave import TextDelta, Update
+from toolweave.models import as_messages
+from toolweave.models.http import HttpModel
+
+T = TypeVar("T")
+
+TIMES = 200
+"""How often a promise is tried."""
+
+HELLO = as_messages("Hello")
+
+
+class BlindLoop(asyncio.SelectorEventLoop):
+    """A loop that watches nothing for others, as the proactor of Windows."""
+
+    def add_reader(self, fd: Any, callback: Callable[..., Any], *args: Any) -> None:
+        raise NotImplementedError
+
+    def remove_reader(self, fd: Any) -> bool:
+        raise NotImplementedError
+
+
+def uv_loop() -> asyncio.AbstractEventLoop:
+    """A loop of uvloop's."""
+    import uvloop
+
+    return uvloop.new_event_loop()
+
+
+LOOPS: dict[str, Callable[[], asyncio.AbstractEventLoop]] = {
+    "asyncio": asyncio.SelectorEventLoop,
+    "uvloop": uv_loop,
+    "blind": BlindLoop,
+}
+
+every_loop = pytest.mark.parametrize("loop", LOOPS)
+
+
+def run(loop: str, main: Coroutine[Any, Any, T]) -> T:
+    """As `asyncio.run`, in a loop of that kind."""
+    made = LOOPS[loop]()
+    try:
+        asyncio.set_event_loop(made)
+        return made.run_until_complete(main)
+    finally:
+        try:
+            made.run_until_complete(made.shutdown_asyncgens())
+            made.run_until_complete(made.shutdown_default_executor())
+        finally:
+            asyncio.set_event_loop(None)
+            made.close()
+
+
+def model_at(server: RawServer, **options: Any) -> HttpModel:
+    """A model that is asked once, without a proxy."""
+    settings: dict[str, Any] = {"proxy": None, "max_retries": 0, **options}
+    return HttpModel(server.url, "m", **settings)
+
+
+async def text_of(updates: AsyncIterator[Update]) -> str:
+    """The text of a reply."""
+    return "".join([update.text async for update in updates if isinstance(update, TextDelta)])
+
+
+def open_files() -> int:
+    """How many files and sockets the process has."""
+    return len(list(Path("/proc/self/fd").iterdir()))
+
+
+def threads() -> int:
+    """How many threads the system knows, Python's and others."""
+    return len(list(Path("/proc/self/task").iterdir()))
+
+
+async def until(holds: Callable[[], bool]) -> None:
+    """Waits for what a thread or the system does, which tells no loop."""
+
+    async def wait() -> None:
+        while not holds():  # noqa: ASYNC110 - nothing says so
+            await asyncio.sleep(0)
+
+    await asyncio.wait_for(wait(), PATIENCE)
+
+
+@contextmanager
+def nothing_left() -> Any:
+    """What is opened and started in here is closed and over after it."""
+    before = open_files(), threads()
+    yield
+    gc.collect()
+    deadline = time.monotonic() + PATIENCE
+    while (files := open_files()) > before[0] or threads() > before[1]:
+        now = files, threads()
+        assert time.monotonic() < deadline, f"{before} files and threads have become {now}"
+        time.sleep(0.002)
+
+
+@pytest.fixture(scope="session")
+def warm() -> None:
+    """What a process starts once is there."""
+    with raw_server(events(*openai_text(["Hi"]))) as server:
+        for loop in LOOPS:
+            assert run(loop, text_of(model_at(server).stream(HELLO))) == "Hi"
+
+
+def endless() -> Any:
+    """A reply that begins, and never ends."""
+    return events(delta(content="a"), Do.HOLD)
