@@ -19,7 +19,7 @@ impl NativeCalls {
         let by_index = fragment.index.and_then(|index| self.by_index.get(&index).copied());
         if let Some(id) = fragment.id {
             // With another id, the provider uses the index again for a new call.
-            let unnamed = || by_index.filter(|&at| self.calls[at].waits_for_id());
+            let unnamed = || by_index.filter(|&at| self.calls[at].goes_on_as(fragment));
             return self.by_id.get(id).copied().or_else(unnamed);
         }
         if fragment.index.is_some() {
@@ -44,10 +44,13 @@ impl NativeCalls {
     pub(super) fn known_by(&mut self, at: usize, fragment: &Fragment<'_>) -> &mut Call {
         let call = &mut self.calls[at];
         if let Some(id) = fragment.id
-            && call.waits_for_id()
+            && !self.by_id.contains_key(id)
         {
-            call.id = Some(id.to_owned());
             self.by_id.insert(id.to_owned(), at);
+            // Once it has begun, it is reported under the id that it has got then.
+            if call.stage == Stage::Heard {
+                call.id = Some(id.to_owned());
+            }
         }
         if let Some(index) = fragment.index {
             self.by_index.insert(index, at);
@@ -104,9 +107,11 @@ impl Call {
         }
     }
 
-    /// Whether an id that comes now is still the call's.
-    fn waits_for_id(&self) -> bool {
-        self.id.is_none() && self.stage == Stage::Heard
+    /// Whether a fragment with its index is more of it, though it has an id that is new. A name
+    /// would begin another call.
+    fn goes_on_as(&self, fragment: &Fragment<'_>) -> bool {
+        let unnamed = fragment.name.is_none() && self.stage == Stage::Begun;
+        self.id.is_none() && (self.stage == Stage::Heard || unnamed)
     }
 
     pub(super) fn is_open(&self) -> bool {

@@ -294,7 +294,7 @@ fn cases(at_least: u32) -> ProptestConfig {
 }
 
 proptest! {
-    #![proptest_config(cases(2000))]
+    #![proptest_config(cases(600))]
 
     #[test]
     fn nothing_is_lost_and_every_call_has_one_start_and_one_end(
@@ -406,6 +406,24 @@ fn a_call_ends_when_the_next_begins_if_it_is_whole_by_then() {
     let said = [fragment(Some("a"), Some("Get"), "{}"), fragment(Some("b"), Some("Get"), "{\"a\"")];
     let cut_off = read_with(Limits::default(), true, &said, Ending::Truncated);
     assert_eq!(ends(&cut_off.native), [(0, "{}", WHOLE), (1, "{\"a\"", Outcome::Unclosed)]);
+}
+
+#[test]
+fn an_id_that_comes_late_is_another_name_for_the_call_and_a_name_begins_another() {
+    let at_0 = |id: Option<&str>, name: Option<&str>, arguments: &str| {
+        let Said::Fragment { id, name, arguments, .. } = fragment(id, name, arguments) else {
+            unreachable!()
+        };
+        Said::Fragment { id, index: Some(0), name, arguments }
+    };
+    let read = read(&[
+        at_0(None, Some("Get"), "{"),
+        at_0(Some("a"), None, "}"),
+        fragment(Some("a"), None, " "),
+        at_0(Some("b"), Some("Get"), "{}"),
+    ]);
+    assert_eq!(ends(&read.native), [(0, "{} ", WHOLE), (1, "{}", WHOLE)]);
+    assert_eq!(read.native[0], Start { index: 0, id: None, name: "Get".into() });
 }
 
 #[test]
