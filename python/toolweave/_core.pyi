@@ -1317,7 +1317,8 @@ class UpdateReader:
     def push(self, update: Update) -> tuple[Event | UsageUpdate, ...]:
         """Takes the next update, but for the end of the reply, and returns what it makes certain.
 
-        What is no call, and no text that may hold one, comes back as the very same object.
+        A chunk that is all text comes back as the very same string, reasoning and usage as the
+        very same object.
 
         Raises:
             TypeError: It is nothing that a model may yield.
