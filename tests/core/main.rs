@@ -16,6 +16,7 @@ mod prompt;
 mod registry;
 mod registry_prompts;
 mod repair;
+mod reply;
 mod search;
 mod selection;
 mod validator;

@@ -1,0 +1,145 @@
+//! The golden cases of `tests/cases/reply`: replies with calls in text and native calls.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+use toolweave::{
+    calls::{self, Event, InvalidToolCall, Judge, Tool, Values, Verdict},
+    contract::FunctionContract,
+    message::ToolCall,
+    parser::{Ending, Found, Frame, Parser, Sink},
+    reply::{Fragment, Options, Reader},
+    validator::Validator,
+};
+
+use crate::calls as cases;
+
+/// Judges calls and writes events down.
+struct Clerk {
+    judge: Judge<Validator>,
+    ids: BTreeMap<usize, String>,
+    written: Vec<Value>,
+}
+
+impl Clerk {
+    fn judged(&mut self, found: &Found<'_>) -> Event {
+        let id = self.ids.remove(&found.index).unwrap();
+        let (index, name, raw) = (found.index, found.name.to_owned(), found.raw.to_owned());
+        match self.judge.judge(&Values, found) {
+            Verdict::Call { arguments, repairs } => {
+                Event::ToolCall(ToolCall { id, name, arguments, raw, index, repairs })
+            }
+            Verdict::Invalid { kind, violations } => {
+                Event::InvalidToolCall(InvalidToolCall { index, id, name, kind, raw, violations })
+            }
+        }
+    }
+
+    /// Writes more of something, or the beginning of it.
+    fn append(&mut self, event: Value, field: &str) {
+        match self.written.last_mut() {
+            Some(last)
+                if ["event", "index", "reason"].iter().all(|key| last[key] == event[key]) =>
+            {
+                let joined = [&*last, &event].map(|event| event[field].as_str().unwrap()).concat();
+                last[field] = joined.into();
+            }
+            _ => self.written.push(event),
+        }
+    }
+}
+
+impl Sink for Clerk {
+    fn take(&mut self, frame: Frame<'_>) {
+        match frame {
+            Frame::Text(text) => self.append(json!({"event": "text_delta", "text": text}), "text"),
+            Frame::Discarded { raw, reason } => {
+                let reason = reason.as_str();
+                self.append(json!({"event": "discarded", "raw": raw, "reason": reason}), "raw");
+            }
+            Frame::CallStart { index, id, name } => {
+                let id = id.map_or_else(|| format!("call_{index}"), str::to_owned);
+                let start =
+                    json!({"event": "tool_call_start", "index": index, "id": id, "name": name});
+                self.written.push(start);
+                self.ids.insert(index, id);
+            }
+            Frame::CallDelta { index, fragment } => {
+                let delta =
+                    json!({"event": "tool_call_delta", "index": index, "fragment": fragment});
+                self.append(delta, "fragment");
+            }
+            Frame::CallEnd(found) => {
+                let judged = self.judged(&found);
+                self.written.extend(cases::written(vec![judged]));
+            }
+            Frame::Reasoning(_) | Frame::Fabricated { .. } => panic!("none of these in the cases"),
+        }
+    }
+}
+
+fn judge(contracts: &[FunctionContract], options: &calls::Options) -> Judge<Validator> {
+    let tools = contracts.iter().map(|contract| Tool {
+        name: contract.name.clone(),
+        schema: contract
+            .parameters
+            .as_ref()
+            .map(|schema| (schema.clone(), Validator::new(schema).unwrap())),
+    });
+    Judge::new(tools.collect(), options.repair, options.parser.limits)
+}
+
+#[test]
+fn replies_come_out_as_written() {
+    let mut count = 0;
+    for (file, content) in cases::cases("reply") {
+        let contracts = cases::contracts(&content["tools"]);
+        for case in content["cases"].as_array().unwrap() {
+            let mut given = case["options"].as_object().cloned().unwrap_or_default();
+            let mut flag = |name| given.remove(name).is_none_or(|value| value == true);
+            let reading = Options { inline: flag("inline"), deltas: flag("deltas") };
+            let (mut options, ending) = cases::options(&given.into());
+            options.parser.deltas = reading.deltas;
+            let judge = judge(&contracts, &options);
+            let names = contracts.iter().map(|contract| contract.name.as_str());
+            let parser = Parser::new(names, options.parser).unwrap();
+            let mut reader = Reader::new(parser, reading);
+            let mut clerk = Clerk { judge, ids: BTreeMap::new(), written: Vec::new() };
+            for update in case["updates"].as_array().unwrap() {
+                if let Some(text) = update.as_str() {
+                    reader.text(text, &mut clerk);
+                } else {
+                    let text = |field: &str| update[field].as_str();
+                    let index =
+                        update["index"].as_u64().map(|index| usize::try_from(index).unwrap());
+                    let (id, name, arguments) = (text("id"), text("name"), text("arguments"));
+                    reader.fragment(Fragment { id, index, name, arguments }, &mut clerk);
+                }
+            }
+            reader.finish(ending, &mut clerk);
+            assert_eq!(Value::from(clerk.written), case["events"], "{file}: {}", case["name"]);
+            count += 1;
+        }
+    }
+    assert!(count > 20, "{count}");
+}
+
+#[test]
+fn a_parser_reads_on_for_others_while_a_reader_has_a_fresh_one() {
+    let parser = Parser::new(["Ping"], toolweave::parser::Options::default()).unwrap();
+    let mut readers = [(), ()].map(|()| Reader::new(parser.fresh(), Options::default()));
+    let mut ended = Vec::new();
+    for chunk in ["<Ping>", "{}</Ping>"] {
+        for (at, reader) in readers.iter_mut().enumerate() {
+            reader.text(chunk, &mut |frame: Frame<'_>| {
+                if let Frame::CallEnd(found) = frame {
+                    ended.push((at, found.index));
+                }
+            });
+        }
+    }
+    for reader in &mut readers {
+        reader.finish(Ending::Complete, &mut |_: Frame<'_>| {});
+    }
+    assert_eq!(ended, [(0, 0), (1, 0)]);
+}
