@@ -113,7 +113,7 @@ def capture_content(capture: bool | None) -> None:
 
 
 def is_on() -> bool:
-    """Whether spans may be recorded; False is for good until OpenTelemetry is imported."""
+    """Whether spans may be recorded: not before the application has a tracer provider."""
     return _tracer() is not None
 
 
@@ -358,6 +358,10 @@ def _tracer() -> Tracer | None:
         try:
             trace = importlib.import_module("opentelemetry.trace")
         except ImportError:
+            return None
+        # Libraries import the module as well. Until there is a provider, another is in its place
+        # whose spans are none, and which takes longer than most of what they would be about.
+        if isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider):
             return None
         _known_tracer = trace.get_tracer("toolweave", __version__)
     return _known_tracer

@@ -325,6 +325,18 @@ def test_a_provider_that_is_set_after_the_first_span_is_used() -> None:
     assert run_program(program) == "chat m, execute_tool add, invoke_agent a\n"
 
 
+def test_a_provider_and_not_the_import_of_opentelemetry_is_what_traces() -> None:
+    program = (
+        "import toolweave\nfrom toolweave import tracing\n"
+        "from opentelemetry import trace\n"
+        "before = tracing.is_on()\n"
+        "from opentelemetry.sdk.trace import TracerProvider\n"
+        "trace.set_tracer_provider(TracerProvider())\n"
+        "print(before, tracing.is_on())"
+    )
+    assert run_program(program) == "False True\n"
+
+
 def test_a_provider_named_in_the_environment_is_used() -> None:
     program = (
         "import os, sys, toolweave\nfrom toolweave import tracing\n"
