@@ -14,6 +14,8 @@ from .plain import Convert, is_array, is_object, untouched
 _MAX_SHOWN = 200
 _MAX_VIOLATIONS = 20
 
+_NOTHING: frozenset[type] = frozenset()
+
 
 class Binder:
     """Makes keyword arguments that the function can be called with.
@@ -26,7 +28,7 @@ class Binder:
             cannot do it itself.
     """
 
-    __slots__ = ("_converters", "_extra", "_fills", "_required")
+    __slots__ = ("_converters", "_extra", "_fills", "_required", "_untouched")
 
     def __init__(
         self,
@@ -36,9 +38,9 @@ class Binder:
         required: frozenset[str] = frozenset(),
         fills: Mapping[str, Callable[[], Any]] | None = None,
     ) -> None:
-        self._converters = {
-            name: (convert, untouched(convert)) for name, convert in converters.items()
-        }
+        self._converters = dict(converters)
+        # The types of each parameter whose values stay as they are.
+        self._untouched = {name: untouched(convert) for name, convert in converters.items()}
         self._extra = extra
         self._required = required
         self._fills = dict(fills or {})
@@ -49,15 +51,20 @@ class Binder:
         Raises:
             ValidationError: They do not suit the function.
         """
+        known = self._untouched
+        for name, value in arguments.items():
+            if type(value) not in known.get(name, _NOTHING):
+                return self._converted(arguments)
+        # Most calls name every parameter, and have numbers and strings alone.
+        return dict(arguments) if len(arguments) == len(known) else self._converted(arguments)
+
+    def _converted(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         bound: dict[str, Any] = {}
         violations: list[Violation] = []
         converters = self._converters
         for name, value in arguments.items():
             if name in converters:
-                convert, same = converters[name]
-                if type(value) in same:
-                    bound[name] = value
-                    continue
+                convert = converters[name]
             elif self._extra is not None:
                 convert = self._extra
             else:
