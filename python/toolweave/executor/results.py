@@ -50,15 +50,17 @@ def to_text(value: object) -> str:
         ResultError: Something in it is nothing of that, is nested too deep (128 levels are always
             fine), or contains itself; the message says what and where.
     """
-    kind = type(value)
-    if kind is dict or kind is list:
-        # Most results are JSON values; a fast encoder writes them, and refuses all that is ours.
+    # Most results are one of these.
+    if type(value) is str:
+        return utf8(value)
+    if type(value) is int:
+        return str(_integer(value, ()))
+    if type(value) is dict or type(value) is list:
+        # A fast encoder writes JSON values, and refuses all that is ours.
         text = _quick(value)
         if text is not None:
             return text
     plain = to_json_value(value)
-    if kind is int:
-        return str(plain)
     return plain if isinstance(plain, str) else _dump(plain)
 
 
