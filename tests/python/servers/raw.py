@@ -21,7 +21,7 @@ import struct
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -101,13 +101,15 @@ class Connection:
         """Sends a piece again and again until nothing is taken for `quiet` seconds.
 
         Returns:
-            How many bytes the client and the systems in between have taken.
+            How many bytes the client and the systems in between have taken. The last piece may
+            not be among them as a whole.
         """
         taken = 0
         self.socket.settimeout(quiet)
         try:
             while True:
-                taken += (count := self.socket.send(piece))
+                count = self.socket.send(piece[taken % len(piece) :])
+                taken += count
                 self.sent += count
         except TimeoutError:
             return taken
@@ -313,3 +315,22 @@ def raw_server(
                 thread.join()
     if faults:
         raise faults[0]
+
+
+@contextmanager
+def deaf_server() -> Iterator[int]:
+    """The port of a server that lets nobody in."""
+    with closing(socket.socket()) as listening:
+        listening.bind(("127.0.0.1", 0))
+        listening.listen(0)
+        waiting = []
+        for _ in range(4):
+            one = socket.socket()
+            one.setblocking(False)
+            one.connect_ex(listening.getsockname())
+            waiting.append(one)
+        try:
+            yield listening.getsockname()[1]
+        finally:
+            for one in waiting:
+                one.close()
