@@ -86,7 +86,7 @@ wheel: $(VENV)/wheel ## the wheel for CPython 3.10 and newer, in dist
 web: web/node_modules/made ## the playground's page, from web/ into the package
 	$(NPM) web run build
 
-bench: .venvs/bench/made ## Rust and Python benchmarks, with the peers they are measured against
+bench: .venvs/bench/made .venvs/bench-litellm/made ## Rust and Python benchmarks, with the peers they are measured against
 	cargo bench --locked
 	.venvs/bench/bin/python benches/run.py $(ARGS)
 
@@ -153,4 +153,11 @@ $(CARGO_FUZZ):
 	$(PYTHON) -m venv --clear .venvs/bench
 	.venvs/bench/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
 	.venvs/bench/bin/python -m pip install --quiet --group bench dist/*.whl ./benches/floor
+	@touch $@
+
+# Only to be measured against, in processes of its own.
+.venvs/bench-litellm/made: pyproject.toml
+	$(PYTHON) -m venv --clear .venvs/bench-litellm
+	.venvs/bench-litellm/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
+	.venvs/bench-litellm/bin/python -m pip install --quiet --group bench-litellm
 	@touch $@

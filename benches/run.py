@@ -1,10 +1,10 @@
-"""The benchmarks in Python: streaming, hostile replies, validation, execution, faults, streams.
+"""The benchmarks in Python: parsing, validation, execution, faults, endpoints.
 
     make bench                        # all of it, the Rust benchmarks first
     python benches/run.py             # writes docs/benchmarks.md
     python benches/run.py --quick     # smaller sizes, only printed
 
-Everything but faults and streams runs in one process, in turns, and is timed in CPU
+All but those with processes of their own run in one process, in turns. Nearly all is timed in CPU
 seconds, so that a busy machine changes the figures little and the ratios less.
 """
 
@@ -31,9 +31,12 @@ PARTS = {
     "imports": ("imports", "run"),
     "faults": ("faults", "faults"),
     "streams": ("faults", "streams"),
+    "endpoint": ("endpoint.streams", "run"),
+    "scoring": ("endpoint.scoring", "run"),
+    "path": ("endpoint.path", "run"),
 }
 """Each part by its name: its module, which has peers of its own to import, and its function."""
-WITH_PROCESSES = ("faults", "streams")
+WITH_PROCESSES = ("faults", "streams", "endpoint", "scoring", "path")
 DOCUMENT = Path(__file__).resolve().parents[1] / "docs" / "benchmarks.md"
 
 

@@ -1,0 +1,132 @@
+"""A process whose tool notes when it is entered, for calls in many replies.
+
+python -m endpoint.calls '{"runner": "use-http", "port": 12345, "streams": 1, ...}'
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import sys
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+from endpoint import wire
+from endpoint.control import tell
+from endpoint.readers import body, model_of, question
+
+PATIENCE = 300.0
+
+Note = Callable[[int, float], None]
+"""Notes when the function of a call, by its number, was entered."""
+Read = Callable[[str], AsyncIterator[object]]
+"""Asks for the reply of a group, runs its calls, and tells of something as it happens."""
+
+
+@asynccontextmanager
+async def ours(runner: str, port: int, note: Note) -> AsyncGenerator[Read, None]:
+    """Natural tool use or an agent, on one of our models."""
+    from toolweave import Agent, tool
+    from toolweave.natural import NaturalToolUse
+
+    @tool(name="GetWeather")
+    async def get_weather(location: str, call: int) -> str:
+        """The weather at a place."""
+        note(call, time.monotonic())
+        return f"{location}: {wire.RESULT}"
+
+    kind, model_kind = runner.split("-")
+    async with model_of(model_kind, f"http://127.0.0.1:{port}/v1") as model:
+        made: NaturalToolUse | Agent
+        if kind == "use":
+            made = NaturalToolUse(model, [get_weather])
+        else:
+            made = Agent(model, [get_weather], tool_mode="natural")
+        yield lambda group: made.stream(question(group))
+
+
+_TAG = b"</GetWeather>"
+_CONTENT = re.compile(r'"content":("(?:[^"\\]|\\.)*")')
+_CALL = re.compile(r'"call": (\d+)}')
+
+
+@asynccontextmanager
+async def bare(port: int, note: Note) -> AsyncGenerator[Read, None]:
+    """The least there can be: bytes from a socket, and a look for a call's closing tag in them."""
+
+    async def read(group: str) -> AsyncIterator[object]:
+        asked = json.dumps(body(group)).encode()
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        head = b"POST /v1/chat/completions HTTP/1.1\r\ncontent-length: %d\r\n\r\n"
+        writer.write(head % len(asked) + asked)
+        came = bytearray()
+        times: list[float] = []
+        while not came.endswith(wire.END):
+            data = await reader.read(65536)
+            if _TAG in data:
+                times += [time.monotonic()] * data.count(_TAG)
+            came += data
+            yield data
+        writer.close()
+        # Which calls they were is found out in the end, since numbers come in pieces.
+        said = "".join(json.loads(text) for text in _CONTENT.findall(came.decode()))
+        for number, at in zip(_CALL.findall(said), times, strict=False):
+            note(int(number), at)
+
+    yield read
+
+
+async def measured(spec: dict[str, Any]) -> dict[str, Any]:
+    """Runs what is asked for.
+
+    Returns:
+        For every call the seconds from its end at the server to its function.
+
+    Raises:
+        AssertionError: A call was not run, or one that was not made.
+    """
+    port, streams, group = spec["port"], spec["streams"], spec["group"]
+    entered: dict[int, float] = {}
+
+    begun = 0
+    all_begun = asyncio.Event()
+    note = entered.__setitem__
+    runner = bare(port, note) if spec["runner"] == "bare" else ours(spec["runner"], port, note)
+    async with runner as ask:
+
+        async def read(name: str) -> None:
+            nonlocal begun
+            first = True
+            async for _ in ask(name):
+                if first:
+                    first = False
+                    begun += 1
+                    if begun == streams:
+                        all_begun.set()
+
+        for _ in range(3):  # imports at first use, and pools
+            await read("now")
+        begun = 0
+        all_begun.clear()
+        entered.clear()
+        given = {name: spec[name] for name in ("tokens", "tick", "slots", "calls")}
+        tell(port, "open", group=group, **given)
+        reading = [asyncio.create_task(read(group)) for _ in range(streams)]
+        await asyncio.wait_for(all_begun.wait(), PATIENCE)
+        await asyncio.sleep(0.5)
+        tell(port, "go", group=group)
+        await asyncio.wait_for(asyncio.gather(*reading), PATIENCE)
+    found = tell(port, "close", group=group)
+    written = dict(found["times"])
+    assert entered.keys() == written.keys(), entered.keys() ^ written.keys()
+    return {
+        "delays": sorted(entered[number] - at for number, at in written.items()),
+        "late": found["late"],
+    }
+
+
+if __name__ == "__main__":
+    print(json.dumps(asyncio.run(measured(json.loads(sys.argv[1])))))

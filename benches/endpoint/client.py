@@ -1,0 +1,92 @@
+"""A process that reads many streams with one of the readers, and says what that took.
+
+python -m endpoint.client '{"reader": "openai", "port": 12345, "streams": 100, ...}'
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import json
+import sys
+from typing import Any
+
+from endpoint import wire
+from endpoint.control import tell
+from endpoint.probe import Spent, Stalls, resident
+from endpoint.readers import READERS
+
+IDLE = 1.0
+PATIENCE = 300.0
+
+
+async def measured(spec: dict[str, Any]) -> dict[str, Any]:
+    """Runs what is asked for.
+
+    Raises:
+        AssertionError: A text was not that of the reply.
+    """
+    port, streams, tokens = spec["port"], spec["streams"], spec["tokens"]
+    reader = READERS[spec["reader"]]
+    group = spec["group"]
+    begun, first_end = 0, 0
+    all_begun = asyncio.Event()
+
+    async with reader.open(f"http://127.0.0.1:{port}/v1") as ask:
+
+        async def read(name: str) -> list[str]:
+            nonlocal begun, first_end
+            texts: list[str] = []
+            async for text in ask(name):
+                texts.append(text)
+                if len(texts) == 1:
+                    begun += 1
+                    if begun == streams:
+                        all_begun.set()
+            first_end = first_end or resident()
+            return texts
+
+        for _ in range(3):  # imports at first use, and pools
+            checked(await read("now"), 40)
+        begun = first_end = 0
+        all_begun.clear()
+        tell(port, "open", group=group, tokens=tokens, tick=spec["tick"])
+        gc.collect()
+        before = resident()
+        reading = [asyncio.create_task(read(group)) for _ in range(streams)]
+        await asyncio.wait_for(all_begun.wait(), PATIENCE)
+        await asyncio.sleep(0.2)
+        start = Spent.now()
+        await asyncio.sleep(IDLE)
+        idle = Spent.now().since(start)
+
+        tell(port, "go", group=group)
+        stalls = Stalls() if spec["stalls"] else None
+        start = Spent.now()
+        replies = await asyncio.wait_for(asyncio.gather(*reading), PATIENCE)
+        spent = Spent.now().since(start).less(idle)
+        if stalls is not None:
+            stalls.stop()
+        for texts in replies:
+            checked(texts, tokens)
+    return {
+        "label": reader.named,
+        "user": spent.user,
+        "system": spent.system,
+        "took": spent.at,
+        "memory": first_end - before,
+        "stall": stalls.working if stalls else None,
+        "stall_by_clock": stalls.waiting if stalls else None,
+        "late": tell(port, "close", group=group)["late"],
+    }
+
+
+def checked(texts: list[str], tokens: int) -> None:
+    """Whether all of a reply has come, and nothing else."""
+    expected, came = "".join(wire.reply_tokens(tokens)), "".join(texts)
+    if came != expected:
+        raise AssertionError(f"{came!r} came where the reply was {expected!r}")
+
+
+if __name__ == "__main__":
+    print(json.dumps(asyncio.run(measured(json.loads(sys.argv[1])))))

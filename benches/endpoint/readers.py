@@ -1,0 +1,241 @@
+"""The contestants: each asks the server for a reply, and gives its text as it comes.
+
+A contestant imports what it needs when it is made, so that a process has only what it uses.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from toolweave.protocols import Model
+
+KEY = "sk-benchmark"
+MODEL = "gpt-4o"
+
+Ask = Callable[[str], AsyncIterator[str]]
+"""Asks for the reply of a group, and gives its text, piece by piece."""
+Open = Callable[[str], AbstractAsyncContextManager[Ask]]
+"""Makes a client for the server at a URL."""
+
+
+def question(group: str) -> str:
+    """What is asked for the reply of a group."""
+    return f"How is the weather in Oslo? group:{group}"
+
+
+def body(group: str) -> dict[str, Any]:
+    """A request, as all send it."""
+    return {
+        "model": MODEL,
+        "messages": [{"role": "user", "content": question(group)}],
+        "stream": True,
+        "stream_options": {"include_usage": True},
+    }
+
+
+def said(chunk: dict[str, Any], usage: list[Any]) -> str:
+    """The text of a chunk, as a bare reader takes it out."""
+    if chunk["usage"] is not None:
+        usage.append(chunk["usage"])
+    choices = chunk["choices"]
+    return (choices[0]["delta"].get("content") or "") if choices else ""
+
+
+@asynccontextmanager
+async def model_of(kind: str, url: str) -> AsyncGenerator[Model, None]:
+    """One of our models."""
+    if kind == "http":
+        from toolweave.models.http import HttpModel
+
+        async with HttpModel(url, MODEL, KEY) as model:
+            yield model
+    else:
+        from openai import AsyncOpenAI
+
+        from toolweave.models.openai import OpenAIModel
+
+        async with AsyncOpenAI(base_url=url, api_key=KEY) as client:
+            yield OpenAIModel(MODEL, client=client)
+
+
+def alone(kind: str) -> Open:
+    """A model of ours, without a parser."""
+
+    @asynccontextmanager
+    async def opened(url: str) -> AsyncGenerator[Ask, None]:
+        from toolweave import TextDelta
+        from toolweave.models import as_messages
+
+        async with model_of(kind, url) as model:
+
+            async def ask(group: str) -> AsyncIterator[str]:
+                async for update in model.stream(as_messages(question(group))):
+                    if isinstance(update, TextDelta):
+                        yield update.text
+
+            yield ask
+
+    return opened
+
+
+def parsed(kind: str) -> Open:
+    """A model of ours, whose calls are read."""
+
+    @asynccontextmanager
+    async def opened(url: str) -> AsyncGenerator[Ask, None]:
+        from toolweave import FunctionContract, TextDelta, ToolCall
+        from toolweave.natural import NaturalToolUseParser
+
+        schema = {
+            "type": "object",
+            "properties": {"location": {"type": "string"}, "call": {"type": "integer"}},
+            "required": ["location", "call"],
+        }
+        async with model_of(kind, url) as model:
+            parser = NaturalToolUseParser(
+                model, [FunctionContract("GetWeather", parameters=schema)]
+            )
+
+            async def ask(group: str) -> AsyncIterator[str]:
+                async for event in parser.stream(question(group)):
+                    if isinstance(event, TextDelta):
+                        yield event.text
+                    elif isinstance(event, ToolCall):
+                        yield event.raw
+
+            yield ask
+
+    return opened
+
+
+@asynccontextmanager
+async def openai_client(url: str) -> AsyncGenerator[Ask, None]:
+    """The client of OpenAI, whose chunks are objects."""
+    from openai import AsyncOpenAI
+
+    async with AsyncOpenAI(base_url=url, api_key=KEY) as client:
+
+        async def ask(group: str) -> AsyncIterator[str]:
+            usage: list[Any] = []
+            stream = await client.chat.completions.create(**body(group))
+            async with stream:
+                async for chunk in stream:
+                    if chunk.usage is not None:
+                        usage.append(chunk.usage)
+                    if chunk.choices and (text := chunk.choices[0].delta.content):
+                        yield text
+            assert len(usage) == 1
+
+        yield ask
+
+
+@asynccontextmanager
+async def bare_httpx(url: str) -> AsyncGenerator[Ask, None]:
+    """httpx: lines, and the JSON of the standard library."""
+    import httpx
+
+    limits = httpx.Limits(max_connections=None)
+    headers = {"authorization": f"Bearer {KEY}"}
+    async with httpx.AsyncClient(limits=limits, timeout=600, headers=headers) as client:
+
+        async def ask(group: str) -> AsyncIterator[str]:
+            usage: list[Any] = []
+            address = f"{url}/chat/completions"
+            async with client.stream("POST", address, json=body(group)) as response:
+                response.raise_for_status()
+                async for line in response.aiter_lines():
+                    if line.startswith("data: ") and line != "data: [DONE]":
+                        text = said(json.loads(line[6:]), usage)
+                        if text:
+                            yield text
+            assert len(usage) == 1
+
+        yield ask
+
+
+@asynccontextmanager
+async def bare_aiohttp(url: str) -> AsyncGenerator[Ask, None]:
+    """aiohttp: lines, and the JSON of the standard library."""
+    import aiohttp
+
+    session = aiohttp.ClientSession(
+        connector=aiohttp.TCPConnector(limit=0),
+        timeout=aiohttp.ClientTimeout(total=600),
+        headers={"authorization": f"Bearer {KEY}"},
+    )
+    async with session:
+
+        async def ask(group: str) -> AsyncIterator[str]:
+            usage: list[Any] = []
+            address = f"{url}/chat/completions"
+            async with session.post(address, json=body(group)) as response:
+                response.raise_for_status()
+                async for line in response.content:
+                    if line.startswith(b"data: ") and not line.startswith(b"data: [DONE]"):
+                        text = said(json.loads(line[6:]), usage)
+                        if text:
+                            yield text
+            assert len(usage) == 1
+
+        yield ask
+
+
+@asynccontextmanager
+async def litellm(url: str) -> AsyncGenerator[Ask, None]:
+    """LiteLLM, which asks through the client of OpenAI and makes objects of its own."""
+    # Without the first, prices are fetched from the network at import; without the others, there
+    # are no more than 500 streams.
+    os.environ |= {
+        "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+        "AIOHTTP_CONNECTOR_LIMIT": "4000",
+        "AIOHTTP_CONNECTOR_LIMIT_PER_HOST": "4000",
+    }
+    from litellm import acompletion
+
+    async def ask(group: str) -> AsyncIterator[str]:
+        usage: list[Any] = []
+        asked = {**body(group), "model": f"openai/{MODEL}", "api_base": url, "api_key": KEY}
+        stream = await acompletion(**asked)
+        async for chunk in stream:
+            if getattr(chunk, "usage", None) is not None:
+                usage.append(chunk.usage)
+            if chunk.choices and (text := chunk.choices[0].delta.content):
+                yield text
+        assert len(usage) == 1
+
+    yield ask
+
+
+@dataclass(frozen=True)
+class Reader:
+    """One contestant."""
+
+    label: str
+    package: str
+    """Whose version is told."""
+    open: Open
+
+    @property
+    def named(self) -> str:
+        """Label and version."""
+        return f"{self.label} ({self.package} {version(self.package)})"
+
+
+READERS = {
+    "http": Reader("`HttpModel`", "toolweave", alone("http")),
+    "http-parsed": Reader("`NaturalToolUseParser(HttpModel)`", "toolweave", parsed("http")),
+    "openai": Reader("the `openai` client alone", "openai", openai_client),
+    "openai-parsed": Reader("`NaturalToolUseParser(OpenAIModel)`", "openai", parsed("openai")),
+    "httpx": Reader("httpx, lines and `json`", "httpx", bare_httpx),
+    "aiohttp": Reader("aiohttp, lines and `json`", "aiohttp", bare_aiohttp),
+    "litellm": Reader("LiteLLM `acompletion`", "litellm", litellm),
+}
+APART = ("litellm",)
+"""Those with an environment of their own."""

@@ -1,0 +1,143 @@
+"""The bytes of OpenAI's chat completions, as the server sends them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from replies import PROSE, cut, repeated
+
+HEAD = (
+    b"HTTP/1.1 200 OK\r\n"
+    b"date: Sun, 22 Nov 2026 12:00:00 GMT\r\n"
+    b"content-type: text/event-stream; charset=utf-8\r\n"
+    b"transfer-encoding: chunked\r\n"
+    b"cache-control: no-cache\r\n"
+    b"openai-version: 2020-10-01\r\n"
+    b"openai-processing-ms: 212\r\n"
+    b"x-request-id: req_3f1c0a5b8f0f4be6a6f1f3f9d1d5c9a2\r\n"
+    b"x-ratelimit-remaining-requests: 9999\r\n\r\n"
+)
+END = b"0\r\n\r\n"
+RESULT = "12 degrees, as was looked up"
+"""What the tool gives, by which the server knows that it is told of results."""
+_ENVELOPE = {
+    "id": "chatcmpl-CfT4gQ8vJpIYh2n1yQ0b6mXwWvS3r",
+    "object": "chat.completion.chunk",
+    "created": 1795348800,
+    "model": "gpt-4o-2024-08-06",
+    "service_tier": "default",
+    "system_fingerprint": "fp_cbf1785567",
+}
+_USAGE = {
+    "prompt_tokens": 212,
+    "completion_tokens": 200,
+    "total_tokens": 412,
+    "prompt_tokens_details": {"cached_tokens": 128, "audio_tokens": 0},
+    "completion_tokens_details": {"reasoning_tokens": 0, "audio_tokens": 0},
+}
+
+
+@dataclass(frozen=True)
+class Piece:
+    """What is written at once."""
+
+    data: bytes
+    call: int | None = None
+    """The number of the call that ends in it, if the time of that is to be noted."""
+
+
+@dataclass(frozen=True)
+class Script:
+    """A reply: what comes at once, then a piece a tick."""
+
+    first: bytes
+    pieces: list[Piece]
+
+    def whole(self) -> bytes:
+        """All of it."""
+        return self.first + b"".join(piece.data for piece in self.pieces)
+
+
+def event(choices: list[dict[str, Any]], usage: dict[str, Any] | None = None) -> bytes:
+    """One event, in an HTTP chunk of its own; about 300 bytes for a token."""
+    body = {**_ENVELOPE, "choices": choices, "usage": usage, "obfuscation": "hq0Ewz3"}
+    data = b"data: " + json.dumps(body, separators=(",", ":")).encode() + b"\n\n"
+    return framed(data)
+
+
+def framed(data: bytes) -> bytes:
+    """As a chunk of HTTP/1.1."""
+    return b"%x\r\n%s\r\n" % (len(data), data)
+
+
+def choice(delta: dict[str, Any], finish: str | None = None) -> dict[str, Any]:
+    """The one choice of a chunk."""
+    return {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
+
+
+def token(text: str) -> bytes:
+    """A chunk with a token of text."""
+    return event([choice({"content": text})])
+
+
+def script(tokens: list[str], calls: dict[int, int] | None = None) -> Script:
+    """A reply of these tokens; `calls` says which of them end a call, and its number."""
+    numbers = calls or {}
+    opening = event([choice({"role": "assistant", "content": "", "refusal": None})])
+    pieces = [Piece(token(text), numbers.get(at)) for at, text in enumerate(tokens)]
+    closing = event([choice({}, "stop")]) + event([], _USAGE) + framed(b"data: [DONE]\n\n") + END
+    # The first token comes with the head, so that a client knows that its stream has begun.
+    first = HEAD + opening + pieces.pop(0).data
+    return Script(first, [*pieces, Piece(closing)])
+
+
+def call_text(number: int) -> str:
+    """A call with a number of its own."""
+    return f'<GetWeather>{{"location": "Oslo", "call": {number}}}</GetWeather>'
+
+
+def reply_tokens(count: int) -> list[str]:
+    """Prose with a call in its middle, in so many tokens of four characters."""
+    call = call_text(0)
+    around = 4 * count - len(call)
+    before = repeated(PROSE, around // 2)
+    return cut(before + call + repeated(PROSE, around - around // 2, start=around // 2))
+
+
+def spread_script(first_call: int, calls: int, between: int, offset: int) -> Script:
+    """A reply with several calls, each after so many tokens of prose.
+
+    The closing brace and the closing tag of a call come in one token, since a call is complete with
+    its tag; `offset` is how many more tokens of prose come before the first call.
+    """
+    tokens = cut(repeated(PROSE, 4 * (offset + 1)))
+    ends: dict[int, int] = {}
+    for number in range(first_call, first_call + calls):
+        tokens += cut(repeated(PROSE, 4 * between))
+        body, closing = call_text(number).split("}", 1)
+        tokens += [*cut(body), "}" + closing]
+        ends[len(tokens) - 1] = number
+    tokens += cut(repeated(PROSE, 4 * (between - offset)))
+    return script(tokens, ends)
+
+
+def completion(text: str) -> bytes:
+    """A whole reply that is not streamed."""
+    message = {"role": "assistant", "content": text, "refusal": None, "annotations": []}
+    body = {
+        **_ENVELOPE,
+        "object": "chat.completion",
+        "choices": [{"index": 0, "message": message, "logprobs": None, "finish_reason": "stop"}],
+        "usage": _USAGE,
+    }
+    return answer(json.dumps(body).encode())
+
+
+def answer(body: bytes) -> bytes:
+    """A JSON body with its head."""
+    return b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n%s" % (
+        len(body),
+        body,
+    )
