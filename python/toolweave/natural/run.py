@@ -6,7 +6,6 @@ import asyncio
 import contextvars
 import json
 import logging
-from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
@@ -27,6 +26,7 @@ from .._core import (
 from ..exceptions import InvalidJSONError
 from ..kinds import FinishReason
 from ..models import closing
+from ..outbox import Outbox
 from ..tools.search import describe
 
 if TYPE_CHECKING:
@@ -114,15 +114,13 @@ class ReplyRun:
         """Why the model ended, once it has."""
         self.aggregate: ToolAggregateMessage | None = None
         """The calls with their results, once all of them have one."""
-        self._out: deque[UseEvent] = deque()
-        self._waiter: asyncio.Future[None] | None = None
+        self._out: Outbox[UseEvent] = Outbox()
         self._model: asyncio.Task[None] | None = None
         self._tools: asyncio.Task[None] | None = None
         self._run: ToolRun | None = None
         self._submitted: list[ToolCall | InvalidToolCall] = []
         self._error: BaseException | None = None
         self._cancelled = False
-        self._over = False
 
     @property
     def messages(self) -> tuple[Message, ...]:
@@ -196,20 +194,9 @@ class ReplyRun:
         return self
 
     async def __anext__(self) -> UseEvent:
-        if self._model is None and not self._over:
+        if self._model is None and not self._out.over:
             self._begin()
-        while not self._out:
-            if self._over:
-                error, self._error = self._error, None
-                if error is not None:
-                    raise error
-                raise StopAsyncIteration
-            self._waiter = asyncio.get_running_loop().create_future()
-            try:
-                await self._waiter
-            finally:
-                self._waiter = None
-        return self._out.popleft()
+        return await self._out.take()
 
     async def wait(self) -> tuple[Message, ...]:
         """Waits for the end. Cancelled, it cancels the model and the tools.
@@ -233,8 +220,10 @@ class ReplyRun:
         Calls that have no result get one that says they were interrupted.
         """
         self._cancelled = True
-        self._over = self._over or self._model is None
-        if self._over:
+        self._out.release()
+        if self._model is None:
+            self._out.end()
+        if self._out.over:
             return
         self._release(admitted=False)
         for task in (self._model, self._tools):
@@ -248,7 +237,7 @@ class ReplyRun:
                 await asyncio.wait([stopping])
             except asyncio.CancelledError:  # noqa: PERF203 - cancelled, it waits again
                 interrupted = True
-        self._end()
+        self._out.end(self._error)
         stopping.result()
         if interrupted:
             raise asyncio.CancelledError
@@ -298,7 +287,7 @@ class ReplyRun:
         else:
             if isinstance(event, (TextDelta, ReasoningDelta)):
                 self._join(event)
-            self._emit(event)
+            self._out.put(event)
             if isinstance(event, (ToolCall, InvalidToolCall)):
                 if self._admit is None:
                     self._submit(event)
@@ -365,7 +354,7 @@ class ReplyRun:
     def _hear(self, event: ToolEvent) -> None:
         if isinstance(event, ToolAggregateMessage):
             self.aggregate = event = self._enveloped(event)
-        self._emit(event)
+        self._out.put(event)
 
     def _tools_over(self, task: asyncio.Task[None]) -> None:
         self._failed(task)
@@ -421,24 +410,12 @@ class ReplyRun:
         if self._error is None:
             usage = self.usage
             if usage is not None:
-                self._out.append(usage)
-            self._out.append(FinishUpdate(self.finish_reason))
-        self._end()
-
-    def _end(self) -> None:
-        self._over = True
-        self._wake()
+                self._out.put(usage)
+            self._out.put(FinishUpdate(self.finish_reason))
+        self._out.end(self._error)
 
     def _id(self, part: int | str) -> str:
         return f"{self._envelope.generation_id}.{part}"
-
-    def _emit(self, event: UseEvent) -> None:
-        self._out.append(event)
-        self._wake()
-
-    def _wake(self) -> None:
-        if self._waiter is not None and not self._waiter.done():
-            self._waiter.set_result(None)
 
 
 def _as_written(call: ToolCall, given: ToolCall | InvalidToolCall) -> ToolCall:

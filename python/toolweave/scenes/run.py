@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import uuid
-from collections import deque
 from typing import TYPE_CHECKING
 
 from .. import tracing
@@ -13,6 +12,7 @@ from .._core import TextMessage, UsageMessage, UsageUpdate
 from ..exceptions import ModelError, RateLimitedError
 from ..kinds import Role, SceneStatus, SceneStopReason
 from ..models import as_messages
+from ..outbox import Outbox
 from ..wording import text_of
 from .actors import lines
 from .agenda import Agenda
@@ -72,11 +72,9 @@ class SceneRun:
         self.result: SceneResult | None = None
         """What came of it, once it has ended."""
         # Each with the reply that it belongs to.
-        self._steps: deque[tuple[SceneStep, str | None]] = deque()
+        self._steps: Outbox[tuple[SceneStep, str | None]] = Outbox()
         self._generation_id: str | None = None
-        self._reader: asyncio.Future[None] | None = None
         self._task: asyncio.Task[None] | None = None
-        self._over = False
         self._ending = False
         self._stopped: Stop | None = None
         self._raised: BaseException | None = None
@@ -125,21 +123,10 @@ class SceneRun:
         return self
 
     async def __anext__(self) -> SceneStep:
-        if self._task is None and not self._over:
+        if self._task is None and not self._steps.over:
             self._task = asyncio.get_running_loop().create_task(self._main())
             self._task.add_done_callback(self._ended)
-        while not self._steps:
-            if self._over:
-                raised, self._raised = self._raised, None
-                if raised is not None:
-                    raise raised
-                raise StopAsyncIteration
-            self._reader = asyncio.get_running_loop().create_future()
-            try:
-                await self._reader
-            finally:
-                self._reader = None
-        step, self._generation_id = self._steps.popleft()
+        step, self._generation_id = await self._steps.take()
         return step
 
     async def wait(self) -> SceneResult:
@@ -160,6 +147,7 @@ class SceneRun:
         Calls that have no result get one that says they were interrupted. What there is of the
         conversation is saved. The last step has the stop reason ``cancelled``.
         """
+        self._steps.release()
         if self._task is None:
             # Nothing has happened, and nothing will.
             self._end(Stop(SceneStopReason.CANCELLED))
@@ -202,12 +190,7 @@ class SceneRun:
             self._task.cancel()
 
     def _hear(self, step: SceneStep) -> None:
-        self._steps.append((step, self._stage.generation_id))
-        self._wake()
-
-    def _wake(self) -> None:
-        if self._reader is not None and not self._reader.done():
-            self._reader.set_result(None)
+        self._steps.put((step, self._stage.generation_id))
 
     # The run.
 
@@ -245,9 +228,8 @@ class SceneRun:
             self._end(Stop(SceneStopReason.ERROR, exception=error))
 
     def _end(self, stop: Stop) -> None:
-        if self._over:
+        if self._steps.over:
             return
-        self._over = True
         self.result = self._came_to(stop)
         self._stage.emit(
             SceneStatus.COMPLETED,
@@ -255,6 +237,7 @@ class SceneRun:
             stop_reason=stop.reason,
             error=self.result.error,
         )
+        self._steps.end(self._raised)
         _log.info(
             "a run of scenes has ended",
             extra={

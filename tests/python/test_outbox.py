@@ -1,0 +1,165 @@
+"""Laws of what stands between a run and its reader, whoever is faster."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolweave.outbox import Outbox
+
+T = TypeVar("T")
+
+PATIENCE = 20.0
+
+
+def run(main: Coroutine[Any, Any, T]) -> T:
+    return asyncio.run(asyncio.wait_for(main, PATIENCE))
+
+
+async def turns(count: int) -> None:
+    for _ in range(count):
+        await asyncio.sleep(0)
+
+
+@given(
+    # How many turns of the loop the writer, the reader and the one who waits take for each event.
+    st.lists(st.tuples(*[st.integers(0, 4)] * 3), max_size=12),
+    st.booleans(),
+)
+def test_who_catches_up_finds_all_that_was_put_before_handled_in_order(
+    paces: list[tuple[int, int, int]], at_once: bool
+) -> None:
+    async def main() -> None:
+        box: Outbox[int] = Outbox()
+        handled: list[int] = []
+
+        async def read() -> None:
+            while True:
+                try:
+                    events = await box.take_all() if at_once else [await box.take()]
+                except StopAsyncIteration:
+                    return
+                if not events:
+                    return
+                for event in events:
+                    await turns(paces[event][1])
+                    handled.append(event)
+
+        async def check(event: int) -> None:
+            await turns(paces[event][2])
+            await box.caught_up()
+            assert handled[: event + 1] == list(range(event + 1))
+
+        reading = asyncio.ensure_future(read())
+        checking = []
+        for event, (pace, _, _) in enumerate(paces):
+            await turns(pace)
+            box.put(event)
+            checking.append(asyncio.ensure_future(check(event)))
+        await asyncio.gather(*checking)
+        box.end()
+        await reading
+        assert handled == list(range(len(paces)))
+
+    run(main())
+
+
+def test_nobody_waits_for_a_reader_who_was_given_all_and_asks_for_more() -> None:
+    async def main() -> None:
+        box: Outbox[str] = Outbox()
+        await box.caught_up()
+        box.put("a")
+        assert await box.take() == "a"
+        catching_up = asyncio.ensure_future(box.caught_up())
+        await turns(3)
+        assert not catching_up.done()
+        asking = asyncio.ensure_future(box.take())
+        await catching_up
+        box.end()
+        with pytest.raises(StopAsyncIteration):
+            await asking
+
+    run(main())
+
+
+def test_what_comes_later_is_not_waited_for() -> None:
+    async def main() -> None:
+        box: Outbox[str] = Outbox()
+        box.put("a")
+        catching_up = asyncio.ensure_future(box.caught_up())
+        await turns(1)
+        box.put("b")
+        assert [await box.take(), await box.take()] == ["a", "b"]
+        await catching_up
+
+    run(main())
+
+
+def test_a_reader_who_leaves_is_waited_for_by_nobody() -> None:
+    async def main() -> None:
+        box: Outbox[str] = Outbox()
+        box.put("a")
+        waiting = [asyncio.ensure_future(box.caught_up()) for _ in range(3)]
+        await turns(2)
+        box.release()
+        await asyncio.gather(*waiting)
+        box.put("b")
+        await box.caught_up()
+
+    run(main())
+
+
+def test_the_end_comes_behind_the_last_event_and_raises_its_error_once() -> None:
+    async def main() -> None:
+        box: Outbox[str] = Outbox()
+        box.put("a")
+        box.end(LookupError("first"))
+        box.end(LookupError("second"))
+        assert await box.take() == "a"
+        with pytest.raises(LookupError, match="first"):
+            await box.take()
+        with pytest.raises(StopAsyncIteration):
+            await box.take()
+        assert not await box.take_all()
+
+    run(main())
+
+
+def test_it_has_one_reader_at_a_time_and_another_when_that_one_has_left() -> None:
+    async def main() -> None:
+        box: Outbox[str] = Outbox()
+        first = asyncio.ensure_future(box.take())
+        await turns(1)
+        for another in (box.take(), box.take_all()):
+            with pytest.raises(RuntimeError, match="one reader at a time"):
+                await another
+        first.cancel()
+        await asyncio.wait([first])
+        box.put("a")
+        assert await box.take() == "a"
+
+    run(main())
+
+
+def test_a_reader_that_is_cancelled_while_it_is_woken_takes_nothing_along() -> None:
+    async def main() -> None:
+        box: Outbox[str] = Outbox()
+        first = asyncio.ensure_future(box.take())
+        await turns(1)
+        box.put("a")
+        first.cancel()
+        second = asyncio.ensure_future(box.take())
+        assert await second == "a"
+        await asyncio.wait([first])
+        assert first.cancelled()
+        third = asyncio.ensure_future(box.take())
+        await turns(2)
+        box.put("b")
+        assert await third == "b"
+
+    run(main())
