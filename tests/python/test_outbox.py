@@ -56,7 +56,7 @@ def test_who_catches_up_finds_all_that_was_put_before_handled_in_order(
             assert handled[: event + 1] == list(range(event + 1))
 
         reading = asyncio.ensure_future(read())
-        checking = []
+        checking: list[asyncio.Future[None]] = []
         for event, (pace, _, _) in enumerate(paces):
             await turns(pace)
             box.put(event)

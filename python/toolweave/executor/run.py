@@ -79,7 +79,7 @@ class ToolRun:
         self.turns = shared.turns(self.loop)
         self.cache = shared.cache
         self.deferred = shared.deferred
-        self.audience = Audience(self.loop, watched=watched, observers=shared.observers())
+        self.audience = Audience(watched=watched, observers=shared.observers())
         self._traced = tracing.is_on()
         self._shared = shared
         self._unread: deque[ToolEvent] = deque()
@@ -93,7 +93,7 @@ class ToolRun:
         # Those that may not have taken their first step.
         self._fresh: list[Execution] = []
         self._from_threads: deque[tuple[Execution, Any]] = deque()
-        self._cancelling: list[asyncio.Future[None]] = []
+        self._ends: list[asyncio.Future[None]] = []
         self._closed = False
         self._cancelled = False
         self._fatal: BaseException | None = None
@@ -147,12 +147,9 @@ class ToolRun:
             self.close()
         impatient: asyncio.CancelledError | None = None
         while self.aggregate is None:
-            # Beside a reader, perhaps, who waits for events.
-            over = self.loop.create_future()
-            self._cancelling.append(over)
             try:
-                await over
-            except asyncio.CancelledError as error:
+                await self._end()
+            except asyncio.CancelledError as error:  # noqa: PERF203 - cancelled, it waits again
                 # It lasts no longer than the grace, whoever is impatient.
                 impatient = error
         await self.audience.leave(self.defaults.cancel_grace)
@@ -162,7 +159,7 @@ class ToolRun:
     async def wait(self) -> ToolAggregateMessage:
         """Waits for the end without looking at events."""
         while self.aggregate is None:
-            await self.audience.wait()
+            await self._end()
         await self._over()
         return self.aggregate
 
@@ -181,12 +178,10 @@ class ToolRun:
 
         For whoever handles many at once; iterating gives the same events one by one.
         """
-        while not self.audience.events:
-            if self.aggregate is not None:
-                await self._over()
-                break
-            await self.audience.wait()
-        return self.audience.take()
+        events = await self.audience.outbox.take_all()
+        if not events:
+            await self._over()
+        return events
 
     async def __aenter__(self) -> Self:
         return self
@@ -198,6 +193,12 @@ class ToolRun:
         traceback: TracebackType | None,
     ) -> None:
         await self.cancel()
+
+    async def _end(self) -> None:
+        # Beside a reader, perhaps, who waits for events.
+        end = self.loop.create_future()
+        self._ends.append(end)
+        await end
 
     async def _over(self) -> None:
         await self.audience.leave(self.defaults.cancel_grace)
@@ -403,7 +404,7 @@ class ToolRun:
                 self.audience.announce(result, calls[result.tool_call_id])
         self.aggregate = aggregate
         self.audience.announce(aggregate, None)
-        self.audience.ring()
-        for waiting in self._cancelling:
-            if not waiting.done():
-                waiting.set_result(None)
+        self.audience.outbox.end()
+        for end in self._ends:
+            if not end.done():
+                end.set_result(None)
