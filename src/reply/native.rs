@@ -161,8 +161,10 @@ impl Call {
         // Without a name there is nothing to report yet.
         if !self.name.is_empty() {
             self.begin(telling, sink);
-            let to = self.shown + escape::whole(&self.arguments[self.shown..]);
-            self.show(telling, to, sink);
+            if telling.deltas {
+                let to = self.shown + escape::whole(&self.arguments[self.shown..]);
+                self.show(telling, to, sink);
+            }
         }
     }
 

@@ -459,7 +459,7 @@ fn arguments_without_end_are_not_held_without_end() {
 #[test]
 fn the_work_grows_with_the_length_of_the_reply_and_no_faster() {
     type Attack = (&'static str, fn(usize) -> Vec<Said>);
-    let attacks: [Attack; 4] = [
+    let attacks: [Attack; 5] = [
         ("one call", |size| vec![fragment(Some("a"), Some("Get"), "{\"a\": 1, "); size]),
         ("calls", |size| vec![fragment(None, Some("Get"), "{\"a\": 1}"); size]),
         ("a long call and many after it", |size| {
@@ -471,13 +471,16 @@ fn the_work_grows_with_the_length_of_the_reply_and_no_faster() {
             said
         }),
         ("escapes", |size| vec![fragment(Some("a"), Some("Get"), "\\\\\\"); size]),
+        ("backslashes", |size| vec![fragment(Some("a"), Some("Get"), "\\"); size]),
     ];
     for (name, attack) in attacks {
-        let [once, twice] = [2000, 4000].map(|size| {
-            work::take();
-            read(&attack(size));
-            work::take()
-        });
-        assert!(twice <= 2 * once + 100 && once > 0, "{name}: {once}, {twice}");
+        for deltas in [true, false] {
+            let [once, twice] = [2000, 4000].map(|size| {
+                work::take();
+                read_with(Limits::default(), deltas, &attack(size), Ending::Complete);
+                work::take()
+            });
+            assert!(twice <= 2 * once + 100 && once > 0, "{name}, {deltas}: {once}, {twice}");
+        }
     }
 }
