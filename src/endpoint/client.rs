@@ -270,7 +270,7 @@ fn proxy(settings: &Settings) -> Result<Option<Proxy>, ClientError> {
     };
     let url = Url::parse(url).map_err(|err| refused(&format!("is no URL ({err})")))?;
     if !matches!(url.scheme(), "http" | "https") {
-        return Err(refused(&format!("is of the kind {}, not http or https", url.scheme())));
+        return Err(refused("is of another kind than http and https"));
     }
     Proxy::all(url).map(Some).map_err(|_| refused("is none that can be used"))
 }

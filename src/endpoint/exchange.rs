@@ -86,7 +86,7 @@ async fn send(
         .until(deadline, Wait::FirstByte, sent)
         .await
         .map_err(|wait| silent(peer, request, wait))?
-        .map_err(|err| trouble::unanswered(peer, err))
+        .map_err(|err| trouble::unanswered(peer, err, client.settings().connect_timeout))
 }
 
 /// The failure of a server that does not answer in time.
@@ -185,13 +185,18 @@ fn form(peer: &Peer<'_>, headers: &HeaderMap, first: &[u8]) -> Result<Form, Fail
     let is_event = ["data:", "event:", "id:", "retry:", ":"]
         .iter()
         .any(|field| start.starts_with(field.as_bytes()));
+    let empty = first.is_empty();
     let is_json = essence == "application/json" || essence.ends_with("+json");
     if essence == "text/event-stream" || is_event {
         Ok(Form::Events)
-    } else if is_json || essence != "text/html" && start.starts_with(b"{") {
+    } else if !empty && (is_json || essence != "text/html" && start.starts_with(b"{")) {
         Ok(Form::Document)
     } else {
-        let kind = if essence.is_empty() { "something" } else { &essence };
+        let kind = match (empty, essence.as_str()) {
+            (true, _) => "nothing",
+            (false, "") => "something",
+            (false, kind) => kind,
+        };
         let said = format!(
             "{peer} answered with {kind}, which is no reply of a model; is the base URL the right \
              one?"

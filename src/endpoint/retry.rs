@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use super::{failure::Failure, request::Retries};
+use super::{
+    failure::{Failure, FailureKind},
+    request::Retries,
+};
 
 /// How long to wait before asking again, if that makes sense.
 ///
@@ -10,6 +13,10 @@ use super::{failure::Failure, request::Retries};
 pub(super) fn delay(retries: &Retries, failures: u32, last: &Failure) -> Option<Duration> {
     if !last.transient || last.received > 0 || failures > retries.most {
         return None;
+    }
+    // Most often a connection that was kept, and that the server had closed by then.
+    if last.kind == FailureKind::Cut && failures == 1 {
+        return Some(Duration::ZERO);
     }
     if let Some(asked) = last.retry_after {
         return (asked <= retries.longest_delay).then_some(asked);

@@ -1,20 +1,27 @@
 //! What an error of the HTTP client means.
 
-use std::{error::Error, io};
+use std::{error::Error, io, time::Duration};
 
 use super::{
-    failure::{Failure, FailureKind, Wait},
+    failure::{Failure, FailureKind, Seconds, Wait},
     peer::Peer,
 };
 
 /// The failure of a request that was not answered.
-pub(super) fn unanswered(peer: &Peer<'_>, error: reqwest::Error) -> Failure {
+pub(super) fn unanswered(
+    peer: &Peer<'_>,
+    error: reqwest::Error,
+    connect_timeout: Duration,
+) -> Failure {
     let error = error.without_url();
     let cause = cause(&error);
     let (prefix, host) = (peer.prefix(), peer.host());
     if error.is_connect() && error.is_timeout() {
         let kind = FailureKind::Timeout(Wait::Connect);
-        return Failure::passing(kind, format!("{prefix}connecting to {host} took too long"));
+        return Failure::passing(
+            kind,
+            format!("{prefix}connecting to {host} took longer than {}", Seconds(connect_timeout)),
+        );
     }
     if let Some(tls) = find::<rustls::Error>(&error) {
         let said = format!("{prefix}there is no secure connection to {host}: {tls}");

@@ -1,6 +1,8 @@
 //! The client of endpoints, against servers that listen.
 
 mod asking;
+mod failing;
+mod pooling;
 mod server;
 
 use std::time::Duration;

@@ -1,0 +1,234 @@
+//! Connections: kept, shared, let go, and what they are made with.
+
+use std::{
+    sync::mpsc::{Sender, channel},
+    time::Duration,
+};
+
+use bytes::Bytes;
+use tokio::sync::Notify;
+use toolweave::endpoint::{Client, Event, HttpVersion, Outlet, ProxyChoice, Settings, ask};
+
+use super::{
+    DONE, Kept, STOP, Server, asked, chunk, request, runtime,
+    server::{PATIENCE, Script},
+    settings, text,
+};
+
+fn good() -> Script {
+    Box::new(|connection| {
+        connection.stream(&[&chunk("Hi"), STOP]);
+        // At once, so that the end is there when the last chunk has been read.
+        connection.send(&format!("{:x}\r\n{DONE}\r\n0\r\n\r\n", DONE.len()));
+    })
+}
+
+#[test]
+fn a_connection_is_used_again() {
+    let server = Server::new(vec![good()]);
+    let runtime = runtime();
+    let mut clients = Vec::new();
+    for _ in 0..3 {
+        // Each with a client of its own: the same settings share their connections.
+        let client = Client::new(&settings()).unwrap();
+        let mut kept = Kept::default();
+        let done = runtime.block_on(ask(&client, &request(&server.url()), None, &mut kept));
+        assert_eq!((text(&kept.0).as_str(), done), ("Hi", Ok(())));
+        clients.push(client);
+    }
+    let connections: Vec<_> = server.asked().iter().map(|asked| asked.connection).collect();
+    assert_eq!(connections, [0, 0, 0]);
+}
+
+#[test]
+fn clients_of_other_settings_share_nothing() {
+    let server = Server::new(vec![good()]);
+    let runtime = runtime();
+    let mut clients = Vec::new();
+    for http_version in [HttpVersion::Auto, HttpVersion::One] {
+        let client = Client::new(&Settings { http_version, ..settings() }).unwrap();
+        let mut kept = Kept::default();
+        runtime.block_on(ask(&client, &request(&server.url()), None, &mut kept)).unwrap();
+        clients.push(client);
+    }
+    assert_eq!(server.asked()[1].connection, 1);
+}
+
+#[test]
+fn a_connection_that_the_server_has_closed_is_replaced() {
+    let closing: Script = Box::new(|connection| {
+        connection.stream(&[&chunk("Hi"), STOP, DONE]);
+        connection.end();
+        connection.stream.shutdown(std::net::Shutdown::Both).unwrap();
+    });
+    let server = Server::new(vec![closing, good()]);
+    let client = Client::new(&settings()).unwrap();
+    let runtime = runtime();
+    for _ in 0..2 {
+        let mut kept = Kept::default();
+        let mut request = request(&server.url());
+        request.retries.first_delay = PATIENCE;
+        let done = runtime.block_on(ask(&client, &request, None, &mut kept));
+        assert_eq!((text(&kept.0).as_str(), done), ("Hi", Ok(())));
+    }
+}
+
+/// Says when the first event has come.
+struct Telling(Sender<()>);
+
+impl Outlet for Telling {
+    fn put(&mut self, _: Event) {
+        let _ = self.0.send(());
+    }
+
+    async fn room(&mut self) {}
+}
+
+#[test]
+fn dropping_the_future_closes_the_connection() {
+    let (left, was_left) = channel();
+    let server = Server::new(vec![Box::new(move |connection| {
+        connection.stream(&[&chunk("Hi")]);
+        left.send(connection.is_left()).unwrap();
+    })]);
+    let (tell, told) = channel();
+    let client = Client::new(&settings()).unwrap();
+    let request = request(&server.url());
+    let runtime = runtime();
+    let task = runtime.spawn(async move {
+        let _ = ask(&client, &request, None, &mut Telling(tell)).await;
+    });
+    told.recv_timeout(PATIENCE).unwrap();
+    task.abort();
+    assert_eq!(was_left.recv_timeout(PATIENCE), Ok(true));
+}
+
+/// Has no room until it is told so.
+struct Full<'a> {
+    kept: Kept,
+    room: &'a Notify,
+}
+
+impl Outlet for Full<'_> {
+    fn put(&mut self, event: Event) {
+        self.kept.put(event);
+    }
+
+    async fn room(&mut self) {
+        self.room.notified().await;
+        self.room.notify_one();
+    }
+}
+
+#[test]
+fn an_outlet_without_room_stops_the_server() {
+    const ENDLESS: usize = 64 << 20;
+    let (stopped, was_stopped) = channel();
+    let server = Server::new(vec![Box::new(move |connection| {
+        use std::io::Write;
+        connection.stream(&[]);
+        let piece = chunk(&"x".repeat(4000));
+        let piece = format!("{:x}\r\n{piece}\r\n", piece.len());
+        connection.stream.set_write_timeout(Some(Duration::from_millis(50))).unwrap();
+        let (mut written, mut rest) = (0, &piece.as_bytes()[..0]);
+        while written < ENDLESS {
+            if rest.is_empty() {
+                rest = piece.as_bytes();
+            }
+            match connection.stream.write(rest) {
+                Ok(bytes) => {
+                    written += bytes;
+                    rest = &rest[bytes..];
+                }
+                Err(_) => break,
+            }
+        }
+        stopped.send(written).unwrap();
+        connection.stream.set_write_timeout(Some(PATIENCE)).unwrap();
+        connection.stream.write_all(rest).unwrap();
+        connection.piece(STOP);
+        connection.end();
+    })]);
+    let room = Notify::new();
+    let client = Client::new(&settings()).unwrap();
+    let request = request(&server.url());
+    let mut full = Full { kept: Kept::default(), room: &room };
+    let done = runtime().block_on(async {
+        let asking = ask(&client, &request, None, &mut full);
+        let releasing = async {
+            let written = tokio::task::spawn_blocking(move || was_stopped.recv_timeout(PATIENCE));
+            let written = written.await.unwrap().unwrap();
+            room.notify_one();
+            written
+        };
+        futures_util::future::join(asking, releasing).await
+    });
+    assert_eq!(done.0, Ok(()));
+    assert!(done.1 < ENDLESS, "the server was never stopped");
+    assert!(text(&full.kept.0).len() > done.1 / 2, "what had been written came");
+}
+
+#[test]
+fn a_proxy_is_asked_in_place_of_the_server() {
+    let proxy = Server::new(vec![good()]);
+    let address = proxy.url().replace("http://", "http://me:pass%20word@");
+    let address = address.split("/v1").next().unwrap().to_owned();
+    let through = Settings { proxy: ProxyChoice::Url(address.clone()), ..settings() };
+    let client = Client::new(&through).unwrap();
+    let (events, done) = asked(&client, &request("http://model.example/v1"), None);
+    assert_eq!((text(&events).as_str(), done), ("Hi", Ok(())));
+    let head = &proxy.asked()[0].head;
+    assert!(head.starts_with("POST http://model.example/v1 HTTP/1.1\r\n"), "{head}");
+    assert!(head.contains("proxy-authorization: Basic bWU6cGFzcyB3b3Jk\r\n"), "{head}");
+    let shown = format!("{client:?} {through:?} {:?}", request(&address));
+    assert!(!shown.contains("pass") && !shown.contains("sk-secret"), "{shown}");
+
+    drop(proxy);
+    let failure = asked(&client, &request("http://model.example/v1"), None).1.unwrap_err();
+    assert!(!failure.message.contains("pass"), "{failure}");
+}
+
+#[test]
+fn settings_that_cannot_be_used_are_refused_without_the_password() {
+    for (proxy, said) in [
+        ("http://me:secret@[", "the proxy is no URL"),
+        ("ftp://me:secret@host", "the proxy is of another kind than http and https"),
+        ("me:secret@host", "the proxy is"),
+    ] {
+        let proxy = ProxyChoice::Url(proxy.to_owned());
+        let error = Client::new(&Settings { proxy, ..settings() }).unwrap_err().to_string();
+        assert!(error.starts_with(said), "{error}");
+        assert!(!error.contains("secret"), "{error}");
+    }
+    let broken = "-----BEGIN CERTIFICATE-----\n%%%\n-----END CERTIFICATE-----\n";
+    for (roots, said) in [
+        ("", "the roots hold no certificate"),
+        ("certificate", "the roots hold no certificate"),
+        (broken, "the roots cannot be read"),
+    ] {
+        let roots = Some(roots.as_bytes().to_vec());
+        let error = Client::new(&Settings { roots, ..settings() }).unwrap_err().to_string();
+        assert!(error.starts_with(said), "{error}");
+    }
+}
+
+#[test]
+fn a_client_is_made_without_a_runtime_and_outlives_those_that_used_it() {
+    let server = Server::new(vec![good()]);
+    let client = Client::new(&settings()).unwrap();
+    for _ in 0..3 {
+        let (events, done) = asked(&client, &request(&server.url()), None);
+        assert_eq!((text(&events).as_str(), done), ("Hi", Ok(())));
+    }
+}
+
+#[test]
+fn a_request_shows_no_more_than_where_it_goes() {
+    let mut request = request("http://me:pw@host/v1?key=1");
+    request.body = Bytes::from_static(b"private");
+    let shown = format!("{request:?}");
+    assert!(shown.contains("host"), "{shown}");
+    for hidden in ["pw", "key", "private", "sk-secret"] {
+        assert!(!shown.contains(hidden), "{shown}");
+    }
+}
