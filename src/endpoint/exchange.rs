@@ -3,7 +3,7 @@
 use bytes::{Bytes, BytesMut};
 use reqwest::{
     Response, StatusCode, Url,
-    header::{CONTENT_TYPE, HeaderMap, LOCATION},
+    header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, LOCATION},
 };
 use tokio::time::Instant;
 
@@ -180,6 +180,10 @@ async fn refused(
 /// How a reply comes, by its type or, where that says nothing, by how it begins.
 fn form(peer: &Peer<'_>, headers: &HeaderMap, first: &[u8]) -> Result<Form, Failure> {
     let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    if headers.get(CONTENT_ENCODING).is_some_and(|encoding| encoding != "identity") {
+        let said = format!("{peer} answered with a compressed reply, which it was not asked for");
+        return Err(Failure::new(FailureKind::Protocol, said));
+    }
     let essence = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     let start = first.trim_ascii_start();
     let is_event = ["data:", "event:", "id:", "retry:", ":"]

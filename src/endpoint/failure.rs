@@ -69,12 +69,16 @@ pub enum Wait {
     Total,
 }
 
+/// Characters of a message, but for how far the reply had come.
+const MAX_MESSAGE: usize = 800;
+
 impl Failure {
     /// A failure that will not pass by itself, before anything has come.
-    pub fn new(kind: FailureKind, message: String) -> Self {
+    pub fn new(kind: FailureKind, message: impl Into<String>) -> Self {
         Self {
             kind,
-            message,
+            // Parts of it are what others say: names in certificates, places of redirects.
+            message: shortened(one_line(&message.into()), MAX_MESSAGE),
             status: None,
             code: None,
             param: None,
@@ -97,6 +101,24 @@ impl Failure {
         }
         self
     }
+}
+
+/// A text on one line that shows what it is: white space joined, and nothing that is not printed
+/// or turns what is.
+pub(super) fn one_line(text: &str) -> String {
+    let turns = |ch: char| matches!(ch, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let text: String =
+        text.chars().map(|ch| if ch.is_control() || turns(ch) { ' ' } else { ch }).collect();
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The beginning of a text that is too long.
+pub(super) fn shortened(mut text: String, characters: usize) -> String {
+    if let Some((end, _)) = text.char_indices().nth(characters) {
+        text.truncate(end);
+        text.push_str("...");
+    }
+    text
 }
 
 /// A number of bytes, for people.

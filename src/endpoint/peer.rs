@@ -75,3 +75,41 @@ pub(super) fn place(url: &Url) -> String {
         None => host.to_owned(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use reqwest::header::HeaderValue;
+
+    use super::*;
+
+    #[test]
+    fn secrets_are_hidden_and_words_are_not() {
+        let marked = |value: &'static str| {
+            let mut value = HeaderValue::from_static(value);
+            value.set_sensitive(true);
+            value
+        };
+        let headers = HeaderMap::from_iter([
+            (reqwest::header::AUTHORIZATION, HeaderValue::from_static("Bearer k1")),
+            ("api-key".parse().unwrap(), HeaderValue::from_static("k2")),
+            ("x-title".parse().unwrap(), marked("app")),
+            ("x-secret".parse().unwrap(), marked("long-secret")),
+            ("x-plain".parse().unwrap(), HeaderValue::from_static("plain-words")),
+        ]);
+        let peer = Peer::named("m", &headers);
+        let hidden = peer.hide("Bearer k1 k1 k2 app long-secret plain-words".to_owned());
+        assert_eq!(hidden, "[key] [key] [key] app [key] plain-words");
+    }
+
+    #[test]
+    fn a_place_is_a_host_and_no_more() {
+        for (url, said) in [
+            ("http://me:pw@host/path?key=1#x", "host"),
+            ("https://host:8443/", "host:8443"),
+            ("https://host:443/", "host"),
+            ("http://[::1]:80/", "[::1]"),
+        ] {
+            assert_eq!(place(&Url::parse(url).unwrap()), said);
+        }
+    }
+}

@@ -7,7 +7,7 @@ use serde::de::{IgnoredAny, MapAccess};
 
 use super::{
     chunk::ServerError,
-    failure::{Failure, FailureKind},
+    failure::{Failure, FailureKind, one_line, shortened},
     lenient::{self, Lenient, Text, Word},
     peer::Peer,
 };
@@ -120,24 +120,6 @@ pub(super) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     seconds("retry-after-ms", 0.001).or_else(|| seconds("retry-after", 1.0)).or_else(date)
 }
 
-/// A text on one line that shows what it is: white space joined, and nothing that is not printed
-/// or turns what is.
-fn one_line(text: &str) -> String {
-    let turns = |ch: char| matches!(ch, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    let text: String =
-        text.chars().map(|ch| if ch.is_control() || turns(ch) { ' ' } else { ch }).collect();
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-/// The beginning of a text that is too long.
-fn shortened(mut text: String, characters: usize) -> String {
-    if let Some((end, _)) = text.char_indices().nth(characters) {
-        text.truncate(end);
-        text.push_str("...");
-    }
-    text
-}
-
 /// The body of an answer that is an error.
 #[derive(Debug, Default)]
 struct Body<'de> {
@@ -162,5 +144,49 @@ impl<'de> Lenient<'de> for Body<'de> {
             }
         }
         Ok(read)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn waits(headers: &[(&'static str, &str)]) -> Option<Duration> {
+        let headers = headers.iter().map(|(name, value)| {
+            ((*name).parse().expect("a name"), (*value).parse().expect("a value"))
+        });
+        retry_after(&headers.collect())
+    }
+
+    #[test]
+    fn how_long_to_wait_is_read_in_every_form() {
+        let seconds = |seconds| Some(Duration::from_secs_f64(seconds));
+        assert_eq!(waits(&[("retry-after", "2")]), seconds(2.0));
+        assert_eq!(waits(&[("retry-after", " 0.5 ")]), seconds(0.5));
+        assert_eq!(waits(&[("retry-after-ms", "20"), ("retry-after", "2")]), seconds(0.02));
+        assert_eq!(waits(&[("retry-after-ms", "x"), ("retry-after", "2")]), seconds(2.0));
+        assert_eq!(waits(&[("retry-after", "Wed, 21 Oct 2015 07:28:00 GMT")]), seconds(0.0));
+        let then = SystemTime::now() + Duration::from_secs(100);
+        let wait = waits(&[("retry-after", &httpdate::fmt_http_date(then))]).unwrap();
+        assert!(wait > Duration::from_secs(50) && wait <= Duration::from_secs(100), "{wait:?}");
+        for nonsense in ["", "-1", "nan", "inf", "1e99", "soon", "Wed, 99 Oct 2015"] {
+            assert_eq!(waits(&[("retry-after", nonsense)]), None, "{nonsense}");
+        }
+    }
+
+    #[test]
+    fn errors_are_told_in_every_form() {
+        for (body, detail) in [
+            ("{\"error\": {\"message\": \"a\\n b\"}}", "a b"),
+            ("{\"error\": \"a\"}", "a"),
+            ("{\"message\": \"a\", \"code\": 400}", "a"),
+            ("{\"detail\": \"a\"}", "a"),
+            ("{\"error\": {\"code\": \"x\"}}", "{\"error\": {\"code\": \"x\"}}"),
+            ("[1]", "[1]"),
+            ("<html>\n no", "<html> no"),
+            ("\u{202e}a\u{7}b", "a b"),
+        ] {
+            assert_eq!(in_body(body).detail, detail, "{body}");
+        }
     }
 }

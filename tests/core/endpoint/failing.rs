@@ -215,6 +215,7 @@ fn an_answer_that_is_none_of_a_model_is_refused() {
         ("200 OK", ""),
         ("200 OK\r\ncontent-type: application/json", "{}"),
         ("204 No", ""),
+        ("200 OK\r\ncontent-type: text/html; x=y", ""),
     ] {
         let server = Server::new(vec![answer(head, body)]);
         let failure = failed(&settings(), &request(&server.url()));
@@ -222,6 +223,15 @@ fn an_answer_that_is_none_of_a_model_is_refused() {
         assert!(failure.message.contains("is the base URL the right one?"), "{failure}");
         assert_eq!((server.asked().len(), failure.transient), (1, false));
     }
+}
+
+#[test]
+fn a_reply_that_is_compressed_is_refused() {
+    let head = "200 OK\r\ncontent-type: text/event-stream\r\ncontent-encoding: gzip";
+    let server = Server::new(vec![answer(head, "x")]);
+    let failure = failed(&settings(), &request(&server.url()));
+    assert_eq!(failure.kind, FailureKind::Protocol);
+    assert!(failure.message.contains("compressed"), "{failure}");
 }
 
 #[test]
