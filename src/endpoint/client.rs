@@ -2,6 +2,8 @@
 
 use std::{
     collections::HashMap,
+    env,
+    ffi::OsString,
     fmt, mem, process,
     sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError, Weak},
     thread,
@@ -90,7 +92,7 @@ impl Client {
             return Ok(client);
         }
         pools.retain(|_, entry| entry.pool.strong_count() > 0);
-        pools.insert((process::id(), settings.clone()), Entry::of(&client));
+        pools.insert(key(settings), Entry::of(&client));
         Ok(client)
     }
 
@@ -185,7 +187,29 @@ impl Entry {
 }
 
 /// The clients of this process and, where it was forked off, of those before it.
-type Pools = HashMap<(u32, Settings), Entry>;
+type Pools = HashMap<Key, Entry>;
+
+/// What clients that are one have in common: the process, the settings, and what the environment
+/// says about proxies and certificates.
+type Key = (u32, Settings, [Option<OsString>; ENVIRONMENT.len()]);
+
+const ENVIRONMENT: [&str; 11] = [
+    "HTTP_PROXY",
+    "http_proxy",
+    "HTTPS_PROXY",
+    "https_proxy",
+    "ALL_PROXY",
+    "all_proxy",
+    "NO_PROXY",
+    "no_proxy",
+    "REQUEST_METHOD",
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+];
+
+fn key(settings: &Settings) -> Key {
+    (process::id(), settings.clone(), ENVIRONMENT.map(env::var_os))
+}
 
 static POOLS: OnceLock<Mutex<Pools>> = OnceLock::new();
 
@@ -206,7 +230,7 @@ fn registry() -> Option<MutexGuard<'static, Pools>> {
 }
 
 fn shared(pools: &Pools, settings: &Settings) -> Option<Client> {
-    let entry = pools.get(&(process::id(), settings.clone()))?;
+    let entry = pools.get(&key(settings))?;
     Some(Client {
         pool: entry.pool.upgrade()?,
         settings: Arc::clone(&entry.settings),

@@ -100,11 +100,15 @@ impl Decoder {
     pub(super) fn step(&mut self, outlet: &mut impl Outlet) -> Result<Step, Trouble> {
         match self.form {
             Form::Events => match self.events.next() {
-                Some(Ok(data)) if data.trim_ascii() == DONE => Ok(Step::Over),
-                Some(Ok(data)) => {
-                    self.answer.push(&data, outlet)?;
-                    Ok(Step::Read)
-                }
+                Some(Ok(data)) => match data.trim_ascii() {
+                    DONE => Ok(Step::Over),
+                    // Some keep the connection alive with events that hold nothing.
+                    "" => Ok(Step::Read),
+                    data => {
+                        self.answer.push(data, outlet)?;
+                        Ok(Step::Read)
+                    }
+                },
                 Some(Err(Unreadable::TooLong)) => Err(Trouble::EventTooLarge),
                 Some(Err(Unreadable::NotText)) => Err(Trouble::NotText),
                 None if self.too_large => Err(Trouble::TooLarge),

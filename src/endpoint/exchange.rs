@@ -45,16 +45,17 @@ pub(super) async fn open<'r>(
 ) -> Result<Opened<'r>, Failure> {
     let deadline = from_now(request.timeouts.first_byte);
     let mut url = request.url.clone();
+    let mut status = None;
     for _ in 0..=MAX_REDIRECTS {
         let peer = Peer::new(request, &url);
         let mut response = send(client, request, &url, &peer, deadline, clock).await?;
-        let status = response.status();
-        if status.is_redirection() {
+        status = Some(response.status().as_u16());
+        if response.status().is_redirection() {
             url = redirected(client, &url, &peer, &response)?;
             continue;
         }
         check_head(client, &peer, response.headers())?;
-        if !status.is_success() {
+        if !response.status().is_success() {
             return Err(refused(&peer, response, deadline, clock).await);
         }
         let first = clock.until(deadline, Wait::FirstByte, response.chunk()).await;
@@ -66,7 +67,7 @@ pub(super) async fn open<'r>(
     }
     let peer = Peer::new(request, &request.url);
     let said = format!("{peer} redirects more than {MAX_REDIRECTS} times");
-    Err(Failure::new(FailureKind::Redirect, said))
+    Err(Failure { status, ..Failure::new(FailureKind::Redirect, said) })
 }
 
 async fn send(

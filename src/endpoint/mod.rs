@@ -3,7 +3,33 @@
 //! [`ask`] sends one request and reads the reply while it comes: bytes to server-sent events, to
 //! chunks, to updates and, where there are tools to read calls of, to calls that are validated and
 //! mended. What is read goes to an [`Outlet`], which says when it has had enough. Nothing here
-//! knows of Python.
+//! knows of Python. What has come already is read by [`read`], without a socket:
+//!
+//! ```
+//! use bytes::Bytes;
+//! use toolweave::endpoint::{Event, Form, Limits, Outlet, read};
+//!
+//! struct Said(String);
+//!
+//! impl Outlet for Said {
+//!     fn put(&mut self, event: Event) {
+//!         if let Event::Text(text) = event {
+//!             self.0 += &text;
+//!         }
+//!     }
+//!
+//!     async fn room(&mut self) {}
+//! }
+//!
+//! let body = "data: {\"choices\": [{\"delta\": {\"content\": \"Hello\"}}]}\n\ndata: [DONE]\n\n";
+//! let (start, rest) = body.split_at(30);
+//! let pieces = [start, rest].map(|piece| Bytes::from_static(piece.as_bytes()));
+//! let limits = Limits { line: 1 << 20, body: 1 << 24 };
+//! let mut said = Said(String::new());
+//! read("a model", Form::Events, pieces, limits, None, &mut said)?;
+//! assert_eq!(said.0, "Hello");
+//! # Ok::<(), toolweave::endpoint::Failure>(())
+//! ```
 
 mod answer;
 mod ask;

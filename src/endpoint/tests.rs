@@ -254,6 +254,7 @@ fn events_are_read_however_they_are_written() {
         format!(": waiting\n\n:\nid: 1\nevent: chunk\nretry: 5\nx: y\ndata: {hi}\n\n"),
         format!("data: {}\n\n", hi.to_string().replace(':', ":\ndata: ")),
         format!("event: ping\n\ndata: {hi}\n\n"),
+        format!("data\n\ndata:\n\ndata:  \n\ndata: \ndata: \n\ndata: {hi}\n\n"),
     ] {
         let (events, done) = joined(&[body.as_bytes()], LIMITS, None);
         assert_eq!((text_of(&events).as_str(), done), ("Hi", Ok(())), "{body:?}");

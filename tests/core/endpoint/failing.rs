@@ -313,5 +313,6 @@ fn redirects_on_the_same_host_are_followed_where_that_is_wanted() {
     let server = Server::new(vec![answer("307 x\r\nlocation: /round", "")]);
     let failure = failed(&follow, &request(&server.url()));
     assert_eq!(failure.message, "acme redirects more than 5 times");
+    assert_eq!(failure.status, Some(307));
     assert_eq!(server.asked().len(), 6);
 }
