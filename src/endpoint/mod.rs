@@ -41,12 +41,14 @@ mod event;
 mod exchange;
 mod failure;
 mod fragments;
+mod http;
 mod lenient;
 mod peer;
 mod reception;
 mod refusal;
 mod request;
 mod retry;
+mod settings;
 mod sse;
 #[cfg(test)]
 mod tests;
@@ -54,9 +56,10 @@ mod trouble;
 
 pub use self::{
     ask::ask,
-    client::{Client, ClientError, HttpVersion, ProxyChoice, Settings},
+    client::Client,
     decoder::{Form, read},
     event::{Event, Outlet, Reading},
     failure::{Failure, FailureKind, Wait},
     request::{Limits, Request, Retries, Timeouts},
+    settings::{ClientError, HttpVersion, ProxyChoice, Settings},
 };

@@ -1,0 +1,85 @@
+//! The HTTP client of some settings.
+
+use std::time::Duration;
+
+use reqwest::{
+    Certificate, ClientBuilder, Proxy, Url,
+    header::{ACCEPT, HeaderMap, HeaderValue},
+    redirect,
+};
+
+use super::settings::{ClientError, HttpVersion, ProxyChoice, Settings};
+
+/// How many headers an answer may have.
+const MAX_HEADERS: usize = 128;
+
+const IDLE_TIMEOUT: Duration = Duration::from_secs(90);
+
+/// How much of one reply may be on its way over HTTP/2, and of all that share a connection:
+/// replies that nobody reads hold up none of the others.
+const STREAM_WINDOW: u32 = 256 << 10;
+const CONNECTION_WINDOW: u32 = 64 << 20;
+
+/// A client without connections.
+pub(super) fn client(settings: &Settings) -> Result<reqwest::Client, ClientError> {
+    // Fails where a provider is there already, which is as good.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let roots = roots(settings)?;
+    let proxy = proxy(settings)?;
+    let client = builder(settings, proxy.clone()).tls_certs_merge(roots.clone()).build();
+    // A system may have no certificates at all, and the server not need any.
+    client.or_else(|_| builder(settings, proxy).tls_certs_only(roots).build()).map_err(|err| {
+        ClientError(format!("there is no HTTP client with these settings: {}", err.without_url()))
+    })
+}
+
+fn builder(settings: &Settings, proxy: Option<Proxy>) -> ClientBuilder {
+    let accept = HeaderValue::from_static("text/event-stream, application/json");
+    let builder = reqwest::Client::builder()
+        .user_agent(concat!("toolweave/", env!("CARGO_PKG_VERSION")))
+        .default_headers(HeaderMap::from_iter([(ACCEPT, accept)]))
+        .connect_timeout(settings.connect_timeout)
+        .pool_idle_timeout(IDLE_TIMEOUT)
+        .redirect(redirect::Policy::none())
+        .referer(false)
+        .tcp_nodelay(true)
+        .http1_max_headers(MAX_HEADERS)
+        .http2_max_header_list_size(settings.max_header_bytes)
+        .http2_initial_stream_window_size(STREAM_WINDOW)
+        .http2_initial_connection_window_size(CONNECTION_WINDOW);
+    let builder = match settings.http_version {
+        HttpVersion::Auto => builder,
+        HttpVersion::One => builder.http1_only(),
+        HttpVersion::Two => builder.http2_prior_knowledge(),
+    };
+    match (&settings.proxy, proxy) {
+        (_, Some(proxy)) => builder.no_proxy().proxy(proxy),
+        (ProxyChoice::Environment, None) => builder,
+        (_, None) => builder.no_proxy(),
+    }
+}
+
+fn proxy(settings: &Settings) -> Result<Option<Proxy>, ClientError> {
+    let ProxyChoice::Url(url) = &settings.proxy else { return Ok(None) };
+    // The errors of the library repeat the URL, and with it the password.
+    let refused = |why: &str| {
+        ClientError(format!("the proxy {why}; it is given as in http://user:password@host:port"))
+    };
+    let url = Url::parse(url).map_err(|err| refused(&format!("is no URL ({err})")))?;
+    if !matches!(url.scheme(), "http" | "https") {
+        return Err(refused("is of another kind than http and https"));
+    }
+    Proxy::all(url).map(Some).map_err(|_| refused("is none that can be used"))
+}
+
+fn roots(settings: &Settings) -> Result<Vec<Certificate>, ClientError> {
+    let Some(pem) = &settings.roots else { return Ok(Vec::new()) };
+    let refused = |why: &str| {
+        ClientError(format!(
+            "the roots {why}; they are given as PEM, with -----BEGIN CERTIFICATE----- lines"
+        ))
+    };
+    let roots = Certificate::from_pem_bundle(pem)
+        .map_err(|err| refused(&format!("cannot be read ({})", err.without_url())))?;
+    if roots.is_empty() { Err(refused("hold no certificate")) } else { Ok(roots) }
+}

@@ -1,0 +1,130 @@
+//! How events are written, how large they may be, and what is in them besides a reply.
+
+use serde_json::json;
+
+use super::{
+    super::{Event, FailureKind, Limits},
+    LIMITS, body, chunk, joined, said, text_of,
+};
+use crate::message::FinishReason;
+
+#[test]
+fn a_reply_whose_end_was_said_is_whole_whatever_comes_then() {
+    for rest in ["data: {\n\n", "data: \u{0}\n\n", "data: {\"error\": \"no\"}\n\n"] {
+        let body = body(&[said("Hi"), chunk(&json!({}), Some("stop"))]) + rest;
+        let (events, done) = joined(&[body.as_bytes()], LIMITS, None);
+        assert_eq!(done, Ok(()));
+        assert_eq!(events[1..], [Event::Finish(FinishReason::Stop)]);
+    }
+}
+
+#[test]
+fn what_comes_after_the_last_chunk_is_not_read() {
+    let body = body(&[said("Hi")]) + "data: [DONE]\n\ndata: {\n\n";
+    let (events, done) = joined(&[body.as_bytes()], LIMITS, None);
+    assert_eq!(done, Ok(()));
+    assert_eq!(events[1..], [Event::Finish(FinishReason::Missing)]);
+}
+
+#[test]
+fn events_are_read_however_they_are_written() {
+    let hi = said("Hi");
+    for body in [
+        format!("data: {hi}"),
+        format!("data: {hi}\n"),
+        format!("data:{hi}\r\n\r\n"),
+        format!("data: {hi}\r\r"),
+        format!("\u{feff}data: {hi}\n\n"),
+        format!(": waiting\n\n:\nid: 1\nevent: chunk\nretry: 5\nx: y\ndata: {hi}\n\n"),
+        format!("data: {}\n\n", hi.to_string().replace(':', ":\ndata: ")),
+        format!("event: ping\n\ndata: {hi}\n\n"),
+        format!("data\n\ndata:\n\ndata:  \n\ndata: \ndata: \n\ndata: {hi}\n\n"),
+    ] {
+        let (events, done) = joined(&[body.as_bytes()], LIMITS, None);
+        assert_eq!((text_of(&events).as_str(), done), ("Hi", Ok(())), "{body:?}");
+    }
+}
+
+#[test]
+fn an_event_and_a_reply_have_limits() {
+    let hi = body(&[said("Hi")]);
+    let endless = "x".repeat(100);
+    for rest in [
+        format!("data: {endless}"),
+        endless.clone(),
+        "data: x\n".repeat(50),
+        format!(": {endless}"),
+        "data: x\r\n".repeat(50),
+    ] {
+        let limits = Limits { line: 90, ..LIMITS };
+        let (events, done) = joined(&[format!("{hi}{rest}").as_bytes()], limits, None);
+        let failure = done.unwrap_err();
+        assert_eq!((text_of(&events).as_str(), failure.kind), ("Hi", FailureKind::TooLarge));
+        assert!(failure.message.starts_with("m sent an event that is larger than 90 bytes"));
+        assert!(!failure.transient);
+    }
+    let many = hi.repeat(20);
+    let limits = Limits { line: 90, body: hi.len() as u64 * 10 + 5 };
+    let (events, done) = joined(&[many.as_bytes()], limits, None);
+    let failure = done.unwrap_err();
+    assert_eq!(failure.kind, FailureKind::TooLarge);
+    assert_eq!(failure.received, limits.body);
+    assert_eq!(text_of(&events), "Hi".repeat(10));
+    let whole = Limits { line: 90, body: many.len() as u64 };
+    assert_eq!(joined(&[many.as_bytes()], whole, None).1, Ok(()));
+}
+
+#[test]
+fn an_error_in_place_of_a_chunk_says_what_the_server_said() {
+    for (error, message, status, code) in [
+        (
+            json!({"message": "no\n more", "code": 503}),
+            "m answered with status 503: no more",
+            503,
+            None,
+        ),
+        (json!("too bad"), "m sent an error: too bad", 0, None),
+        (json!({"type": "overloaded"}), "m sent an error: overloaded", 0, Some("overloaded")),
+        (json!({"code": "x", "type": "y"}), "m sent an error: x", 0, Some("x")),
+        (json!(true), "m sent an error: it says no more than that", 0, None),
+    ] {
+        let body = body(&[said("Hi"), json!({"error": error})]);
+        let (events, done) = joined(&[body.as_bytes()], LIMITS, None);
+        let failure = done.unwrap_err();
+        assert_eq!(text_of(&events), "Hi");
+        let after = format!("{message}, after {} bytes of the reply", body.len());
+        assert_eq!(failure.message, after);
+        assert_eq!((failure.kind, failure.code.as_deref()), (FailureKind::Status, code));
+        assert_eq!(failure.status.unwrap_or(0), status);
+        assert_eq!(failure.transient, status == 503);
+    }
+    let none = body(&[json!({"error": null}), json!({"error": {}}), json!({"error": ""})]);
+    assert_eq!(joined(&[none.as_bytes()], LIMITS, None).1, Ok(()));
+}
+
+#[test]
+fn halves_of_characters_become_marks() {
+    let body = "data: {\"choices\": [{\"delta\": {\"content\": \"a\\ud83d b\\u00e9\"}}]}\n\n";
+    let (events, done) = joined(&[body.as_bytes()], LIMITS, None);
+    assert_eq!((text_of(&events).as_str(), done), ("a\u{fffd} bé", Ok(())));
+}
+
+#[test]
+fn depth_overflows_no_stack() {
+    let deep = "[".repeat(300_000) + &"]".repeat(300_000);
+    let objects = "{\"a\":".repeat(100_000) + "1" + &"}".repeat(100_000);
+    for nested in [&deep, &objects] {
+        for (field, read) in [("x", true), ("arguments", false)] {
+            let body = format!(
+                "data: {{\"choices\": [{{\"delta\": {{\"content\": \"Hi\", \"tool_calls\": \
+                 [{{\"function\": {{\"{field}\": {{\"a\": {nested}}}}}}}]}}}}]}}\n\n"
+            );
+            let (events, done) = joined(&[body.as_bytes()], LIMITS, None);
+            assert_eq!(done.is_ok(), read);
+            assert_eq!(text_of(&events) == "Hi", read);
+        }
+    }
+    // Half a character sends the text through another reader.
+    let body = format!("data: {{\"x\": {deep}, \"choices\": \"\\ud83d\"}}\n\n");
+    assert_eq!(joined(&[body.as_bytes()], LIMITS, None).1.unwrap_err().kind, FailureKind::Chunk);
+}
