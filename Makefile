@@ -41,7 +41,7 @@ unexport MAKEFLAGS
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test build lint types core frontend matrix wheel web bench docs fuzz clean
+.PHONY: help demo test build lint types core frontend matrix wheel web bench profile docs fuzz clean
 
 help: ## say what there is
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -89,6 +89,12 @@ web: web/node_modules/made ## the playground's page, from web/ into the package
 bench: .venvs/bench/made .venvs/bench-litellm/made ## Rust and Python benchmarks, with the peers they are measured against
 	cargo bench --locked
 	.venvs/bench/bin/python benches/run.py $(ARGS)
+
+profile: .venvs/bench/made ## where the instructions of a reply from an endpoint go; needs valgrind
+	cargo build --locked --profile fast --features abi3
+	rm -rf target/profiled && mkdir -p target/profiled && cp -r python/toolweave target/profiled
+	cp target/fast/libtoolweave.so target/profiled/toolweave/_core.abi3.so
+	cd benches && PYTHONPATH=$(CURDIR)/target/profiled ../.venvs/bench/bin/python -m endpoint.instructions $(ARGS)
 
 docs: export RUSTDOCFLAGS := -D warnings
 docs: $(VENV)/pip ## the Rust documentation, bindings included, in target/doc

@@ -13,7 +13,7 @@ from typing import Any
 
 from endpoint import wire
 from endpoint.control import tell
-from endpoint.probe import Spent, Stalls, resident
+from endpoint.probe import Spent, Stalls, mark, resident
 from endpoint.readers import READERS
 
 IDLE = 1.0
@@ -62,9 +62,11 @@ async def measured(spec: dict[str, Any]) -> dict[str, Any]:
 
         tell(port, "go", group=group)
         stalls = Stalls() if spec["stalls"] else None
+        mark()
         start = Spent.now()
         replies = await asyncio.wait_for(asyncio.gather(*reading), PATIENCE)
         spent = Spent.now().since(start).less(idle)
+        mark()
         if stalls is not None:
             stalls.stop()
         for texts in replies:

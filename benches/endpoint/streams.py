@@ -103,7 +103,7 @@ def run(*, quick: bool = False) -> Section:
             print(f"{reader} is left out: there is no {python_of(reader)}", file=sys.stderr)
             readers.remove(reader)
     loads = QUICK if quick else LOADS
-    results = {load: measure(load, readers, 1 if quick else 3) for load in loads}
+    results = {load: measure(load, readers, 1 if quick else 2) for load in loads}
     rows: list[list[str]] = []
     for reader in readers:
         found = [results[load][reader] for load in loads]
