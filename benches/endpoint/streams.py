@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,9 +12,7 @@ from endpoint.control import BENCHES, in_process, provider
 from endpoint.readers import APART, READERS
 from report import Section, Target
 
-APART_PYTHON = Path(
-    os.environ.get("BENCH_LITELLM_PYTHON", BENCHES.parent / ".venvs/bench-litellm/bin/python")
-)
+APART_PYTHON = BENCHES.parent / ".venvs" / "bench-litellm" / "bin" / "python"
 OURS = ("http", "http-parsed")
 
 
