@@ -41,7 +41,6 @@ from toolweave import (
 )
 from toolweave.playground.model import Overheard
 from toolweave.playground.reply import Hear, Opened, PlaygroundReply
-from toolweave.protocols import Journal
 from toolweave.store import MessageStore
 from toolweave.web import Page, Suggestion, Turn, WebLimits, ask_in_chat, chat_app
 
@@ -171,7 +170,7 @@ def answer(turn: Turn) -> PlaygroundReply:
         if isinstance(message, TextMessage) and message.role is Role.USER
     ]
 
-    def opening(hear: Hear, journal: Journal, _: object) -> Opened:
+    def opening(hear: Hear, _: object) -> Opened:
         agent = Agent(
             Overheard(WaitingModel(said[-1]), hear),
             TOOLS,
@@ -184,11 +183,11 @@ def answer(turn: Turn) -> PlaygroundReply:
             history=turn.history,
             chat_id=turn.chat_id,
             run_id=turn.run_id,
-            journal=journal,
+            journal=turn.journal,
         )
         return run, agent.executor.deferred
 
-    return PlaygroundReply(opening, turn.journal)
+    return PlaygroundReply(opening)
 
 
 async def forget(_: Request) -> Response:

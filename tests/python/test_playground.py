@@ -57,12 +57,17 @@ class Journal:
     def __init__(self, read: list[TurnEvent]) -> None:
         self._read = read
         self.told: list[tuple[str, str, int]] = []
+        self.reply: PlaygroundReply | None = None
 
     async def started(self, call: ToolCall) -> None:
+        assert self.reply is not None
+        await self.reply.caught_up()
         self.told.append(("started", call.id, len(self._read)))
 
     async def finished(self, call: ToolCall, result: ToolResult) -> None:
         assert result.tool_call_id == call.id
+        assert self.reply is not None
+        await self.reply.caught_up()
         self.told.append(("finished", call.id, len(self._read)))
 
 
@@ -116,9 +121,10 @@ def begin(
     chat_id: str = "chat",
 ) -> PlaygroundReply:
     said = () if prompt is None else (TextMessage(prompt, id="said"),)
-    return playground(
+    reply = heard.journal.reply = playground(
         Asked(chat_id, "run", None, tuple(history), said, heard.journal)  # type: ignore[arg-type]
     )
+    return reply
 
 
 async def answered(

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
+from typing_extensions import Self
+
 from chatting import PATIENCE, QUICK
 from toolweave import TextDelta, ToolCall, ToolResult
-from toolweave.lifecycle import Transcriber
+from toolweave.lifecycle import Transcriber, TurnEvent
 from toolweave.store import MessageStore, Written
 from toolweave.web.feed import ChatFeeds
 from toolweave.web.writer import RunWriter
@@ -80,5 +83,63 @@ def test_an_event_of_a_call_is_never_stored_before_what_it_tells_of(tmp_path: Pa
                 told += [("started", found.id) for found in written["started"]]
                 told += [("finished", found.id) for found, _ in written["finished"]]
             assert told == [(step, each) for step in ("started", "finished") for each in "ab"]
+
+    asyncio.run(main())
+
+
+class Telling:
+    """A reply that says when its reader has caught up."""
+
+    generation_id = "g"
+    finished_messages = ()
+
+    def __init__(self) -> None:
+        self.asked = asyncio.Event()
+        self.read = asyncio.Event()
+
+    async def __aiter__(self) -> AsyncIterator[TurnEvent]:
+        await self.asked.wait()
+        yield ToolCall("a", "look", {})
+        self.read.set()
+
+    async def caught_up(self) -> None:
+        self.asked.set()
+        await self.read.wait()
+
+    async def cancel(self) -> None: ...
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None: ...
+
+
+def test_a_call_is_stored_when_its_reply_says_that_all_before_it_was_read(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with SlowStore(f"sqlite:///{tmp_path / 'chats.db'}") as store:
+            store.gate.set()
+            await store.create_chat("c")
+            await store.start_run("c", "r", owner="me")
+            transcriber = Transcriber("c", "r")
+            errors: list[Exception] = []
+            async with ChatFeeds(store, QUICK).of("c") as feed:
+                writer = RunWriter(
+                    store,
+                    feed,
+                    transcriber,
+                    chat_id="c",
+                    run_id="r",
+                    owner="me",
+                    limits=QUICK,
+                    failed=errors.append,
+                )
+                reading = asyncio.ensure_future(writer.read(Telling(), (), lambda _: None))
+                await asyncio.sleep(0)
+                await asyncio.wait_for(writer.started(ToolCall("a", "look", {})), PATIENCE)
+                await asyncio.wait_for(reading, PATIENCE)
+                await writer.finish("completed", transcriber.ended("completed"))
+            assert errors == []
+            [both] = [written for written in store.writes if written["started"]]
+            assert "tools_call" in [event["kind"] for event in both["events"]]
 
     asyncio.run(main())

@@ -198,6 +198,15 @@ class AgentRun:
         if self._reply is not None:
             await self._reply.cancel()
 
+    async def caught_up(self) -> None:
+        """Waits until whoever reads the run is done with all that has happened so far.
+
+        That is when it asks for more. A run that is cancelled is not waited for. Journals use it,
+        to write what happens to a call behind what came before.
+        """
+        if self._reply is not None:
+            await self._reply.caught_up()
+
     async def __aenter__(self) -> Self:
         return self
 

@@ -142,6 +142,8 @@ class ToolRun:
         Every call without a result gets one that says it was interrupted. A tool that does not
         stop is given up after the executor's grace.
         """
+        # Whoever reads may be the one who cancels, and reads no more before this is over.
+        self.audience.outbox.release()
         if self.aggregate is None:
             self._interrupt()
             self.close()
@@ -158,6 +160,7 @@ class ToolRun:
 
     async def wait(self) -> ToolAggregateMessage:
         """Waits for the end without looking at events."""
+        self.audience.outbox.release()
         while self.aggregate is None:
             await self._end()
         await self._over()
@@ -182,6 +185,14 @@ class ToolRun:
         if not events:
             await self._over()
         return events
+
+    async def caught_up(self) -> None:
+        """Waits until whoever reads the run is done with all that has happened so far.
+
+        That is when it asks for more. A run that is cancelled, or that nobody reads because its
+        end is waited for, is not waited for.
+        """
+        await self.audience.outbox.caught_up()
 
     async def __aenter__(self) -> Self:
         return self

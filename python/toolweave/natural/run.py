@@ -220,6 +220,7 @@ class ReplyRun:
         Calls that have no result get one that says they were interrupted.
         """
         self._cancelled = True
+        # Whoever reads may be the one who cancels, and reads no more before this is over.
         self._out.release()
         if self._model is None:
             self._out.end()
@@ -241,6 +242,15 @@ class ReplyRun:
         stopping.result()
         if interrupted:
             raise asyncio.CancelledError
+
+    async def caught_up(self) -> None:
+        """Waits until whoever reads the reply is done with all that has happened so far.
+
+        That is when it asks for more. A reply that is cancelled is not waited for.
+        """
+        if self._run is not None:
+            await self._run.caught_up()
+        await self._out.caught_up()
 
     async def __aenter__(self) -> Self:
         return self

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from .. import Message, Selection
     from ..agent import AgentRun
     from ..executor import DeferredResults
-    from ..protocols import Approver, ChatModel, Journal
+    from ..protocols import Approver, ChatModel
     from ..registry import ToolRegistry
     from ..selection.policy import Strategy
     from ..web import Turn
@@ -97,20 +97,18 @@ class Playground:
         if story is None:
             return self._unknown(turn, asked)
         if story.kind == "scenes":
-            return PlaygroundReply(self._scenes(turn, story), turn.journal)
+            return PlaygroundReply(self._scenes(turn, story))
         if story.kind == "selection":
             router = Router.recorded(story)
-            return PlaygroundReply(
-                self._told(turn, story, router), turn.journal, lambda: router.select(asked)
-            )
-        return PlaygroundReply(self._told(turn, story), turn.journal)
+            return PlaygroundReply(self._told(turn, story, router), lambda: router.select(asked))
+        return PlaygroundReply(self._told(turn, story))
 
     def _live(self, turn: Turn, model: ChatModel, asked: str) -> PlaygroundReply:
         router = self._router
         name: str = getattr(model, "name", "model")
         today = datetime.date.today()  # noqa: DTZ011 - where the user is
 
-        def opening(hear: Hear, journal: Journal, _: Selection | None) -> Opened:
+        def opening(hear: Hear, _: Selection | None) -> Opened:
             agent = Agent(
                 Overheard(model, hear),
                 self._tools_of(turn.chat_id, today).tools if router is None else router.toolset(),
@@ -118,32 +116,32 @@ class Playground:
                 instructions=instructions(today),
                 approver=self._approver,
             )
-            return _opened(agent, turn, journal)
+            return _opened(agent, turn)
 
         # To go on is no question.
         if router is None or not turn.messages:
-            return PlaygroundReply(opening, turn.journal)
-        return PlaygroundReply(opening, turn.journal, lambda: router.select(asked))
+            return PlaygroundReply(opening)
+        return PlaygroundReply(opening, lambda: router.select(asked))
 
     def _unknown(self, turn: Turn, asked: str) -> PlaygroundReply:
         """Says honestly that there is nothing to say."""
         router = self._router
         if router is None:
-            return PlaygroundReply(self._told(turn, _by_hand(asked, UNKNOWN)), turn.journal)
+            return PlaygroundReply(self._told(turn, _by_hand(asked, UNKNOWN)))
 
-        def opening(hear: Hear, journal: Journal, selection: Selection | None) -> Opened:
+        def opening(hear: Hear, selection: Selection | None) -> Opened:
             chosen = "No tool fits."
             if selection is not None and selection.tool is not None:
                 chosen = f"It would be {selection.tool.name}, which was not run."
             story = _by_hand(asked, ROUTED.replace("{chosen}", chosen))
-            return self._told(turn, story)(hear, journal, selection)
+            return self._told(turn, story)(hear, selection)
 
-        return PlaygroundReply(opening, turn.journal, lambda: router.select(asked))
+        return PlaygroundReply(opening, lambda: router.select(asked))
 
     def _told(self, turn: Turn, story: Story, router: Router | None = None) -> Opening:
         """An agent that tells a story."""
 
-        def opening(hear: Hear, journal: Journal, _: Selection | None) -> Opened:
+        def opening(hear: Hear, _: Selection | None) -> Opened:
             runs: list[AgentRun] = []
 
             def said() -> Sequence[Message]:
@@ -159,7 +157,7 @@ class Playground:
                 instructions=instructions(RECORDED_ON),
                 approver=self._approver,
             )
-            run, deferred = _opened(agent, turn, journal)
+            run, deferred = _opened(agent, turn)
             runs.append(run)
             return run, deferred
 
@@ -168,7 +166,7 @@ class Playground:
     def _scenes(self, turn: Turn, story: Story) -> Opening:
         """Scenes that tell a story."""
 
-        def opening(hear: Hear, journal: Journal, _: Selection | None) -> Opened:
+        def opening(hear: Hear, _: Selection | None) -> Opened:
             model = StoryModel(story, lambda: (), speed=self._speed)
             manager = SceneManager(
                 Overheard(model, hear),
@@ -187,7 +185,7 @@ class Playground:
                 turn.messages or None,
                 conversation=turn.chat_id,
                 run_id=turn.run_id,
-                journal=journal,
+                journal=turn.journal,
             )
             return run, None
 
@@ -209,13 +207,13 @@ def instructions(today: datetime.date) -> str:
     )
 
 
-def _opened(agent: Agent, turn: Turn, journal: Journal) -> tuple[AgentRun, DeferredResults]:
+def _opened(agent: Agent, turn: Turn) -> tuple[AgentRun, DeferredResults]:
     run = agent.open(
         turn.messages or None,
         history=turn.history,
         chat_id=turn.chat_id,
         run_id=turn.run_id,
-        journal=journal,
+        journal=turn.journal,
     )
     return run, agent.executor.deferred
 

@@ -101,7 +101,7 @@ class Asking:
                 # Calls that are only made have nothing to write down.
                 journal=stage.journal if self._runs else None,
             )
-        stage.generation_id = reply.generation_id
+        stage.reply, stage.generation_id = reply, reply.generation_id
         try:
             async with reply:
                 async for event in reply:

@@ -147,6 +147,7 @@ class SceneRun:
         Calls that have no result get one that says they were interrupted. What there is of the
         conversation is saved. The last step has the stop reason ``cancelled``.
         """
+        # Whoever reads may be the one who cancels, and reads no more before this is over.
         self._steps.release()
         if self._task is None:
             # Nothing has happened, and nothing will.
@@ -170,6 +171,16 @@ class SceneRun:
                 break
         if impatient:
             raise asyncio.CancelledError
+
+    async def caught_up(self) -> None:
+        """Waits until whoever reads the run is done with all that has happened so far.
+
+        That is when it asks for more. A run that is cancelled is not waited for. Journals use it,
+        to write what happens to a call behind what came before.
+        """
+        if self._stage.reply is not None:
+            await self._stage.reply.caught_up()
+        await self._steps.caught_up()
 
     async def __aenter__(self) -> Self:
         return self

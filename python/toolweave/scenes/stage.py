@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from .. import Message
     from ..conversations import Interaction
+    from ..natural import ReplyRun
     from ..protocols import Journal, ModelOptions
     from .cast import Cast
     from .hooks import Hooks
@@ -124,6 +125,8 @@ class Stage:
         """What was answered last."""
         self.generation_id: str | None = None
         """The id of the reply that was asked for last."""
+        self.reply: ReplyRun | None = None
+        """That reply, whether it still comes or not; None before the run has asked for one."""
         self._hear = hear
         self._added = 0
         self._verbose = verbose

@@ -50,12 +50,14 @@ class Turn:
 class Reply(Protocol):
     """An answer while it comes: what `Agent.open` and `SceneManager.open` make.
 
-    As a context manager it stops the model and the tools when the block ends. Two optional
-    attributes say more:
+    As a context manager it stops the model and the tools when the block ends. Three optional
+    members say more:
 
     - ``deferred: DeferredResults``: what its tools wait for, where answers to them are put.
     - ``current_generation_id: str | None``: the reply whose calls run, where `generation_id` is
       that of an event that is told later.
+    - ``async def caught_up() -> None``: waits until all that has happened so far was read, but for
+      no reader who leaves. Without it, what a call does may be stored before what came before it.
     """
 
     @property
@@ -125,6 +127,10 @@ class AgentReply:
     def finished_messages(self) -> Sequence[Message]:
         """What was added to the chat so far, whole replies only."""
         return self._run.finished_messages
+
+    async def caught_up(self) -> None:
+        """Waits until all that has happened so far was read."""
+        await self._run.caught_up()
 
     def __aiter__(self) -> AsyncIterator[TurnEvent]:
         """What happens, in that order."""

@@ -17,7 +17,7 @@ from ..store import Awaited
 from .merging import can_wait, merged, size_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 
     from .. import Message, ToolCall
     from ..executor import PendingResult
@@ -27,9 +27,6 @@ if TYPE_CHECKING:
     from .limits import WebLimits
     from .merging import Draft
     from .responders import Reply
-
-_READERS = 3
-"""How many tasks an event of a call passes on its way here: of its tools, its reply, its scenes."""
 
 
 class RunWriter:
@@ -78,9 +75,6 @@ class RunWriter:
         self._lock = asyncio.Lock()
         self._timer: asyncio.TimerHandle | None = None
         self._flushing: set[asyncio.Task[None]] = set()
-        # Set while everything that has happened so far is among the drafts.
-        self._idle = asyncio.Event()
-        self._idle.set()
         # What the journal has told to come later, by reply and call.
         self._deferred: set[tuple[object, object]] = set()
         self._reply: Reply | None = None
@@ -108,19 +102,9 @@ class RunWriter:
         """
         self._reply = reply
         self._known = frozenset(known)
-        events = reply.__aiter__()
-        while True:
-            self._idle.set()
-            try:
-                event = await anext(events)
-            except StopAsyncIteration:
-                break
-            self._idle.clear()
-            try:
-                hear(event)
-                await self._take(event)
-            finally:
-                self._idle.set()
+        async for event in reply:
+            hear(event)
+            await self._take(event)
         self._check()
 
     async def _take(self, event: TurnEvent) -> None:
@@ -211,11 +195,10 @@ class RunWriter:
 
     async def _caught_up(self) -> None:
         """Waits until what has happened before is among the drafts."""
-        # Each of them is woken in a turn of the loop of its own.
-        for _ in range(_READERS):
-            await asyncio.sleep(0)
-        while not self._idle.is_set():
-            await self._idle.wait()
+        caught_up: Callable[[], Awaitable[None]] | None
+        caught_up = getattr(self._reply, "caught_up", None)
+        if caught_up is not None:
+            await caught_up()
 
     # The writing.
 
