@@ -41,7 +41,9 @@ def test_a_reply_is_its_pieces_its_usage_and_one_end_that_comes_last(name: str) 
         async with answering(name, Reply(pieces)) as asked:
             came = await read(asked.model)
         assert came.error is None
-        assert [update.text for update in came.updates if isinstance(update, TextDelta)] == pieces
+        texts = [update.text for update in came.updates if isinstance(update, TextDelta)]
+        # `HttpModel` joins pieces that wait for their reader.
+        assert texts == pieces if name != "http" else came.text == "".join(pieces)
         ends = [update for update in came.updates if isinstance(update, FinishUpdate)]
         assert ends == [came.updates[-1]] == [FinishUpdate("stop")]
         used = [update for update in came.updates if isinstance(update, UsageUpdate)]
@@ -110,10 +112,11 @@ def test_what_came_before_a_break_has_been_handed_on(name: str) -> None:
 
 
 async def first(stream: Any) -> str:
-    """The first text of a stream."""
+    """The first word of a stream."""
     while not isinstance(update := await anext(stream), TextDelta):
         pass
-    return update.text
+    # `HttpModel` joins pieces that wait for their reader.
+    return update.text.partition(" ")[0]
 
 
 @each_adapter
@@ -122,7 +125,7 @@ def test_whoever_stops_reading_lets_the_other_side_know(name: str, how: str) -> 
     async def main() -> None:
         async with answering(name, Reply(["One ", "two "], end="hold")) as asked:
             stream = asked.model.stream(HI)
-            assert await first(stream) == "One "
+            assert await first(stream) == "One"
             if how == "closed":
                 async with closing(stream):
                     pass
@@ -162,7 +165,7 @@ def test_a_model_answers_again_after_replies_that_broke_or_were_left(name: str) 
         async with answering(name, lambda text: replies.get(text, Reply(["Three"]))) as asked:
             assert (await read(asked.model, [TextMessage("0")])).error is not None
             async with closing(asked.model.stream([TextMessage("1")])) as stream:
-                assert await first(aiter(stream)) == "Two "
+                assert await first(aiter(stream)) == "Two"
             assert (await read(asked.model, [TextMessage("2")])).text == "Three"
 
     asyncio.run(main())

@@ -12,6 +12,7 @@ from servers.adapters import QUIET, WITH_LITELLM
 from servers.asking import Read, in_use, read
 from toolweave import FinishUpdate, FunctionContract, Joined, Joiner, TextMessage, UsageUpdate
 from toolweave.models.anthropic import AnthropicModel
+from toolweave.models.http import HttpModel
 from toolweave.models.litellm import LiteLLMModel
 from toolweave.models.openai import OpenAIModel
 
@@ -30,6 +31,9 @@ MODELS: dict[str, Callable[..., Any]] = {
     ),
     "anthropic": lambda llmock, **more: AnthropicModel(
         "claude-x", base_url=llmock.base_url("anthropic"), api_key=KEY, **more
+    ),
+    "http": lambda llmock, **more: HttpModel(
+        llmock.base_url("openai"), "gpt-x", KEY, provider="http", **more
     ),
 }
 if WITH_LITELLM:

@@ -14,6 +14,7 @@ from toolweave.exceptions import ModelError
 from toolweave.models import FunctionModel
 from toolweave.models.anthropic import AnthropicModel
 from toolweave.models.fallback import FallbackModel
+from toolweave.models.http import HttpModel
 from toolweave.models.litellm import LiteLLMModel
 from toolweave.models.openai import OpenAIModel
 from toolweave.models.recording import RecordedReply
@@ -167,6 +168,10 @@ def _anthropic(url: str) -> AnthropicModel:
     return AnthropicModel("m", base_url=url, api_key=KEY, max_retries=0)
 
 
+def _http(url: str) -> HttpModel:
+    return HttpModel(f"{url}/v1", "m", KEY, provider="http", max_retries=0)
+
+
 def _litellm(url: str) -> LiteLLMModel:
     return LiteLLMModel("openai/m", base_url=f"{url}/v1", api_key=KEY, max_retries=0)
 
@@ -180,6 +185,7 @@ def _fallback(url: str) -> FallbackModel:
 HTTP: dict[str, tuple[Callable[[str], Any], Callable[[Reply], list[Any]]]] = {
     "openai": (_openai, openai_steps),
     "anthropic": (_anthropic, anthropic_steps),
+    "http": (_http, openai_steps),
 }
 
 # In the environment that is made for it (tests/matrix.py): what it asks of the client of OpenAI

@@ -1,0 +1,108 @@
+"""`HttpModel` before a server that does what a test says, and what is to be said of its errors."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import traceback
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from toolweave import FinishUpdate, ReasoningDelta, TextDelta, ToolCallUpdate, Update
+from toolweave.exceptions import ModelError
+from toolweave.models.http import HttpModel
+
+from .adapters import KEY
+from .asking import HI, Read, read
+from .raw import RawServer, Script, raw_server
+
+SHORT = 0.2
+"""Seconds that a test waits for a server that does not answer."""
+
+
+def model(url: str, **options: Any) -> HttpModel:
+    """A model of the server's, which asks once if not told otherwise."""
+    settings: dict[str, Any] = {"provider": "acme", "max_retries": 0, "proxy": None, **options}
+    return HttpModel(f"{url}/v1", settings.pop("model", "m"), settings.pop("key", KEY), **settings)
+
+
+def ask(
+    *scripts: Script,
+    messages: Any = HI,
+    make: Callable[..., HttpModel] = model,
+    server_options: Any = None,
+    asked: Any = None,
+    **options: Any,
+) -> tuple[Read, RawServer]:
+    """What comes of one request, and the server, all of whose connections are closed in the end.
+
+    Args:
+        scripts: What the server does.
+        messages: What it is asked.
+        make: Makes the model for the server's URL, with the `options`.
+        server_options: What else `raw_server` is to know.
+        asked: Tools and options of the request.
+        options: Those of the model.
+    """
+
+    async def main() -> Read:
+        async with make(server.url, **options) as one:
+            return await read(one, messages, **(asked or {}))
+
+    with raw_server(*scripts, **(server_options or {})) as server:
+        came = asyncio.run(main())
+        server.all_left()
+    return came, server
+
+
+def failed(came: Read, *says: str, status: int | None = None, secret: str = KEY) -> ModelError:
+    """The error of a reply that has none of the marks of a whole one, and tells no secret.
+
+    Args:
+        came: What came of the reply.
+        says: Patterns that its message has.
+        status: The status that it has.
+        secret: What it must not tell.
+    """
+    error = came.error
+    assert error is not None, came.updates
+    assert not any(isinstance(update, FinishUpdate) for update in came.updates)
+    assert error.status == status
+    assert error.provider == "acme"
+    shown = [str(error), repr(error), *map(str, error.args), *traceback.format_exception(error)]
+    assert not any(secret in text for text in shown), shown
+    assert "\n" not in str(error)
+    assert len(str(error)) < 1000
+    for pattern in says:
+        assert re.search(pattern, str(error)), str(error)
+    return error
+
+
+def in_one(updates: Iterable[Update]) -> list[Update]:
+    """The updates with neighbouring deltas in one piece, as they come to a reader that is late."""
+    done: list[Update] = []
+    for update in updates:
+        last = done[-1] if done else None
+        if (isinstance(update, TextDelta) and isinstance(last, TextDelta)) or (
+            isinstance(update, ReasoningDelta) and isinstance(last, ReasoningDelta)
+        ):
+            done[-1] = type(update)(last.text + update.text)
+        elif (
+            isinstance(update, ToolCallUpdate)
+            and isinstance(last, ToolCallUpdate)
+            and update.function_name is None
+            and update.function_args is not None
+            and last.function_args is not None
+            and (update.tool_call_id, update.index) == (last.tool_call_id, last.index)
+        ):
+            done[-1] = last.__replace__(function_args=last.function_args + update.function_args)
+        else:
+            done.append(update)
+    return done
+
+
+def received(error: ModelError) -> int:
+    """How many bytes of the reply had come, as the message says."""
+    said = re.search(r"after ([\d,]+) bytes? of the reply", str(error))
+    assert said is not None, str(error)
+    return int(said[1].replace(",", ""))

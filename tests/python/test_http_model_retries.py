@@ -1,0 +1,208 @@
+"""Statuses: what is asked again, how often and how late, and what is told of the rest."""
+
+from __future__ import annotations
+
+import email.utils
+import json
+import time
+from typing import Any
+
+import pytest
+
+from servers.adapters import KEY
+from servers.dialects import delta, openai_text
+from servers.native import ask, failed
+from servers.raw import raw_server
+from servers.scripts import answer, document, events, raw, redirect, refusal
+from servers.sse import Do
+
+WHOLE = events(*openai_text(["Hi"]))
+PASSING = [408, 409, 429, 500, 502, 503, 504, 529]
+LASTING = [400, 401, 403, 404, 405, 413, 422, 501]
+
+
+@pytest.mark.parametrize("status", PASSING)
+def test_a_storm_is_sat_out_as_often_as_allowed(status: int) -> None:
+    storm = refusal(status, "Busy.", "Retry-After-Ms: 1")
+    came, server = ask(storm, storm, WHOLE, max_retries=2)
+    assert (came.text, came.error) == ("Hi", None)
+    assert len(server.requests) == 3
+    assert len({request.body for request in server.requests}) == 1
+
+    came, server = ask(storm, max_retries=2)
+    error = failed(came, f"answered with status {status}: Busy", status=status)
+    assert len(server.requests) == 3
+    assert error.transient is True
+    assert error.retry_after == pytest.approx(0.001)
+
+
+@pytest.mark.parametrize("status", LASTING)
+def test_what_does_not_pass_is_not_asked_again(status: int) -> None:
+    came, server = ask(refusal(status, "No such thing."), max_retries=5)
+    error = failed(came, rf"answered with status {status}: No such thing\.", status=status)
+    assert len(server.requests) == 1
+    assert error.transient is False
+    assert error.retry_after is None
+
+
+def test_a_quota_that_is_used_up_does_not_pass() -> None:
+    came, _ = ask(refusal(429, "Pay.", code="insufficient_quota"))
+    assert failed(came, "Pay", status=429).transient is False
+
+
+@pytest.mark.parametrize("status", [200, 201, 204, 206])
+def test_no_status_of_success_without_a_reply_is_a_reply(status: int) -> None:
+    came, _ = ask(answer(status=status, kind=None, framing="length"))
+    assert came.updates == []
+    failed(came)
+
+
+@pytest.mark.parametrize(
+    ("fields", "seconds"),
+    [
+        (["Retry-After: 7"], 7),
+        (["Retry-After: 0.25"], 0.25),
+        (["Retry-After-Ms: 250", "Retry-After: 9"], 0.25),
+        (["retry-after-ms: nonsense", "retry-after: 3"], 3),
+        (["Retry-After: nonsense"], None),
+        (["Retry-After: -1"], None),
+        (["Retry-After: inf"], None),
+        (["Retry-After: nan"], None),
+        (["Retry-After: 1e400"], None),
+        ([], None),
+    ],
+)
+def test_how_long_to_wait_is_told(fields: list[str], seconds: float | None) -> None:
+    came, _ = ask(refusal(503, "Busy.", *fields))
+    assert failed(came, status=503).retry_after == seconds
+
+
+def test_how_long_to_wait_may_be_told_by_a_date() -> None:
+    date = email.utils.formatdate(time.time() + 30, usegmt=True)
+    came, _ = ask(refusal(503, "Busy.", f"Retry-After: {date}"))
+    assert 25 < (failed(came, status=503).retry_after or 0) <= 30
+    past = email.utils.formatdate(time.time() - 30, usegmt=True)
+    came, server = ask(refusal(503, "Busy.", f"Retry-After: {past}"), WHOLE, max_retries=1)
+    assert (came.text, len(server.requests)) == ("Hi", 2)
+
+
+def test_a_server_that_asks_for_more_patience_than_there_is_is_not_waited_for() -> None:
+    came, server = ask(refusal(503, "Busy.", "Retry-After: 86400"), max_retries=3)
+    assert failed(came, status=503).retry_after == 86400
+    assert len(server.requests) == 1
+
+
+def test_a_server_is_asked_again_as_late_as_it_says() -> None:
+    began = time.monotonic()
+    came, _ = ask(refusal(503, "Busy.", "Retry-After-Ms: 150"), WHOLE, max_retries=1)
+    assert came.text == "Hi"
+    assert time.monotonic() - began >= 0.15
+
+
+@pytest.mark.parametrize("how", [Do.CUT, Do.END])
+def test_a_connection_that_breaks_before_the_first_byte_is_made_again(how: Do) -> None:
+    came, server = ask(raw(how), WHOLE, max_retries=1)
+    assert (came.text, came.error) == ("Hi", None)
+    assert len(server.connections) == 2
+
+
+@pytest.mark.parametrize("how", [Do.CUT, Do.END, b"data: {\n\n"])
+def test_nothing_is_asked_again_after_the_first_byte(how: Any) -> None:
+    came, server = ask(events(delta(content="One "), how), WHOLE, max_retries=5)
+    assert came.text == "One "
+    failed(came)
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        ({"error": {"message": "Two\nlines."}}, r"Two lines\.$"),
+        ({"error": "just text"}, "just text$"),
+        ({"message": "at the top"}, "at the top$"),
+        ({"detail": "as FastAPI says it"}, "as FastAPI says it"),
+        ({"detail": [{"loc": ["body"], "msg": "field required"}]}, "field required"),
+        ({"object": "error", "message": "as vLLM says it", "code": 40303}, "as vLLM says it$"),
+        (b"plain text", "plain text"),
+        (b"<html>Bad gateway</html>", "Bad gateway"),
+        (b"", "status 400"),
+        (b"\xff" * 9000, "status 400"),
+        (b"[" * 9000, "status 400"),
+        ({"error": {"message": "x" * 9000}}, "x{400}"),
+        ({"error": {"message": f"Incorrect API key: {KEY}."}}, r"Incorrect API key: \[key\]\.$"),
+        (f"Bearer {KEY}".encode(), r"\[key\]"),
+        ({"error": {"message": "\u001b[31mred\u0007\u202e"}}, "red"),
+    ],
+)
+def test_what_the_server_said_is_told_but_no_key(body: Any, says: str) -> None:
+    came, _ = ask(document(body, status=400))
+    error = failed(came, says, status=400)
+    assert str(error).startswith("acme answered with status 400")
+    assert str(error).isprintable()
+
+
+@pytest.mark.parametrize("framing", ["chunked", "length", "close"])
+def test_an_error_that_is_cut_is_told_as_far_as_it_came(framing: Any) -> None:
+    body = json.dumps({"error": {"message": "No."}}).encode()[:20]
+    came, _ = ask(
+        answer(body, Do.CUT, status=400, kind="application/json", framing=framing, length=500)
+    )
+    failed(came, status=400)
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+@pytest.mark.parametrize("follow", [False, True])
+def test_a_redirect_to_another_host_is_never_followed(status: int, follow: bool) -> None:
+    with raw_server(WHOLE) as other:
+        there = f"{other.url}/v1/chat/completions?token=secret"
+        came, _ = ask(redirect(there, status), follow_redirects=follow, max_retries=3)
+        error = failed(came, str(other.port), status=status)
+        assert "redirect" in str(error)
+        assert "secret" not in str(error)
+        assert other.requests == []
+
+
+def test_a_redirect_is_refused_unless_it_is_asked_for_and_says_where_to() -> None:
+    came, server = ask(redirect("/v2/chat/completions", 308), WHOLE)
+    error = failed(came, "redirect", "/v2/chat/completions", status=308)
+    assert error.transient is False
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize("status", [307, 308])
+def test_a_redirect_on_the_same_host_is_followed_where_that_is_allowed(status: int) -> None:
+    came, server = ask(redirect("/v2/chat?x=1", status), WHOLE, follow_redirects=True)
+    assert (came.text, came.error) == ("Hi", None)
+    first, second = server.requests
+    assert (second.method, second.target, second.body) == ("POST", "/v2/chat?x=1", first.body)
+    assert second.headers["authorization"] == f"Bearer {KEY}"
+
+
+@pytest.mark.parametrize("status", [301, 302, 303])
+def test_a_redirect_that_would_drop_the_question_is_not_followed(status: int) -> None:
+    came, server = ask(redirect("/v2/chat", status), WHOLE, follow_redirects=True)
+    if came.error is None:
+        assert server.requests[1].body == server.requests[0].body
+    else:
+        failed(came, "redirect", status=status)
+        assert len(server.requests) == 1
+
+
+def test_redirects_that_go_in_circles_come_to_an_end() -> None:
+    came, server = ask(redirect("/v1/chat/completions"), follow_redirects=True)
+    failed(came, "redirects more than")
+    assert len(server.requests) < 25
+
+
+@pytest.mark.parametrize(
+    "location", ["http://", "nonsense://x", "\xff\xfe", "//evil.invalid/x", "javascript:x"]
+)
+def test_a_redirect_to_nowhere_is_an_error(location: str) -> None:
+    came, _ = ask(redirect(location), follow_redirects=True)
+    failed(came, "redirect", status=307)
+
+
+def test_a_timeout_before_the_first_byte_is_tried_again() -> None:
+    came, server = ask(raw(Do.HOLD), WHOLE, first_byte_timeout=0.2, max_retries=1)
+    assert (came.text, came.error) == ("Hi", None)
+    assert len(server.requests) == 2
