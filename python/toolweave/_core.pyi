@@ -2115,6 +2115,14 @@ class HttpClient:
         max_body_bytes: int,
         max_queued_bytes: int,
     ) -> HttpClient: ...
+    @staticmethod
+    def check(url: str, headers: Mapping[str, str]) -> None:
+        """Says at once what would be wrong with a request.
+
+        Raises:
+            TypeError: A header is no text.
+            ValueError: The URL or a header cannot be sent.
+        """
     def ask(
         self,
         url: str,

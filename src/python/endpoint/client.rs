@@ -6,7 +6,11 @@ use std::{
 };
 
 use bytes::Bytes;
-use pyo3::{exceptions::PyValueError, prelude::*, types::PyDict};
+use pyo3::{
+    exceptions::{PyTypeError, PyValueError},
+    prelude::*,
+    types::PyDict,
+};
 use reqwest::{
     Url,
     header::{HeaderMap, HeaderName, HeaderValue},
@@ -90,6 +94,7 @@ impl PyHttpClient {
     ))]
     #[expect(clippy::too_many_arguments, reason = "Python names them")]
     fn new(
+        py: Python<'_>,
         name: String,
         connect_timeout: f64,
         first_byte_timeout: f64,
@@ -137,7 +142,18 @@ impl PyHttpClient {
         };
         let limits = Limits { line: max_line_bytes, body: max_body_bytes };
         let made = Mutex::new(None);
-        Ok(Self { name, settings, timeouts, retries, limits, max_queued_bytes, made })
+        let this = Self { name, settings, timeouts, retries, limits, max_queued_bytes, made };
+        // To hear early of what is wrong with the settings.
+        this.client(py)?;
+        Ok(this)
+    }
+
+    /// Says at once what would be wrong with a request.
+    #[staticmethod]
+    fn check(url: &str, headers: &Bound<'_, PyDict>) -> PyResult<()> {
+        parsed(url)?;
+        header_map(headers)?;
+        Ok(())
     }
 
     /// Sends a request. With a parser its reply is read for calls.
@@ -164,8 +180,7 @@ impl PyHttpClient {
         let client = self.client(py)?;
         let request = Request {
             name: self.name.clone(),
-            url: Url::parse(url)
-                .map_err(|err| PyValueError::new_err(format!("the URL cannot be read: {err}")))?,
+            url: parsed(url)?,
             headers: header_map(headers)?,
             body: Bytes::copy_from_slice(body),
             timeouts: self.timeouts,
@@ -211,12 +226,20 @@ fn seconds(name: &str, given: f64) -> PyResult<Duration> {
     }
 }
 
+fn parsed(url: &str) -> PyResult<Url> {
+    Url::parse(url).map_err(|err| PyValueError::new_err(format!("the URL cannot be read: {err}")))
+}
+
 /// Headers; an error does not repeat the values, which may be secret.
 fn header_map(headers: &Bound<'_, PyDict>) -> PyResult<HeaderMap> {
     let mut map = HeaderMap::with_capacity(headers.len());
     for (name, value) in headers {
         let name: String = name.extract()?;
-        let value: String = value.extract()?;
+        let Ok(value) = value.extract::<String>() else {
+            let class = value.get_type().name()?;
+            let message = format!("the header {name:?} must be a str, not {class}");
+            return Err(PyTypeError::new_err(message));
+        };
         let Ok(key) = HeaderName::try_from(&name) else {
             return Err(PyValueError::new_err(format!("{name:?} cannot be the name of a header")));
         };

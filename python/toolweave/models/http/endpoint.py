@@ -7,16 +7,17 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import quote, urlencode, urlsplit, urlunsplit
 
+from ..._core import HttpClient
 from ...exceptions import ModelError
 from ..clients import checked_key, redacted
 from ..completions import request
 from ..refusals import log_refused, refused_option, without
+from .checks import check_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from ... import FunctionContract, Message
-    from ..._core import HttpClient
     from ...protocols import ModelOptions
 
 Failure: TypeAlias = "tuple[str, int | None, float | None, bool, str | None]"
@@ -59,9 +60,13 @@ class Endpoint:
         """The key for the next request.
 
         Raises:
+            TypeError: It is no text.
             ValueError: It cannot be one.
         """
-        return checked_key(self.api_key() if callable(self.api_key) else self.api_key)
+        key = self.api_key() if callable(self.api_key) else self.api_key
+        if key is not None:
+            check_options(api_key=key)
+        return checked_key(key)
 
     def headers(self, key: str | None) -> Mapping[str, str]:
         """The headers of a request with this key."""
@@ -139,14 +144,20 @@ def chat_url(base_url: str, model: str, api_version: str | None) -> str:
         api_version: The version of Azure's API; None for any other.
 
     Raises:
-        ValueError: It is no URL of a server. The text does not repeat it: keys are found in URLs.
+        ValueError: It is no URL of a server. The text does not repeat it: keys are found in URLs,
+            and in their place.
     """
-    parts = urlsplit(base_url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
+    try:
+        parts = urlsplit(base_url)
+        plain = base_url.isprintable() and " " not in base_url
+        if not plain or parts.scheme not in ("http", "https") or not parts.hostname:
+            raise ValueError
+        HttpClient.check(base_url, {})
+    except ValueError:
         raise ValueError(
-            "base_url must be the address of an API, such as 'https://api.openai.com/v1'; "
-            f"this one begins with {f'{parts.scheme}:' if parts.scheme else 'no scheme'}"
-        )
+            "base_url must be the address of an API, such as 'https://api.openai.com/v1' or "
+            "'http://127.0.0.1:8080/v1', and this is none"
+        ) from None
     path, query = parts.path.rstrip("/"), parts.query
     if api_version is not None:
         path += f"/openai/deployments/{quote(model, safe='')}"

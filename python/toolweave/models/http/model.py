@@ -10,6 +10,7 @@ from ...kinds import FinishReason
 from ..clients import checked_extra
 from ..reading import logger
 from .bell import opened_bell
+from .checks import check_headers, check_options
 from .endpoint import Endpoint, chat_url, encoded
 from .limits import HttpLimits
 
@@ -72,6 +73,8 @@ class HttpModel:
         limits: How large an answer may be.
 
     Raises:
+        OSError: The file of `roots` cannot be read.
+        TypeError: An option is of the wrong type.
         ValueError: An option is none of its kind, or the key cannot be one.
     """
 
@@ -101,8 +104,10 @@ class HttpModel:
         follow_redirects: bool = False,
         limits: HttpLimits = HttpLimits(),  # noqa: B008 - frozen
     ) -> None:
-        if not model:
-            raise ValueError("model must be the name of a model, and this one is empty")
+        check_options(base_url=base_url, model=model, max_retries=max_retries)
+        check_headers(headers or {})
+        if api_version is not None:
+            check_options(api_version=api_version)
         azure = api_version is not None
         fixed = {"content-type": "application/json", "user-agent": f"toolweave/{__version__}"}
         fixed["accept"] = "text/event-stream" if streaming else "application/json"
