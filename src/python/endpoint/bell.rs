@@ -30,7 +30,7 @@ struct Waiting {
     /// Whether a byte is on its way.
     rung: bool,
     /// None once the bell is closed.
-    ends: Option<Ends>,
+    ends: Option<Arc<Ends>>,
 }
 
 impl Bell {
@@ -49,13 +49,15 @@ pub(super) struct Rope {
 impl Rope {
     /// Says that there is something. Not again before that has been heard.
     pub(super) fn pull(&self) {
-        let mut waiting = self.bell.waiting();
-        let Some(ends) = &waiting.ends else { return };
-        if !waiting.rung {
+        let quiet = {
+            let mut waiting = self.bell.waiting();
+            waiting.pulled.push_back(self.key);
+            if std::mem::replace(&mut waiting.rung, true) { None } else { waiting.ends.clone() }
+        };
+        // Not under the lock, which the loop wants as soon as it is woken.
+        if let Some(ends) = quiet {
             ends.ring();
         }
-        waiting.rung = true;
-        waiting.pulled.push_back(self.key);
     }
 }
 
@@ -80,7 +82,8 @@ impl PyHttpBell {
 impl PyHttpBell {
     #[new]
     fn new() -> PyResult<Self> {
-        let waiting = Waiting { pulled: VecDeque::new(), rung: false, ends: Some(Ends::new()?) };
+        let waiting =
+            Waiting { pulled: VecDeque::new(), rung: false, ends: Some(Arc::new(Ends::new()?)) };
         let bell = Bell { waiting: Mutex::new(waiting), next: AtomicU64::new(0) };
         Ok(Self(Owned::new(Arc::new(bell))))
     }
@@ -88,20 +91,24 @@ impl PyHttpBell {
     /// What the loop watches; -1 once the bell is closed.
     fn fileno(&self) -> i32 {
         let waiting = self.0.get().map(|bell| bell.waiting());
-        waiting.as_ref().and_then(|waiting| waiting.ends.as_ref()).map_or(-1, Ends::fileno)
+        waiting.and_then(|waiting| waiting.ends.clone()).map_or(-1, |ends| ends.fileno())
     }
 
     /// The keys of replies that have something. While there are more, the bell goes on ringing.
     fn heard(&self, most: usize) -> Vec<u64> {
         let Some(bell) = self.0.get() else { return Vec::new() };
-        let mut waiting = bell.waiting();
-        let many = waiting.pulled.len().min(most);
-        let keys = waiting.pulled.drain(..many).collect();
-        if waiting.pulled.is_empty() && waiting.rung {
-            waiting.rung = false;
-            if let Some(ends) = &waiting.ends {
-                ends.hush();
-            }
+        let Some(ends) = bell.waiting().ends.clone() else { return Vec::new() };
+        // First, so that each byte leads to a look that comes after it was sent.
+        ends.hush();
+        let (keys, more) = {
+            let mut waiting = bell.waiting();
+            let many = waiting.pulled.len().min(most);
+            let keys = waiting.pulled.drain(..many).collect();
+            waiting.rung = !waiting.pulled.is_empty();
+            (keys, waiting.rung)
+        };
+        if more {
+            ends.ring();
         }
         keys
     }

@@ -5,13 +5,12 @@ from __future__ import annotations
 import asyncio
 import os
 import weakref
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..._core import HttpBell
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
     from contextvars import Context
 
     from ..._core import HttpReply
@@ -32,6 +31,7 @@ class Bell:
         self._loop = weakref.ref(loop)
         self._process = os.getpid()
         self._readers = 0
+        self._waiting: dict[int, asyncio.Future[None]] = {}
         self._listening: dict[int, Callable[[], object]] = {}
         self.inner = _watched(loop, self._ring)
 
@@ -58,29 +58,27 @@ class Bell:
         self._listening[key] = heard
 
     def forget(self, key: int) -> None:
-        """Nobody listens for this key any more."""
+        """Nobody listens or waits for this key any more."""
         self._listening.pop(key, None)
+        self._waiting.pop(key, None)
 
-    async def heard(self, reply: HttpReply) -> None:
-        """Waits until there is something to take."""
-        loop = asyncio.get_running_loop()
+    def next(self, reply: HttpReply, loop: asyncio.AbstractEventLoop) -> Awaitable[None]:
+        """There is something to take. Awaited on the loop's thread, by one task at a time."""
         if self.inner is None:
-            await reply.ready(Door(loop))
-            return
-        future = loop.create_future()
-        self._listening[reply.key] = partial(_settle, future)
-        try:
-            await future
-        finally:
-            del self._listening[reply.key]
+            return reply.ready(Door(loop))
+        future = self._waiting[reply.key] = loop.create_future()
+        return future
 
     def _ring(self) -> None:
         if self.inner is None:
             return
         for key in self.inner.heard(_AT_ONCE):
-            heard = self._listening.get(key)
-            if heard is not None:
-                heard()
+            future = self._waiting.pop(key, None)
+            if future is not None:
+                if not future.done():
+                    future.set_result(None)
+            elif key in self._listening:
+                self._listening[key]()
 
 
 _BELLS: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Bell] = weakref.WeakKeyDictionary()
@@ -94,11 +92,6 @@ def opened_bell() -> Bell:
         bell = _BELLS[loop] = Bell(loop)
     bell.open()
     return bell
-
-
-def _settle(future: asyncio.Future[None]) -> None:
-    if not future.done():
-        future.set_result(None)
 
 
 def _watched(loop: asyncio.AbstractEventLoop, ring: Callable[[], None]) -> HttpBell | None:

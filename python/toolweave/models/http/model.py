@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, cast
 
@@ -243,7 +244,7 @@ class HttpModel:
         asked = endpoint.asked(messages, tools, options)
         refused: frozenset[str] = frozenset()
         last: Event | Update | None = None
-        bell = opened_bell()
+        bell, loop = opened_bell(), asyncio.get_running_loop()
         try:
             while True:
                 key = endpoint.key()
@@ -261,8 +262,9 @@ class HttpModel:
                         if events:
                             last = events[-1]
                         else:
-                            await bell.heard(reply)
+                            await bell.next(reply, loop)
                 finally:
+                    bell.forget(reply.key)
                     reply.close()
                 failure = reply.failure
                 if failure is None:
