@@ -9,7 +9,7 @@ use std::{
 
 use tokio::sync::Notify;
 
-use super::bell::Rope;
+use super::{bell::Rope, runtime::has_ended};
 use crate::{
     endpoint::{Event, Failure, FailureKind, Outlet},
     message::ToolCallUpdate,
@@ -218,7 +218,11 @@ impl Outlet for Slot {
 
 impl Drop for Slot {
     fn drop(&mut self) {
-        // Where the request has not been able to say: it was dropped with the runtime.
+        // At the end of the interpreter only daemons are left to read, and they are to stay silent.
+        if has_ended() {
+            return;
+        }
+        // Where the request has not been able to say.
         let message = "the request was given up before its reply was over".to_owned();
         self.0.end(Err(Failure::new(FailureKind::Cut, message)));
     }

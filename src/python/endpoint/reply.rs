@@ -10,7 +10,7 @@ use super::{
     mailbox::Mailbox,
     objects::Objects,
     process::Owned,
-    runtime::{Entered, handle},
+    runtime::{Entered, handle, has_ended},
 };
 use crate::endpoint::Failure;
 
@@ -99,6 +99,10 @@ impl PyHttpReply {
         event_loop: Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let mailbox = Arc::clone(&self.asked()?.mailbox);
+        if has_ended() {
+            // Only daemons are left to read, and they are to stay silent.
+            return event_loop.call_method0("create_future");
+        }
         let runtime = handle(py)?;
         let _entered = runtime.enter();
         let locals = TaskLocals::new(event_loop);

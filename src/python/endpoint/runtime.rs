@@ -36,35 +36,27 @@ const BLOCKING_THREADS: usize = 8;
 /// How long such a thread stays when it has nothing to do.
 const IDLE: Duration = Duration::from_millis(100);
 
-enum State {
-    Idle,
-    Running(Owned<Runtime>),
-    Ended(Owned<()>),
-}
-
 // Locked by threads that hold the interpreter, and never for longer than they hold it, so that no
 // fork can find it locked.
-static STATE: Mutex<State> = Mutex::new(State::Idle);
+static RUNNING: Mutex<Option<Owned<Runtime>>> = Mutex::new(None);
 
-fn state() -> MutexGuard<'static, State> {
-    STATE.lock().unwrap_or_else(PoisonError::into_inner)
+// In a fork of a process that was about to end, it is about to end as well.
+static ENDED: AtomicBool = AtomicBool::new(false);
+
+fn running() -> MutexGuard<'static, Option<Owned<Runtime>>> {
+    RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The runtime of this process, begun if there is none yet.
 pub(super) fn handle(py: Python<'_>) -> PyResult<Handle> {
+    if has_ended() {
+        let message = "Python is shutting down, so no model can be asked any more";
+        return Err(PyRuntimeError::new_err(message));
+    }
     let handle = {
-        let mut state = state();
-        match &*state {
-            State::Running(runtime) => {
-                if let Some(runtime) = runtime.get() {
-                    return Ok(runtime.handle().clone());
-                }
-            }
-            State::Ended(mark) if mark.is_here() => {
-                let message = "Python is shutting down, so no model can be asked any more";
-                return Err(PyRuntimeError::new_err(message));
-            }
-            State::Idle | State::Ended(_) => {}
+        let mut running = running();
+        if let Some(runtime) = running.as_ref().and_then(Owned::get) {
+            return Ok(runtime.handle().clone());
         }
         let runtime = Builder::new_multi_thread()
             .worker_threads(1)
@@ -74,7 +66,7 @@ pub(super) fn handle(py: Python<'_>) -> PyResult<Handle> {
             .enable_all()
             .build()?;
         let handle = runtime.handle().clone();
-        *state = State::Running(Owned::new(runtime));
+        *running = Some(Owned::new(runtime));
         handle
     };
     end_with_the_interpreter(py)?;
@@ -91,13 +83,17 @@ fn end_with_the_interpreter(py: Python<'_>) -> PyResult<()> {
     Ok(())
 }
 
+/// Whether the interpreter is about to end.
+pub(super) fn has_ended() -> bool {
+    ENDED.load(Ordering::Relaxed)
+}
+
 /// Ends the runtime for good: whatever it still did is dropped, and every connection closed.
 #[pyfunction(name = "_end_requests")]
 fn end(py: Python<'_>) {
-    let ended = std::mem::replace(&mut *state(), State::Ended(Owned::new(())));
-    if let State::Running(runtime) = ended
-        && let Some(runtime) = runtime.into_inner()
-    {
+    ENDED.store(true, Ordering::Relaxed);
+    let ended = running().take();
+    if let Some(runtime) = ended.and_then(Owned::into_inner) {
         py.detach(|| runtime.shutdown_timeout(PATIENCE));
     }
 }
