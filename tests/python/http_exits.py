@@ -1,0 +1,127 @@
+"""Ends interpreters with replies open, each in one way: `python http_exits.py WAY URL TIMES`.
+
+Forks before anything is asked, because starting Python takes longer than all the rest. Each child
+ends as any interpreter does, with everything that Python does then.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import threading
+from collections.abc import AsyncIterator
+from typing import Any
+
+from toolweave import Update
+from toolweave.models import as_messages
+from toolweave.models.http import HttpModel
+
+HELLO = as_messages("Hello")
+
+KEPT: list[Any] = []
+"""What is still there at the end."""
+
+
+class BlindLoop(asyncio.SelectorEventLoop):
+    """A loop that watches nothing for others."""
+
+    def add_reader(self, *args: Any) -> None:
+        raise NotImplementedError
+
+
+def begun(model: HttpModel, loop: asyncio.AbstractEventLoop) -> AsyncIterator[Update]:
+    """A reply whose first piece has been read."""
+    stream = model.stream(HELLO)
+    loop.run_until_complete(anext(stream))
+    KEPT.extend([model, stream, loop])
+    return stream
+
+
+def reading(model: HttpModel, loop: asyncio.AbstractEventLoop) -> asyncio.Task[Update]:
+    """A task that waits for the second piece."""
+    task = loop.create_task(anext(begun(model, loop)))  # type: ignore[arg-type]
+    loop.run_until_complete(asyncio.sleep(0))
+    KEPT.append(task)
+    return task
+
+
+def in_thread(model: HttpModel, loop: asyncio.AbstractEventLoop) -> None:
+    """A daemon that reads a reply which does not end."""
+    heard = threading.Event()
+
+    async def read() -> None:
+        async for _ in model.stream(HELLO):
+            heard.set()
+
+    threading.Thread(target=loop.run_until_complete, args=(read(),), daemon=True).start()
+    assert heard.wait(10)
+
+
+def mid_stream(model: HttpModel) -> None:
+    begun(model, asyncio.SelectorEventLoop())
+
+
+def before_the_head(model: HttpModel) -> None:
+    asking = threading.Event()
+
+    async def main() -> None:
+        asyncio.get_running_loop().call_later(0.01, asking.set)
+        await anext(model.stream(HELLO))
+
+    threading.Thread(target=asyncio.run, args=(main(),), daemon=True).start()
+    assert asking.wait(10)
+
+
+def loop_closed(model: HttpModel) -> None:
+    loop = asyncio.SelectorEventLoop()
+    begun(model, loop)
+    loop.close()
+
+
+def many_loops(model: HttpModel) -> None:
+    for _ in range(4):
+        for loop in (asyncio.SelectorEventLoop(), BlindLoop()):
+            begun(model, loop)
+
+
+def exit_in_task(model: HttpModel) -> None:
+    async def main() -> None:
+        async for _ in model.stream(HELLO):
+            sys.exit(0)
+
+    asyncio.run(main())
+
+
+def daemon(model: HttpModel) -> None:
+    in_thread(model, asyncio.SelectorEventLoop())
+
+
+def blind_daemon(model: HttpModel) -> None:
+    in_thread(model, BlindLoop())
+
+
+def blind_and_closed(model: HttpModel) -> None:
+    loop = BlindLoop()
+    task = reading(model, loop)
+    task.cancel()
+    loop.run_until_complete(asyncio.wait([task]))
+    begun(model, loop)
+    loop.close()
+
+
+def main() -> None:
+    way, url, times = sys.argv[1:]
+    for _ in range(int(times)):
+        child = os.fork()
+        if not child:
+            globals()[way](HttpModel(url, "m", proxy=None, max_retries=0))
+            return
+        _, status = os.waitpid(child, 0)
+        code = os.waitstatus_to_exitcode(status)
+        if code:
+            sys.exit(f"the interpreter ended with {code}")
+
+
+if __name__ == "__main__":
+    main()

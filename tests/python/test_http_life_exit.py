@@ -1,0 +1,112 @@
+"""Interpreters end with replies open: in each way 25 times, 200 times in all."""
+
+from __future__ import annotations
+
+import inspect
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import http_exits
+from servers.dialects import delta, openai_text
+from servers.raw import Connection, Request, Script, raw_server
+from servers.scripts import events, raw
+from servers.sse import Do
+
+PROGRAM = Path(http_exits.__file__)
+TIMES = 25
+WAYS = [
+    "mid_stream",
+    "before_the_head",
+    "loop_closed",
+    "many_loops",
+    "exit_in_task",
+    "daemon",
+    "blind_daemon",
+    "blind_and_closed",
+]
+
+
+def flood(connection: Connection, _: Request) -> None:
+    """Sends pieces for as long as the client is there."""
+    connection.head(200, "Content-Type: text/event-stream", "Transfer-Encoding: chunked")
+    while True:
+        connection.chunk(delta(content="abcdefgh ") * 8)
+
+
+def ended(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, *arguments], check=False, capture_output=True, text=True, timeout=100
+    )
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_an_interpreter_ends_well_whatever_is_open(way: str) -> None:
+    script: Script = events(delta(content="a"), Do.HOLD)
+    if way == "before_the_head":
+        script = raw(Do.HOLD)
+    if way.endswith("daemon"):
+        script = flood
+    with raw_server(script) as server:
+        done = ended(str(PROGRAM), way, server.url, str(TIMES))
+        assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+        # A child may end before its request is sent.
+        assert len(server.connections) >= (1 if way == "before_the_head" else TIMES)
+        server.all_left()
+
+
+def test_every_way_is_tried() -> None:
+    takes_a_model = {
+        name
+        for name, function in vars(http_exits).items()
+        if inspect.isfunction(function)
+        and list(inspect.signature(function).parameters) == ["model"]
+    }
+    assert takes_a_model == set(WAYS)
+
+
+def test_who_asks_at_the_end_of_the_interpreter_is_told_so() -> None:
+    program = """if True:
+        import asyncio, atexit, sys
+        from toolweave.models import as_messages
+        from toolweave.models.http import HttpModel
+
+        async def ask():
+            return [update async for update in model.stream(as_messages("Hello"))]
+
+        def last():
+            try:
+                asyncio.run(ask())
+            except RuntimeError as error:
+                print(error)
+
+        atexit.register(last)
+        model = HttpModel(sys.argv[1], "m", proxy=None)
+        print(len(asyncio.run(ask())))
+    """
+    with raw_server(events(*openai_text(["Hi ", "there"]))) as server:
+        done = ended("-c", program, server.url)
+    assert done.stderr == ""
+    assert done.stdout.splitlines()[1:] == [
+        "Python is shutting down, so no model can be asked any more"
+    ]
+
+
+def test_a_thread_that_looks_up_a_name_does_not_hold_up_the_end() -> None:
+    program = """if True:
+        import asyncio, sys, time
+        from toolweave.models import as_messages
+        from toolweave.models.http import HttpModel
+
+        async def main():
+            model = HttpModel("http://name.invalid/v1", "m", proxy=None)
+            task = asyncio.create_task(anext(model.stream(as_messages("Hello"))))
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+
+        asyncio.run(main())
+    """
+    done = ended("-c", program)
+    assert (done.returncode, done.stderr) == (0, "")

@@ -1,0 +1,166 @@
+"""Forks with replies open: the parent's go on, and the child has connections of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import multiprocessing
+import os
+import signal
+import time
+import warnings
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import contextmanager
+from multiprocessing.process import BaseProcess
+from typing import Any
+
+import pytest
+
+from http_life import HELLO, TIMES, every_loop, model_at, run, text_of, warm
+from servers.dialects import DONE, delta, openai_text
+from servers.raw import Connection, RawServer, Request, raw_server
+from servers.scripts import events
+from servers.sse import PATIENCE
+from toolweave import TextDelta, Update
+from toolweave.models import as_messages
+from toolweave.models.http import HttpModel
+
+__all__ = ["warm"]
+pytestmark = pytest.mark.usefixtures("warm")
+
+
+@contextmanager
+def forking() -> Iterator[None]:
+    """There are threads, and Python warns of forks then."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        yield
+
+
+def child_of(work: Callable[[], object]) -> int:
+    """Does something in a fork of this process, which ends well if nothing is raised."""
+    with forking():
+        child = os.fork()
+    if child:
+        return child
+    status = 1
+    try:
+        work()
+        status = 0
+    finally:
+        os._exit(status)
+
+
+def ended_well(child: int) -> None:
+    """Waits for a child."""
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        ended, status = os.waitpid(child, os.WNOHANG)
+        if ended:
+            assert os.waitstatus_to_exitcode(status) == 0
+            return
+        if time.monotonic() > deadline:
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+            raise AssertionError("the child hangs")
+        time.sleep(0.001)
+
+
+def told_when(asked: Request) -> str:
+    """What the user of a request said."""
+    said: str = asked.json["messages"][-1]["content"]
+    return said
+
+
+@contextmanager
+def patient_server() -> Iterator[RawServer]:
+    """Answers "Hello" at once; of any other reply the rest comes when another request has come."""
+    whole = events(*openai_text(["Hi ", "there"]))
+
+    def script(connection: Connection, request: Request) -> None:
+        if told_when(request) == "Hello":
+            whole(connection, request)
+            return
+        known = len(server.requests)
+
+        def wait(_: Connection) -> None:
+            deadline = time.monotonic() + PATIENCE
+            while len(server.requests) == known:
+                assert time.monotonic() < deadline
+                time.sleep(0.001)
+
+        events(delta(content="a"), wait, delta(content="b"), delta("stop"), DONE)(
+            connection, request
+        )
+
+    with raw_server(script) as server:
+        yield server
+
+
+@every_loop
+def test_a_fork_asks_for_itself_while_the_replies_of_its_parent_go_on(loop: str) -> None:
+    def in_child(model: HttpModel, held: list[Any]) -> None:
+        # The parent's replies are dropped as any other object.
+        held.clear()
+        assert run(loop, text_of(model.stream(HELLO))) == "Hi there"
+
+    async def main(model: HttpModel) -> None:
+        for _ in range(TIMES):
+            stream = model.stream(as_messages("Wait."))
+            assert await anext(stream) == TextDelta("a")
+            child = child_of(lambda: in_child(model, [stream]))  # noqa: B023 - called at once
+            assert await text_of(stream) == "b"
+            await asyncio.to_thread(ended_well, child)
+
+    with patient_server() as server:
+        model = model_at(server)
+        run(loop, asyncio.wait_for(main(model), 100))
+        asyncio.run(model.aclose())
+
+
+def test_a_fork_of_multiprocessing_does_too() -> None:
+    context = multiprocessing.get_context("fork")
+
+    async def main(model: HttpModel) -> None:
+        for _ in range(TIMES // 4):
+            streams: list[AsyncIterator[Update]] = []
+            children: list[BaseProcess] = []
+            for _ in range(4):
+                streams.append(model.stream(as_messages("Wait.")))
+                assert await anext(streams[-1]) == TextDelta("a")
+            for _ in streams:
+                child = context.Process(target=in_process, args=(model,))
+                with forking():
+                    child.start()
+                children.append(child)
+            assert await asyncio.gather(*map(text_of, streams)) == ["b"] * 4
+            for child in children:
+                await asyncio.to_thread(child.join, PATIENCE)
+                assert child.exitcode == 0
+
+    with patient_server() as server:
+        model = model_at(server)
+        asyncio.run(asyncio.wait_for(main(model), 100))
+        asyncio.run(model.aclose())
+
+
+def in_process(model: HttpModel) -> None:
+    assert asyncio.run(text_of(model.stream(HELLO))) == "Hi there"
+
+
+def test_a_fork_cannot_read_the_replies_of_its_parent() -> None:
+    def in_child(held: list[Any]) -> None:
+        (reply,) = held
+        for use in (lambda: reply.take(1), lambda: reply.ready(None)):
+            with pytest.raises(RuntimeError, match="the process that this one was forked from"):
+                use()
+        reply.close()
+        held.clear()
+
+    with patient_server() as server:
+        model = model_at(server)
+        endpoint = model.endpoint
+        for _ in range(TIMES):
+            body = endpoint.body(endpoint.asked(as_messages("Wait."), (), None))
+            reply = endpoint.client.ask(endpoint.url, endpoint.headers(None), body, bell=None)
+            ended_well(child_of(lambda: in_child([reply])))  # noqa: B023 - called at once
+            reply.close()
