@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import functools
 import json
 import logging
 import threading
@@ -305,6 +306,28 @@ def test_places_of_calls_that_never_begin_are_given_back() -> None:
 
     asyncio.run(main())
     assert (limiter.free, scorer.asked) == (3, [])
+
+
+@on_a_loop
+async def test_who_lines_up_is_called_with_a_place_and_whoever_leaves_gives_it_back() -> None:
+    limiter = CallLimiter(1)
+    called: list[str] = []
+    _, second, third, _ = (
+        limiter.line_up(functools.partial(called.append, name)) for name in "abcd"
+    )
+    # Nobody is called before the loop comes to it.
+    assert (called, limiter.free) == ([], 0)
+    await asyncio.sleep(0)
+    assert called == ["a"]
+    second.leave()
+    limiter.release()
+    # It is the third one's turn, but it leaves before it hears of it.
+    third.leave()
+    third.leave()
+    await asyncio.sleep(0)
+    assert (called, limiter.free) == (["a", "d"], 0)
+    limiter.release()
+    assert limiter.free == 1
 
 
 def test_as_many_places_are_taken_as_there_are() -> None:

@@ -5,6 +5,10 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import OrderedDict
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 class CallLimiter:
@@ -39,7 +43,7 @@ class CallLimiter:
         self._free = limit
         self._lock = threading.Lock()
         # Not a deque: who is cancelled leaves from the middle of the line.
-        self._line: OrderedDict[_Waiter, None] = OrderedDict()
+        self._line: OrderedDict[Turn, None] = OrderedDict()
 
     @property
     def free(self) -> int:
@@ -56,30 +60,47 @@ class CallLimiter:
 
     async def acquire(self) -> None:
         """Takes a place when it is one's turn."""
-        with self._lock:
-            if self._free:
-                self._free -= 1
-                return
-            waiter = _Waiter()
-            self._line[waiter] = None
+        if self.take():
+            return
+        called: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        turn = self.line_up(lambda: None if called.done() else called.set_result(None))
         try:
-            await waiter.turn
+            await called
         except BaseException:
-            with self._lock:
-                granted = waiter.granted
-                self._line.pop(waiter, None)
-            if granted:
-                self.release()
+            turn.leave()
             raise
+
+    def line_up(self, called: Callable[[], object]) -> Turn:
+        """Lines up for a place without waiting for it.
+
+        Args:
+            called: Called on the running event loop, once it is one's turn. Whoever takes the
+                place then gives it back with `release`, and has done with the turn.
+        """
+        turn = Turn(self, called)
+        with self._lock:
+            if not self._free:
+                self._line[turn] = None
+                return turn
+            self._free -= 1
+        turn.grant()
+        return turn
+
+    def leave(self, turn: Turn) -> None:
+        """Takes a turn out of the line; where its place was granted, that is given back."""
+        with self._lock:
+            self._line.pop(turn, None)
+            granted = turn.granted
+        if granted:
+            self.release()
 
     def release(self) -> None:
         """Gives a place back."""
         with self._lock:
             while self._line:
-                waiter, _ = self._line.popitem(last=False)
-                waiter.granted = True
+                turn, _ = self._line.popitem(last=False)
                 try:
-                    waiter.loop.call_soon_threadsafe(waiter.call_up)
+                    turn.grant()
                 except RuntimeError:
                     # Its event loop was closed, and it will never come.
                     continue
@@ -87,20 +108,37 @@ class CallLimiter:
             self._free += 1
 
 
-class _Waiter:
-    """Somebody in line."""
+class Turn:
+    """Somebody in line at a limiter."""
 
-    __slots__ = ("granted", "loop", "turn")
+    __slots__ = ("_called", "_left", "_limiter", "_loop", "granted")
 
-    def __init__(self) -> None:
-        self.loop = asyncio.get_running_loop()
-        self.turn: asyncio.Future[None] = self.loop.create_future()
+    def __init__(self, limiter: CallLimiter, called: Callable[[], object]) -> None:
         self.granted = False
+        """Whether it has a place, though it may not have heard of it."""
+        self._limiter = limiter
+        self._called = called
+        self._left = False
+        self._loop = asyncio.get_running_loop()
 
-    def call_up(self) -> None:
-        """It is its turn."""
-        if not self.turn.done():
-            self.turn.set_result(None)
+    def grant(self) -> None:
+        """Grants it a place, and has it called on its event loop.
+
+        Raises:
+            RuntimeError: The loop was closed.
+        """
+        self._loop.call_soon_threadsafe(self._call)
+        self.granted = True
+
+    def leave(self) -> None:
+        """Waits no longer; a place that has been granted is given back."""
+        if not self._left:
+            self._left = True
+            self._limiter.leave(self)
+
+    def _call(self) -> None:
+        if not self._left:
+            self._called()
 
 
 PROCESS = CallLimiter(32)
