@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from ..exceptions import ModelError, RegistryError
-from ..selection.scorers import Reply
+from ..selection.scorer import Reply
 
 if TYPE_CHECKING:
     from ..registry import ToolRegistry
-    from ..selection.scorers import Request
+    from ..selection.scorer import Request
 
 QUERY_PARAMS: contextvars.ContextVar[Mapping[str, Any] | None] = contextvars.ContextVar(
     "toolweave_nlweb_query_params", default=None

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
     from .._core import ToolEntry
     from ..selection import Score, Selection
-    from ..selection.scorers import AnyScorer, Scorer
+    from ..selection.scorer import Scorer
+    from ..selection.scorers import AnyScorer
     from ..selection.sources import ToolSource
     from .handler import NLWebHandler
 

@@ -29,7 +29,8 @@ from __future__ import annotations
 from .limit import CallLimiter
 from .policy import SelectionPolicy, Strategy
 from .result import Decision, Score, Selection
-from .scorers import AnyScorer, Reply, Request, Scorer, as_scorer
+from .scorer import Reply, Request, Scorer
+from .scorers import AnyScorer, as_scorer
 from .selector import ToolSelector
 from .sources import ToolSource
 

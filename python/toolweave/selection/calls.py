@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from .limit import CallLimiter
-    from .scorers import Request, Scorer
+    from .scorer import Request, Scorer
 
 _log = logging.getLogger("toolweave.selection")
 

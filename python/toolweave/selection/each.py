@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .question import quoted
-from .scorers import Request
+from .scorer import Request
 from .tally import Decided, Tally
 
 if TYPE_CHECKING:

@@ -22,7 +22,8 @@ from .policy import SelectionPolicy
 from .prefilter import prefilter
 from .question import Question, checked
 from .result import Score, Selection
-from .scorers import AnyScorer, Scorer, as_scorer
+from .scorer import Scorer
+from .scorers import AnyScorer, as_scorer
 from .sources import ToolSource, as_it_is, kinds
 
 if TYPE_CHECKING:

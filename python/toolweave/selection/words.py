@@ -10,11 +10,11 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from .describe import describe
-from .scorers import Reply
+from .scorer import Reply
 
 if TYPE_CHECKING:
     from .._core import ToolEntry
-    from .scorers import Request
+    from .scorer import Request
 
 _WORD = re.compile(r"\w+")
 # Shorter ones are in every text.
