@@ -20,7 +20,7 @@ from servers.sse import Answer, Do, serving
 from toolweave import Selection, SelectionPolicy, ToolSelector
 from toolweave.models.openai import OpenAIModel
 from toolweave.selection import CallLimiter, Reply, Request
-from toolweave.selection import calls as calls_module
+from toolweave.selection import tasks as tasks_module
 
 EACH = SelectionPolicy(strategy="each")
 
@@ -118,7 +118,7 @@ def test_a_scorer_that_does_not_stop_is_given_up_and_reported(
                 return Reply({"score": 95})
             for _ in range(3):
                 try:
-                    await asyncio.sleep(calls_module.GRACE * 10)
+                    await asyncio.sleep(tasks_module.GRACE * 10)
                 except asyncio.CancelledError:
                     continue
             return Reply({"score": 100})
@@ -134,7 +134,7 @@ def test_a_scorer_that_does_not_stop_is_given_up_and_reported(
         return took
 
     with caplog.at_level(logging.WARNING, "toolweave.selection"):
-        assert run(main()) == pytest.approx(calls_module.GRACE)
+        assert run(main()) == pytest.approx(tasks_module.GRACE)
     assert [record.message for record in caplog.records] == [
         "the scorer stubborn does not stop when it is cancelled"
     ]

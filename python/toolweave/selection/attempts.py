@@ -49,7 +49,8 @@ async def ask_at_once(listing: Listing, offer: Offer, question: Question, calls:
     for _ in range(offer.policy.attempts):
         prompt = asked(head, offer, question, error)
         request = Request(prompt, schema, listing.strategy, question.query, offer.tools)
-        content, error = await calls.ask(request)
+        calls.start([request])
+        [(_, (content, error))] = await calls.next()
         if content is None:
             break
         error = listing.read(offer, tally, content)

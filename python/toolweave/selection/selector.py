@@ -13,7 +13,7 @@ from .. import tracing
 from ..executor.cache import Follower, Hit
 from .batch import score_batch
 from .cache import SelectionCache, again, keep
-from .calls import Calls
+from .calls import Bounds, Calls, MakesCalls
 from .choose import choose
 from .each import score_each
 from .limit import PROCESS, CallLimiter
@@ -25,6 +25,7 @@ from .result import Score, Selection
 from .scorer import Scorer
 from .scorers import AnyScorer, as_scorer
 from .sources import ToolSource, as_it_is, kinds
+from .tasks import TaskCalls
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -192,11 +193,11 @@ class ToolSelector:
             left_out = sorted(set(range(len(offer.tools))).difference(kept))
             part = offer.part(kept)
         with tracing.select_tool(policy.strategy, question.item_type) as span:
-            calls = Calls(
-                scorer,
-                timeout=policy.timeout,
-                max_concurrency=policy.max_concurrency,
-                limiter=self._limiter,
+            bounds = Bounds(policy.timeout, policy.max_concurrency, self._limiter)
+            calls: Calls = (
+                scorer.make_calls(bounds)
+                if isinstance(scorer, MakesCalls)
+                else TaskCalls(scorer, bounds)
             )
             try:
                 decided = await _STRATEGIES[policy.strategy](part, question, calls)
