@@ -15,6 +15,7 @@ __all__ = [
     "FabricatedResult",
     "FinishUpdate",
     "FunctionContract",
+    "HttpBatch",
     "HttpBell",
     "HttpClient",
     "HttpReply",
@@ -2151,8 +2152,77 @@ class HttpClient:
             RuntimeError: Python is shutting down.
             ValueError: The URL or the headers cannot be sent, or there is no such client.
         """
+    def batch(self, bell: HttpBell | None) -> HttpBatch:
+        """What makes requests together; called on the thread of the event loop.
+
+        Args:
+            bell: What is rung; None where the loop cannot watch one.
+
+        Raises:
+            RuntimeError: The bell belongs to the process that this one was forked from.
+        """
     def close(self) -> None:
         """Closes the connections that no reply comes by. New ones can be made after that."""
+
+@final
+class HttpBatch:
+    """Requests that are made together, whose replies are wanted as wholes. They end with this.
+
+    In a fork of the process that made it, it cannot be used.
+    """
+
+    @property
+    def key(self) -> int:
+        """What the bell calls it."""
+    @property
+    def open(self) -> int:
+        """How many requests are at work: neither over nor stopped."""
+    def start(self, number: int, url: str, headers: Mapping[str, str], body: bytes) -> None:
+        """Sends a request.
+
+        Args:
+            number: What it is known by here: another for each that is at work.
+            url: Where to.
+            headers: What goes before the body.
+            body: The body.
+
+        Raises:
+            RuntimeError: Python is shutting down, or this belongs to the process that this one
+                was forked from.
+            ValueError: The URL or the headers cannot be sent, or there is no such client.
+        """
+    def take(
+        self,
+    ) -> list[
+        tuple[
+            int,
+            str,
+            str | None,
+            UsageUpdate | None,
+            tuple[str, int | None, float | None, bool, str | None] | None,
+        ]
+    ]:
+        """All that has ended since the last look.
+
+        The bell is rung for the next one, and when no request is at work any more.
+
+        Returns:
+            The number, the text as far as it came, why the reply ended if it did, the tokens it
+            took if that is known, and the failure, if it is one, as `HttpReply.failure` has it.
+
+        Raises:
+            RuntimeError: It belongs to the process that this one was forked from.
+        """
+    def ready(self, event_loop: object) -> Awaitable[None]:
+        """There is something to take, or no request is at work; for batches without a bell.
+
+        Args:
+            event_loop: Makes the future, and is called when something has come.
+        """
+    def stop(self, number: int) -> None:
+        """Gives a request up: its connection is closed at once, and nobody is told of it."""
+    def close(self) -> None:
+        """Gives up all requests that are at work."""
 
 @final
 class HttpReply:

@@ -17,6 +17,7 @@ use reqwest::{
 };
 
 use super::{
+    batch::PyHttpBatch,
     bell::PyHttpBell,
     mailbox::{Mailbox, Slot},
     objects::Objects,
@@ -69,6 +70,27 @@ impl PyHttpClient {
         }
         *made = Some(Owned::new(client.clone()));
         Ok(client)
+    }
+
+    /// A request, and the connections for it.
+    pub(super) fn request(
+        &self,
+        py: Python<'_>,
+        url: &str,
+        headers: &Bound<'_, PyDict>,
+        body: &[u8],
+    ) -> PyResult<(Client, Request)> {
+        let client = self.client(py)?;
+        let request = Request {
+            name: self.name.clone(),
+            url: parsed(url)?,
+            headers: header_map(headers)?,
+            body: Bytes::copy_from_slice(body),
+            timeouts: self.timeouts,
+            retries: self.retries,
+            limits: self.limits,
+        };
+        Ok((client, request))
     }
 }
 
@@ -177,16 +199,7 @@ impl PyHttpClient {
     ) -> PyResult<PyHttpReply> {
         let ids = IdFactory::from_option("call_ids", call_ids)?;
         let runtime = handle(py)?;
-        let client = self.client(py)?;
-        let request = Request {
-            name: self.name.clone(),
-            url: parsed(url)?,
-            headers: header_map(headers)?,
-            body: Bytes::copy_from_slice(body),
-            timeouts: self.timeouts,
-            retries: self.retries,
-            limits: self.limits,
-        };
+        let (client, request) = self.request(py, url, headers, body)?;
         let (reading, tools) = match parser {
             None => (None, None),
             Some(parser) => {
@@ -202,6 +215,14 @@ impl PyHttpClient {
         let slot = Slot(Arc::clone(&mailbox));
         let task = runtime.spawn(run(client, request, reading, slot)).abort_handle();
         Ok(PyHttpReply::new(Asked { mailbox, task }, Objects::new(tools), key))
+    }
+
+    /// What makes requests together, whose replies are wanted as wholes.
+    ///
+    /// Must be called on the thread of the event loop that the bell belongs to.
+    #[pyo3(signature = (bell))]
+    fn batch(slf: Py<Self>, bell: Option<&PyHttpBell>) -> PyResult<PyHttpBatch> {
+        Ok(PyHttpBatch::new(slf, bell.map(PyHttpBell::rope).transpose()?))
     }
 
     /// Closes the connections that nobody uses; those in use close with their replies.

@@ -4,6 +4,7 @@
 //! into a [`mailbox`], and a [`bell`] tells the event loop that there is something. Python objects
 //! are made where they are wanted, many at once.
 
+mod batch;
 mod bell;
 mod client;
 mod mailbox;
@@ -12,4 +13,6 @@ mod process;
 mod reply;
 mod runtime;
 
-pub(crate) use self::{bell::PyHttpBell, client::PyHttpClient, reply::PyHttpReply};
+pub(crate) use self::{
+    batch::PyHttpBatch, bell::PyHttpBell, client::PyHttpClient, reply::PyHttpReply,
+};

@@ -26,6 +26,11 @@ impl<T> Owned<T> {
         if self.is_here() { self.value.as_ref() } else { None }
     }
 
+    /// The value, to be changed, where this is the process that made it.
+    pub(super) fn get_mut(&mut self) -> Option<&mut T> {
+        if self.is_here() { self.value.as_mut() } else { None }
+    }
+
     /// The value itself, where this is the process that made it.
     pub(super) fn into_inner(mut self) -> Option<T> {
         if self.is_here() { self.value.take() } else { None }

@@ -9,8 +9,10 @@ from urllib.parse import quote, urlencode, urlsplit, urlunsplit
 
 from ..._core import HttpClient
 from ...exceptions import ModelError
+from ...kinds import FinishReason
 from ..clients import checked_key, redacted
 from ..completions import request
+from ..reading import logger
 from ..refusals import log_refused, refused_option, without
 from .checks import check_options
 
@@ -117,6 +119,15 @@ class Endpoint:
         if refused - self.refused:
             log_refused(self.name, refused)
             self.refused |= refused
+
+    def check(self, reason: FinishReason) -> None:
+        """Says it where a reply has ended without a reason."""
+        if reason is FinishReason.MISSING:
+            logger.warning(
+                "reply of %s ended without a finish reason; it is taken as cut off",
+                self.name,
+                extra={"model": self.name, "finish_reason": None},
+            )
 
     def error(self, failure: Failure, key: str | None) -> ModelError:
         """A failure as the exception that it is raised as."""

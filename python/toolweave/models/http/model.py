@@ -7,9 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, cast
 
 from ..._core import FinishUpdate, HttpClient, __version__
-from ...kinds import FinishReason
 from ..clients import checked_extra
-from ..reading import logger
 from .bell import opened_bell
 from .checks import check_headers, check_options
 from .endpoint import Endpoint, chat_url, encoded
@@ -274,11 +272,7 @@ class HttpModel:
                     raise endpoint.error(failure, key)
                 refused |= {name}
             endpoint.remember(refused)
-            if isinstance(last, FinishUpdate) and last.reason is FinishReason.MISSING:
-                logger.warning(
-                    "reply of %s ended without a finish reason; it is taken as cut off",
-                    self.name,
-                    extra={"model": self.name, "finish_reason": None},
-                )
+            if isinstance(last, FinishUpdate):
+                endpoint.check(last.reason)
         finally:
             bell.close()
