@@ -91,6 +91,10 @@ class Arrivals:
         self._wake: asyncio.Future[None] | None = None
         self._fatal: BaseException | None = None
 
+    def __bool__(self) -> bool:
+        """Whether there is something that nobody has asked for yet."""
+        return bool(self._arrived)
+
     def put(self, position: int, answer: Answer, usage: UsageUpdate | None = None) -> None:
         """Takes what became of a call, and the tokens it took."""
         if usage is not None:

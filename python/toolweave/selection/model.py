@@ -43,16 +43,19 @@ class ModelScorer:
         """What the model is called."""
         return str(getattr(self._model, "name", type(self._model).__name__))
 
+    def asked(self, request: Request) -> ModelOptions:
+        """What the model is asked with."""
+        return replace(self._options, response_schema=request.schema)
+
     async def ask(self, request: Request) -> Reply:
         """Asks the model.
 
         Raises:
             ModelError: It could not be asked, or its reply is not whole.
         """
-        asked = replace(self._options, response_schema=request.schema)
-        joined = await complete(self._model, request.prompt, options=asked)
+        joined = await complete(self._model, request.prompt, options=self.asked(request))
         if joined.finish_reason is not FinishReason.STOP:
-            raise ModelError(f"the reply was cut off ({joined.finish_reason.value})")
+            raise cut_off(joined.finish_reason)
         texts: list[str] = []
         usage = None
         for message in joined.messages:
@@ -63,3 +66,8 @@ class ModelScorer:
                     message.input_tokens, message.output_tokens, message.cached_input_tokens
                 )
         return Reply("".join(texts), usage)
+
+
+def cut_off(reason: FinishReason) -> ModelError:
+    """The error of a reply that is not whole."""
+    return ModelError(f"the reply was cut off ({reason.value})")

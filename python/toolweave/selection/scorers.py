@@ -6,7 +6,9 @@ import inspect
 from collections.abc import Awaitable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
+from ..models.http import HttpModel
 from .model import ModelScorer
+from .native import NativeScorer
 from .scorer import Reply, Scorer
 
 if TYPE_CHECKING:
@@ -47,7 +49,11 @@ def as_scorer(scorer: AnyScorer, *, options: ModelOptions | None = None) -> Scor
     if callable(getattr(scorer, "ask", None)) and not callable(getattr(scorer, "stream", None)):
         return cast("Scorer", scorer)
     if callable(getattr(scorer, "stream", None)):
-        return ModelScorer(cast("ChatModel", scorer), options=options)
+        model = cast("ChatModel", scorer)
+        # Not one that answers in a way of its own.
+        if isinstance(model, HttpModel) and type(model).stream is HttpModel.stream:
+            return NativeScorer(model, options=options)
+        return ModelScorer(model, options=options)
     if callable(scorer):
         return FunctionScorer(scorer)
     raise TypeError(

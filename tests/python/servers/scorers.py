@@ -1,0 +1,195 @@
+"""A server that scores tools when a test says so, and sees who stops waiting.
+
+It runs on the event loop of the test. Every request stays open until it is answered or its client
+goes away, so that a test decides in which order replies come, and which never do.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager, closing, suppress
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from toolweave.selection import CallLimiter
+
+from .dialects import openai_text
+from .sse import PATIENCE
+
+Said: TypeAlias = "tuple[int, str, Sequence[bytes]]"
+"""A status, a content type, and the body in pieces."""
+
+
+def scored(score: object, *, finish: str = "stop", pieces: int = 2) -> Said:
+    """A reply with a score; a text stands for itself."""
+    text = score if isinstance(score, str) else json.dumps({"score": score})
+    size = max(1, -(-len(text) // pieces))
+    cut = [text[at : at + size] for at in range(0, len(text), size)]
+    return 200, "text/event-stream", openai_text(cut, finish)
+
+
+def refused(status: int, message: str = "No.") -> Said:
+    """An error as OpenAI's API words it."""
+    error = {"message": message, "type": "server_error", "param": None, "code": None}
+    return status, "application/json", [json.dumps({"error": error}).encode()]
+
+
+@dataclass
+class Scoring:
+    """A server at work. Tools go by the names in angle brackets that prompts have."""
+
+    url: str = ""
+    asked: list[str] = field(default_factory=list)
+    """Whom requests were about, as they came."""
+    bodies: list[dict[str, Any]] = field(default_factory=list)
+    open: dict[str, asyncio.Future[Said]] = field(default_factory=dict)
+    """Requests that have no answer, in the order in which they came."""
+    left: list[str] = field(default_factory=list)
+    """Whose clients closed their connections before there was one."""
+    most: int = 0
+    """How many were open at once."""
+    connections: int = 0
+    """How many connections were made."""
+    _changed: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def answer(self, tool: str, said: Said) -> None:
+        """Answers a request that is open."""
+        self.open.pop(tool).set_result(said)
+
+    async def until(self, done: Callable[[], bool]) -> None:
+        """Waits until something holds of what this server has seen."""
+
+        async def wait() -> None:
+            while not done():
+                self._changed.clear()
+                await self._changed.wait()
+
+        await asyncio.wait_for(wait(), PATIENCE)
+
+    async def until_open(self, *tools: str) -> None:
+        """Waits until exactly these are open."""
+        await self.until(lambda: sorted(self.open) == sorted(tools))
+
+    async def until_left(self, *tools: str) -> None:
+        """Waits until exactly these have been left."""
+        await self.until(lambda: sorted(self.left) == sorted(tools))
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Serves one connection."""
+        self.connections += 1
+        with closing(writer), suppress(ConnectionError, asyncio.IncompleteReadError):
+            while True:
+                head = (await reader.readuntil(b"\r\n\r\n")).decode("ascii").lower()
+                length = int(head.partition("content-length:")[2].split("\r\n")[0])
+                body = json.loads(await reader.readexactly(length))
+                said = await self._ask(body, reader)
+                if said is None:
+                    break
+                await _write(writer, *said)
+
+    async def _ask(self, body: dict[str, Any], reader: asyncio.StreamReader) -> Said | None:
+        found = re.search(r"<(\w+)>", str(body["messages"]))
+        tool = found[1] if found else "?"
+        self.asked.append(tool)
+        self.bodies.append(body)
+        reply: asyncio.Future[Said] = asyncio.get_running_loop().create_future()
+        self.open[tool] = reply
+        self.most = max(self.most, len(self.open))
+        self._changed.set()
+        leaving = asyncio.ensure_future(reader.read(1))
+        try:
+            await asyncio.wait([reply, leaving], return_when=asyncio.FIRST_COMPLETED)
+            if not reply.done():
+                with suppress(ConnectionError):
+                    assert not leaving.result(), "a request came into the answer to another"
+                del self.open[tool]
+                self.left.append(tool)
+                self._changed.set()
+                return None
+        finally:
+            leaving.cancel()
+            await asyncio.wait([leaving])
+        return reply.result()
+
+
+@asynccontextmanager
+async def scoring() -> AsyncIterator[Scoring]:
+    """Serves until the end of the block."""
+    served = Scoring()
+    tasks: set[asyncio.Task[None]] = set()
+    server = await asyncio.start_server(
+        lambda *streams: tasks.add(asyncio.ensure_future(served.serve(*streams))), "127.0.0.1", 0
+    )
+    served.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
+    try:
+        yield served
+    finally:
+        server.close()
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _write(
+    writer: asyncio.StreamWriter, status: int, kind: str, pieces: Sequence[bytes]
+) -> None:
+    size = sum(map(len, pieces))
+    fields = f"Content-Type: {kind}\r\nContent-Length: {size}\r\n"
+    writer.write(f"HTTP/1.1 {status} X\r\n{fields}\r\n".encode())
+    for piece in pieces:
+        writer.write(piece)
+        await writer.drain()
+
+
+class Clock(asyncio.SelectorEventLoop):
+    """An event loop whose time can be put forward."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._ahead = 0.0
+
+    def time(self) -> float:
+        return super().time() + self._ahead
+
+    def advance(self, seconds: float) -> None:
+        """Makes it later, so that timers are due."""
+        self._ahead += seconds
+        self.call_soon(lambda: None)
+
+
+@dataclass
+class Director:
+    """Has a selection's requests answered in a certain order, and the time pass for others."""
+
+    served: Scoring
+    limiter: CallLimiter
+    said: dict[str, Said | None]
+    """By tool; None where no answer ever comes."""
+    order: Sequence[str]
+    """Of what is open, the first of these is answered next."""
+    timeout: float
+    most: int
+    """How many calls of the selection may be in flight."""
+
+    async def direct(self, selecting: asyncio.Task[Any]) -> None:
+        """Directs until the selection is over."""
+        loop = asyncio.get_running_loop()
+        over: set[str] = set()
+        while not selecting.done():
+            waiting = [tool for tool in self.served.open if tool not in over]
+            taken = self.limiter.limit - self.limiter.free
+            due = min(self.most, self.limiter.limit, len(self.said) - len(over))
+            # All that have a place are here, and nobody has to be waited for but the next.
+            if len(waiting) == taken == due:
+                told = [tool for tool in self.order if tool in waiting and self.said[tool]]
+                if told:
+                    over.add(told[0])
+                    self.served.answer(told[0], self.said[told[0]] or scored(0))
+                else:
+                    assert isinstance(loop, Clock)
+                    over.update(waiting)
+                    loop.advance(self.timeout)
+            await asyncio.sleep(0.0005)

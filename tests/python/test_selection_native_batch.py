@@ -1,0 +1,240 @@
+"""Requests that are made together: on any loop, in any thread, and with what servers refuse."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from executing import run
+from looping import PATIENCE, on_a_loop
+from selecting import ITEMS, named, tools
+from servers.dialects import delta
+from servers.scorers import refused, scored, scoring
+from servers.sse import Answer, serving
+from toolweave import SelectionPolicy, ToolSelector, UsageUpdate
+from toolweave._core import HttpBell
+from toolweave.kinds import FinishReason
+from toolweave.models.conversation import as_messages
+from toolweave.models.http import HttpModel
+from toolweave.models.http.batch import Batch, Outcome
+from toolweave.selection import CallLimiter, as_scorer
+from toolweave.selection.model import ModelScorer
+from toolweave.selection.native import NativeScorer
+from tracing_spans import exporter
+
+EACH = SelectionPolicy(strategy="each", prefilter=None)
+
+
+def test_a_model_that_answers_in_its_own_way_is_asked_in_that_way() -> None:
+    class Own(HttpModel):
+        def stream(self, *args: Any, **kwargs: Any) -> Any:
+            return super().stream(*args, **kwargs)
+
+    assert type(as_scorer(Own("http://127.0.0.1/v1", "m"))) is ModelScorer
+    plain = as_scorer(HttpModel("http://127.0.0.1/v1", "m"))
+    assert (type(plain), plain.name) == (NativeScorer, "m")
+
+
+@on_a_loop
+async def test_replies_that_come_while_the_loop_is_busy_are_taken_together() -> None:
+    bell = HttpBell()
+    try:
+        async with scoring() as served, HttpModel(served.url, "m") as model:
+            endpoint = model.endpoint
+            batch = endpoint.client.batch(bell)
+            for number, name in enumerate("abc"):
+                said = endpoint.asked(as_messages(f"<{name}>"), (), None)
+                batch.start(number, endpoint.url, endpoint.headers(None), endpoint.body(said))
+            await served.until_open("a", "b", "c")
+            for number, name in enumerate("cab"):
+                served.answer(name, scored(20))
+                # The server is on this loop, but nobody listens to the bell.
+                for _ in range(10_000):
+                    if batch.open == 2 - number:
+                        break
+                    await asyncio.sleep(0.001)
+            assert bell.heard(9) == [batch.key]
+            assert sorted(ended[0] for ended in batch.take()) == [0, 1, 2]
+            assert (batch.take(), bell.heard(9)) == ([], [])
+    finally:
+        bell.close()
+
+
+@on_a_loop
+async def test_nobody_is_told_of_a_request_that_was_stopped() -> None:
+    told = asyncio.Event()
+    async with scoring() as served, HttpModel(served.url, "m") as model:
+        batch = Batch(model.endpoint, told.set)
+        batch.start(1, as_messages("<a>"))
+        batch.start(2, as_messages("<b>"))
+        await served.until_open("a", "b")
+        batch.stop(1)
+        batch.stop(1)
+        await served.until_left("a")
+        served.answer("b", scored("Hm."))
+        await asyncio.wait_for(told.wait(), PATIENCE)
+        assert batch.take() == [Outcome(2, "Hm.", FinishReason.STOP, UsageUpdate(7, 5, 2), None)]
+        await batch.aclose()
+        await batch.aclose()
+
+
+class Proactor(asyncio.SelectorEventLoop):
+    """A loop that watches no sockets, as that of Windows."""
+
+    def add_reader(self, *_: Any) -> None:  # type: ignore[override]
+        raise NotImplementedError
+
+
+def test_a_loop_that_cannot_watch_a_bell_hears_of_replies_all_the_same() -> None:
+    async def main() -> None:
+        limiter = CallLimiter(3)
+        async with scoring() as served, HttpModel(served.url, "m") as model:
+            for _ in range(3):
+                selector = ToolSelector(tools(*"abcde"), model, EACH, limiter=limiter, cache_ttl=0)
+                task = asyncio.create_task(selector.select("x"))
+                for count in (20, 30, 95):
+                    await served.until(lambda: len(served.open) == 3)
+                    served.answer(next(iter(served.open)), scored(count))
+                selection = await asyncio.wait_for(task, PATIENCE)
+                assert (selection.score, selection.calls, limiter.free) == (95, 5, 3)
+                await served.until(lambda: not served.open)
+
+    run(main(), Proactor())
+
+
+@on_a_loop
+async def test_what_a_server_refuses_is_left_out_and_remembered(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def answer(request: dict[str, Any]) -> Answer:
+        if "stream_options" in request["body"]:
+            _, kind, pieces = refused(400, "Unknown parameter: stream_options.")
+            return Answer(pieces, 400, kind)
+        return Answer(scored(20)[2])
+
+    async with serving(answer) as served, HttpModel(f"{served.url}/v1", "m") as model:
+        for asked in (4, 6):
+            selection = await ToolSelector(tools("a", "b"), model, EACH).select("x")
+            assert [one.score for one in selection.ranking] == [20, 20]
+            assert (selection.calls, len(served.requests)) == (2, asked)
+    [record] = [record for record in caplog.records if record.name == "toolweave.models"]
+    assert record.getMessage() == "m refuses stream_options; asked without"
+
+
+@on_a_loop
+async def test_a_key_that_cannot_be_had_is_an_error_of_the_tools() -> None:
+    def key() -> str:
+        raise OSError("the vault is shut")
+
+    limiter = CallLimiter(1)
+    async with scoring() as served, HttpModel(served.url, "m", key) as model:
+        selector = ToolSelector(tools("a", "b", "search"), model, EACH, limiter=limiter)
+        selection = await selector.select("x")
+        assert [one.error for one in selection.ranking] == ["OSError: the vault is shut"] * 3
+    assert (selection.fallback, limiter.free, served.asked) == (True, 1, [])
+
+
+@on_a_loop
+async def test_what_is_meant_for_the_program_is_raised() -> None:
+    class Interrupt(BaseException):
+        pass
+
+    def key() -> str:
+        raise Interrupt
+
+    limiter = CallLimiter(2)
+    async with HttpModel("http://127.0.0.1:9/v1", "m", key) as model:
+        with pytest.raises(Interrupt):
+            await ToolSelector(tools("a", "b", "c"), model, EACH, limiter=limiter).select("x")
+    assert limiter.free == 2
+
+
+@on_a_loop
+async def test_a_reply_without_a_finish_reason_is_cut_off_and_logged(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async with (
+        serving(Answer([delta(content=named("search"))])) as served,
+        HttpModel(f"{served.url}/v1", "m") as model,
+    ):
+        selection = await ToolSelector(ITEMS, model).select("x")
+    assert selection.errors[0].error == "ModelError: the reply was cut off (missing)"
+    messages = [record.getMessage() for record in caplog.records]
+    assert "reply of m ended without a finish reason; it is taken as cut off" in messages
+
+
+@on_a_loop
+async def test_every_request_is_a_span_in_that_of_the_selection() -> None:
+    exporter().clear()
+    async with scoring() as served, HttpModel(served.url, "m", max_retries=0) as model:
+        task = asyncio.create_task(ToolSelector(tools(*"abc"), model, EACH).select("a secret"))
+        await served.until_open(*"abc")
+        served.answer("a", refused(500))
+        await served.until_open(*"bc")
+        served.answer("b", scored(95))
+        await asyncio.wait_for(task, PATIENCE)
+    *chats, select = exporter().get_finished_spans()
+    assert (select.name, [chat.name for chat in chats]) == ("select_tool Thing", ["chat m"] * 3)
+    for chat in chats:
+        assert chat.parent is not None
+        assert chat.parent.span_id == select.context.span_id
+        assert "secret" not in chat.to_json()
+    failures = [str((chat.attributes or {}).get("error.type")) for chat in chats]
+    assert {failure.rpartition(".")[2] for failure in failures} == {
+        "None",
+        "ModelError",
+        "CancelledError",
+    }
+    [whole] = [
+        chat.attributes or {} for chat in chats if not (chat.attributes or {}).get("error.type")
+    ]
+    assert whole["gen_ai.response.finish_reasons"] == ("stop",)
+    assert whole["gen_ai.usage.input_tokens"] == 7
+
+
+def test_one_model_selects_on_several_loops_at_once_and_one_after_another() -> None:
+    limiter = CallLimiter(4)
+    found: list[int] = []
+
+    async def main(model: HttpModel) -> int:
+        selector = ToolSelector(tools(*"abcdef"), model, EACH, limiter=limiter, cache_ttl=0)
+        made = [selector.select(str(number)) for number in range(3)]
+        return sum(
+            selection.calls - len(selection.errors) for selection in await asyncio.gather(*made)
+        )
+
+    async def serve(ready: Callable[[str], None], over: threading.Event) -> None:
+        async with serving(Answer(scored(20)[2])) as served:
+            ready(f"{served.url}/v1")
+            await asyncio.to_thread(over.wait, PATIENCE)
+
+    over = threading.Event()
+    there = threading.Event()
+    urls: list[str] = []
+
+    def ready(url: str) -> None:
+        urls.append(url)
+        there.set()
+
+    def work(model: HttpModel) -> None:
+        found.extend(asyncio.run(main(model)) for _ in range(3))
+
+    serving_thread = threading.Thread(target=lambda: asyncio.run(serve(ready, over)))
+    serving_thread.start()
+    try:
+        assert there.wait(PATIENCE)
+        model = HttpModel(urls[0], "m")
+        threads = [threading.Thread(target=work, args=(model,)) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(PATIENCE)
+        asyncio.run(model.aclose())
+    finally:
+        over.set()
+        serving_thread.join(PATIENCE)
+    assert (found, limiter.free) == ([18] * 9, 4)

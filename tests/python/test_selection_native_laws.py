@@ -1,0 +1,102 @@
+"""Whatever a server does, the native way to make calls and that of tasks come to the same."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from executing import run
+from looping import PATIENCE
+from selecting import tools
+from servers.scorers import Clock, Director, Said, refused, scored, scoring
+from toolweave import Selection, SelectionPolicy, ToolSelector
+from toolweave.models.http import HttpModel
+from toolweave.selection import CallLimiter, Scorer, as_scorer
+from toolweave.selection.model import ModelScorer
+from toolweave.selection.native import NativeScorer
+
+NAMES = ("search", "a", "b", "c", "d")
+REGISTRY = tools(*NAMES)
+TIMEOUT = 3.0
+
+# Few values, so that there are ties.
+SCORED = st.builds(
+    scored,
+    st.sampled_from([0, 30, 69.5, 70, 80, 90, 100, "90%", "I would rather not say", ""]),
+    pieces=st.integers(1, 3),
+)
+CUT_OFF = st.builds(
+    scored,
+    st.just('{"score": 9'),
+    finish=st.sampled_from(["length", "content_filter", "tool_calls"]),
+)
+REFUSED = st.builds(refused, st.sampled_from([400, 401, 404, 429, 500, 503]))
+LATE = st.none()
+OUTCOMES = st.lists(SCORED | CUT_OFF | REFUSED | LATE, min_size=5, max_size=5)
+
+
+def select(
+    native: bool,
+    outcomes: Sequence[Said | None],
+    order: Sequence[str],
+    places: int,
+    most: int = 8,
+    **policy: Any,
+) -> tuple[Selection, list[str]]:
+    """What a selection comes to, and who was asked."""
+    clock = Clock()
+
+    async def main() -> tuple[Selection, list[str]]:
+        limiter = CallLimiter(places)
+        said: dict[str, Said | None] = dict(zip(NAMES, outcomes, strict=True))
+        async with scoring() as served, HttpModel(served.url, "m", "k", max_retries=0) as model:
+            scorer: Scorer = as_scorer(model) if native else ModelScorer(model)
+            assert isinstance(scorer, NativeScorer) == native
+            asked = SelectionPolicy(
+                strategy="each", timeout=TIMEOUT, max_concurrency=most, **policy
+            )
+            selector = ToolSelector(REGISTRY, scorer, asked, limiter=limiter)
+            task = asyncio.create_task(selector.select("?"))
+            director = Director(served, limiter, said, order, TIMEOUT, most)
+            await asyncio.wait_for(director.direct(task), PATIENCE * 5)
+            selection = await task
+            # Nothing is left: no place is taken, and nobody is waited for.
+            assert limiter.free == places
+            await served.until(lambda: not served.open)
+            assert served.most <= places
+            return selection, served.asked
+
+    return run(main(), clock)
+
+
+def same(one: Selection, other: Selection) -> None:
+    assert dataclasses.replace(one, duration=0) == dataclasses.replace(other, duration=0)
+
+
+@settings(max_examples=40, deadline=None)
+@given(OUTCOMES, st.permutations(NAMES), st.integers(1, 6), st.integers(1, 8))
+@example([None] * 5, NAMES, 2, 8)
+@example([scored(95)] * 5, NAMES, 1, 1)
+def test_both_ways_come_to_the_same_for_all_that_a_server_can_do(
+    outcomes: list[Said | None], order: list[str], places: int, most: int
+) -> None:
+    one, asked = select(True, outcomes, order, places, most)
+    other, also_asked = select(False, outcomes, order, places, most)
+    same(one, other)
+    assert sorted(asked) == sorted(also_asked)
+    assert one.calls == len(asked)
+
+
+@settings(max_examples=20, deadline=None)
+@given(OUTCOMES, st.permutations(NAMES), st.permutations(NAMES), st.integers(1, 6))
+def test_the_same_outcomes_give_the_same_winner_in_every_order(
+    outcomes: list[Said | None], order: list[str], another: list[str], places: int
+) -> None:
+    one, _ = select(True, outcomes, order, 6, early_stop=None)
+    other, _ = select(True, outcomes, another, places, early_stop=None)
+    same(one, other)
