@@ -21,6 +21,8 @@ from toolweave import Selection, SelectionPolicy, ToolSelector
 from toolweave.models.openai import OpenAIModel
 from toolweave.selection import CallLimiter, Reply, Request
 from toolweave.selection import tasks as tasks_module
+from toolweave.selection.calls import Bounds, Calls
+from toolweave.selection.tasks import TaskCalls
 
 EACH = SelectionPolicy(strategy="each")
 
@@ -403,6 +405,21 @@ def test_a_real_client_chooses_and_says_what_it_took() -> None:
     assert (selection.tool.name, selection.parameters["item2"]) == ("compare", "udon")
     assert selection.usage is not None
     assert (selection.usage.input_tokens, selection.usage.cached_input_tokens) == (7, 2)
+
+
+def test_a_scorer_may_make_the_calls_of_a_selection_itself() -> None:
+    class Own(Says):
+        bounds: Bounds
+
+        def make_calls(self, bounds: Bounds) -> Calls:
+            self.bounds = bounds
+            return TaskCalls(self, bounds)
+
+    scorer, limiter = Own([named("search")]), CallLimiter(2)
+    policy = SelectionPolicy(timeout=3, max_concurrency=5)
+    selection = run(ToolSelector(ITEMS, scorer, policy, limiter=limiter).select("x"))
+    assert (selection.score, selection.calls) == (90, 1)
+    assert scorer.bounds == Bounds(3, 5, limiter)
 
 
 def test_a_selector_works_on_one_loop_after_another() -> None:

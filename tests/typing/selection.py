@@ -16,6 +16,7 @@ from toolweave import (
     ToolSelector,
     UsageUpdate,
 )
+from toolweave.models.http import HttpModel
 from toolweave.models.openai import OpenAIModel
 from toolweave.selection import (
     CallLimiter,
@@ -26,6 +27,9 @@ from toolweave.selection import (
     ToolSource,
     as_scorer,
 )
+from toolweave.selection.calls import Bounds, Calls, MakesCalls
+from toolweave.selection.native import NativeScorer
+from toolweave.selection.tasks import TaskCalls
 
 
 async def texts(prompt: str, schema: dict[str, Any]) -> str:
@@ -43,6 +47,11 @@ class OwnScorer:
         return Reply({"score": len(request.tools)}, UsageUpdate(1, 2))
 
 
+class OwnCalls(OwnScorer):
+    def make_calls(self, bounds: Bounds) -> Calls:
+        return TaskCalls(self, bounds)
+
+
 class OwnSource:
     fingerprint = "1"
 
@@ -58,6 +67,10 @@ async def select(registry: RegistrySnapshot) -> None:
     ToolSelector(registry, texts, limiter=CallLimiter(4), cache_ttl=0)
     ToolSelector(registry, data, SelectionPolicy(strategy="each", early_stop=None))
     assert_type(as_scorer(texts), Scorer)
+    model = HttpModel("http://127.0.0.1:8080/v1", "qwen3")
+    ToolSelector(registry, model)
+    own: list[MakesCalls] = [NativeScorer(model), OwnCalls()]
+    assert_type(own[0].make_calls(Bounds(8.0, 8, CallLimiter(4))), Calls)
     selector = ToolSelector(registry, OpenAIModel("gpt-x"))
     selection = await selector.select("x", item_type="Recipe", context={"request.site": "y"})
     assert_type(selection, Selection)
