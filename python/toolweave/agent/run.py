@@ -16,13 +16,12 @@ from ..executor import ToolDeferred
 from ..executor.deferred import METADATA as DEFERRED
 from ..kinds import Role, StopReason
 from ..natural.reader import CUT_OFF
+from ..runs import Run
 from .guard import LoopGuard
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Generator, Iterable, Iterator
     from types import TracebackType
-
-    from typing_extensions import Self
 
     from .. import Message, ToolResult
     from ..natural import NaturalToolUse, ReplyRun, UseEvent
@@ -68,7 +67,7 @@ class Rules:
     answer_at_limit: bool
 
 
-class AgentRun:
+class AgentRun(Run["AgentEvent"]):
     """A run of an agent. Made by `Agent.open`.
 
     As an iterator it gives what happens, in that order, and the `AgentResult` last; as a context
@@ -166,9 +165,6 @@ class AgentRun:
             cached + more.cached_input_tokens,
         )
 
-    def __aiter__(self) -> Self:
-        return self
-
     async def __anext__(self) -> AgentEvent:
         return await anext(self._generator)
 
@@ -199,16 +195,9 @@ class AgentRun:
             await self._reply.cancel()
 
     async def caught_up(self) -> None:
-        """Waits until whoever reads the run is done with all that has happened so far.
-
-        That is when it asks for more. A run that is cancelled is not waited for. Journals use it,
-        to write what happens to a call behind what came before.
-        """
+        """Waits until whoever reads the run is done with all that has happened so far."""
         if self._reply is not None:
             await self._reply.caught_up()
-
-    async def __aenter__(self) -> Self:
-        return self
 
     async def __aexit__(
         self,
@@ -216,7 +205,7 @@ class AgentRun:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        await self.cancel()
+        await super().__aexit__(kind, error, traceback)
         await self._generator.aclose()
 
     async def _events(self) -> AsyncGenerator[AgentEvent, None]:

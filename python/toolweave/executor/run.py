@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from .. import tracing
 from .._core import InvalidToolCall, ToolAggregateMessage, ToolCall, ToolResult
 from ..exceptions import ValidationError
+from ..runs import Run
 from ..tools.context import ToolContext
 from . import failure
 from .audience import Audience
@@ -24,10 +25,6 @@ from .stop import Stop
 from .timers import Deadlines
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
-    from typing_extensions import Self
-
     from ..protocols import Journal
     from .approval import ApprovalRecord
     from .events import ToolEvent
@@ -42,7 +39,7 @@ APPROVALS = "approvals"
 _log = logging.getLogger("toolweave.executor")
 
 
-class ToolRun:
+class ToolRun(Run["ToolEvent"]):
     """The calls of one reply: they start when they are submitted, and end with an aggregate.
 
     Made by `ToolExecutor.open`. As an iterator it gives what happens, in that order, and the
@@ -166,9 +163,6 @@ class ToolRun:
         await self._over()
         return self.aggregate
 
-    def __aiter__(self) -> Self:
-        return self
-
     async def __anext__(self) -> ToolEvent:
         if not self._unread:
             self._unread = await self.happened()
@@ -193,17 +187,6 @@ class ToolRun:
         end is waited for, is not waited for.
         """
         await self.audience.outbox.caught_up()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        await self.cancel()
 
     async def _end(self) -> None:
         # Beside a reader, perhaps, who waits for events.

@@ -27,13 +27,11 @@ from ..exceptions import InvalidJSONError
 from ..kinds import FinishReason
 from ..models import closing
 from ..outbox import Outbox
+from ..runs import Run
 from ..tools.search import describe
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from types import TracebackType
-
-    from typing_extensions import Self
 
     from .. import Event, Message
     from ..executor import ToolEvent, ToolExecutor, ToolRun
@@ -62,7 +60,7 @@ class Envelope:
     chat_id: str | None = None
 
 
-class ReplyRun:
+class ReplyRun(Run["UseEvent"]):
     """One reply: its calls start as they are complete, while the model still writes.
 
     Made by `open` of `NaturalToolUse` and `FunctionCalling`. As an iterator it gives what happens,
@@ -190,9 +188,6 @@ class ReplyRun:
         self._joiner.push(update)
         self._so_far = None
 
-    def __aiter__(self) -> Self:
-        return self
-
     async def __anext__(self) -> UseEvent:
         if self._model is None and not self._out.over:
             self._begin()
@@ -251,17 +246,6 @@ class ReplyRun:
         if self._run is not None:
             await self._run.caught_up()
         await self._out.caught_up()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        await self.cancel()
 
     # The model.
 

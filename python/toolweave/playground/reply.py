@@ -10,12 +10,11 @@ from .._core import ReasoningDelta, TextDelta, ToolCallDelta
 from ..kinds import SceneStatus
 from ..lifecycle import RawText
 from ..outbox import Outbox
+from ..runs import Run
 from ..scenes import SceneStep
 
 if TYPE_CHECKING:
     from types import TracebackType
-
-    from typing_extensions import Self
 
     from .. import Message, Selection
     from ..agent import AgentRun
@@ -40,7 +39,7 @@ Opening: TypeAlias = "Callable[[Hear, Selection | None], Opened]"
 """Begins a run, with an ear for its model."""
 
 
-class PlaygroundReply:
+class PlaygroundReply(Run["TurnEvent"]):
     """A selection where there is one, then a run, with what its model writes.
 
     Args:
@@ -88,9 +87,6 @@ class PlaygroundReply:
         """What the tools wait for."""
         return self._deferred
 
-    def __aiter__(self) -> Self:
-        return self
-
     async def __anext__(self) -> TurnEvent:
         if self._reader is None:
             self._reader = asyncio.get_running_loop().create_task(self._read())
@@ -121,16 +117,13 @@ class PlaygroundReply:
         if self._run is not None:
             await self._run.cancel()
 
-    async def __aenter__(self) -> Self:
-        return self
-
     async def __aexit__(
         self,
         kind: type[BaseException] | None,
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        await self.cancel()
+        await super().__aexit__(kind, error, traceback)
         if self._reader is not None:
             await asyncio.wait([self._reader])
             if not self._reader.cancelled():

@@ -13,6 +13,7 @@ from ..exceptions import ModelError, RateLimitedError
 from ..kinds import Role, SceneStatus, SceneStopReason
 from ..models import as_messages
 from ..outbox import Outbox
+from ..runs import Run
 from ..wording import text_of
 from .actors import lines
 from .agenda import Agenda
@@ -25,9 +26,6 @@ from .steps import SceneResult, SceneStep
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from types import TracebackType
-
-    from typing_extensions import Self
 
     from .. import Message
     from ..conversations import Interaction
@@ -41,7 +39,7 @@ _log = logging.getLogger("toolweave.scenes")
 _GRACE = 10.0
 
 
-class SceneRun:
+class SceneRun(Run[SceneStep]):
     """A run of scenes. Made by `SceneManager.open`.
 
     As an iterator it gives the steps as they happen, `Completed` last; as a context manager it
@@ -119,9 +117,6 @@ class SceneRun:
         """The messages of earlier runs that have changed: calls whose results have come."""
         return tuple(self._stage.changed)
 
-    def __aiter__(self) -> Self:
-        return self
-
     async def __anext__(self) -> SceneStep:
         if self._task is None and not self._steps.over:
             self._task = asyncio.get_running_loop().create_task(self._main())
@@ -173,25 +168,10 @@ class SceneRun:
             raise asyncio.CancelledError
 
     async def caught_up(self) -> None:
-        """Waits until whoever reads the run is done with all that has happened so far.
-
-        That is when it asks for more. A run that is cancelled is not waited for. Journals use it,
-        to write what happens to a call behind what came before.
-        """
+        """Waits until whoever reads the run is done with all that has happened so far."""
         if self._stage.reply is not None:
             await self._stage.reply.caught_up()
         await self._steps.caught_up()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        await self.cancel()
 
     def _stop(self, why: Stop) -> None:
         if self._task is None or self._task.done() or self._stopped is not None:

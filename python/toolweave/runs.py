@@ -1,0 +1,44 @@
+"""What all runs are: something that goes on while it is read, and stops when it is left."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from typing_extensions import Self
+
+E = TypeVar("E")
+
+
+class Run(AsyncIterator[E]):
+    """An iterator of what happens; as a context manager it is cancelled when the block ends."""
+
+    def __aiter__(self) -> Self:
+        return self
+
+    @abstractmethod
+    async def cancel(self) -> None:
+        """Stops what goes on, and waits until it has."""
+
+    @abstractmethod
+    async def caught_up(self) -> None:
+        """Waits until whoever reads the run is done with all that has happened so far.
+
+        That is when it asks for more. A run that is cancelled is not waited for. Journals use it,
+        to write what happens to a call behind what came before.
+        """
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.cancel()
