@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
-import json
 import logging
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, TypeAlias
 
 from .. import tracing
 from .._core import (
@@ -21,14 +19,13 @@ from .._core import (
     ToolCall,
     UsageMessage,
     UsageUpdate,
-    repair_json,
 )
-from ..exceptions import InvalidJSONError
 from ..kinds import FinishReason
 from ..models import closing
 from ..outbox import Outbox
 from ..runs import Run
 from ..tools.search import describe
+from .envelope import enveloped
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,6 +34,7 @@ if TYPE_CHECKING:
     from ..executor import ToolEvent, ToolExecutor, ToolRun
     from ..options import Tools
     from ..protocols import Journal, Messages, ModelOptions
+    from .envelope import Envelope
     from .parser import NaturalToolUseParser
     from .reader import ReplyEvent
     from .request import Request
@@ -47,17 +45,6 @@ UseEvent: TypeAlias = "Event | ToolEvent | UsageMessage | FinishUpdate"
 """One thing in a reply or of its calls; the `FinishUpdate` is the last."""
 
 _GRACE = 5.0
-_LONGEST_READ = 100_000
-
-
-@dataclass(frozen=True)
-class Envelope:
-    """What all messages of a reply carry."""
-
-    generation_id: str
-    from_agent: str | None = None
-    run_id: str | None = None
-    chat_id: str | None = None
 
 
 class ReplyRun(Run["UseEvent"]):
@@ -347,7 +334,7 @@ class ReplyRun(Run["UseEvent"]):
 
     def _hear(self, event: ToolEvent) -> None:
         if isinstance(event, ToolAggregateMessage):
-            self.aggregate = event = self._enveloped(event)
+            self.aggregate = event = enveloped(event, self._submitted, self._envelope)
         self._out.put(event)
 
     def _tools_over(self, task: asyncio.Task[None]) -> None:
@@ -369,22 +356,6 @@ class ReplyRun(Run["UseEvent"]):
                 _, running = await asyncio.wait([self._model], timeout=_GRACE)
                 if running:
                     _log.error("a model ignores its cancellation and is given up")
-
-    def _enveloped(self, aggregate: ToolAggregateMessage) -> ToolAggregateMessage:
-        """The aggregate as a message of this reply, in which calls say what the model wrote."""
-        calls = [
-            _as_written(call, given)
-            for call, given in zip(aggregate.tool_calls, self._submitted, strict=True)
-        ]
-        envelope = self._envelope
-        return aggregate.__replace__(
-            tool_calls=calls,
-            id=self._id("calls"),
-            from_agent=envelope.from_agent,
-            generation_id=envelope.generation_id,
-            run_id=envelope.run_id,
-            chat_id=envelope.chat_id,
-        )
 
     # The end.
 
@@ -409,23 +380,4 @@ class ReplyRun(Run["UseEvent"]):
         self._out.end(self._error)
 
     def _id(self, part: int | str) -> str:
-        return f"{self._envelope.generation_id}.{part}"
-
-
-def _as_written(call: ToolCall, given: ToolCall | InvalidToolCall) -> ToolCall:
-    """A call that did not run, with the arguments that it had where it had any.
-
-    The executor does not know them, and a model that is told what is wrong with its call should see
-    that call.
-    """
-    if isinstance(given, ToolCall) or given.kind not in ("schema_violation", "unknown_tool"):
-        return call
-    if len(given.raw) > _LONGEST_READ:
-        return call
-    try:
-        arguments: Any = json.loads(repair_json(given.raw)[0])
-    except (InvalidJSONError, ValueError, RecursionError):
-        return call
-    if not isinstance(arguments, dict):
-        return call
-    return call.__replace__(arguments=cast("dict[str, Any]", arguments))
+        return self._envelope.id_of(part)

@@ -6,9 +6,10 @@ import uuid
 from typing import TYPE_CHECKING, Literal
 
 from ..executor.journal import check_journal
+from .envelope import Envelope
 from .options import executor_of, split
 from .parser import NaturalToolUseParser
-from .run import Envelope, ReplyRun
+from .run import ReplyRun
 
 if TYPE_CHECKING:
     import contextvars

@@ -1,0 +1,74 @@
+"""What all messages of a reply carry, and its calls as one of them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+from .._core import InvalidToolCall, ToolAggregateMessage, ToolCall, repair_json
+from ..exceptions import InvalidJSONError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_LONGEST_READ = 100_000
+
+
+@dataclass(frozen=True)
+class Envelope:
+    """What all messages of a reply carry."""
+
+    generation_id: str
+    from_agent: str | None = None
+    run_id: str | None = None
+    chat_id: str | None = None
+
+    def id_of(self, part: int | str) -> str:
+        """The id of a message of the reply."""
+        return f"{self.generation_id}.{part}"
+
+
+def enveloped(
+    aggregate: ToolAggregateMessage,
+    given: Sequence[ToolCall | InvalidToolCall],
+    envelope: Envelope,
+) -> ToolAggregateMessage:
+    """An aggregate as a message of the reply, in which calls say what the model wrote.
+
+    Args:
+        aggregate: The calls with their results.
+        given: The calls as the model made them.
+        envelope: What the message is to carry.
+    """
+    calls = [
+        _as_written(call, written)
+        for call, written in zip(aggregate.tool_calls, given, strict=True)
+    ]
+    return aggregate.__replace__(
+        tool_calls=calls,
+        id=envelope.id_of("calls"),
+        from_agent=envelope.from_agent,
+        generation_id=envelope.generation_id,
+        run_id=envelope.run_id,
+        chat_id=envelope.chat_id,
+    )
+
+
+def _as_written(call: ToolCall, given: ToolCall | InvalidToolCall) -> ToolCall:
+    """A call that did not run, with the arguments that it had where it had any.
+
+    The executor does not know them, and a model that is told what is wrong with its call should see
+    that call.
+    """
+    if isinstance(given, ToolCall) or given.kind not in ("schema_violation", "unknown_tool"):
+        return call
+    if len(given.raw) > _LONGEST_READ:
+        return call
+    try:
+        arguments: Any = json.loads(repair_json(given.raw)[0])
+    except (InvalidJSONError, ValueError, RecursionError):
+        return call
+    if not isinstance(arguments, dict):
+        return call
+    return call.__replace__(arguments=cast("dict[str, Any]", arguments))
