@@ -74,3 +74,66 @@ impl Clock {
 pub(super) fn from_now(time: Duration) -> Option<Instant> {
     Instant::now().checked_add(time)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::future::{pending, ready};
+
+    use tokio::{runtime::Builder, task::yield_now};
+
+    use super::*;
+
+    const LONG: Duration = Duration::from_secs(60);
+    const SHORT: Duration = Duration::from_millis(5);
+
+    fn run<T>(future: impl Future<Output = T>) -> T {
+        Builder::new_current_thread().enable_time().build().unwrap().block_on(future)
+    }
+
+    #[test]
+    fn what_is_there_is_not_waited_for() {
+        run(async {
+            let mut clock = Clock::new(Some(Duration::ZERO));
+            let done = clock.until(from_now(Duration::ZERO), Wait::Idle, ready(1)).await;
+            assert_eq!(done, Ok(1));
+            assert!(clock.timer.is_none(), "a timer was set for nothing");
+        });
+    }
+
+    #[test]
+    fn a_timer_that_was_set_for_less_does_not_cut_a_wait_short() {
+        run(async {
+            let mut clock = Clock::new(None);
+            clock.until(from_now(SHORT), Wait::Idle, yield_now()).await.unwrap();
+            let begin = Instant::now();
+            let waited = clock.until(from_now(4 * SHORT), Wait::Idle, pending::<()>()).await;
+            assert_eq!(waited, Err(Wait::Idle));
+            assert!(begin.elapsed() >= 4 * SHORT);
+        });
+    }
+
+    #[test]
+    fn a_timer_that_was_set_for_more_does_not_draw_a_wait_out() {
+        run(async {
+            let mut clock = Clock::new(None);
+            clock.until(from_now(LONG), Wait::Idle, yield_now()).await.unwrap();
+            let begin = Instant::now();
+            let waited = clock.until(from_now(SHORT), Wait::FirstByte, pending::<()>()).await;
+            assert_eq!(waited, Err(Wait::FirstByte));
+            assert!(begin.elapsed() < LONG);
+        });
+    }
+
+    #[test]
+    fn the_time_for_everything_counts_where_it_is_shorter() {
+        run(async {
+            let mut clock = Clock::new(Some(SHORT));
+            assert!(!clock.has(LONG) && !clock.has(Duration::MAX));
+            let waited = clock.until(from_now(LONG), Wait::Idle, pending::<()>()).await;
+            assert_eq!(waited, Err(Wait::Total));
+            let waited = clock.until(from_now(Duration::MAX), Wait::Idle, pending::<()>()).await;
+            assert_eq!(waited, Err(Wait::Total));
+            assert!(Clock::new(None).has(Duration::MAX));
+        });
+    }
+}
