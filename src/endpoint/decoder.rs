@@ -56,6 +56,8 @@ pub(super) enum Trouble {
     NotText,
     /// It cannot be read.
     Unreadable(serde_json::Error),
+    /// There are no events in it.
+    NoEvents,
     /// It is JSON, and no reply.
     NoReply,
     /// It is an error of the server.
@@ -112,7 +114,9 @@ impl Decoder {
                 Some(Err(Unreadable::TooLong)) => Err(Trouble::EventTooLarge),
                 Some(Err(Unreadable::NotText)) => Err(Trouble::NotText),
                 None if self.too_large => Err(Trouble::TooLarge),
-                None => Ok(if self.ended { Step::Over } else { Step::NeedMore }),
+                None if !self.ended => Ok(Step::NeedMore),
+                None if self.events.is_something_else() => Err(Trouble::NoEvents),
+                None => Ok(Step::Over),
             },
             Form::Document if self.too_large => Err(Trouble::TooLarge),
             Form::Document if !self.ended => Ok(Step::NeedMore),
@@ -173,6 +177,10 @@ impl Trouble {
             Self::TooLarge => large("a reply that is", limits.body),
             Self::NotText => unreadable("it is not UTF-8"),
             Self::Unreadable(error) => unreadable(&error.to_string()),
+            Self::NoEvents => {
+                let said = format!("{peer} sent nothing that can be read as a reply");
+                Failure::new(FailureKind::Protocol, said)
+            }
             Self::NoReply => {
                 let said = format!(
                     "{peer} answered with JSON that is no reply of a model; is the base URL the \

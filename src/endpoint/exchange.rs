@@ -181,8 +181,12 @@ async fn refused(
 /// How a reply comes, by its type or, where that says nothing, by how it begins.
 fn form(peer: &Peer<'_>, headers: &HeaderMap, first: &[u8]) -> Result<Form, Failure> {
     let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
-    if headers.get(CONTENT_ENCODING).is_some_and(|encoding| encoding != "identity") {
-        let said = format!("{peer} answered with a compressed reply, which it was not asked for");
+    let encoding = headers.get(CONTENT_ENCODING).filter(|encoding| *encoding != "identity");
+    if let Some(encoding) = encoding.and_then(|encoding| encoding.to_str().ok()) {
+        let said = format!(
+            "{peer} sent nothing that can be read as a reply: its content-encoding is {encoding}, \
+             which it was not asked for"
+        );
         return Err(Failure::new(FailureKind::Protocol, said));
     }
     let essence = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();

@@ -18,6 +18,8 @@ pub(super) struct EventReader {
     inlet: Inlet,
     measure: Measure,
     too_long: bool,
+    /// Whether there has been an event.
+    any: bool,
 }
 
 /// Bytes that are no events.
@@ -38,7 +40,14 @@ impl EventReader {
             inlet,
             measure: Measure::new(limit),
             too_long: false,
+            any: false,
         }
+    }
+
+    /// Whether there was something in what has been read, and no event: then it is something else.
+    /// Comments may stand alone.
+    pub(super) fn is_something_else(&self) -> bool {
+        self.measure.spoken && !self.any
     }
 
     /// Takes the next bytes; the events before them have been read.
@@ -61,6 +70,7 @@ impl EventReader {
             let waiting = &mut Context::from_waker(Waker::noop());
             match Pin::new(&mut self.stream).poll_next(waiting) {
                 Poll::Ready(Some(Ok(event))) => {
+                    self.any = true;
                     if let Some(data) = event.data {
                         return Some(Ok(data));
                     }
@@ -104,18 +114,20 @@ struct Measure {
     line: bool,
     /// Whether the last byte was a carriage return.
     returned: bool,
+    /// Whether there has been a line that is no comment.
+    spoken: bool,
 }
 
 impl Measure {
     fn new(limit: usize) -> Self {
-        Self { limit, event: 0, line: false, returned: false }
+        Self { limit, event: 0, line: false, returned: false, spoken: false }
     }
 
     /// Where in the next bytes the event becomes too long, if it does.
     fn excess(&mut self, bytes: &[u8]) -> Option<usize> {
         let mut from = 0;
         for end in memchr2_iter(b'\n', b'\r', bytes) {
-            if let Some(excess) = self.take(from, end) {
+            if let Some(excess) = self.take(bytes, from, end) {
                 return Some(excess);
             }
             let feed = bytes[end] == b'\n';
@@ -131,13 +143,14 @@ impl Measure {
             }
             from = end + 1;
         }
-        self.take(from, bytes.len())
+        self.take(bytes, from, bytes.len())
     }
 
     /// Counts a piece of a line.
-    fn take(&mut self, from: usize, end: usize) -> Option<usize> {
+    fn take(&mut self, bytes: &[u8], from: usize, end: usize) -> Option<usize> {
         let room = self.limit - self.event;
         if end > from {
+            self.spoken |= !self.line && bytes[from] != b':';
             self.line = true;
         }
         if end - from > room {

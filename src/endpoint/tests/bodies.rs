@@ -46,6 +46,24 @@ fn events_are_read_however_they_are_written() {
 }
 
 #[test]
+fn a_body_without_any_event_is_no_reply() {
+    let utf16: Vec<_> =
+        format!("data: {}\n\n", said("Hi")).encode_utf16().flat_map(u16::to_le_bytes).collect();
+    for body in [&utf16[..], b"\x1f\x8b\x08 \n\n \r", b"hello", b"\n\nhello\n\n", b":\n\nx: y\n"] {
+        let (events, done) = joined(&[body], LIMITS, None);
+        let failure = done.unwrap_err();
+        assert_eq!((events.len(), failure.kind), (0, FailureKind::Protocol), "{body:?}");
+        let after = format!("after {} bytes of the reply", body.len());
+        assert_eq!(failure.message, format!("m sent nothing that can be read as a reply, {after}"));
+    }
+    for body in ["", "\n", ": waiting\n\n:\n\n", ":\r\r:x\r\n", "event: ping\n\n", "data\n\n"] {
+        let (events, done) = joined(&[body.as_bytes()], LIMITS, None);
+        assert_eq!(done, Ok(()), "{body:?}");
+        assert_eq!(events, [Event::Finish(FinishReason::Missing)]);
+    }
+}
+
+#[test]
 fn an_event_and_a_reply_have_limits() {
     let hi = body(&[said("Hi")]);
     let endless = "x".repeat(100);
