@@ -12,6 +12,8 @@ pub struct Input<'d> {
     knobs: std::slice::Iter<'d, u8>,
     /// The text.
     pub text: String,
+    /// The bytes that it was made of.
+    pub raw: &'d [u8],
 }
 
 /// Pieces make texts longer than their bytes; past this they are cut.
@@ -22,7 +24,8 @@ impl<'d> Input<'d> {
     pub fn read(data: &'d [u8]) -> Self {
         let line = data.iter().position(|&byte| byte == b'\n').unwrap_or(data.len());
         let knobs = data[..line].iter();
-        Self { knobs, text: expand(data.get(line + 1..).unwrap_or_default()) }
+        let raw = data.get(line + 1..).unwrap_or_default();
+        Self { knobs, text: expand(raw), raw }
     }
 
     /// The position of the next knob.
@@ -32,18 +35,29 @@ impl<'d> Input<'d> {
 
     /// Cuts `text` into chunks, empty ones among them. Call it when all knobs are read.
     pub fn cut<'t>(&self, text: &'t str) -> Vec<&'t str> {
+        let ends = self.ends(text.len(), |end| text.ceil_char_boundary(end));
+        ends.into_iter().map(|(from, end)| &text[from..end]).collect()
+    }
+
+    /// Cuts bytes into chunks, wherever in a character that is.
+    pub fn cut_bytes<'t>(&self, bytes: &'t [u8]) -> Vec<&'t [u8]> {
+        let ends = self.ends(bytes.len(), |end| end);
+        ends.into_iter().map(|(from, end)| &bytes[from..end]).collect()
+    }
+
+    fn ends(&self, length: usize, at_least: impl Fn(usize) -> usize) -> Vec<(usize, usize)> {
         let widths: Vec<_> =
             self.knobs.as_slice().iter().map(|&byte| usize::from(byte % 32)).collect();
         if widths.iter().all(|&width| width == 0) {
-            return vec![text];
+            return vec![(0, length)];
         }
         let (mut chunks, mut at) = (Vec::new(), 0);
         for width in widths.iter().cycle() {
-            if at == text.len() {
+            if at == length {
                 break;
             }
-            let end = text.ceil_char_boundary((at + width).min(text.len()));
-            chunks.push(&text[at..end]);
+            let end = at_least((at + width).min(length));
+            chunks.push((at, end));
             at = end;
         }
         chunks
