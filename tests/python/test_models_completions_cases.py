@@ -1,4 +1,4 @@
-"""The golden cases of ``tests/cases/completions``, which the reader in Rust comes out of as well."""
+"""The golden cases of ``tests/cases/completions``, which the reader in Rust is held to as well."""
 
 from __future__ import annotations
 
