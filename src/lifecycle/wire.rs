@@ -342,7 +342,7 @@ fn read_aggregate(
 ) -> Result<ToolsAggregateEvent, MessageError> {
     let calls = read_all(fields, CALLS, read_call)?;
     let results = read_all(fields, RESULTS, read_result)?;
-    let ids = calls.iter().map(|(call, _)| call.id.clone());
+    let ids = calls.iter().map(|(call, _)| &*call.id);
     let results = order_by_calls(ids, results, |(result, _)| &result.tool_call_id, &fields.place)?;
     Ok(ToolsAggregateEvent {
         tool_calls: split(calls, CALLS, leftovers),

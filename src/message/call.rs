@@ -142,27 +142,28 @@ wire_names! {
 
 /// Brings the results of an aggregate into the order of its calls; each must have its call, and
 /// at most one result may.
-pub(crate) fn order_by_calls<T>(
-    calls: impl IntoIterator<Item = String>,
+pub(crate) fn order_by_calls<'c, T>(
+    calls: impl IntoIterator<Item = &'c str>,
     results: Vec<T>,
     id: impl Fn(&T) -> &str,
     place: &Place,
 ) -> Result<Vec<T>, MessageError> {
     let mut position_of = HashMap::new();
     for (position, call) in calls.into_iter().enumerate() {
-        if position_of.contains_key(&call) {
+        if position_of.insert(call, position).is_some() {
             let place = place.member("toolCalls").item(position);
-            return Err(MessageError::RepeatedId { place, id: call });
+            return Err(MessageError::RepeatedId { place, id: call.to_owned() });
         }
-        position_of.insert(call, position);
     }
     let mut slots: Vec<Option<T>> = position_of.iter().map(|_| None).collect();
     for (position, result) in results.into_iter().enumerate() {
-        let place = place.member("toolResults").item(position);
-        let id = id(&result).to_owned();
-        match position_of.get(&id).map(|&position| &mut slots[position]) {
-            None => return Err(MessageError::NoCall { place, id }),
-            Some(Some(_)) => return Err(MessageError::RepeatedId { place, id }),
+        let id = id(&result);
+        let place = || place.member("toolResults").item(position);
+        match position_of.get(id).map(|&position| &mut slots[position]) {
+            None => return Err(MessageError::NoCall { place: place(), id: id.to_owned() }),
+            Some(Some(_)) => {
+                return Err(MessageError::RepeatedId { place: place(), id: id.to_owned() });
+            }
             Some(slot) => *slot = Some(result),
         }
     }

@@ -81,7 +81,7 @@ impl Message {
             MessageKind::ToolsAggregate => {
                 let calls = read_all(&mut fields, CALLS, read_call)?;
                 let results = read_all(&mut fields, RESULTS, read_result)?;
-                let ids = calls.iter().map(|(call, _)| call.id.clone());
+                let ids = calls.iter().map(|(call, _)| &*call.id);
                 let results = order_by_calls(
                     ids,
                     results,

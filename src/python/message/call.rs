@@ -70,7 +70,7 @@ impl PyRepair {
 #[pyclass(name = "ToolCall", module = "toolweave", frozen, get_all)]
 #[derive(Debug)]
 pub(crate) struct PyToolCall {
-    id: Py<PyString>,
+    pub(super) id: Py<PyString>,
     name: Py<PyString>,
     arguments: Py<PyAny>,
     raw: Py<PyString>,
@@ -161,7 +161,7 @@ impl PyToolCall {
 #[derive(Debug)]
 pub(crate) struct PyToolResult {
     #[pyo3(get)]
-    tool_call_id: Py<PyString>,
+    pub(super) tool_call_id: Py<PyString>,
     #[pyo3(get)]
     name: Py<PyString>,
     #[pyo3(get)]

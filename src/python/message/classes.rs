@@ -299,12 +299,14 @@ fn in_call_order<'py>(
     calls: &Bound<'py, PyTuple>,
     results: &Bound<'py, PyTuple>,
 ) -> PyResult<Bound<'py, PyTuple>> {
-    let id = |item: Bound<'py, PyAny>, name| item.getattr(name)?.extract::<String>();
-    let calls: Vec<_> = calls.iter().map(|call| id(call, "id")).collect::<PyResult<_>>()?;
-    let mut keyed = Vec::with_capacity(results.len());
-    for result in results {
-        keyed.push((id(result.clone(), "tool_call_id")?, result));
-    }
-    let ordered = order_by_calls(calls, keyed, |(id, _)| id, &Place::default())?;
-    PyTuple::new(results.py(), ordered.into_iter().map(|(_, result)| result))
+    let py = results.py();
+    let calls: Vec<Bound<'_, PyToolCall>> = calls.extract()?;
+    let given: Vec<Bound<'_, PyToolResult>> = results.extract()?;
+    let ids: Vec<_> = calls.iter().map(|call| call.get().id.to_str(py)).collect::<PyResult<_>>()?;
+    let keyed: Vec<_> = given
+        .iter()
+        .map(|result| Ok((result.get().tool_call_id.to_str(py)?, result)))
+        .collect::<PyResult<_>>()?;
+    let ordered = order_by_calls(ids, keyed, |(id, _)| id, &Place::default())?;
+    PyTuple::new(py, ordered.into_iter().map(|(_, result)| result))
 }
