@@ -322,8 +322,16 @@ impl PyRegistrySnapshot {
     }
 
     fn entry<'py>(&self, py: Python<'py>, position: usize) -> PyResult<&Bound<'py, PyToolEntry>> {
-        let make = || Py::new(py, PyToolEntry::of(Arc::clone(self.registry.tool(position))));
-        self.made[position].get_or_try_init(py, make).map(|entry| entry.bind(py))
+        let place = &self.made[position];
+        loop {
+            if let Some(entry) = place.get(py) {
+                return Ok(entry.bind(py));
+            }
+            let entry = Py::new(py, PyToolEntry::of(Arc::clone(self.registry.tool(position))))?;
+            // Not by `get_or_try_init`, which lets go of the interpreter: that takes longer than to
+            // make an entry. One that another thread has made meanwhile is as good.
+            drop(place.set(py, entry));
+        }
     }
 
     fn tuple<'py>(
