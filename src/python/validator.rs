@@ -6,6 +6,7 @@
 
 use jiter::{PythonParse, StringCacheMode};
 use jsonschema::json::Pyo3;
+use memchr::memchr2;
 use pyo3::{
     exceptions::PyTypeError,
     prelude::*,
@@ -208,11 +209,11 @@ struct Survey {
     may_overflow: bool,
 }
 
-/// The bytes that [`Survey::of`] stops at.
+/// The bytes that [`Survey::of`] stops at, outside of strings.
 const NOTABLE: [bool; 256] = {
     let mut notable = [false; 256];
     let mut at = 0;
-    let bytes = b"\"\\{}[]eE";
+    let bytes = b"\"{}[]eE";
     while at < bytes.len() {
         notable[bytes[at] as usize] = true;
         at += 1;
@@ -223,7 +224,7 @@ const NOTABLE: [bool; 256] = {
 impl Survey {
     fn of(text: &[u8]) -> Self {
         let mut survey = Self { deep: false, may_overflow: has_long_number(text) };
-        let (mut depth, mut in_string) = (0_usize, false);
+        let mut depth = 0_usize;
         let mut at = 0;
         while at < text.len() {
             let byte = text[at];
@@ -232,20 +233,30 @@ impl Survey {
                 continue;
             }
             match byte {
-                b'"' => in_string = !in_string,
-                b'\\' if in_string => at += 1,
-                _ if in_string => {}
+                b'"' => at = after_string(text, at),
                 b'{' | b'[' => {
                     depth += 1;
                     survey.deep |= depth > MAX_DEPTH;
                 }
                 b'}' | b']' => depth = depth.saturating_sub(1),
-                b'e' | b'E' => survey.may_overflow |= has_large_exponent(&text[at..]),
-                _ => {}
+                _ => survey.may_overflow |= has_large_exponent(&text[at..]),
             }
         }
         survey
     }
+}
+
+/// Where the string ends whose first character is at `at`: behind its quote, or with the text.
+fn after_string(text: &[u8], mut at: usize) -> usize {
+    while let Some(step) = text.get(at..).and_then(|rest| memchr2(b'"', b'\\', rest)) {
+        at += step + 1;
+        if text[at - 1] == b'"' {
+            return at;
+        }
+        // Whatever is escaped ends nothing.
+        at += 1;
+    }
+    text.len()
 }
 
 /// Whether an exponent that goes on with `rest` has three digits or more.
