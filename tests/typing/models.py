@@ -7,10 +7,22 @@ from collections.abc import AsyncIterator, Sequence
 from openai.types.chat import ChatCompletionMessage
 from typing_extensions import assert_type
 
-from toolweave import FunctionContract, Joined, Message, TextDelta, ToolCall, Update
+from toolweave import (
+    Event,
+    FinishUpdate,
+    FunctionContract,
+    Joined,
+    Message,
+    Parser,
+    TextDelta,
+    ToolCall,
+    Update,
+    UsageUpdate,
+)
 from toolweave.models import as_messages, as_model, complete
 from toolweave.models.anthropic import AnthropicModel
 from toolweave.models.fallback import FallbackModel, answering
+from toolweave.models.http import HttpLimits, HttpModel
 from toolweave.models.litellm import LiteLLMModel
 from toolweave.models.openai import OpenAIModel
 from toolweave.models.recording import RecordedReply
@@ -36,6 +48,7 @@ def what_is_a_model(recordings: list[RecordedReply]) -> None:
         OpenAIModel("m"),
         AnthropicModel("m"),
         LiteLLMModel("m"),
+        HttpModel("http://localhost/v1", "m"),
         ReplayModel(recordings),
         ReplayModel("replies", match="order", speed=2),
         ScriptedModel("Hi"),
@@ -50,6 +63,8 @@ def what_is_a_model(recordings: list[RecordedReply]) -> None:
     assert_type(as_model(models[0]), ChatModel)
     as_model(sync)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     as_model("gpt")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    HttpModel("http://localhost/v1", "m", "key", limits=HttpLimits(max_line_bytes=1 << 20))
+    HttpModel("http://localhost/v1", "m", http_version="3")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     OpenAIModel("m", client="gpt")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
 
 
@@ -63,6 +78,14 @@ async def asking(model: ChatModel, message: Message, answer: ChatCompletionMessa
 
     async with OpenAIModel("m") as opened:
         assert_type(opened, OpenAIModel)
+
+    async with HttpModel("http://localhost/v1", "m", lambda: "key") as native:
+        assert_type(native, HttpModel)
+        async for piece in native.stream([message], tools=tools):
+            assert_type(piece, Update)
+        parser = Parser(tools)
+        async for event in native.events([message], parser=parser, inline=False, call_ids=str):
+            assert_type(event, Event | UsageUpdate | FinishUpdate)
 
     assert_type(as_messages("Hi"), list[Message])
     as_messages(message)

@@ -12,7 +12,8 @@ an async generator function. `complete` asks any of them:
     >>> reply.messages[0].text, reply.finish_reason.value
     ('Hello there.', 'stop')
 
-The clients of providers are in modules of their own, which need the extra of that name:
+`toolweave.models.http` asks any OpenAI-compatible endpoint with nothing in between, and needs no
+extra. The clients of providers are in modules of their own, which need the extra of that name:
 `toolweave.models.openai` (any OpenAI-compatible endpoint, Azure), `.anthropic` and `.litellm`. None
 of them takes a reply that was cut off for a whole one, and each lets go of its connection when
 nobody reads any more. `toolweave.models.fallback` puts models behind each other,
