@@ -78,9 +78,14 @@ async def serving(
             writer.close()
 
     tasks: set[asyncio.Task[None]] = set()
-    server = await asyncio.start_server(
-        lambda *streams: tasks.add(asyncio.create_task(handle(*streams))), "127.0.0.1", port
-    )
+    writers: list[asyncio.StreamWriter] = []
+
+    def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        # Clients make connections ahead, and the task of one may never begin.
+        writers.append(writer)
+        tasks.add(asyncio.create_task(handle(reader, writer)))
+
+    server = await asyncio.start_server(connected, "127.0.0.1", port)
     served.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
     try:
         yield served
@@ -88,6 +93,8 @@ async def serving(
         server.close()
         for task in tasks:
             task.cancel()
+        for writer in writers:
+            writer.close()
         for ended in await asyncio.gather(*tasks, return_exceptions=True):
             # A client that went away is none of the server's business.
             if isinstance(ended, Exception) and not isinstance(ended, ConnectionError):
