@@ -271,10 +271,10 @@ async def test_who_is_cancelled_while_it_waits_for_a_place_takes_none(way: Any) 
             task = asyncio.create_task(selector.select("x"))
             await asyncio.sleep(0)
             await asyncio.sleep(0)
+            task.cancel()
             if granted:
                 # It is its turn, but it is cancelled before it hears of it.
                 limiter.release()
-            task.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await over(task)
             if not granted:

@@ -170,10 +170,12 @@ async def test_a_reply_without_a_finish_reason_is_cut_off_and_logged(
 @on_a_loop
 async def test_every_request_is_a_span_in_that_of_the_selection() -> None:
     exporter().clear()
+    policy = SelectionPolicy(strategy="each", max_concurrency=2)
     async with scoring() as served, HttpModel(served.url, "m", max_retries=0) as model:
-        task = asyncio.create_task(ToolSelector(tools(*"abc"), model, EACH).select("a secret"))
-        await served.until_open(*"abc")
+        task = asyncio.create_task(ToolSelector(tools(*"abc"), model, policy).select("a secret"))
+        await served.until_open(*"ab")
         served.answer("a", refused(500))
+        # The third begins when the first is known to be over.
         await served.until_open(*"bc")
         served.answer("b", scored(95))
         await asyncio.wait_for(task, PATIENCE)

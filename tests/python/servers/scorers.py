@@ -120,9 +120,14 @@ async def scoring() -> AsyncIterator[Scoring]:
     """Serves until the end of the block."""
     served = Scoring()
     tasks: set[asyncio.Task[None]] = set()
-    server = await asyncio.start_server(
-        lambda *streams: tasks.add(asyncio.ensure_future(served.serve(*streams))), "127.0.0.1", 0
-    )
+    writers: list[asyncio.StreamWriter] = []
+
+    def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        # Clients make connections ahead, and the task of one may never begin.
+        writers.append(writer)
+        tasks.add(asyncio.ensure_future(served.serve(reader, writer)))
+
+    server = await asyncio.start_server(connected, "127.0.0.1", 0)
     served.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
     try:
         yield served
@@ -130,6 +135,8 @@ async def scoring() -> AsyncIterator[Scoring]:
         server.close()
         for task in tasks:
             task.cancel()
+        for writer in writers:
+            writer.close()
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
