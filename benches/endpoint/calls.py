@@ -12,13 +12,13 @@ import sys
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any
 
 from endpoint import wire
 from endpoint.control import tell
 from endpoint.readers import body, model_of, question
-
-PATIENCE = 300.0
+from endpoint.together import PATIENCE, begun
 
 Note = Callable[[int, float], None]
 """Notes when the function of a call, by its number, was entered."""
@@ -91,31 +91,20 @@ async def measured(spec: dict[str, Any]) -> dict[str, Any]:
     port, streams, group = spec["port"], spec["streams"], spec["group"]
     entered: dict[int, float] = {}
 
-    begun = 0
-    all_begun = asyncio.Event()
     note = entered.__setitem__
     runner = bare(port, note) if spec["runner"] == "bare" else ours(spec["runner"], port, note)
     async with runner as ask:
 
-        async def read(name: str) -> None:
-            nonlocal begun
-            first = True
+        async def read(name: str, beginning: asyncio.Event) -> None:
             async for _ in ask(name):
-                if first:
-                    first = False
-                    begun += 1
-                    if begun == streams:
-                        all_begun.set()
+                beginning.set()
 
         for _ in range(3):  # imports at first use, and pools
-            await read("now")
-        begun = 0
-        all_begun.clear()
+            await read("now", asyncio.Event())
         entered.clear()
         given = {name: spec[name] for name in ("tokens", "tick", "slots", "calls")}
         tell(port, "open", group=group, **given)
-        reading = [asyncio.create_task(read(group)) for _ in range(streams)]
-        await asyncio.wait_for(all_begun.wait(), PATIENCE)
+        reading = await begun(partial(read, group), streams)
         await asyncio.sleep(0.5)
         tell(port, "go", group=group)
         await asyncio.wait_for(asyncio.gather(*reading), PATIENCE)

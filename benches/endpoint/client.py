@@ -9,15 +9,16 @@ import asyncio
 import gc
 import json
 import sys
+from functools import partial
 from typing import Any
 
 from endpoint import wire
 from endpoint.control import tell
 from endpoint.probe import Spent, Stalls, mark, resident
 from endpoint.readers import READERS
+from endpoint.together import PATIENCE, begun
 
 IDLE = 1.0
-PATIENCE = 300.0
 
 
 async def measured(spec: dict[str, Any]) -> dict[str, Any]:
@@ -29,32 +30,27 @@ async def measured(spec: dict[str, Any]) -> dict[str, Any]:
     port, streams, tokens = spec["port"], spec["streams"], spec["tokens"]
     reader = READERS[spec["reader"]]
     group = spec["group"]
-    begun, first_end = 0, 0
-    all_begun = asyncio.Event()
+    first_end = 0
 
     async with reader.open(f"http://127.0.0.1:{port}/v1") as ask:
 
-        async def read(name: str) -> list[str]:
-            nonlocal begun, first_end
+        async def read(name: str, beginning: asyncio.Event) -> list[str]:
+            nonlocal first_end
             texts: list[str] = []
             async for text in ask(name):
+                if not texts:
+                    beginning.set()
                 texts.append(text)
-                if len(texts) == 1:
-                    begun += 1
-                    if begun == streams:
-                        all_begun.set()
             first_end = first_end or resident()
             return texts
 
         for _ in range(3):  # imports at first use, and pools
-            checked(await read("now"), 40)
-        begun = first_end = 0
-        all_begun.clear()
+            checked(await read("now", asyncio.Event()), 40)
+        first_end = 0
         tell(port, "open", group=group, tokens=tokens, tick=spec["tick"])
         gc.collect()
         before = resident()
-        reading = [asyncio.create_task(read(group)) for _ in range(streams)]
-        await asyncio.wait_for(all_begun.wait(), PATIENCE)
+        reading = await begun(partial(read, group), streams)
         await asyncio.sleep(0.2)
         start = Spent.now()
         await asyncio.sleep(IDLE)

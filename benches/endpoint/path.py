@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from importlib.metadata import version
 
 from endpoint.control import in_process, provider
-from report import Section, Target
+from report import Section
 
 RUNNERS = {
     "bare": "bytes from a socket, and a look for the tag in them",
@@ -81,15 +81,6 @@ def run(*, quick: bool = False) -> Section:
             ),
         ],
         rows,
-        [
-            Target(
-                f"{name} at {load.streams:,}, `NaturalToolUse`, in that before",
-                0.5,
-                at(delays["use-http", load], share) / at(delays["use-openai", load], share),
-            )
-            for load in loads
-            for name, share in (("p50", 0.5), ("p99", 0.99))
-        ],
     )
 
 

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
+from endpoint.together import PATIENCE
+
 if TYPE_CHECKING:
     from toolweave.protocols import Model
 
@@ -61,7 +63,7 @@ async def model_of(kind: str, url: str) -> AsyncGenerator[Model, None]:
 
         from toolweave.models.openai import OpenAIModel
 
-        async with AsyncOpenAI(base_url=url, api_key=KEY) as client:
+        async with AsyncOpenAI(base_url=url, api_key=KEY, timeout=PATIENCE) as client:
             yield OpenAIModel(MODEL, client=client)
 
 
@@ -120,7 +122,7 @@ async def openai_client(url: str) -> AsyncGenerator[Ask, None]:
     """The client of OpenAI, whose chunks are objects."""
     from openai import AsyncOpenAI
 
-    async with AsyncOpenAI(base_url=url, api_key=KEY) as client:
+    async with AsyncOpenAI(base_url=url, api_key=KEY, timeout=PATIENCE) as client:
 
         async def ask(group: str) -> AsyncIterator[str]:
             usage: list[Any] = []
@@ -143,7 +145,7 @@ async def bare_httpx(url: str) -> AsyncGenerator[Ask, None]:
 
     limits = httpx.Limits(max_connections=None)
     headers = {"authorization": f"Bearer {KEY}"}
-    async with httpx.AsyncClient(limits=limits, timeout=600, headers=headers) as client:
+    async with httpx.AsyncClient(limits=limits, timeout=PATIENCE, headers=headers) as client:
 
         async def ask(group: str) -> AsyncIterator[str]:
             usage: list[Any] = []
@@ -167,7 +169,7 @@ async def bare_aiohttp(url: str) -> AsyncGenerator[Ask, None]:
 
     session = aiohttp.ClientSession(
         connector=aiohttp.TCPConnector(limit=0),
-        timeout=aiohttp.ClientTimeout(total=600),
+        timeout=aiohttp.ClientTimeout(total=PATIENCE),
         headers={"authorization": f"Bearer {KEY}"},
     )
     async with session:
@@ -201,7 +203,13 @@ async def litellm(url: str) -> AsyncGenerator[Ask, None]:
 
     async def ask(group: str) -> AsyncIterator[str]:
         usage: list[Any] = []
-        asked = {**body(group), "model": f"openai/{MODEL}", "api_base": url, "api_key": KEY}
+        asked = {
+            **body(group),
+            "model": f"openai/{MODEL}",
+            "api_base": url,
+            "api_key": KEY,
+            "timeout": PATIENCE,
+        }
         stream = await acompletion(**asked)
         async for chunk in stream:
             if getattr(chunk, "usage", None) is not None:

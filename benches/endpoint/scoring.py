@@ -6,7 +6,7 @@ import sys
 from importlib.metadata import version
 
 from endpoint.control import in_process, provider
-from report import Section, Target
+from report import Section
 
 MODELS = {
     "http": f"`HttpModel` (toolweave {version('toolweave')})",
@@ -46,12 +46,4 @@ def run(*, quick: bool = False) -> Section:
         "the least CPU time of several, each in a new process, in turns.",
         ["", "user", "system", "by the clock", "longest stall"],
         rows,
-        [
-            Target(
-                f"{tools} tools: user CPU natively, in that of `OpenAIModel`",
-                0.25,
-                best["http", tools]["user"] / best["openai", tools]["user"],
-            )
-            for tools in SIZES
-        ],
     )
