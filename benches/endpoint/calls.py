@@ -17,7 +17,7 @@ from typing import Any
 
 from endpoint import wire
 from endpoint.control import tell
-from endpoint.readers import body, model_of, question
+from endpoint.readers import bare, model_of, question, text_of
 from endpoint.together import PATIENCE, begun
 
 Note = Callable[[int, float], None]
@@ -49,34 +49,27 @@ async def ours(runner: str, port: int, note: Note) -> AsyncGenerator[Read, None]
 
 
 _TAG = b"</GetWeather>"
-_CONTENT = re.compile(r'"content":("(?:[^"\\]|\\.)*")')
 _CALL = re.compile(r'"call": (\d+)}')
 
 
 @asynccontextmanager
-async def bare(port: int, note: Note) -> AsyncGenerator[Read, None]:
+async def looking(port: int, note: Note) -> AsyncGenerator[Read, None]:
     """The least there can be: bytes from a socket, and a look for a call's closing tag in them."""
+    async with bare(f"http://127.0.0.1:{port}") as ask:
 
-    async def read(group: str) -> AsyncIterator[object]:
-        asked = json.dumps(body(group)).encode()
-        reader, writer = await asyncio.open_connection("127.0.0.1", port)
-        head = b"POST /v1/chat/completions HTTP/1.1\r\ncontent-length: %d\r\n\r\n"
-        writer.write(head % len(asked) + asked)
-        came = bytearray()
-        times: list[float] = []
-        while not came.endswith(wire.END):
-            data = await reader.read(65536)
-            if _TAG in data:
-                times += [time.monotonic()] * data.count(_TAG)
-            came += data
-            yield data
-        writer.close()
-        # Which calls they were is found out in the end, since numbers come in pieces.
-        said = "".join(json.loads(text) for text in _CONTENT.findall(came.decode()))
-        for number, at in zip(_CALL.findall(said), times, strict=False):
-            note(int(number), at)
+        async def read(group: str) -> AsyncIterator[object]:
+            came: list[bytes] = []
+            times: list[float] = []
+            async for data in ask(group):
+                if _TAG in data:
+                    times += [time.monotonic()] * data.count(_TAG)
+                came.append(data)
+                yield data
+            # Which calls they were is found out in the end, since numbers come in pieces.
+            for number, at in zip(_CALL.findall(text_of(came)), times, strict=False):
+                note(int(number), at)
 
-    yield read
+        yield read
 
 
 async def measured(spec: dict[str, Any]) -> dict[str, Any]:
@@ -92,7 +85,7 @@ async def measured(spec: dict[str, Any]) -> dict[str, Any]:
     entered: dict[int, float] = {}
 
     note = entered.__setitem__
-    runner = bare(port, note) if spec["runner"] == "bare" else ours(spec["runner"], port, note)
+    runner = looking(port, note) if spec["runner"] == "bare" else ours(spec["runner"], port, note)
     async with runner as ask:
 
         async def read(name: str, beginning: asyncio.Event) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 from endpoint import wire
 from endpoint.control import tell
 from endpoint.probe import Spent, Stalls, mark, resident
-from endpoint.readers import READERS
+from endpoint.readers import READERS, text_of
 from endpoint.together import PATIENCE, begun
 
 IDLE = 1.0
@@ -34,9 +34,9 @@ async def measured(spec: dict[str, Any]) -> dict[str, Any]:
 
     async with reader.open(f"http://127.0.0.1:{port}/v1") as ask:
 
-        async def read(name: str, beginning: asyncio.Event) -> list[str]:
+        async def read(name: str, beginning: asyncio.Event) -> list[str | bytes]:
             nonlocal first_end
-            texts: list[str] = []
+            texts: list[str | bytes] = []
             async for text in ask(name):
                 if not texts:
                     beginning.set()
@@ -79,9 +79,9 @@ async def measured(spec: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def checked(texts: list[str], tokens: int) -> None:
+def checked(texts: list[str | bytes], tokens: int) -> None:
     """Whether all of a reply has come, and nothing else."""
-    expected, came = "".join(wire.reply_tokens(tokens)), "".join(texts)
+    expected, came = "".join(wire.reply_tokens(tokens)), text_of(texts)
     if came != expected:
         raise AssertionError(f"{came!r} came where the reply was {expected!r}")
 

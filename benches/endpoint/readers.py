@@ -5,14 +5,18 @@ A contestant imports what it needs when it is made, so that a process has only w
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
+import re
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
+from endpoint import wire
 from endpoint.together import PATIENCE
 
 if TYPE_CHECKING:
@@ -21,8 +25,8 @@ if TYPE_CHECKING:
 KEY = "sk-benchmark"
 MODEL = "gpt-4o"
 
-Ask = Callable[[str], AsyncIterator[str]]
-"""Asks for the reply of a group, and gives its text, piece by piece."""
+Ask = Callable[[str], AsyncIterator[str | bytes]]
+"""Asks for the reply of a group, and gives its text, piece by piece; or what has come, unread."""
 Open = Callable[[str], AbstractAsyncContextManager[Ask]]
 """Makes a client for the server at a URL."""
 
@@ -221,19 +225,50 @@ async def litellm(url: str) -> AsyncGenerator[Ask, None]:
     yield ask
 
 
+@asynccontextmanager
+async def bare(url: str) -> AsyncGenerator[Callable[[str], AsyncIterator[bytes]], None]:
+    """The least there can be: bytes from a socket, which nobody reads before the end."""
+    address = urlsplit(url)
+
+    async def ask(group: str) -> AsyncIterator[bytes]:
+        asked = json.dumps(body(group)).encode()
+        reader, writer = await asyncio.open_connection(address.hostname, address.port)
+        head = b"POST /v1/chat/completions HTTP/1.1\r\ncontent-length: %d\r\n\r\n"
+        writer.write(head % len(asked) + asked)
+        end = b""
+        while not end.endswith(wire.END):
+            data = await reader.read(65536)
+            end = (end + data)[-len(wire.END) :]
+            yield data
+        writer.close()
+
+    yield ask
+
+
+_CONTENT = re.compile(r'"content":("(?:[^"\\]|\\.)*")')
+
+
+def text_of(pieces: Sequence[str | bytes]) -> str:
+    """The text of a reply, from all that a contestant gave."""
+    if pieces and isinstance(pieces[0], bytes):
+        came = b"".join(piece for piece in pieces if isinstance(piece, bytes)).decode()
+        return "".join(json.loads(text) for text in _CONTENT.findall(came))
+    return "".join(piece for piece in pieces if isinstance(piece, str))
+
+
 @dataclass(frozen=True)
 class Reader:
     """One contestant."""
 
     label: str
-    package: str
-    """Whose version is told."""
+    package: str | None
+    """Whose version is told; None for what comes with Python."""
     open: Open
 
     @property
     def named(self) -> str:
         """Label and version."""
-        return f"{self.label} ({self.package} {version(self.package)})"
+        return self.label + (f" ({self.package} {version(self.package)})" if self.package else "")
 
 
 READERS = {
@@ -244,6 +279,7 @@ READERS = {
     "httpx": Reader("httpx, lines and `json`", "httpx", bare_httpx),
     "aiohttp": Reader("aiohttp, lines and `json`", "aiohttp", bare_aiohttp),
     "litellm": Reader("LiteLLM `acompletion`", "litellm", litellm),
+    "bare": Reader("bytes from asyncio, and nothing else", None, bare),
 }
 APART = ("litellm",)
 """Those with an environment of their own."""

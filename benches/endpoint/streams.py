@@ -126,7 +126,8 @@ def run(*, quick: bool = False) -> Section:
         "less for each. Memory is KiB a stream, from before the first connection to when the first "
         "stream has ended, with the text as it came. A stall is for how many milliseconds a task "
         "that sleeps for one did not have its turn, at the worst: in CPU time of the loop's thread "
-        "(of which 1 is no stall); by the clock, on a busy machine.",
+        "(of which 1 is no stall); by the clock, on a busy machine. The last row only takes the "
+        "bytes: below that nobody comes on this event loop without a thread of its own.",
         [
             "",
             *(f"{load} streams, us" for load in loads),
