@@ -28,7 +28,7 @@ PARTS = {
     "HTTP: hyper, reqwest": r"hyper|hyper_util|reqwest|httparse|http|http_body|tower|h2|url",
     "tokio: wake-ups, sockets, timers": r"tokio|mio|futures|std::sys::net|tokio_util",
     "SSE of the stream": r"sse_stream",
-    "JSON of the chunks": r"serde_json|serde|serde_core|toolweave::endpoint::answer",
+    "JSON of the chunks": r"serde_json|serde|serde_core|toolweave::endpoint::(?:chunk|lenient)",
     "the endpoint around them": r"toolweave::endpoint|bytes",
     "parser, validation": r"toolweave::(parser|reply|calls|validation|repair|contracts|text)|jiter"
     r"|jsonschema",
