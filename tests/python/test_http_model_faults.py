@@ -2,41 +2,32 @@
 
 from __future__ import annotations
 
+import gzip
 import json
-import logging
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from servers.adapters import KEY
 from servers.asking import Read
 from servers.dialects import DONE, delta, openai_text
-from servers.native import SHORT, ask, failed, received
+from servers.native import SHORT, ask, failed, nothing_logged_shows_the_key, received
 from servers.raw import Connection, raw_server
 from servers.scripts import answer, events, raw
 from servers.sse import Do
 from toolweave import FinishUpdate, TextDelta
 from toolweave.models.http import HttpLimits
 
+each_test = nothing_logged_shows_the_key
+
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
 ONE = delta(content="One ")
 TWO = b'data: {"choices": [{"index": 0, "delta": {"content": "zw\xc3\xb6lf"}}]}\n\n'
-
-
-@pytest.fixture(autouse=True)
-def nothing_logged_shows_the_key(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
-    with caplog.at_level(logging.DEBUG):
-        yield
-    for record in caplog.records:
-        assert KEY not in record.getMessage()
-        assert KEY not in str(vars(record))
 
 
 def broke(came: Read, *says: str, text: str = "One ") -> int:
@@ -155,6 +146,14 @@ def test_an_answer_that_is_no_reply_asks_whether_the_url_is_the_right_one(
     came, _ = ask(answer(body, kind=kind, framing="length"), streaming=streaming)
     assert came.updates == []
     assert failed(came, "is the base URL the right one").transient is not True
+
+
+def test_a_compressed_reply_that_nobody_asked_for_is_an_error_that_says_so() -> None:
+    body = gzip.compress(b"".join(openai_text(["Hi"])))
+    came, server = ask(answer(body, fields=("Content-Encoding: gzip",)))
+    assert came.updates == []
+    failed(came, "compressed")
+    assert server.requests[0].headers.get("accept-encoding", "identity") == "identity"
 
 
 @pytest.mark.parametrize("nonsense", [b"SSH-2.0-OpenSSH_9.0\r\n", b"\0" * 100, b"\r\n\r\n\r\n"])

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import re
 import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
+
+import pytest
 
 from toolweave import FinishUpdate, ReasoningDelta, TextDelta, ToolCallUpdate, Update
 from toolweave.exceptions import ModelError
@@ -18,6 +21,16 @@ from .raw import RawServer, Script, raw_server
 
 SHORT = 0.2
 """Seconds that a test waits for a server that does not answer."""
+
+
+@pytest.fixture(autouse=True)
+def nothing_logged_shows_the_key(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
+    """For each test of a module that has it under a name of its own."""
+    with caplog.at_level(logging.DEBUG):
+        yield
+    for record in caplog.records:
+        assert KEY not in record.getMessage()
+        assert KEY not in str(vars(record))
 
 
 def model(url: str, **options: Any) -> HttpModel:
@@ -95,7 +108,8 @@ def in_one(updates: Iterable[Update]) -> list[Update]:
             and last.function_args is not None
             and (update.tool_call_id, update.index) == (last.tool_call_id, last.index)
         ):
-            done[-1] = last.__replace__(function_args=last.function_args + update.function_args)
+            arguments = last.function_args + update.function_args
+            done[-1] = ToolCallUpdate(last.tool_call_id, last.index, last.function_name, arguments)
         else:
             done.append(update)
     return done
