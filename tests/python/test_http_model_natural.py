@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 import toolweave as tw
 from looping import collect
 from parsing import NAMES, TOOLS, joined, replies, split_at
+from servers.adapters import KEY
 from servers.dialects import DONE, KEEP_ALIVE, call, delta, openai_calls, openai_text, openai_usage
-from servers.native import KEY, model
+from servers.native import model
 from servers.raw import raw_server
 from servers.scripts import answer, document, events
 from servers.sse import Do
@@ -48,12 +49,16 @@ class Both:
         self.shape: dict[str, Any] = {}
         self.url = ""
         self.tools: Any = TOOLS
+        self._native: HttpModel | None = None
 
     def script(self, connection: Any, request: Any) -> None:
         answer(*self.body, **self.shape)(connection, request)
 
     def native(self) -> HttpModel:
-        return model(self.url, provider="openai")
+        if self._native is None:
+            # With connections of its own: models of the same settings share theirs.
+            self._native = model(self.url, provider="openai", connect_timeout=9.5)
+        return self._native
 
     def foreign(self) -> OpenAIModel:
         return OpenAIModel("m", base_url=f"{self.url}/v1", api_key=KEY, max_retries=0)
@@ -69,7 +74,7 @@ class Both:
                 await collect(parser.stream("Hi!"), seen)
             except (ModelError, ToolUseParsingError) as error:
                 seen.append(type(error))
-            if hasattr(asked, "aclose"):
+            if isinstance(asked, OpenAIModel):
                 await asked.aclose()
             return seen
 
@@ -141,7 +146,6 @@ cuts = st.lists(st.integers(0, 500), max_size=8)
 
 
 @given(reply=replies, cut=cuts, reason=reasons, way=ways)
-@settings(max_examples=200)
 def test_text_gives_the_events_that_it_gives_in_any_other_way(
     both: Both, reply: str, cut: list[int], reason: str | None, way: Any
 ) -> None:
@@ -151,7 +155,7 @@ def test_text_gives_the_events_that_it_gives_in_any_other_way(
 
 
 @given(reply=native_replies(), reply_text=replies, reason=reasons, way=ways)
-@settings(max_examples=100)
+@settings(max_examples=50)
 def test_native_calls_give_the_events_that_they_give_in_any_other_way(
     both: Both, reply: Any, reply_text: str, reason: str | None, way: Any
 ) -> None:
@@ -315,7 +319,7 @@ def test_a_reply_that_breaks_has_its_whole_calls_and_no_open_one(end: Any) -> No
             asyncio.run(collect(parser.stream("Hi!"), seen))
     calls = [event for event in seen if isinstance(event, (tw.ToolCall, tw.InvalidToolCall))]
     assert isinstance(calls[0], tw.ToolCall)
-    assert [call.kind for call in calls[1:]] == ["unclosed"]
+    assert [getattr(call, "kind", None) for call in calls[1:]] == ["unclosed"]
     assert "".join(e.text for e in seen if isinstance(e, tw.TextDelta)) == "Well  then "
 
 
