@@ -17,6 +17,7 @@ from servers.raw import Request, raw_server
 from servers.scripts import document, events, refusal
 from toolweave import (
     FunctionContract,
+    Message,
     ReasoningMessage,
     TextMessage,
     ToolAggregateMessage,
@@ -112,7 +113,7 @@ def test_without_streaming_a_document_is_asked_for() -> None:
 @pytest.mark.parametrize("send", [False, True])
 def test_a_history_is_sent_as_the_api_wants_it(send: bool) -> None:
     sum_up = ToolAggregateMessage([ToolCall("c1", "Add", {"a": 1})], [ToolResult("c1", "Add", "2")])
-    messages = [
+    messages: list[Message] = [
         TextMessage("Be brief. \u2028 Ünïcode 🌍 \"'\\ \0", role="system"),
         TextMessage("1 + 1?"),
         ReasoningMessage("Hm."),
@@ -274,7 +275,7 @@ def test_a_header_that_is_not_taken_does_not_show_its_value() -> None:
 
 def test_options_are_given_by_name() -> None:
     with pytest.raises(TypeError, match="positional"):
-        HttpModel("http://h/v1", "m", KEY, "2024-10-21")  # type: ignore[misc]
+        HttpModel("http://h/v1", "m", KEY, "2024-10-21")  # type: ignore[call-arg]
 
 
 @pytest.mark.parametrize(
