@@ -26,6 +26,9 @@ Failure: TypeAlias = "tuple[str, int | None, float | None, bool, str | None]"
 """A sentence, the HTTP status, the seconds to wait, whether asking again may help, and the
 parameter that the server does not like."""
 
+# Made once: `json.dumps` would make one each time.
+_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
 
 @dataclass
 class Endpoint:
@@ -142,8 +145,7 @@ def encoded(body: Mapping[str, Any]) -> bytes:
         TypeError: Something in it is no JSON.
         ValueError: Something in it is no JSON.
     """
-    text = json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    return text.encode()
+    return _ENCODER.encode(body).encode()
 
 
 def chat_url(base_url: str, model: str, api_version: str | None) -> str:
