@@ -18,7 +18,7 @@ import toolweave
 from toolweave import _core
 
 PUBLIC = [name for name in toolweave.__all__ if name != "__version__"]
-INNER = {"HttpBell", "HttpClient", "HttpReply"}
+INNER = {"HttpBatch", "HttpBell", "HttpClient", "HttpReply"}
 """What the core gives to `toolweave.models.http`, which alone knows how to use it."""
 STUB = Path(toolweave.__file__).with_name("_core.pyi")
 
