@@ -58,14 +58,12 @@ def run(loop: str, main: Coroutine[Any, Any, T]) -> T:
     """As `asyncio.run`, in a loop of that kind."""
     made = LOOPS[loop]()
     try:
-        asyncio.set_event_loop(made)
         return made.run_until_complete(main)
     finally:
         try:
             made.run_until_complete(made.shutdown_asyncgens())
             made.run_until_complete(made.shutdown_default_executor())
         finally:
-            asyncio.set_event_loop(None)
             made.close()
 
 
