@@ -8,7 +8,7 @@ use crate::{
     contract::FunctionContract,
     message::ToolCall,
     parser::{self, Ending, Found, Frame, GrammarError, Parser},
-    validator::{SchemaError, Validator, Violation},
+    validator::{SchemaError, Validator, Violation, excess},
 };
 
 /// How a reader behaves.
@@ -52,7 +52,12 @@ impl Backend for Values {
     type Schema = Validator;
 
     fn parse(&self, json: &str) -> Result<Value, String> {
-        super::json::parse(json).map_err(|err| err.to_string())
+        let value = super::json::parse(json).map_err(|err| err.to_string())?;
+        // Not every tool has a schema to say so.
+        match excess(&value) {
+            Some(violation) => Err(violation.message),
+            None => Ok(value),
+        }
     }
 
     fn accepts(&self, schema: &Validator, value: &Value) -> bool {

@@ -46,6 +46,11 @@ use self::documents::Documents;
 use self::explain::Judged;
 use self::metered::{Meter, Metered, MeteredJson};
 
+/// What there is too much of in `value`, for any schema: depth, or a number without measure.
+pub(crate) fn excess(value: &Value) -> Option<Violation> {
+    excess::find(value).map(|(path, excess)| Violation::too_much(path, &excess))
+}
+
 /// Schemas that a `$ref` may lead to, by URI.
 pub type Resources = BTreeMap<String, Value>;
 
@@ -98,8 +103,8 @@ impl Validator {
 
     /// In which ways `value` does not fit, at most [`MAX_VIOLATIONS`] of them; none if it fits.
     pub fn violations(&self, value: &Value) -> Vec<Violation> {
-        if let Some((path, excess)) = excess::find(value) {
-            return vec![Violation::too_much(path, &excess)];
+        if let Some(violation) = excess(value) {
+            return vec![violation];
         }
         if self.has_too_much_text(value) {
             return vec![Violation::too_much_text(value)];

@@ -165,7 +165,11 @@ class HttpModel:
         await self.aclose()
 
     async def aclose(self) -> None:
-        """Closes the connections that no reply is read from; those close with their replies."""
+        """Lets go of the connections; a model that is asked again makes new ones.
+
+        All models of a process with the same settings share theirs. They are closed with the last
+        of these models, but those that a reply comes by with the reply.
+        """
         self.endpoint.client.close()
 
     def stream(
