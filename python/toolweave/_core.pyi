@@ -2152,15 +2152,6 @@ class HttpClient:
             RuntimeError: Python is shutting down.
             ValueError: The URL or the headers cannot be sent, or there is no such client.
         """
-    def batch(self, bell: HttpBell | None) -> HttpBatch:
-        """What makes requests together; called on the thread of the event loop.
-
-        Args:
-            bell: What is rung; None where the loop cannot watch one.
-
-        Raises:
-            RuntimeError: The bell belongs to the process that this one was forked from.
-        """
     def close(self) -> None:
         """Closes the connections that no reply comes by. New ones can be made after that."""
 
@@ -2168,9 +2159,17 @@ class HttpClient:
 class HttpBatch:
     """Requests that are made together, whose replies are wanted as wholes. They end with this.
 
-    In a fork of the process that made it, it cannot be used.
+    Made on the thread of the event loop. In a fork of the process that made it, it cannot be used.
+
+    Args:
+        client: Makes the requests.
+        bell: What is rung; None where the loop cannot watch one.
+
+    Raises:
+        RuntimeError: The bell belongs to the process that this one was forked from.
     """
 
+    def __new__(cls, client: HttpClient, bell: HttpBell | None) -> HttpBatch: ...
     @property
     def key(self) -> int:
         """What the bell calls it."""

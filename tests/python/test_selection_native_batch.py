@@ -16,7 +16,7 @@ from servers.dialects import delta
 from servers.scorers import refused, scored, scoring
 from servers.sse import Answer, serving
 from toolweave import SelectionPolicy, ToolSelector, UsageUpdate
-from toolweave._core import HttpBell
+from toolweave._core import HttpBatch, HttpBell
 from toolweave.kinds import FinishReason
 from toolweave.models.conversation import as_messages
 from toolweave.models.http import HttpModel
@@ -45,7 +45,7 @@ async def test_replies_that_come_while_the_loop_is_busy_are_taken_together() -> 
     try:
         async with scoring() as served, HttpModel(served.url, "m") as model:
             endpoint = model.endpoint
-            batch = endpoint.client.batch(bell)
+            batch = HttpBatch(endpoint.client, bell)
             for number, name in enumerate("abc"):
                 said = endpoint.asked(as_messages(f"<{name}>"), (), None)
                 batch.start(number, endpoint.url, endpoint.headers(None), endpoint.body(said))

@@ -19,7 +19,7 @@ use pyo3_async_runtimes::{TaskLocals, generic::future_into_py_with_locals};
 use tokio::{sync::Notify, task::AbortHandle};
 
 use super::{
-    bell::Rope,
+    bell::{PyHttpBell, Rope},
     client::PyHttpClient,
     process::Owned,
     reply::told,
@@ -211,12 +211,6 @@ impl Drop for Asked {
 }
 
 impl PyHttpBatch {
-    pub(super) fn new(client: Py<PyHttpClient>, rope: Option<Rope>) -> Self {
-        let key = rope.as_ref().map_or(0, |rope| rope.key);
-        let asked = Asked { tray: Arc::new(Tray::new(rope)), tasks: HashMap::new() };
-        Self { client, asked: Owned::new(asked), key }
-    }
-
     fn asked(&mut self) -> PyResult<&mut Asked> {
         self.asked.get_mut().ok_or_else(|| {
             let message = "these requests belong to the process that this one was forked from";
@@ -227,6 +221,15 @@ impl PyHttpBatch {
 
 #[pymethods]
 impl PyHttpBatch {
+    /// Must be called on the thread of the event loop that the bell belongs to.
+    #[new]
+    fn new(client: Py<PyHttpClient>, bell: Option<&PyHttpBell>) -> PyResult<Self> {
+        let rope = bell.map(PyHttpBell::rope).transpose()?;
+        let key = rope.as_ref().map_or(0, |rope| rope.key);
+        let asked = Asked { tray: Arc::new(Tray::new(rope)), tasks: HashMap::new() };
+        Ok(Self { client, asked: Owned::new(asked), key })
+    }
+
     /// Sends a request; `take` gives what comes of it, by the number.
     fn start(
         &mut self,

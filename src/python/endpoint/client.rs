@@ -17,7 +17,6 @@ use reqwest::{
 };
 
 use super::{
-    batch::PyHttpBatch,
     bell::PyHttpBell,
     mailbox::{Mailbox, Slot},
     objects::Objects,
@@ -215,14 +214,6 @@ impl PyHttpClient {
         let slot = Slot(Arc::clone(&mailbox));
         let task = runtime.spawn(run(client, request, reading, slot)).abort_handle();
         Ok(PyHttpReply::new(Asked { mailbox, task }, Objects::new(tools), key))
-    }
-
-    /// What makes requests together, whose replies are wanted as wholes.
-    ///
-    /// Must be called on the thread of the event loop that the bell belongs to.
-    #[pyo3(signature = (bell))]
-    fn batch(slf: Py<Self>, bell: Option<&PyHttpBell>) -> PyResult<PyHttpBatch> {
-        Ok(PyHttpBatch::new(slf, bell.map(PyHttpBell::rope).transpose()?))
     }
 
     /// Closes the connections that nobody uses; those in use close with their replies.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ..._core import HttpBatch
 from ...kinds import FinishReason
 from .bell import Door, opened_bell
 
@@ -52,7 +53,7 @@ class Batch:
         self._ready: asyncio.Future[None] | None = None
         self._bell = opened_bell()
         try:
-            self._batch = endpoint.client.batch(self._bell.inner)
+            self._batch = HttpBatch(endpoint.client, self._bell.inner)
         except BaseException:
             self._bell.close()
             raise
