@@ -152,7 +152,7 @@ def test_a_compressed_reply_that_nobody_asked_for_is_an_error_that_says_so() -> 
     body = gzip.compress(b"".join(openai_text(["Hi"])))
     came, server = ask(answer(body, fields=("Content-Encoding: gzip",)))
     assert came.updates == []
-    failed(came, "compressed")
+    failed(came, "gzip, which it was not asked for")
     assert server.requests[0].headers.get("accept-encoding", "identity") == "identity"
 
 

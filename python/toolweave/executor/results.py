@@ -55,7 +55,7 @@ def to_text(value: object) -> str:
         return utf8(value)
     if type(value) is int:
         return str(_integer(value, ()))
-    if type(value) is dict or type(value) is list:
+    if type(value) in (dict, list):
         # A fast encoder writes JSON values, and refuses all that is ours.
         text = _quick(value)
         if text is not None:
