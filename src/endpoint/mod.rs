@@ -1,6 +1,6 @@
 //! OpenAI-compatible endpoints: from the socket to events.
 //!
-//! [`ask`] sends one request and reads the reply while it comes: bytes to server-sent events, to
+//! [`ask()`] sends one request and reads the reply while it comes: bytes to server-sent events, to
 //! chunks, to updates and, where there are tools to read calls of, to calls that are validated and
 //! mended. What is read goes to an [`Outlet`], which says when it has had enough. Nothing here
 //! knows of Python. What has come already is read by [`read`], without a socket:
