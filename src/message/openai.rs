@@ -65,7 +65,9 @@ fn write_reply(
     let contents: Vec<_> =
         reply.texts.iter().map(|(message, text)| content_of(message, text)).collect();
     let content = contents.into_iter().reduce(add_content).unwrap_or_default();
-    said.insert("content".into(), content);
+    // Whoever reads it takes an empty text beside calls for none.
+    let none = !reply.calls.is_empty() && content == "";
+    said.insert("content".into(), if none { Value::Null } else { content });
     if options.reasoning && !reply.thoughts.is_empty() {
         let thoughts: Vec<_> = reply.thoughts.iter().map(|(_, text)| *text).collect();
         said.insert("reasoning_content".into(), thoughts.join("\n").into());

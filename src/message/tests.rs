@@ -366,6 +366,20 @@ fn check_providers(openai: Vec<Value>, anthropic: Vec<Value>) -> Result<(), Test
     Ok(())
 }
 
+#[test]
+fn an_empty_text_beside_calls_is_none() {
+    let call = json!({"id": "c", "type": "function", "function": {"name": "t", "arguments": "{}"}});
+    let read = from_openai(vec![
+        json!({"role": "assistant", "text": 0}),
+        json!({"role": "assistant", "content": null, "tool_calls": [call]}),
+        json!({"role": "tool", "tool_call_id": "c", "content": "a"}),
+    ]);
+    let dicts = to_openai(&read.unwrap(), Options::default()).unwrap();
+    assert_eq!(dicts[0]["content"], Value::Null);
+    let again = from_openai(dicts.clone()).unwrap();
+    assert_eq!(to_openai(&again, Options::default()).unwrap(), dicts);
+}
+
 proptest! {
     #[test]
     fn every_message_comes_back_from_the_wire(message in message()) {
