@@ -37,7 +37,7 @@ else
 .NOTPARALLEL:
 endif
 # Of no use to cargo, which would take it for an offer to share the jobs.
-unexport MAKEFLAGS
+unexport MAKEFLAGS MFLAGS
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:

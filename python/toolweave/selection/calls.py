@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from .._core import UsageUpdate
 
@@ -71,7 +71,6 @@ class Calls(Protocol):
         ...
 
 
-@runtime_checkable
 class MakesCalls(Protocol):
     """A scorer that makes the calls of a selection itself, all of them together."""
 

@@ -13,7 +13,7 @@ from .. import tracing
 from ..executor.cache import Follower, Hit
 from .batch import score_batch
 from .cache import SelectionCache, again, keep
-from .calls import Bounds, Calls, MakesCalls
+from .calls import Bounds
 from .choose import choose
 from .each import score_each
 from .limit import PROCESS, CallLimiter
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from .._core import ToolEntry
     from ..executor.cache import Leader
     from .cache import Kept
+    from .calls import Calls, MakesCalls
     from .result import Decision
     from .tally import Decided
 
@@ -194,11 +195,7 @@ class ToolSelector:
             part = offer.part(kept)
         with tracing.select_tool(policy.strategy, question.item_type) as span:
             bounds = Bounds(policy.timeout, policy.max_concurrency, self._limiter)
-            calls: Calls = (
-                scorer.make_calls(bounds)
-                if isinstance(scorer, MakesCalls)
-                else TaskCalls(scorer, bounds)
-            )
+            calls = _calls(scorer, bounds)
             try:
                 decided = await _STRATEGIES[policy.strategy](part, question, calls)
             finally:
@@ -363,6 +360,14 @@ class ToolSelector:
                 },
             )
         return selection
+
+
+def _calls(scorer: Scorer, bounds: Bounds) -> Calls:
+    """What makes the calls of one selection."""
+    # Not by its type: to look at a protocol takes as long as some of the calls.
+    if callable(getattr(scorer, "make_calls", None)):
+        return cast("MakesCalls", scorer).make_calls(bounds)
+    return TaskCalls(scorer, bounds)
 
 
 def _with_the_query(tool: ToolEntry, parameters: dict[str, Any], query: str) -> dict[str, Any]:
