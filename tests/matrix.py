@@ -25,7 +25,7 @@ PARALLEL = ["-n", "2", "--dist", "worksteal", "-q"]
 """The suite leaves a core idle otherwise; no test minds which others run beside it."""
 FAULTS = ["--ignore-glob=*/test_faults_*.py"]
 """Killed servers and lost connections take minutes: that is for the last version only."""
-SERVERS = [f"--ignore-glob=*/test_{area}*.py" for area in ("playground", "store", "web")]
+SERVERS = [f"--ignore-glob=*/test_{area}*.py" for area in ("http", "playground", "store", "web")]
 """Databases and servers take long as well: they are for the first version and the last."""
 LITELLM = [
     f"tests/python/test_models_{part}.py"
