@@ -56,8 +56,10 @@ class Both:
 
     def native(self) -> HttpModel:
         if self._native is None:
-            # With connections of its own: models of the same settings share theirs.
-            self._native = model(self.url, provider="openai", connect_timeout=9.5)
+            # With connections of its own: models of the same settings share theirs. And with a
+            # second try, for one that was kept and is not there any more.
+            own = {"connect_timeout": 9.5, "max_retries": 1}
+            self._native = model(self.url, provider="openai", **own)
         return self._native
 
     def foreign(self) -> OpenAIModel:
