@@ -15,14 +15,16 @@ from contextlib import contextmanager
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "python"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "support"))
 
-from loading import Load, Outcome, put_on
-from postgres import PostgresServer
-from report import Section
 from test_faults_dropping import drop, start_over
 from test_faults_kill import kill_everywhere
 from test_faults_postgres import restart_under
 from test_faults_writers import take_turns
+
+from postgres_server import PostgresServer
+from report import Section
+from stream_load import Load, Outcome, put_on
 
 SECONDS = 60.0
 QUICK = 10.0

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from encoding import encode, framed
+from encoded_runs import encode, framed
 from toolweave.exceptions import MessageError
 from toolweave.web.encoders.ag_ui import AgUiEncoder
 from toolweave.web.encoders.ag_ui_request import read_ag_ui_request

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from encoding import encode, framed
+from encoded_runs import encode, framed
 from toolweave.web.encoders.ag_ui import AgUiEncoder
 from toolweave.web.encoders.ai_sdk import AiSdkEncoder
 from toolweave.web.encoders.reading import to_text

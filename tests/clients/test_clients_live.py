@@ -12,7 +12,7 @@ from starlette.applications import Starlette
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 import toolweave as tw
-from chatting import app_of, serve
+from chat_servers import app_of, serve
 from toolweave import Agent
 from toolweave.executor import Deferred
 from toolweave.testing import ScriptedModel

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 
-from encoding import Telling, call
+from encoded_runs import Telling, call
 from web_clients import Shown
 
 HOSTILE = (

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import toolweave
-from postgres import PostgresServer
+from postgres_server import PostgresServer
 
 # The tests of the adapter for litellm have an environment of their own; see tests/matrix.py.
 WITH_LITELLM = find_spec("litellm") is not None

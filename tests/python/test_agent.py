@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import toolweave as tw
-from looping import collect, of, on_a_loop
+from coroutine_tests import collect, of, on_a_loop
 from toolweave.agent import Agent, AgentResult
 from toolweave.exceptions import MaxIterationsError, ModelError, ToolUseParsingError
 from toolweave.executor import ToolExecutor

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import toolweave as tw
-from looping import collect, of, on_a_loop
+from coroutine_tests import collect, of, on_a_loop
 from toolweave.agent import Agent, AgentResult
 from toolweave.executor import Deferred, DeferredResults, ToolDeferred
 from toolweave.kinds import Outcome, StopReason

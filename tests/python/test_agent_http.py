@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 import toolweave as tw
-from looping import collect, of, on_a_loop
+from coroutine_tests import collect, of, on_a_loop
 from servers import dialects
-from servers.asking import in_use
+from servers.model_answers import in_use
 from servers.sse import Answer, Do, Served, serving
 from toolweave.agent import Agent, AgentResult
 from toolweave.exceptions import ModelError

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 import toolweave as tw
-from books import Book
-from looping import collect, of, on_a_loop
-from scening import ADD, ENTER, Calculator, call
+from calculator_scenes import ADD, ENTER, Calculator, call
+from coroutine_tests import collect, of, on_a_loop
+from memory_journal import Book
 from toolweave import SceneManager, SceneStopReason, StopReason
 from toolweave.agent import Agent, AgentResult
 from toolweave.executor import Deferred, DeferredResults, PendingResult

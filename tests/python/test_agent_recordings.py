@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 import toolweave as tw
-from looping import collect, of, on_a_loop
-from parsing import joined
+from coroutine_tests import collect, of, on_a_loop
+from parser_replies import joined
 from toolweave.agent import Agent
 from toolweave.executor import ToolProgress, ToolStarted
 from toolweave.natural import NaturalToolUse

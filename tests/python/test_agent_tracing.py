@@ -9,7 +9,7 @@ from opentelemetry import trace
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 import toolweave as tw
-from looping import collect, on_a_loop
+from coroutine_tests import collect, on_a_loop
 from toolweave.agent import Agent
 from toolweave.exceptions import ModelError
 from toolweave.testing import ScriptedModel

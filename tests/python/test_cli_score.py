@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from endpoints import Reply, serving
+from openai_endpoint import Reply, serving
 from toolweave import RegistrySnapshot, ToolSelector
 from toolweave.cli import main
 from toolweave.testing import ScriptedModel, StreamRecorder

@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 
-from executing import VirtualTimeLoop, call, codes, kinds, now, run
+from executor_events import call, codes, kinds
 from toolweave import ToolAggregateMessage, ToolCall, ToolResult
 from toolweave.executor import ToolEvent, ToolExecutor, ToolStarted
 from toolweave.tools import ToolContext, tool
+from virtual_time import VirtualTimeLoop, now, run
 
 log: list[str] = []
 

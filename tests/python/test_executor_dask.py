@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import pytest
 from distributed import Client, LocalCluster
 
-import pool_work
+import pool_functions
 from toolweave.exceptions import PoolError
 from toolweave.executor.pools import run_blocking
 
@@ -46,7 +46,9 @@ def test_functions_run_in_the_processes_of_the_workers(client: Client) -> None:
     async def main() -> list[int]:
         workers = list(client.scheduler_info()["workers"])
         pools = [client.get_executor(workers=[worker]) for worker in workers]
-        return await asyncio.gather(*(run_blocking(pool, pool_work.process_id) for pool in pools))
+        return await asyncio.gather(
+            *(run_blocking(pool, pool_functions.process_id) for pool in pools)
+        )
 
     first, second = run(main())
     assert len({first, second, os.getpid()}) == 3
@@ -55,11 +57,11 @@ def test_functions_run_in_the_processes_of_the_workers(client: Client) -> None:
 def test_arguments_results_and_exceptions_are_carried(client: Client) -> None:
     async def main() -> None:
         pool = client.get_executor()
-        assert await run_blocking(pool, pool_work.add, {"a": 1, "b": 2}) == 3
+        assert await run_blocking(pool, pool_functions.add, {"a": 1, "b": 2}) == 3
         # A cluster carries functions that a process pool cannot.
         assert await run_blocking(pool, lambda: "a lambda") == "a lambda"
         with pytest.raises(ZeroDivisionError):
-            await run_blocking(pool, pool_work.divide, {"a": 1, "b": 0})
+            await run_blocking(pool, pool_functions.divide, {"a": 1, "b": 0})
 
     run(main())
 
@@ -67,7 +69,7 @@ def test_arguments_results_and_exceptions_are_carried(client: Client) -> None:
 def test_the_same_call_made_twice_runs_twice(client: Client) -> None:
     async def main() -> list[str]:
         pool = client.get_executor()
-        return await asyncio.gather(*(run_blocking(pool, pool_work.ticket) for _ in range(3)))
+        return await asyncio.gather(*(run_blocking(pool, pool_functions.ticket) for _ in range(3)))
 
     assert len(set(run(main()))) == 3
 
@@ -76,7 +78,7 @@ def test_what_cannot_be_sent_is_named_as_the_fault(client: Client) -> None:
     async def main() -> None:
         with pytest.raises(PoolError, match=r"cannot be sent .* processes: cannot pickle"):
             await run_blocking(
-                client.get_executor(), pool_work.add, {"a": threading.Lock(), "b": 1}
+                client.get_executor(), pool_functions.add, {"a": threading.Lock(), "b": 1}
             )
 
     run(main())
@@ -85,12 +87,12 @@ def test_what_cannot_be_sent_is_named_as_the_fault(client: Client) -> None:
 def test_a_call_that_is_cancelled_leaves_the_cluster_usable(client: Client) -> None:
     async def main() -> None:
         pool = client.get_executor()
-        call = run_blocking(pool, pool_work.process_id, {"seconds": 0.2})
+        call = run_blocking(pool, pool_functions.process_id, {"seconds": 0.2})
         await asyncio.sleep(0)
         call.cancel()
         with pytest.raises(asyncio.CancelledError):
             await call
-        assert await run_blocking(pool, pool_work.add, {"a": 2, "b": 2}) == 4
+        assert await run_blocking(pool, pool_functions.add, {"a": 2, "b": 2}) == 4
 
     run(main())
 
@@ -100,7 +102,7 @@ def test_an_executor_that_was_shut_down_is_an_error_of_the_call(client: Client) 
         pool = client.get_executor()
         pool.shutdown()
         with pytest.raises(PoolError, match="the pool takes no functions"):
-            await run_blocking(pool, pool_work.add, {"a": 1, "b": 2})
+            await run_blocking(pool, pool_functions.add, {"a": 1, "b": 2})
 
     run(main())
 
@@ -111,6 +113,6 @@ def test_context_variables_stay_at_home(client: Client) -> None:
     async def main() -> int:
         # Something that no context could be sent with.
         name.set(threading.Lock())
-        return await run_blocking(client.get_executor(), pool_work.add, {"a": 1, "b": 1})
+        return await run_blocking(client.get_executor(), pool_functions.add, {"a": 1, "b": 1})
 
     assert run(main()) == 2

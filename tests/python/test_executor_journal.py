@@ -9,10 +9,10 @@ import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from books import FOREVER, Book
-from deeds import NAMES, World, approve, calls, endings, make_tool, options, play
-from executing import call, codes, kinds, now, only, run
-from looping import collect
+from coroutine_tests import collect
+from executor_events import call, codes, kinds, only
+from executor_scenarios import NAMES, World, approve, calls, endings, make_tool, options, play
+from memory_journal import FOREVER, Book
 from toolweave import InvalidToolCall, ToolAggregateMessage, ToolCall, ToolResult
 from toolweave.executor import (
     Deferred,
@@ -22,6 +22,7 @@ from toolweave.executor import (
     ToolStarted,
 )
 from toolweave.tools import RateLimit, RetryPolicy, ToolContext, tool
+from virtual_time import now, run
 
 
 class Told(list[ToolEvent]):

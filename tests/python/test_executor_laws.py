@@ -8,8 +8,8 @@ from typing import Any
 from hypothesis import event, example, given, settings
 from hypothesis import strategies as st
 
-from deeds import NAMES, World, approve, calls, endings, make_tool, options, play
-from executing import now, only, run
+from executor_events import only
+from executor_scenarios import NAMES, World, approve, calls, endings, make_tool, options, play
 from toolweave import (
     InvalidToolCall,
     ToolAggregateMessage,
@@ -26,6 +26,7 @@ from toolweave.executor import (
     ToolQuestion,
     ToolStarted,
 )
+from virtual_time import now, run
 
 
 @settings(max_examples=150)

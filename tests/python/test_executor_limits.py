@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
-from executing import call, codes, events_of, kinds, now, only, run, texts
+from executor_events import call, codes, events_of, kinds, only, texts
 from toolweave import ToolAggregateMessage, ToolCall
 from toolweave.exceptions import ToolFailed
 from toolweave.executor import ToolExecutor, ToolQuestion, ToolStarted
 from toolweave.tools import RateLimit, Tool, ToolContext, tool
+from virtual_time import now, run
 
 
 class Meter:

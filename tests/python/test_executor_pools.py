@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-import pool_work
+import pool_functions
 from toolweave.exceptions import PoolError
 from toolweave.executor.pools import run_blocking
 
@@ -51,14 +51,14 @@ def pool(request: pytest.FixtureRequest) -> Iterator[Executor | None]:
 
 def test_a_function_runs_with_its_arguments(pool: Executor | None) -> None:
     async def main() -> int:
-        return await run_blocking(pool, pool_work.add, {"a": 1, "b": 2})
+        return await run_blocking(pool, pool_functions.add, {"a": 1, "b": 2})
 
     assert run(main()) == 3
 
 
 def test_an_exception_is_raised_as_it_was(pool: Executor | None) -> None:
     async def main() -> None:
-        await run_blocking(pool, pool_work.divide, {"a": 1, "b": 0})
+        await run_blocking(pool, pool_functions.divide, {"a": 1, "b": 0})
 
     with pytest.raises(ZeroDivisionError, match="division by zero"):
         run(main())
@@ -66,7 +66,7 @@ def test_an_exception_is_raised_as_it_was(pool: Executor | None) -> None:
 
 def test_many_run_at_once_and_none_is_lost(pool: Executor | None) -> None:
     async def main() -> list[int]:
-        calls = [run_blocking(pool, pool_work.add, {"a": n, "b": n}) for n in range(200)]
+        calls = [run_blocking(pool, pool_functions.add, {"a": n, "b": n}) for n in range(200)]
         return await asyncio.gather(*calls)
 
     assert run(main()) == [2 * n for n in range(200)]
@@ -104,7 +104,7 @@ def test_a_function_in_a_thread_sees_the_context_of_its_caller_and_keeps_its_own
 
 def test_a_process_is_another_one(processes: ProcessPoolExecutor) -> None:
     async def main() -> int:
-        return await run_blocking(processes, pool_work.process_id)
+        return await run_blocking(processes, pool_functions.process_id)
 
     assert run(main()) != os.getpid()
 
@@ -197,7 +197,7 @@ def test_blocking_functions_that_hang_leave_room_for_others() -> None:
             assert begun.wait(5)
             call.cancel()
             await asyncio.sleep(0)
-        assert await run_blocking(None, pool_work.add, {"a": 1, "b": 2}) == 3
+        assert await run_blocking(None, pool_functions.add, {"a": 1, "b": 2}) == 3
         go.set()
 
     run(main())
@@ -267,9 +267,9 @@ def test_a_function_that_cannot_be_sent_is_named_as_the_fault(
         with pytest.raises(
             PoolError, match=r"cannot be sent to or from the pool's processes: .*lock"
         ):
-            await run_blocking(processes, pool_work.add, {"a": threading.Lock(), "b": 1})
+            await run_blocking(processes, pool_functions.add, {"a": threading.Lock(), "b": 1})
         # The pool is as good as before.
-        assert await run_blocking(processes, pool_work.add, {"a": 1, "b": 1}) == 2
+        assert await run_blocking(processes, pool_functions.add, {"a": 1, "b": 1}) == 2
 
     run(main())
 
@@ -279,7 +279,7 @@ def test_a_result_that_cannot_be_sent_is_named_as_the_fault(
 ) -> None:
     async def main() -> None:
         with pytest.raises(PoolError, match=r"the result cannot be sent .*lock"):
-            await run_blocking(processes, pool_work.lock)
+            await run_blocking(processes, pool_functions.lock)
 
     run(main())
 
@@ -289,8 +289,8 @@ def test_an_exception_that_cannot_be_opened_breaks_nothing(
 ) -> None:
     async def main() -> None:
         with pytest.raises(RuntimeError, match="kitchen: on fire"):
-            await run_blocking(processes, pool_work.touchy)
-        assert await run_blocking(processes, pool_work.add, {"a": 1, "b": 1}) == 2
+            await run_blocking(processes, pool_functions.touchy)
+        assert await run_blocking(processes, pool_functions.add, {"a": 1, "b": 1}) == 2
 
     run(main())
 
@@ -300,10 +300,10 @@ def test_a_pool_whose_worker_died_is_a_clear_error_of_the_calls_it_had() -> None
         context = multiprocessing.get_context("spawn")
         with ProcessPoolExecutor(1, mp_context=context) as pool:
             with pytest.raises(PoolError, match="one of its workers died") as caught:
-                await run_blocking(pool, pool_work.die)
+                await run_blocking(pool, pool_functions.die)
             assert caught.value.__cause__ is not None
             with pytest.raises(PoolError, match="one of its workers died"):
-                await run_blocking(pool, pool_work.add, {"a": 1, "b": 2})
+                await run_blocking(pool, pool_functions.add, {"a": 1, "b": 2})
 
     run(main())
 
@@ -313,7 +313,7 @@ def test_every_loop_is_woken_for_its_own_calls() -> None:
 
     async def main(number: int) -> None:
         for _ in range(20):
-            result = await run_blocking(None, pool_work.add, {"a": number, "b": 0})
+            result = await run_blocking(None, pool_functions.add, {"a": number, "b": 0})
             results.append(result)
 
     loops = [threading.Thread(target=lambda n=n: run(main(n))) for n in range(4)]

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import pytest
 from pydantic import AfterValidator
 
-from executing import call, codes, events_of, kinds, only, result_of, run, texts
+from executor_events import call, codes, events_of, kinds, only, result_of, texts
 from toolweave import (
     ErrorCode,
     InvalidToolCall,
@@ -23,6 +23,7 @@ from toolweave import (
 from toolweave.exceptions import ModelRetry, ToolFailed
 from toolweave.executor import ToolExecutor, ToolProgress, ToolStarted
 from toolweave.tools import Tool, tool
+from virtual_time import run
 
 
 @tool

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from executing import call, codes, events_of, kinds, now, only, run, texts
+from executor_events import call, codes, events_of, kinds, only, texts
 from toolweave import FunctionContract, ToolAggregateMessage, ToolCall, ToolResult, ValidationError
 from toolweave.exceptions import ToolFailed
 from toolweave.executor import (
@@ -25,6 +25,7 @@ from toolweave.executor import (
 )
 from toolweave.protocols import Approval
 from toolweave.tools import Tool, ToolContext, tool
+from virtual_time import now, run
 
 
 class Counter:

@@ -14,10 +14,11 @@ from typing import Any
 import pytest
 import uvloop
 
-from executing import VirtualTimeLoop, call, codes, events_of, kinds, only, run, texts
+from executor_events import call, codes, events_of, kinds, only, texts
 from toolweave import ToolAggregateMessage, ToolCall, ToolResult
 from toolweave.executor import ToolEvent, ToolExecutor, ToolProgress, ToolStarted
 from toolweave.tools import Tool, ToolContext, Toolset, tool
+from virtual_time import VirtualTimeLoop, run
 
 user: ContextVar[str] = ContextVar("user", default="nobody")
 

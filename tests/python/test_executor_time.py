@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 
-from executing import call, codes, events_of, kinds, now, only, run, texts
+from executor_events import call, codes, events_of, kinds, only, texts
 from toolweave import ToolAggregateMessage
 from toolweave.exceptions import ModelRetry, TransientToolError
 from toolweave.executor import ToolEvent, ToolExecutor, ToolProgress, ToolQuestion
 from toolweave.tools import RateLimit, RetryPolicy, ToolContext, tool
+from virtual_time import now, run
 
 
 @tool

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from chatting import lines
-from faulting import PATIENCE, Follower, Site, check_chats, serving
+from chat_servers import lines
+from killable_servers import PATIENCE, Follower, Site, check_chats, serving
 
 EVERY = 0.2
 """After how many seconds a connection is dropped."""

@@ -7,8 +7,8 @@ import random
 from pathlib import Path
 from typing import Any
 
-from chatting import Event
-from faulting import PATIENCE, Follower, Site, check_chats, effects_of, serving
+from chat_servers import Event
+from killable_servers import PATIENCE, Follower, Site, check_chats, effects_of, serving
 
 NAMED = (
     "before started",

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from faulting import PATIENCE
-from loading import Load, put_on
+from killable_servers import PATIENCE
+from stream_load import Load, put_on
 
 LOAD = Load(chats=10, readers=20, seconds=6.0)
 

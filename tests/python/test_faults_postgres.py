@@ -6,9 +6,9 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
-from chatting import Event
-from faulting import PATIENCE, Follower, Site, check_chats, effects_of, serving
-from postgres import PostgresServer
+from chat_servers import Event
+from killable_servers import PATIENCE, Follower, Site, check_chats, effects_of, serving
+from postgres_server import PostgresServer
 
 CHATS = 5
 

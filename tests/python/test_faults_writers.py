@@ -7,8 +7,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from chatting import Event
-from faulting import PATIENCE, Follower, Site, check_chats, is_end, serving
+from chat_servers import Event
+from killable_servers import PATIENCE, Follower, Site, check_chats, is_end, serving
 from toolweave import TextMessage
 from toolweave.store import MessageStore
 

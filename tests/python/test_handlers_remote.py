@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from handling import Registry
+from handler_registries import Registry
 from servers.sse import Answer, Do, Served, serving
 from toolweave._core import ToolEntry
 from toolweave.exceptions import HandlerError, ToolServerError

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from handling import ASKED, DETAILS, SEARCH, Details, Registry, Selected
+from handler_registries import ASKED, DETAILS, SEARCH, Details, Registry, Selected
 from toolweave import ToolContext, tool
 from toolweave._core import ToolEntry
 from toolweave.exceptions import HandlerError, ToolFailed, ValidationError
@@ -208,8 +208,8 @@ def test_a_registered_handler_comes_before_a_dotted_path() -> None:
 
 
 def test_a_dotted_path_is_imported_if_it_is_allowed() -> None:
-    entry = ToolEntry("details", handler="handling.Details")
-    done = run(Registry(), entry, {"a": 1}, allowed_handlers=["handling"])
+    entry = ToolEntry("details", handler="handler_registries.Details")
+    done = run(Registry(), entry, {"a": 1}, allowed_handlers=["handler_registries"])
     assert done.value == ({"a": 1}, APPLICATION)
     with pytest.raises(HandlerError, match="no handlers are allowed"):
         run(Registry(), entry, {}, fallback=None)
@@ -276,7 +276,7 @@ class Broken(Details):
 
 
 UNSTARTABLE: list[tuple[ToolEntry, dict[str, object], type[Exception]]] = [
-    (ToolEntry("details", handler="handling.Gone"), {}, HandlerError),
+    (ToolEntry("details", handler="handler_registries.Gone"), {}, HandlerError),
     (ToolEntry("details", handler="elsewhere.Details"), {}, HandlerError),
     (ToolEntry("details"), {}, HandlerError),
     (ToolEntry("details"), {"details": Broken}, KeyError),
@@ -296,7 +296,7 @@ def test_what_cannot_start_falls_back_and_nothing_of_the_application_is_touched(
         entry,
         {"limit": "many"},
         handler=application,
-        allowed_handlers=["handling"],
+        allowed_handlers=["handler_registries"],
         fallback_parameters={"query": "soup"},
         on_start=application.forget,
     )
@@ -383,7 +383,7 @@ def test_the_fallback_can_be_another_one_or_none() -> None:
 @pytest.mark.parametrize("option", ["allowed_handlers", "allowed_hosts"])
 def test_one_string_is_not_taken_for_a_list_and_nothing_falls_back(option: str) -> None:
     with pytest.raises(TypeError, match="has to be a list"):
-        run(Registry({"details": Details, "search": Details}), **{option: "handling"})
+        run(Registry({"details": Details, "search": Details}), **{option: "handler_registries"})
 
 
 def test_a_fallback_is_on_record(caplog: pytest.LogCaptureFixture) -> None:

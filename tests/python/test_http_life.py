@@ -9,7 +9,7 @@ from contextlib import suppress
 
 import pytest
 
-from http_life import (
+from request_lifetimes import (
     HELLO,
     TIMES,
     endless,

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-import http_exits
+import interpreter_exits
 from servers.dialects import delta, openai_text
 from servers.raw import Connection, Request, Script, raw_server
 from servers.scripts import events, raw
 from servers.sse import Do
 
-PROGRAM = Path(http_exits.__file__)
+PROGRAM = Path(interpreter_exits.__file__)
 TIMES = 25
 WAYS = [
     "mid_stream",
@@ -60,7 +60,7 @@ def test_an_interpreter_ends_well_whatever_is_open(way: str) -> None:
 def test_every_way_is_tried() -> None:
     takes_a_model = {
         name
-        for name, function in vars(http_exits).items()
+        for name, function in vars(interpreter_exits).items()
         if inspect.isfunction(function)
         and list(inspect.signature(function).parameters) == ["model"]
     }

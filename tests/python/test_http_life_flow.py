@@ -12,7 +12,17 @@ from typing import Any
 
 import pytest
 
-from http_life import HELLO, LOOPS, endless, every_loop, model_at, nothing_left, run, text_of, warm
+from request_lifetimes import (
+    HELLO,
+    LOOPS,
+    endless,
+    every_loop,
+    model_at,
+    nothing_left,
+    run,
+    text_of,
+    warm,
+)
 from servers.dialects import DONE, delta, openai_text
 from servers.raw import Connection, Request, occurred, raw_server
 from servers.scripts import events

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from http_life import HELLO, LOOPS, TIMES, model_at, run, text_of, warm
+from request_lifetimes import HELLO, LOOPS, TIMES, model_at, run, text_of, warm
 from servers.dialects import DONE, delta, openai_text
 from servers.raw import Connection, RawServer, Request, raw_server
 from servers.scripts import events

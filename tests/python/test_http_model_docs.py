@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from test_readme import blocks
 
 from servers.dialects import openai_calls, openai_text
 from servers.raw import raw_server
 from servers.scripts import events
-from test_readme import blocks
 from toolweave import HttpModel
 
 PAGE = (Path(__file__).parents[2] / "docs" / "endpoint.md").read_text("utf-8")

@@ -14,9 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from servers.asking import Read
 from servers.dialects import DONE, delta, openai_text
-from servers.native import SHORT, ask, failed, nothing_logged_shows_the_key, received
+from servers.http_models import SHORT, ask, failed, nothing_logged_shows_the_key, received
+from servers.model_answers import Read
 from servers.raw import Connection, raw_server
 from servers.scripts import answer, events, raw
 from servers.sse import Do

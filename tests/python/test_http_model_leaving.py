@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from looping import on_a_loop
-from servers.asking import HI, read
+from coroutine_tests import on_a_loop
 from servers.dialects import DONE, delta, openai_text
-from servers.native import model
+from servers.http_models import model
+from servers.model_answers import HI, read
 from servers.raw import Connection, RawServer, Script, deaf_server, occurred, raw_server
 from servers.scripts import document, events, raw, refusal
 from servers.sse import PATIENCE, Do

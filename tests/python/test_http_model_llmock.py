@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from servers.asking import Read, read
+from servers.model_answers import Read, read
 from toolweave import FinishUpdate, FunctionContract, Joiner, TextMessage
 from toolweave.models.http import HttpModel
 from toolweave.natural import NaturalToolUse

@@ -11,17 +11,17 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from test_natural_native import native_replies
 
 import toolweave as tw
-from looping import collect
-from parsing import NAMES, TOOLS, joined, replies, split_at
+from coroutine_tests import collect
+from parser_replies import NAMES, TOOLS, joined, replies, split_at
 from servers.adapters import KEY
 from servers.dialects import DONE, KEEP_ALIVE, call, delta, openai_calls, openai_text, openai_usage
-from servers.native import model
+from servers.http_models import model
 from servers.raw import raw_server
 from servers.scripts import answer, document, events
 from servers.sse import Do
-from test_natural_native import native_replies
 from toolweave.agent import Agent
 from toolweave.exceptions import ModelError, ToolUseParsingError
 from toolweave.models.completions import ChunkReader

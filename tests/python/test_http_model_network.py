@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from servers.adapters import KEY
-from servers.asking import Read, read
 from servers.dialects import delta, openai_text
 from servers.http2 import Stream, http2_server
-from servers.native import SHORT, ask, failed, model, nothing_logged_shows_the_key
+from servers.http_models import SHORT, ask, failed, model, nothing_logged_shows_the_key
+from servers.model_answers import Read, read
 from servers.proxies import proxy
 from servers.raw import Connection, deaf_server, raw_server
 from servers.scripts import events, refusal

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from servers.asking import Read, read
 from servers.dialects import (
     DONE,
     KEEP_ALIVE,
@@ -22,7 +21,8 @@ from servers.dialects import (
     openai_text,
     openai_usage,
 )
-from servers.native import ask, failed, in_one, model
+from servers.http_models import ask, failed, in_one, model
+from servers.model_answers import Read, read
 from servers.raw import Script, raw_server
 from servers.scripts import answer, document, events, raw
 from toolweave import (

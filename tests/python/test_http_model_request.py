@@ -10,9 +10,9 @@ import pytest
 
 import toolweave
 from servers.adapters import KEY
-from servers.asking import HI, read
 from servers.dialects import openai_text
-from servers.native import ask, model
+from servers.http_models import ask, model
+from servers.model_answers import HI, read
 from servers.raw import Request, raw_server
 from servers.scripts import document, events, refusal
 from toolweave import (

@@ -11,7 +11,7 @@ import pytest
 
 from servers.adapters import KEY
 from servers.dialects import delta, openai_text
-from servers.native import ask, failed, nothing_logged_shows_the_key
+from servers.http_models import ask, failed, nothing_logged_shows_the_key
 from servers.raw import raw_server
 from servers.scripts import answer, document, events, raw, redirect, refusal
 from servers.sse import Do

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from http_life import HELLO, model_at
+from request_lifetimes import HELLO, model_at
 from servers.dialects import openai_text
 from servers.raw import raw_server
 from servers.scripts import events

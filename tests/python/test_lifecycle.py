@@ -11,10 +11,9 @@ import pytest
 import typing_extensions
 
 import toolweave as tw
-from executing import run as on_virtual_time
-from looping import on_a_loop
-from selecting import ITEMS, Says, named
-from telling import calls_of, reduced, texts_of, told_by
+from coroutine_tests import on_a_loop
+from event_snapshots import calls_of, reduced, texts_of, told_by
+from sample_selections import ITEMS, Says, named
 from toolweave import SceneStatus, SceneStep, ToolSelector, lifecycle
 from toolweave.agent import Agent
 from toolweave.executor import (
@@ -29,6 +28,7 @@ from toolweave.executor import (
 from toolweave.lifecycle import RawText, StreamEvent, Transcriber, events
 from toolweave.testing import ScriptedModel
 from toolweave.tools import tool
+from virtual_time import run as on_virtual_time
 
 SCHEMAS = json.loads(
     (Path(__file__).parents[2] / "schemas" / "stream-events.json").read_text("utf-8")

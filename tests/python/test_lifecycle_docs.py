@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-
-from chatting import app_of, new_chat, on_a_server, say, serve
 from test_readme import blocks
+
+from chat_servers import app_of, new_chat, on_a_server, say, serve
 from toolweave import Agent, Message
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -10,8 +10,8 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 import toolweave as tw
-from parsing import NAMES, TOOLS, replies, split_at
-from telling import FINAL, calls_of, reduced, texts_of
+from event_snapshots import FINAL, calls_of, reduced, texts_of
+from parser_replies import NAMES, TOOLS, replies, split_at
 from toolweave.agent import Agent, AgentRun
 from toolweave.executor import Deferred
 from toolweave.lifecycle import StreamEvent, Transcriber

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import toolweave as tw
-from looping import on_a_loop
-from scening import ADD, ENTER, Calculator, call
-from telling import FINAL, calls_of, reduced, texts_of, told_by
+from calculator_scenes import ADD, ENTER, Calculator, call
+from coroutine_tests import on_a_loop
+from event_snapshots import FINAL, calls_of, reduced, texts_of, told_by
 from toolweave import SceneManager, SceneStatus, SceneStep, ToolContext
 from toolweave.lifecycle import Transcriber
 from toolweave.scenes import Append

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from looping import PATIENCE, on_a_loop
+from coroutine_tests import PATIENCE, on_a_loop
 from toolweave import RateLimit, RateLimitedError, RateLimiter
 
 

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from servers.asking import ask_once, read, run
 from servers.dialects import (
     KEEP_ALIVE,
     anthropic_block,
@@ -21,6 +20,7 @@ from servers.dialects import (
     anthropic_start,
     anthropic_text,
 )
+from servers.model_answers import ask_once, read, run
 from servers.sse import Answer, Served
 from toolweave import (
     FinishReason,

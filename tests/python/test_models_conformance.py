@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from servers.adapters import ADAPTERS, QUIET, USAGE, Asked, Reply
-from servers.asking import HI, read
+from servers.model_answers import HI, read
 from toolweave import FinishUpdate, FunctionContract, Joiner, TextDelta, TextMessage, UsageUpdate
 from toolweave.models import as_model, closing, complete
 

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from servers.adapters import HTTP, KEY, QUIET, USAGE, Reply
-from servers.asking import Read, ask_once, read, run
+from servers.model_answers import Read, ask_once, read, run
 from servers.sse import Answer, Do, serving
 from toolweave import FinishUpdate, TextDelta, Update
 from toolweave.exceptions import ModelError

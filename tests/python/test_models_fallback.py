@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from looping import on_a_loop
-from servers.asking import HI, read
+from coroutine_tests import on_a_loop
+from servers.model_answers import HI, read
 from toolweave import (
     Agent,
     FinishUpdate,

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from servers.adapters import HTTP, KEY, QUIET, Reply
-from servers.asking import Read, read
+from servers.model_answers import Read, read
 from servers.sse import Answer, Do, Served, serving
 from toolweave import FinishUpdate, ModelError, RetryPolicy
 from toolweave.models.fallback import FallbackModel

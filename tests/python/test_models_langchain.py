@@ -22,8 +22,8 @@ from langchain_core.messages import (
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 from langchain_openai import ChatOpenAI
 
-from endpoints import Endpoint, Reply, serving
 from langchain_chat import chat_openai
+from openai_endpoint import Endpoint, Reply, serving
 from toolweave import (
     FinishUpdate,
     FunctionContract,

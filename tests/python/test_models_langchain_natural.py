@@ -23,8 +23,8 @@ from langchain_core.tools import tool
 from langgraph.errors import GraphRecursionError
 from pydantic import BaseModel
 
-from endpoints import Endpoint, Reply, serving
 from langchain_chat import chat_openai
+from openai_endpoint import Endpoint, Reply, serving
 from toolweave import FinishUpdate, FunctionContract, TextDelta, UsageUpdate
 from toolweave.exceptions import ModelError
 from toolweave.models.langchain import AnswerInvalidCalls, NaturalChatModel

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from servers.adapters import QUIET
-from servers.asking import ask_once
 from servers.dialects import DONE, anthropic_text, delta, openai_calls, openai_text
+from servers.model_answers import ask_once
 from toolweave import (
     FinishUpdate,
     FunctionContract,

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from servers.adapters import QUIET, WITH_LITELLM
-from servers.asking import Read, in_use, read
+from servers.model_answers import Read, in_use, read
 from toolweave import FinishUpdate, FunctionContract, Joined, Joiner, TextMessage, UsageUpdate
 from toolweave.models.anthropic import AnthropicModel
 from toolweave.models.http import HttpModel

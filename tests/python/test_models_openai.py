@@ -11,7 +11,6 @@ from typing import Any
 import openai
 import pytest
 
-from servers.asking import ask_once, read, run
 from servers.dialects import (
     DONE,
     KEEP_ALIVE,
@@ -22,6 +21,7 @@ from servers.dialects import (
     openai_text,
     openai_usage,
 )
+from servers.model_answers import ask_once, read, run
 from servers.sse import Answer, Served, serving
 from toolweave import (
     FinishUpdate,

@@ -20,7 +20,7 @@ from pydantic_ai.models import ModelRequestParameters
 from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.settings import ModelSettings
 
-from endpoints import Endpoint, Reply, serving
+from openai_endpoint import Endpoint, Reply, serving
 from pydantic_agents import CALL, add, definition, natural, provider, run, stream
 from toolweave.models.pydantic_ai import NaturalToolUseModel
 

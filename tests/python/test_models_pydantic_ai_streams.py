@@ -22,7 +22,7 @@ from pydantic_ai.messages import (
 )
 from pydantic_ai.models import ModelRequestParameters
 
-from endpoints import Endpoint, Reply, serving
+from openai_endpoint import Endpoint, Reply, serving
 from pydantic_agents import CALL, add, definition, natural, stream
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import toolweave
-from servers.asking import read
+from servers.model_answers import read
 from toolweave import (
     FinishUpdate,
     MessageError,

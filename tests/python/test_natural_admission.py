@@ -8,8 +8,8 @@ from collections.abc import AsyncIterator
 import pytest
 
 import toolweave as tw
-from conversing import ADD, add, call, ping, use
-from looping import collect, of, on_a_loop
+from coroutine_tests import collect, of, on_a_loop
+from sample_natural_tools import ADD, add, call, ping, use
 from toolweave.natural import ReplyRun
 
 

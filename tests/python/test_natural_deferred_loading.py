@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import toolweave as tw
-from conversing import add, call, ping
+from sample_natural_tools import add, call, ping
 from toolweave.models import as_messages
 from toolweave.natural import FunctionCalling, NaturalToolUse, NaturalToolUseParser
 from toolweave.natural.offer import Offers

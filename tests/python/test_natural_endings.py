@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import toolweave as tw
-from conversing import ADD, add, call, use
-from looping import collect, of, on_a_loop
+from coroutine_tests import collect, of, on_a_loop
+from sample_natural_tools import ADD, add, call, use
 from toolweave.exceptions import MessageError, ModelError, ToolUseParsingError
 from toolweave.executor import ToolStarted
 from toolweave.natural import NaturalToolUse

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import toolweave as tw
-from parsing import TOOLS, replies
+from parser_replies import TOOLS, replies
 from toolweave.exceptions import ModelError, ToolUseParsingError
 from toolweave.natural import NaturalToolUseParser
 from toolweave.natural.fallback import MOST_ASKED

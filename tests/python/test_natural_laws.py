@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import toolweave as tw
-from looping import collect
-from parsing import NAMES, TOOLS, hostile, objects, prose, replies, split_at
+from coroutine_tests import collect
+from parser_replies import NAMES, TOOLS, hostile, objects, prose, replies, split_at
 from toolweave.natural import NaturalToolUse
 from toolweave.testing import ScriptedModel
 from toolweave.tools import Toolset

@@ -12,7 +12,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import toolweave as tw
-from parsing import NAMES, TOOLS, is_inside_escape, joined, objects, settled, spelled, split_at
+from parser_replies import (
+    NAMES,
+    TOOLS,
+    is_inside_escape,
+    joined,
+    objects,
+    settled,
+    spelled,
+    split_at,
+)
 from toolweave.natural import NaturalToolUseParser
 from toolweave.testing import ScriptedModel
 

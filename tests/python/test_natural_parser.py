@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import toolweave as tw
-from parsing import TOOLS, joined, replies, split_at
+from parser_replies import TOOLS, joined, replies, split_at
 from toolweave import protocols
 from toolweave.exceptions import ContractError, ModelError, SchemaError, ToolUseParsingError
 from toolweave.natural import NaturalToolUseParser, ReplyEvent

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import toolweave as tw
-from looping import collect, on_a_loop
-from parsing import NAMES, TOOLS, joined, objects, replies, split_at
+from coroutine_tests import collect, on_a_loop
+from parser_replies import NAMES, TOOLS, joined, objects, replies, split_at
 from toolweave import protocols
 from toolweave.exceptions import ModelError, ToolUseParsingError
 from toolweave.natural import NaturalToolUse, NaturalToolUseParser, ReplyEvent

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 import toolweave as tw
-from conversing import ADD, REPLY, add, boom, call, ping, use
-from looping import collect, of, on_a_loop
+from coroutine_tests import collect, of, on_a_loop
+from sample_natural_tools import ADD, REPLY, add, boom, call, ping, use
 from toolweave.exceptions import (
     ToolDefinitionError,
 )

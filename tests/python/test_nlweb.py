@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from handling import Registry
+from handler_registries import Registry
 from nlweb_site import COMPARE, DETAILS, SEARCH, Handler, Scores, tool
 from toolweave.nlweb import RoutedTool, make_selector
 from toolweave.selection import SelectionPolicy

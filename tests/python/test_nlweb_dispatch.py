@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from handling import Registry
+from handler_registries import Registry
 from nlweb_site import DETAILS, SEARCH, Details, Handler, Scores, tool
 from servers.sse import Answer, serving
 from toolweave import ToolContext

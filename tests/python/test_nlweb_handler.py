@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from handling import Registry
+from handler_registries import Registry
 from nlweb_site import Handler, tool
 from toolweave.nlweb import make_selector
 from toolweave.nlweb.handler import item_type_of, placeholders, query_of, site_of

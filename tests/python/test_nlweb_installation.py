@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from test_readme import blocks
 
 import toolweave.nlweb
-from handling import Registry
+from handler_registries import Registry
 from nlweb_site import SEARCH, Handler, Scores, tool
-from test_readme import blocks
 from toolweave.exceptions import RegistryError
 from toolweave.nlweb import ToolSelector, configure, make_selector
 from toolweave.nlweb.installation import load_registry

@@ -10,14 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from executing import VirtualTimeLoop, call, run
-from scening import ENTER
+from calculator_scenes import ENTER
+from executor_events import call
 from toolweave import SceneManager, SceneRun, ToolCall, ToolResult
 from toolweave.agent import Agent, AgentRun
 from toolweave.executor import ToolExecutor, ToolProgress, ToolRun, ToolStarted
 from toolweave.natural import NaturalToolUse, ReplyRun
 from toolweave.testing import ScriptedModel
 from toolweave.tools import ToolContext
+from virtual_time import VirtualTimeLoop, run
 
 AnyRun = ToolRun | ReplyRun | AgentRun | SceneRun
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import toolweave as tw
-from parsing import pieces, settled
+from parser_replies import pieces, settled
 
 CASES = Path(__file__).parent.parent / "cases" / "calls"
 SIZES = [1, 2, 3, 5, 8, 13, 1 << 20]

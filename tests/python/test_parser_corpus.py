@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 import toolweave as tw
-from parsing import FORMS, FRAMES, calls_in, feed, joined, source, spelled, split_at
+from parser_replies import FORMS, FRAMES, calls_in, feed, joined, source, spelled, split_at
 from toolweave.play.recordings import RECORDED_ON
 from toolweave.play.tools import ToolBox
 

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 import toolweave as tw
-from parsing import TOOLS, pieces, source
+from parser_replies import TOOLS, pieces, source
 
 
 def fill(piece: str, size: int) -> str:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 
 import toolweave as tw
-from parsing import TOOLS, feed, options, replies
+from parser_replies import TOOLS, feed, options, replies
 
 VIOLATION = tw.Violation("/a", "type", "/a: a number is required", "number", "x")
 REPAIR = tw.Repair("/a", "trailing_comma", ",", "")

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import toolweave as tw
-from parsing import TOOLS, joined, source
+from parser_replies import TOOLS, joined, source
 
 PING = "<Ping/>"
 

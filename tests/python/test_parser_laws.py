@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import toolweave as tw
-from parsing import (
+from parser_replies import (
     MARKERS,
     TOOLS,
     calls_in,

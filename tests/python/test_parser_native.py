@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from test_parser_cases import exact, written
 
 import toolweave as tw
-from test_parser_cases import exact, written
 
 CASES = json.loads(
     (Path(__file__).parent.parent / "cases" / "native" / "arguments.json").read_text("utf-8")

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import toolweave as tw
-from parsing import TOOLS
+from parser_replies import TOOLS
 
 PING = "<Ping/>"
 

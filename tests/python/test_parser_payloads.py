@@ -7,7 +7,7 @@ import json
 import pytest
 
 import toolweave as tw
-from parsing import (
+from parser_replies import (
     FORMS,
     FRAMES,
     TOOLS,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import toolweave as tw
-from parsing import (
+from parser_replies import (
     FORMS,
     NAMES,
     TOOLS,

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import toolweave as tw
-from parsing import FORMS, feed, joined, pieces, settled, source, spelled
+from parser_replies import FORMS, feed, joined, pieces, settled, source, spelled
 
 Call = tuple[str, dict[str, Any]]
 

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from executing import run
 from toolweave import Parser, Repair, ToolAggregateMessage, ToolCall, ToolResult, parse
 from toolweave.cli import main
 from toolweave.executor import ToolProgress, ToolStarted
@@ -22,6 +21,7 @@ from toolweave.play.player import Player
 from toolweave.play.recordings import RECORDED_ON, SELECTION, Recording, recordings
 from toolweave.play.screens import Kind, PlainScreen, harmless, visible
 from toolweave.play.tools import ToolBox
+from virtual_time import run
 
 CONTRACTS = [tool.contract for tool in ToolBox(RECORDED_ON).tools]
 EACH = pytest.mark.parametrize("recording", recordings(), ids=lambda recording: recording.name)

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from executing import run
 from toolweave import (
     AgentResult,
     Message,
@@ -33,6 +32,7 @@ from toolweave.playground.stories import NOT_RECORDED, Story, stories, story_for
 from toolweave.protocols import Approval
 from toolweave.scenes import SceneStep
 from toolweave.testing import ScriptedModel
+from virtual_time import run
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

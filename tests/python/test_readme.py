@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from chatting import on_a_server, serve
+from chat_servers import on_a_server, serve
 
 README = Path(__file__).parents[2] / "README.md"
 FENCE = re.compile(r"^(?P<indent> *)(?P<fence>`{3,}|~{3,})(?P<info>.*)$")

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from registries import DETAILS, SEARCH, SHOP, entry_of, names, registry_of
+from sample_registries import DETAILS, SEARCH, SHOP, entry_of, names, registry_of
 from toolweave import tool
 from toolweave.exceptions import RegistryError, ToolDefinitionError
 from toolweave.registry import ToolRegistry

@@ -9,8 +9,8 @@ import sys
 from pathlib import Path
 
 import pytest
-
 from test_readme import Block, blocks
+
 from toolweave.cli import main
 
 PAGE = Path(__file__).parents[2] / "docs" / "registry.md"

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from registries import DETAILS, SEARCH, SHOP, entry_of, names, registry_of
+from sample_registries import DETAILS, SEARCH, SHOP, entry_of, names, registry_of
 from toolweave import tool
 from toolweave.exceptions import ToolDefinitionError
 from toolweave.registry import ToolRegistry

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from registries import DETAILS, SEARCH, SHOP, registry_of
+from sample_registries import DETAILS, SEARCH, SHOP, registry_of
 from toolweave._core import Diagnostic
 from toolweave.registry import ToolRegistry
 from toolweave.registry.imports import Handlers

@@ -17,7 +17,7 @@ import pytest
 from mcp import Client, StdioServerParameters
 
 from mcp_processes import SERVERS
-from registries import DETAILS, SEARCH, SHOP, registry_of
+from sample_registries import DETAILS, SEARCH, SHOP, registry_of
 from toolweave import Agent, ToolCall, ToolExecutor, ToolResult, tool
 from toolweave.cli import main
 from toolweave.registry import ToolRegistry

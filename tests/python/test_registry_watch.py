@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from registries import DETAILS, SEARCH, SHOP, names, registry_of
+from sample_registries import DETAILS, SEARCH, SHOP, names, registry_of
 from toolweave.exceptions import RegistryError
 from toolweave.registry import RegistryWatch, Reload, ToolRegistry
 

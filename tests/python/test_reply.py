@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from test_parser_cases import exact, written
 
 import toolweave as tw
-from parsing import TOOLS, hostile, joined, objects, replies, source, split_at
-from test_parser_cases import exact, written
+from parser_replies import TOOLS, hostile, joined, objects, replies, source, split_at
 
 Update = tw.ToolCallUpdate
 

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 import toolweave as tw
-from looping import on_a_loop
-from scening import (
+from calculator_scenes import (
     ADD,
     CALCULATOR,
     ENTER,
@@ -24,6 +23,7 @@ from scening import (
     steps_of,
     told,
 )
+from coroutine_tests import on_a_loop
 from toolweave import Scene, SceneManager, SceneStatus, SceneStopReason, Toolset, tool
 from toolweave.kinds import Role
 from toolweave.scenes import SceneContext, current_context

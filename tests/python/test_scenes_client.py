@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 import toolweave as tw
-from looping import on_a_loop
-from scening import WatchedStore, call, managing, model_of, ran, steps_of, told
+from calculator_scenes import WatchedStore, call, managing, model_of, ran, steps_of, told
+from coroutine_tests import on_a_loop
 from toolweave import SceneManager, SceneStatus, SceneStopReason, ToolContext
 from toolweave.conversations import Conversation, MemoryConversations
 from toolweave.executor import Deferred

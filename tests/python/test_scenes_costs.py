@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 import toolweave as tw
-from looping import on_a_loop
-from scening import (
+from calculator_scenes import (
     ADD,
     ENTER,
     WatchedStore,
@@ -23,6 +22,7 @@ from scening import (
     steps_of,
     told,
 )
+from coroutine_tests import on_a_loop
 from toolweave import RateLimit, RetryPolicy, SceneManager, SceneStatus, SceneStep, SceneStopReason
 from toolweave.costs import Budget, Cost, Price, PriceTable, estimate_tokens
 from toolweave.limits import RateLimiter

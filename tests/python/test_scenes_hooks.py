@@ -6,8 +6,18 @@ from typing import Any
 
 import pytest
 
-from looping import on_a_loop
-from scening import ADD, ENTER, WatchedStore, call, managing, model_of, ran, steps_of, told
+from calculator_scenes import (
+    ADD,
+    ENTER,
+    WatchedStore,
+    call,
+    managing,
+    model_of,
+    ran,
+    steps_of,
+    told,
+)
+from coroutine_tests import on_a_loop
 from toolweave import SceneRequest, SceneResult, SceneStopReason
 from toolweave.scenes import Answer, Append, Deny, SceneOutcome
 

@@ -10,16 +10,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-import endpoints
-import toolweave as tw
-from looping import collect, on_a_loop
-from mcp_processes import SDK_SERVER
-from scening import CALCULATOR, told
-from servers import dialects
-from servers.asking import in_use
-from servers.sse import Answer, serving
 from test_scenes import DOCUMENTED, Whole
+
+import openai_endpoint
+import toolweave as tw
+from calculator_scenes import CALCULATOR, told
+from coroutine_tests import collect, on_a_loop
+from mcp_processes import SDK_SERVER
+from servers import dialects
+from servers.model_answers import in_use
+from servers.sse import Answer, serving
 from toolweave import SceneManager, SceneStopReason
 from toolweave.costs import Price
 from toolweave.mcp import connect_stdio
@@ -167,7 +167,7 @@ def test_the_example_asks_an_endpoint() -> None:
         '<Multiply>{"a": 15, "b": 3}</Multiply>',
         "It is 45.",
     ]
-    with endpoints.serving(*replies) as endpoint:
+    with openai_endpoint.serving(*replies) as endpoint:
         done = subprocess.run(
             [sys.executable, EXAMPLE, "--model", endpoint.url],
             capture_output=True,

@@ -13,8 +13,8 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 import toolweave as tw
-from looping import PATIENCE
-from scening import Calculator, WatchedStore, call
+from calculator_scenes import Calculator, WatchedStore, call
+from coroutine_tests import PATIENCE
 from toolweave import Scene, SceneManager, SceneRun, SceneStatus, SceneStep, SceneStopReason
 from toolweave.costs import Price
 from toolweave.testing import ScriptedModel

@@ -8,8 +8,19 @@ from typing import Any
 import pytest
 
 import toolweave as tw
-from looping import collect, on_a_loop
-from scening import ADD, ENTER, WatchedStore, call, managing, model_of, native, ran, steps_of, told
+from calculator_scenes import (
+    ADD,
+    ENTER,
+    WatchedStore,
+    call,
+    managing,
+    model_of,
+    native,
+    ran,
+    steps_of,
+    told,
+)
+from coroutine_tests import collect, on_a_loop
 from toolweave import SceneManager, SceneStatus, SceneStopReason
 from toolweave.conversations import Conversation
 from toolweave.testing import ScriptedModel

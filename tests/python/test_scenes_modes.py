@@ -10,8 +10,19 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import toolweave as tw
-from looping import on_a_loop
-from scening import ADD, ENTER, WEATHER, call, managing, model_of, native, ran, steps_of, told
+from calculator_scenes import (
+    ADD,
+    ENTER,
+    WEATHER,
+    call,
+    managing,
+    model_of,
+    native,
+    ran,
+    steps_of,
+    told,
+)
+from coroutine_tests import on_a_loop
 from toolweave import SceneManager, SceneStopReason
 from toolweave.scenes.names import match, provider_name
 from toolweave.testing import ScriptedModel

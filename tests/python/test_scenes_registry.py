@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from looping import on_a_loop
-from scening import ran
+from calculator_scenes import ran
+from coroutine_tests import on_a_loop
 from toolweave import SceneManager, ToolRegistry
 from toolweave.testing import ScriptedModel
 

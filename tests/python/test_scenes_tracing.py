@@ -12,8 +12,8 @@ from opentelemetry import trace
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 import toolweave as tw
-from looping import on_a_loop
-from scening import ADD, ENTER, managing, ran
+from calculator_scenes import ADD, ENTER, managing, ran
+from coroutine_tests import on_a_loop
 from toolweave.metrics import OPERATION_DURATION, TOKEN_USAGE
 from toolweave.models import complete
 from toolweave.testing import ScriptedModel

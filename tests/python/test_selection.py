@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from executing import run
-from selecting import ITEMS, Says, Scores, entry, named, tools
+from sample_selections import ITEMS, Says, Scores, entry, named, tools
 from toolweave import RegistrySnapshot, Selection, SelectionPolicy, ToolSelector, UsageUpdate
 from toolweave.selection import Reply
+from virtual_time import run
 
 
 def select(

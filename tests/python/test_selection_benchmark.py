@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from executing import run
-from selecting import Says, entry, named, public_files
+from sample_selections import Says, entry, named, public_files
 from toolweave import RegistrySnapshot, Selection, SelectionPolicy, UsageUpdate
 from toolweave.selection import Reply, Request
 from toolweave.selection.benchmark import (
@@ -21,6 +20,7 @@ from toolweave.selection.benchmark import (
     spread,
 )
 from toolweave.selection.words import WordScorer
+from virtual_time import run
 
 SOUP, CAKE = "How is soup made?", "Soup or cake?"
 REGISTRY = RegistrySnapshot.of(

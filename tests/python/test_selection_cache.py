@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from executing import now, run
-from looping import PATIENCE, on_a_loop
-from selecting import ITEMS, Says, Scores, entry, named, tools
+from coroutine_tests import PATIENCE, on_a_loop
+from sample_selections import ITEMS, Says, Scores, entry, named, tools
 from toolweave import RegistrySnapshot, Selection, SelectionPolicy, ToolSelector, UsageUpdate
 from toolweave.selection import Reply, Request
+from virtual_time import now, run
 
 EACH = SelectionPolicy(strategy="each")
 

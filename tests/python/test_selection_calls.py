@@ -12,9 +12,8 @@ from typing import Any
 
 import pytest
 
-from executing import VirtualTimeLoop, now, run
-from looping import PATIENCE, on_a_loop
-from selecting import ITEMS, Says, Scores, named, tools
+from coroutine_tests import PATIENCE, on_a_loop
+from sample_selections import ITEMS, Says, Scores, named, tools
 from servers.dialects import openai_text
 from servers.sse import Answer, Do, serving
 from toolweave import Selection, SelectionPolicy, ToolSelector
@@ -23,6 +22,7 @@ from toolweave.selection import CallLimiter, Reply, Request
 from toolweave.selection import tasks as tasks_module
 from toolweave.selection.calls import Bounds, Calls
 from toolweave.selection.tasks import TaskCalls
+from virtual_time import VirtualTimeLoop, now, run
 
 EACH = SelectionPolicy(strategy="each")
 

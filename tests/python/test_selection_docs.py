@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-
-from selecting import Says, named
 from test_readme import blocks
+
+from sample_selections import Says, named
 from toolweave import SelectionPolicy, ToolRegistry, ToolSelector
 
 DOCS = Path(__file__).parents[2] / "docs"

@@ -9,9 +9,9 @@ from typing import Any, Literal
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from executing import run
-from selecting import Scores, entry
+from sample_selections import Scores, entry
 from toolweave import RegistrySnapshot, Selection, SelectionPolicy, ToolSelector
+from virtual_time import run
 
 THRESHOLD = 70
 TIMEOUT = 10.0

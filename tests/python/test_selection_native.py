@@ -9,9 +9,8 @@ from typing import Any
 
 import pytest
 
-from executing import run
-from looping import PATIENCE, on_a_loop
-from selecting import ITEMS, named, tools
+from coroutine_tests import PATIENCE, on_a_loop
+from sample_selections import ITEMS, named, tools
 from servers.scorers import Clock, Scoring, refused, scored, scoring
 from servers.sse import Answer, Do, serving
 from toolweave import ModelOptions, SelectionPolicy, ToolSelector, UsageUpdate
@@ -19,6 +18,7 @@ from toolweave.models.http import HttpModel
 from toolweave.models.openai import OpenAIModel
 from toolweave.selection import CallLimiter, Scorer, as_scorer
 from toolweave.selection.model import ModelScorer
+from virtual_time import run
 
 EACH = SelectionPolicy(strategy="each", prefilter=None)
 

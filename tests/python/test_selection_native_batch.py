@@ -9,9 +9,8 @@ from typing import Any
 
 import pytest
 
-from executing import run
-from looping import PATIENCE, on_a_loop
-from selecting import ITEMS, named, tools
+from coroutine_tests import PATIENCE, on_a_loop
+from sample_selections import ITEMS, named, tools
 from servers.dialects import delta
 from servers.scorers import refused, scored, scoring
 from servers.sse import Answer, serving
@@ -25,6 +24,7 @@ from toolweave.selection import CallLimiter, as_scorer
 from toolweave.selection.model import ModelScorer
 from toolweave.selection.native import NativeScorer
 from tracing_spans import exporter
+from virtual_time import run
 
 EACH = SelectionPolicy(strategy="each", prefilter=None)
 

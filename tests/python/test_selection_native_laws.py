@@ -10,15 +10,15 @@ from typing import Any
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from executing import run
-from looping import PATIENCE
-from selecting import tools
+from coroutine_tests import PATIENCE
+from sample_selections import tools
 from servers.scorers import Clock, Director, Said, refused, scored, scoring
 from toolweave import Selection, SelectionPolicy, ToolSelector
 from toolweave.models.http import HttpModel
 from toolweave.selection import CallLimiter, Scorer, as_scorer
 from toolweave.selection.model import ModelScorer
 from toolweave.selection.native import NativeScorer
+from virtual_time import run
 
 NAMES = ("search", "a", "b", "c", "d")
 REGISTRY = tools(*NAMES)

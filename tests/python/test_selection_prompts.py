@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from executing import run
-from selecting import ITEMS, Says, entry, named, public_files, tools
+from sample_selections import ITEMS, Says, entry, named, public_files, tools
 from toolweave import RegistrySnapshot, SelectionPolicy, ToolSelector
 from toolweave.selection.describe import Description, describe
+from virtual_time import run
 
 PROMPT = """
     The user has the following query: {request.query}.

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from executing import run
-from selecting import Says, entry, named
+from sample_selections import Says, entry, named
 from toolweave import (
     RegistrySnapshot,
     Selection,
@@ -16,6 +15,7 @@ from toolweave import (
     ToolSelector,
 )
 from toolweave.exceptions import HandlerError
+from virtual_time import run
 
 HERE = __name__
 

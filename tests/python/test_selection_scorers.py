@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from executing import run
-from selecting import ITEMS, Says, named
+from sample_selections import ITEMS, Says, named
 from toolweave import FinishUpdate, ModelOptions, SelectionPolicy, ToolSelector, UsageUpdate
 from toolweave.models import as_model
 from toolweave.selection import Reply, Request, Scorer, as_scorer
 from toolweave.testing import ScriptedModel
 from tracing_spans import exporter
+from virtual_time import run
 
 REQUEST = Request("Which?", {"type": "object"}, "choose", "x", ())
 

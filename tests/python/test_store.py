@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from storing import PATIENCE, on, text
+from stored_runs import PATIENCE, on, text
 from toolweave import (
     ChatBusyError,
     ChatNotFoundError,

@@ -7,7 +7,7 @@ import json
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
-from storing import BOOK, BOOKED, OWNER, begin, carry_out, on, reply, text
+from stored_runs import BOOK, BOOKED, OWNER, begin, carry_out, on, reply, text
 from toolweave import Conversation
 from toolweave.store import MessageStore, Purged, StoreConversations
 

@@ -23,7 +23,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from storing import PATIENCE, on, text
+from stored_runs import PATIENCE, on, text
 from toolweave import (
     ChatBusyError,
     Message,

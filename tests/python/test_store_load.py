@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import text as sql
-
-from storing import BOOK, BOOKED, FETCH, FETCHED, on
 from test_conversations import messages as any_messages
+
+from stored_runs import BOOK, BOOKED, FETCH, FETCHED, on
 from toolweave import (
     ChatNotFoundError,
     Message,

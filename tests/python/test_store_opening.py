@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 from sqlalchemy.ext.asyncio import create_async_engine
 from sqlalchemy.pool import StaticPool
-
-from postgres import PostgresServer, free_port
-from storing import on, text
 from test_store_migrations import driver
+
+from postgres_server import PostgresServer, free_port
+from stored_runs import on, text
 from toolweave import StoreError
 from toolweave.store import MessageStore
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-
-from storing import BOOK, OWNER, PATIENCE, begin, carry_out, on
 from test_store_watching import Other
+
+from stored_runs import BOOK, OWNER, PATIENCE, begin, carry_out, on
 from toolweave import ChatNotFoundError, Outcome, SchemaError, StoreError, ToolCall, ValidationError
 from toolweave.store import Awaited, MessageStore
 

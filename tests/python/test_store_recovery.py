@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from storing import (
+from stored_runs import (
     BOOK,
     BOOKED,
     FETCH,

@@ -9,8 +9,8 @@ import sys
 import pytest
 from sqlalchemy import text as sql
 
-from postgres import PostgresServer
-from storing import PATIENCE, on, text
+from postgres_server import PostgresServer
+from stored_runs import PATIENCE, on, text
 from toolweave import StoreError
 from toolweave.store import MessageStore
 from toolweave.store.database import Trace

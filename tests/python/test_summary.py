@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from looping import on_a_loop
+from coroutine_tests import on_a_loop
 from toolweave import (
     FinishUpdate,
     Message,

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from chatting import (
+from chat_servers import (
     QUICK,
     all_events,
     app_of,

@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
-from chatting import (
+from chat_servers import (
     Event,
     all_events,
     app_of,

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from encoding import Telling, call, chunks, encode, types
+from encoded_runs import Telling, call, chunks, encode, types
 from toolweave.web.encoders import Encoder
 from toolweave.web.encoders.ag_ui import AgUiEncoder
 from toolweave.web.encoders.ai_sdk import AiSdkEncoder

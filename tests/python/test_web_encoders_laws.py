@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from encoding import Telling, call, encode
-from grammars import AgUiStream, UiMessageStream
+from encoded_runs import Telling, call, encode
+from protocol_grammars import AgUiStream, UiMessageStream
 from toolweave.web.encoders import Encoder
 from toolweave.web.encoders.ag_ui import AgUiEncoder
 from toolweave.web.encoders.ai_sdk import AiSdkEncoder

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import toolweave as tw
-from encoding import chunks, encode
-from grammars import AgUiStream, UiMessageStream
-from parsing import NAMES, TOOLS, replies, split_at
+from encoded_runs import chunks, encode
+from parser_replies import NAMES, TOOLS, replies, split_at
+from protocol_grammars import AgUiStream, UiMessageStream
 from toolweave import Agent
 from toolweave.lifecycle import StreamEvent, Transcriber
 from toolweave.testing import ScriptedModel

@@ -10,7 +10,7 @@ from typing import Any
 
 import httpx
 
-from chatting import (
+from chat_servers import (
     QUICK,
     all_events,
     chatting,

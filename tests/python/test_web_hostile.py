@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatting import PATIENCE, QUICK, app_of, chatting, finished, new_chat, on_a_server, say
+from chat_servers import PATIENCE, QUICK, app_of, chatting, finished, new_chat, on_a_server, say
 from toolweave import Agent, Message
 from toolweave.tools import RateLimit
 from toolweave.web import Refused, WebLimits

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from chatting import QUICK, finished, new_chat, on_a_server, say, serve, soon
+from chat_servers import QUICK, finished, new_chat, on_a_server, say, serve, soon
 from toolweave import Agent, Message
 from toolweave.store import MessageStore
 from toolweave.web import AgentResponder, WebLimits, chat_app

@@ -8,11 +8,11 @@ from typing import Any
 
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
-
-from chatting import PATIENCE, QUICK
-from telling import FINAL, calls_of, reduced
 from test_lifecycle_laws import ECHOES, scripts
 from test_lifecycle_scenes import calculating, pieces
+
+from chat_servers import PATIENCE, QUICK
+from event_snapshots import FINAL, calls_of, reduced
 from toolweave import Agent, TextMessage
 from toolweave.store import MessageStore
 from toolweave.testing import ScriptedModel

@@ -14,7 +14,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from chatting import PATIENCE, all_events, finished, new_chat, on_a_server, say, text_of, until
+from chat_servers import PATIENCE, all_events, finished, new_chat, on_a_server, say, text_of, until
 
 SERVER = textwrap.dedent(
     """

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from typing_extensions import Self
 
-from chatting import (
+from chat_servers import (
     PATIENCE,
     QUICK,
     Event,

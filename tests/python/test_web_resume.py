@@ -13,7 +13,7 @@ import httpx
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from chatting import (
+from chat_servers import (
     PATIENCE,
     QUICK,
     Event,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from chatting import QUICK, all_events, new_chat, on_a_server, say, serve
+from chat_servers import QUICK, all_events, new_chat, on_a_server, say, serve
 from toolweave import SceneManager
 from toolweave.store import MessageStore
 from toolweave.testing import ScriptedModel

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from chatting import (
+from chat_servers import (
     QUICK,
     Event,
     all_events,

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from starlette.requests import Request
 
-from chatting import (
+from chat_servers import (
     QUICK,
     all_events,
     chatting,

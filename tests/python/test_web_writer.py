@@ -9,7 +9,7 @@ from typing import Any
 
 from typing_extensions import Self
 
-from chatting import PATIENCE, QUICK
+from chat_servers import PATIENCE, QUICK
 from toolweave import TextDelta, ToolCall, ToolResult
 from toolweave.lifecycle import Transcriber, TurnEvent
 from toolweave.store import MessageStore, Written

@@ -1,4 +1,4 @@
-"""Tests that are coroutines, and what they all need."""
+"""A decorator for tests that are coroutines, and readings of event streams."""
 
 from __future__ import annotations
 

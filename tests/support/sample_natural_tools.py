@@ -1,4 +1,4 @@
-"""Small tools, replies that call them, and natural tool use of both."""
+"""Small tools, replies that call them in text, and natural tool use of both."""
 
 from __future__ import annotations
 

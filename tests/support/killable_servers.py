@@ -1,4 +1,4 @@
-"""Servers in processes of their own that are killed, and clients that come back to the next one."""
+"""Chat servers in processes that are killed, clients that come back, and checks of their chats."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from typing import Any, cast
 import httpx
 from typing_extensions import Self
 
-from chatting import Event, lines, numbers
-from telling import FINAL, calls_of, reduced
+from chat_servers import Event, lines, numbers
+from event_snapshots import FINAL, calls_of, reduced
 from toolweave import to_anthropic, to_openai
 from toolweave.store import MessageStore
 

@@ -7,7 +7,7 @@ from typing import Any
 from langchain_openai import ChatOpenAI
 from openai import DefaultAsyncHttpxClient, DefaultHttpxClient
 
-from endpoints import Endpoint
+from openai_endpoint import Endpoint
 
 
 def chat_openai(endpoint: Endpoint) -> ChatOpenAI:

@@ -1,4 +1,4 @@
-"""Replies, and what is to be said about the events that come out of them."""
+"""Replies for the parser, written out and random, and properties of their events."""
 
 from __future__ import annotations
 

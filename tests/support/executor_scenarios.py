@@ -1,4 +1,4 @@
-"""Tools that do all that tools may do, and calls that ask for it."""
+"""Tools that behave in every way that tools may, and random calls of them."""
 
 from __future__ import annotations
 

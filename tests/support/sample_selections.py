@@ -1,4 +1,4 @@
-"""Registries and scorers for the tests of selection."""
+"""Tools to select from, and scorers whose replies are known."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What tests of the life of HTTP requests have in common: loops of every kind, and what is left."""
+"""Event loops of every kind, and checks that no request leaves anything in them."""
 
 from __future__ import annotations
 

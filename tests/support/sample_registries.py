@@ -1,4 +1,4 @@
-"""Registries for tests."""
+"""A small registry of two tools as XML, and lookups in registries."""
 
 from __future__ import annotations
 

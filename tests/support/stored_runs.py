@@ -1,4 +1,4 @@
-"""Open stores, and a run whose every write is known."""
+"""Open stores, and a run of which every write is known."""
 
 from __future__ import annotations
 

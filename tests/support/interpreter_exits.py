@@ -1,4 +1,4 @@
-"""Ends interpreters with replies open, each in one way: `python http_exits.py WAY URL TIMES`.
+"""Ends of interpreters with replies open: `python interpreter_exits.py WAY URL TIMES`.
 
 Forks before anything is asked, because starting Python takes longer than all the rest. Each child
 ends as any interpreter does, with everything that Python does then.

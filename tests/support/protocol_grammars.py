@@ -1,4 +1,4 @@
-"""What streams of the two protocols have to look like, as strictly as any client takes them."""
+"""The grammars of AI SDK and AG-UI streams, as strict as the strictest client."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A registry for the tests of handlers, with whatever tools and handlers they say."""
+"""A registry in memory, a selection from it and a handler of NLWeb's shape."""
 
 from __future__ import annotations
 

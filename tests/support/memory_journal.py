@@ -1,4 +1,4 @@
-"""A journal in memory, for tests."""
+"""A journal in memory that says what was written, and when."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`HttpModel` before a server that does what a test says, and what is to be said of its errors."""
+"""`HttpModel` in front of a scripted server, and checks of its errors."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from toolweave.exceptions import ModelError
 from toolweave.models.http import HttpModel
 
 from .adapters import KEY
-from .asking import HI, Read, read
+from .model_answers import HI, Read, read
 from .raw import RawServer, Script, raw_server
 
 SHORT = 0.2

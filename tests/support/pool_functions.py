@@ -1,4 +1,4 @@
-"""What the tests of pools run in other processes: found there by importing this module."""
+"""Functions that process pools and clusters find by importing this module."""
 
 from __future__ import annotations
 

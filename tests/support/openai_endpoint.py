@@ -1,4 +1,4 @@
-"""An OpenAI-compatible endpoint on the loopback that says what it is told to say."""
+"""An OpenAI-compatible endpoint on the loopback that gives the replies of a test."""
 
 from __future__ import annotations
 

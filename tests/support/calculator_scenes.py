@@ -1,4 +1,4 @@
-"""A calculator, replies that use it, and managers of both."""
+"""A calculator, replies that use it, and managers of scenes with both."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Iterable
 from typing import Any
 
-from looping import PATIENCE
+from coroutine_tests import PATIENCE
 from toolweave import SceneManager, SceneResult, SceneStep, ToolCall
 from toolweave.conversations import Conversation, MemoryConversations
 from toolweave.testing import ScriptedModel

@@ -1,4 +1,4 @@
-"""Runs as stream events: what a chat's log holds of them."""
+"""Logs of runs as stream events, and what an encoder makes of them."""
 
 from __future__ import annotations
 

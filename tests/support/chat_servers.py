@@ -1,4 +1,4 @@
-"""Chat servers for tests: real ones, on the loopback, and clients that read their streams."""
+"""Chat servers on the loopback, and clients that read their streams."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs as stream events, and what these come to, for tests."""
+"""The stream events of runs, and the snapshots that they are reduced to."""
 
 from __future__ import annotations
 

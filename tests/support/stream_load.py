@@ -1,4 +1,4 @@
-"""Many streams of few busy chats: the load of tests and benchmarks."""
+"""A load of many streams of few busy chats on one server, and its measures."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from chatting import Event
-from faulting import SERVERS, FaultServer, Site, check_log, serving
+from chat_servers import Event
+from killable_servers import SERVERS, FaultServer, Site, check_log, serving
 from toolweave.store import MessageStore
 from toolweave.web.feed import entry_of
 

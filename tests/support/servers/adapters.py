@@ -22,7 +22,7 @@ from toolweave.models.replay import ReplayModel
 from toolweave.testing import ScriptedModel
 
 from . import dialects
-from .asking import in_use
+from .model_answers import in_use
 from .sse import PATIENCE, Answer, Do, serving
 
 KEY = "sk-very-secret-0123456789"

@@ -1,4 +1,4 @@
-"""Reading what a model answers, and how it fails."""
+"""Answers of a model, read to their end or their error."""
 
 from __future__ import annotations
 

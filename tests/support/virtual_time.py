@@ -1,0 +1,49 @@
+"""An event loop whose clock never waits, and runs on it that leave nothing behind."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+class VirtualTimeLoop(asyncio.SelectorEventLoop):
+    """Whenever nothing is ready, it is at once as late as the next timer wants it to be."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._now = 0.0
+
+    def time(self) -> float:
+        return self._now
+
+    def _run_once(self) -> None:
+        if not self._ready:
+            timers = [timer._when for timer in self._scheduled if not timer._cancelled]
+            if timers:
+                self._now = max(self._now, min(timers))
+        super()._run_once()
+
+
+def now() -> float:
+    """The time of the running loop: the clock of executors in these tests."""
+    return asyncio.get_running_loop().time()
+
+
+def run(main: Coroutine[Any, Any, T], loop: asyncio.AbstractEventLoop | None = None) -> T:
+    """Runs a test, and sees to it that no task and no asynchronous generator is left."""
+    if loop is None:
+        loop = VirtualTimeLoop()
+    unhandled: list[dict[str, Any]] = []
+    loop.set_exception_handler(lambda _, context: unhandled.append(context))
+    try:
+        result = loop.run_until_complete(main)
+        left = asyncio.all_tasks(loop)
+        assert not left, left
+        assert not unhandled, unhandled
+        return result
+    finally:
+        loop.run_until_complete(loop.shutdown_asyncgens())
+        loop.close()
