@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from pathlib import Path
 
+from paths import DOCS
 from toolweave.web.encoders.ai_sdk_request import VERSION_HEADER
 from web_clients import AG_UI, AI_SDK, PROJECT
 
-PAGE = (Path(__file__).parents[2] / "docs" / "clients.md").read_text("utf-8")
+PAGE = (DOCS / "clients.md").read_text("utf-8")
 DEPENDENCIES: dict[str, str] = json.loads((PROJECT / "package.json").read_text())["dependencies"]
 
 

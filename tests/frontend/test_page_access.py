@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import expect
 
 from paging import ChatPage, OpenPage, expect_state
+from paths import ROOT
 from serving import Piece, ScriptedServer, call, gate
 
-AXE = Path(__file__).parents[2] / "web/node_modules/axe-core/axe.min.js"
+AXE = ROOT / "web/node_modules/axe-core/axe.min.js"
 NARROW = {"width": 360, "height": 640}
 LONG = "an_argument_without_any_space_" * 8
 

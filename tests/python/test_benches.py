@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benches"))
+from paths import ROOT
+
+sys.path.insert(0, str(ROOT / "benches"))
 
 from attacks import ATTACKS, Attack
 from imports import cost

@@ -15,13 +15,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
+from paths import SHARED
 from toolweave._core import Diagnostic
 from toolweave.cli import main
 from toolweave.cli.diagnostics import Painter
 from toolweave.cli.excerpt import cell, excerpt
 
-BESIDE = Path(__file__).parents[2].parent / "shared"
-REAL = Path(os.environ.get("TOOLWEAVE_SHARED") or BESIDE) / "data" / "nlweb"
+REAL = SHARED / "data" / "nlweb"
 
 CLEAN = """\
 <Tools>

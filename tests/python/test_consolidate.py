@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,12 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import toolweave as tw
+from paths import CASES
 
-CASES = Path(__file__).parent.parent / "cases" / "consolidate"
+FOLDER = CASES / "consolidate"
 
 
 def cases(name: str) -> list[dict[str, Any]]:
-    loaded: list[dict[str, Any]] = json.loads((CASES / name).read_text(encoding="utf-8"))
+    loaded: list[dict[str, Any]] = json.loads((FOLDER / name).read_text(encoding="utf-8"))
     return loaded
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import json
 import pickle
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,13 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import toolweave as tw
+from paths import CASES
 
-CASES = Path(__file__).parent.parent / "cases" / "contract"
+FOLDER = CASES / "contract"
 SCHEMA = {"type": "object", "properties": {"q": {"type": "string"}}, "required": ["q"]}
 
 
 def cases(name: str) -> list[dict[str, Any]]:
-    loaded: list[dict[str, Any]] = json.loads((CASES / name).read_text(encoding="utf-8"))
+    loaded: list[dict[str, Any]] = json.loads((FOLDER / name).read_text(encoding="utf-8"))
     return loaded
 
 

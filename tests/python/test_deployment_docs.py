@@ -15,13 +15,13 @@ from test_readme import blocks
 
 import toolweave
 from chat_servers import all_events, new_chat, on_a_server, say, serve
+from paths import DOCS
 from toolweave.store import MessageStore
 from toolweave.web import WebLimits
 
-ROOT = Path(__file__).resolve().parents[2]
-PAGE = ROOT / "docs" / "deployment.md"
-DOCS = PAGE.read_text("utf-8")
-PYTHON = [block.code for block in blocks(DOCS) if block.language == "python"]
+PAGE = DOCS / "deployment.md"
+TEXT = PAGE.read_text("utf-8")
+PYTHON = [block.code for block in blocks(TEXT) if block.language == "python"]
 
 
 def test_the_server_serves_and_its_store_is_tidied_and_updated(
@@ -56,7 +56,7 @@ def test_the_server_serves_and_its_store_is_tidied_and_updated(
 
 
 def test_a_backup_of_a_file_that_is_in_use_is_whole(tmp_path: Path) -> None:
-    [statement] = re.findall(r'"(VACUUM INTO [^"]+)"', DOCS)
+    [statement] = re.findall(r'"(VACUUM INTO [^"]+)"', TEXT)
     path, backup = tmp_path / "chats.db", tmp_path / "backup.db"
 
     async def main() -> None:
@@ -72,7 +72,7 @@ def test_a_backup_of_a_file_that_is_in_use_is_whole(tmp_path: Path) -> None:
 
 
 def test_the_records_that_are_named_are_written() -> None:
-    section = DOCS.partition("\n## What to watch\n")[2].partition("\n## ")[0]
+    section = TEXT.partition("\n## What to watch\n")[2].partition("\n## ")[0]
     named = re.findall(r"^\| `toolweave\.(\w+)` \| `([^`]+)` \|", section, re.MULTILINE)
     assert len(named) > 5
     for area, record in named:
@@ -82,6 +82,6 @@ def test_the_records_that_are_named_are_written() -> None:
 
 def test_the_numbers_that_are_said_are_those_of_the_defaults() -> None:
     limits = WebLimits()
-    assert f"`heartbeat`, which is {limits.heartbeat:g} seconds" in DOCS
-    assert f"half times `lease`, {1.5 * limits.lease:g} seconds" in DOCS
-    assert f"in the last {1000 * limits.batch:g} ms" in DOCS
+    assert f"`heartbeat`, which is {limits.heartbeat:g} seconds" in TEXT
+    assert f"half times `lease`, {1.5 * limits.lease:g} seconds" in TEXT
+    assert f"in the last {1000 * limits.batch:g} ms" in TEXT

@@ -13,7 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "nlweb_router"
+from paths import EXAMPLES
+
+EXAMPLE = EXAMPLES / "nlweb_router"
 sys.path.insert(0, str(EXAMPLE))
 
 catalogue = importlib.import_module("catalogue")

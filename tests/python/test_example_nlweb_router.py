@@ -13,11 +13,12 @@ from typing import Any
 
 import pytest
 
+from paths import EXAMPLES
 from toolweave import ToolSelector
 from toolweave.models.recording import load
 from toolweave.testing import ScriptedModel
 
-EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "nlweb_router"
+EXAMPLE = EXAMPLES / "nlweb_router"
 sys.path.insert(0, str(EXAMPLE))
 
 router = importlib.import_module("router")

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+from paths import EXAMPLES
+
 PROGRAMS = sorted(EXAMPLES.glob("*.py"))
 
 

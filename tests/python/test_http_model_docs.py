@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import inspect
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
 from test_readme import blocks
 
+from paths import DOCS
 from servers.dialects import openai_calls, openai_text
 from servers.raw import raw_server
 from servers.scripts import events
 from toolweave import HttpModel
 
-PAGE = (Path(__file__).parents[2] / "docs" / "endpoint.md").read_text("utf-8")
+PAGE = (DOCS / "endpoint.md").read_text("utf-8")
 WRITTEN = re.findall(r"`(HttpModel\(.+?\))` \|", PAGE)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,6 +15,7 @@ from test_natural_native import native_replies
 import toolweave as tw
 from coroutine_tests import collect
 from parser_replies import NAMES, TOOLS, joined, replies, split_at
+from paths import CASES
 from servers.adapters import KEY
 from servers.dialects import DONE, KEEP_ALIVE, call, delta, openai_calls, openai_text, openai_usage
 from servers.http_models import model
@@ -30,8 +30,6 @@ from toolweave.models.openai import OpenAIModel
 from toolweave.natural import NaturalToolUse, NaturalToolUseParser
 from toolweave.testing import ScriptedModel
 from toolweave.tools import Toolset
-
-CASES = Path(__file__).parent.parent / "cases"
 
 
 def echo(**arguments: Any) -> Any:

@@ -1,7 +1,7 @@
 """The required tests of the JSON-Schema-Test-Suite, through the Python API.
 
 The suite is data that this repository does not hold. It is looked for where
-``JSON_SCHEMA_TEST_SUITE`` says, then beside the repository.
+``JSON_SCHEMA_TEST_SUITE`` says, then in the data beside the repository.
 """
 
 from __future__ import annotations
@@ -15,13 +15,14 @@ from typing import Any
 
 import pytest
 
+from paths import SHARED
 from toolweave import Validator
 
 DRAFTS = {
     "draft7": "http://json-schema.org/draft-07/schema#",
     "draft2020-12": "https://json-schema.org/draft/2020-12/schema",
 }
-BESIDE = Path(__file__).parents[2].parent / "shared" / "data" / "json_schema_test_suite"
+BESIDE = SHARED / "data" / "json_schema_test_suite"
 
 
 @functools.cache

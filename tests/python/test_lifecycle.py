@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import typing
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +12,7 @@ import typing_extensions
 import toolweave as tw
 from coroutine_tests import on_a_loop
 from event_snapshots import calls_of, reduced, texts_of, told_by
+from paths import SCHEMAS
 from sample_selections import ITEMS, Says, named
 from toolweave import SceneStatus, SceneStep, ToolSelector, lifecycle
 from toolweave.agent import Agent
@@ -30,9 +30,7 @@ from toolweave.testing import ScriptedModel
 from toolweave.tools import tool
 from virtual_time import run as on_virtual_time
 
-SCHEMAS = json.loads(
-    (Path(__file__).parents[2] / "schemas" / "stream-events.json").read_text("utf-8")
-)["$defs"]
+DEFINITIONS = json.loads((SCHEMAS / "stream-events.json").read_text("utf-8"))["$defs"]
 KINDS = {each.__name__: each for each in typing.get_args(StreamEvent)}
 
 
@@ -69,7 +67,7 @@ def hints(kind: type) -> tuple[set[str], set[str]]:
 
 @pytest.mark.parametrize("name", sorted(KINDS))
 def test_a_kind_has_the_fields_that_its_schema_has(name: str) -> None:
-    schema = SCHEMAS[name]
+    schema = DEFINITIONS[name]
     fields, required = hints(KINDS[name])
     assert fields == set(schema["properties"])
     # An event of ours may have to say more than any event must.
@@ -77,14 +75,14 @@ def test_a_kind_has_the_fields_that_its_schema_has(name: str) -> None:
 
 
 def test_there_is_a_class_for_each_kind() -> None:
-    known = {each["$ref"].rsplit("/", 1)[1] for each in SCHEMAS["KnownStreamEvent"]["oneOf"]}
+    known = {each["$ref"].rsplit("/", 1)[1] for each in DEFINITIONS["KnownStreamEvent"]["oneOf"]}
     assert set(KINDS) == known
     assert known <= set(lifecycle.__all__)
 
 
 @pytest.mark.parametrize("part", ["ToldCall", "RankedTool", "InvalidReason"])
 def test_a_part_of_an_event_has_the_fields_that_its_schema_has(part: str) -> None:
-    assert hints(getattr(events, part))[0] == set(SCHEMAS[part]["properties"])
+    assert hints(getattr(events, part))[0] == set(DEFINITIONS[part]["properties"])
 
 
 def test_a_text_goes_on_after_a_call_and_a_thought_ends_it() -> None:

@@ -15,16 +15,16 @@ import httpx
 from test_readme import blocks
 
 from chat_servers import app_of, new_chat, on_a_server, say, serve
+from paths import DOCS, SCHEMAS
 from toolweave import Agent, Message
 
-ROOT = Path(__file__).resolve().parents[2]
-PAGE = ROOT / "docs" / "lifecycle.md"
-DOCS = PAGE.read_text("utf-8")
-PYTHON = [block for block in blocks(DOCS) if block.language == "python"]
+PAGE = DOCS / "lifecycle.md"
+TEXT = PAGE.read_text("utf-8")
+PYTHON = [block for block in blocks(TEXT) if block.language == "python"]
 
 
 def section(heading: str) -> str:
-    return DOCS.partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
+    return TEXT.partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
 
 
 def rows(heading: str) -> list[list[str]]:
@@ -38,12 +38,12 @@ def names(cell: str) -> list[str]:
 
 
 def schema(name: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((ROOT / "schemas" / name).read_text("utf-8"))["$defs"]
+    found: dict[str, Any] = json.loads((SCHEMAS / name).read_text("utf-8"))["$defs"]
     return found
 
 
 def test_events_come_to_what_the_page_says() -> None:
-    [said] = [block.code for block in blocks(DOCS) if block.language == "text"]
+    [said] = [block.code for block in blocks(TEXT) if block.language == "text"]
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
         exec(compile(PYTHON[0].code, str(PAGE), "exec"), {})
@@ -142,7 +142,7 @@ def test_the_states_are_those_that_a_call_can_be_in() -> None:
     assert {name for row in rows("States of a call") for name in names(row[0])} == states
     [diagram] = [
         block.code
-        for block in blocks(DOCS)
+        for block in blocks(TEXT)
         if block.language == "mermaid" and "stateDiagram" in block.code
     ]
     drawn = {name for pair in re.findall(r"(\S+) --> (\w+|\[\*\])", diagram) for name in pair} - {

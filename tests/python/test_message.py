@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import json
 import pickle
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,12 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import toolweave as tw
+from paths import CASES
 
-CASES = Path(__file__).parent.parent / "cases" / "message"
+FOLDER = CASES / "message"
 
 
 def cases(name: str) -> list[Any]:
-    loaded: list[Any] = json.loads((CASES / name).read_text(encoding="utf-8"))
+    loaded: list[Any] = json.loads((FOLDER / name).read_text(encoding="utf-8"))
     return loaded
 
 
@@ -250,7 +250,7 @@ def test_joiner_cases_hold(case: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("name", ["Role", "MessageKind", "ErrorCode", "FinishReason"])
 def test_names_are_the_same_everywhere(name: str) -> None:
-    wire = json.loads((CASES / "names.json").read_text())[name]
+    wire = json.loads((FOLDER / "names.json").read_text())[name]
     members = list(getattr(tw, name))
     assert members == wire
     assert [f"{member}" for member in members] == wire

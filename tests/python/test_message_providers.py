@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -12,12 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import toolweave as tw
+from paths import CASES
 
-CASES = Path(__file__).parent.parent / "cases" / "message"
+FOLDER = CASES / "message"
 
 
 def cases(name: str, direction: str) -> list[dict[str, Any]]:
-    loaded = json.loads((CASES / name).read_text(encoding="utf-8"))
+    loaded = json.loads((FOLDER / name).read_text(encoding="utf-8"))
     return [case for case in loaded if case.get("direction", direction) == direction]
 
 

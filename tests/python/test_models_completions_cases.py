@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 
+from paths import CASES
 from toolweave import (
     FinishUpdate,
     ReasoningDelta,
@@ -18,8 +18,8 @@ from toolweave import (
 )
 from toolweave.models.completions import ChunkReader
 
-FOLDER = Path(__file__).parent.parent / "cases" / "completions"
-CASES = [
+FOLDER = CASES / "completions"
+GOLDEN = [
     pytest.param(case, id=f"{path.stem}: {case['name']}")
     for path in sorted(FOLDER.glob("*.json"))
     for case in json.loads(path.read_text("utf-8"))
@@ -46,7 +46,7 @@ def written(update: Update) -> dict[str, Any]:
     return {"finish": update.reason.value}
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", GOLDEN)
 def test_chunks_come_out_as_written(case: Any) -> None:
     reader = ChunkReader("m")
     updates = [update for chunk in case["chunks"] for update in reader.push(chunk)]
@@ -55,4 +55,4 @@ def test_chunks_come_out_as_written(case: Any) -> None:
 
 
 def test_there_are_cases() -> None:
-    assert len(CASES) > 60
+    assert len(GOLDEN) > 60

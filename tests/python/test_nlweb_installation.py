@@ -15,6 +15,7 @@ from test_readme import blocks
 import toolweave.nlweb
 from handler_registries import Registry
 from nlweb_site import SEARCH, Handler, Scores, tool
+from paths import DOCS
 from toolweave.exceptions import RegistryError
 from toolweave.nlweb import ToolSelector, configure, make_selector
 from toolweave.nlweb.installation import load_registry
@@ -221,7 +222,7 @@ def test_an_option_that_means_nothing_is_refused(options: Any, message: str) -> 
 def test_what_the_documentation_shows_works(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    page = Path(__file__).parents[2] / "docs" / "nlweb.md"
+    page = DOCS / "nlweb.md"
     shown = next(block for block in blocks(page.read_text("utf-8")) if block.language == "python")
     monkeypatch.chdir(tmp_path)
     exec(compile(shown.code, str(page), "exec"), {"__name__": "__nlweb__"})

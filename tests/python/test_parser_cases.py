@@ -6,15 +6,15 @@ import asyncio
 import json
 import re
 from collections.abc import AsyncIterator, Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 import toolweave as tw
 from parser_replies import pieces, settled
+from paths import CASES
 
-CASES = Path(__file__).parent.parent / "cases" / "calls"
+FOLDER = CASES / "calls"
 SIZES = [1, 2, 3, 5, 8, 13, 1 << 20]
 LEFT_OUT = {
     tw.Repair: {"detail"},
@@ -49,7 +49,7 @@ def lines(events: list[tw.Event]) -> list[str]:
 
 
 def cases() -> Iterator[Any]:
-    for path in sorted(CASES.glob("*.json")):
+    for path in sorted(FOLDER.glob("*.json")):
         content = json.loads(path.read_text(encoding="utf-8"))
         for case in content["cases"]:
             options = dict(case.get("options", {}))

@@ -8,22 +8,20 @@ from __future__ import annotations
 
 import functools
 import json
-import os
 import random
 from collections import Counter
 from importlib.resources import files
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 import toolweave as tw
 from parser_replies import FORMS, FRAMES, calls_in, feed, joined, source, spelled, split_at
+from paths import SHARED
 from toolweave.play.recordings import RECORDED_ON
 from toolweave.play.tools import ToolBox
 
-BESIDE = Path(__file__).parents[2].parent / "shared"
-CORPUS = Path(os.environ.get("TOOLWEAVE_SHARED") or BESIDE) / "data" / "bfcl" / "calls.jsonl"
+CORPUS = SHARED / "data" / "bfcl" / "calls.jsonl"
 # Their answers do not fit the schemas of their own questions, and may not pass for clean.
 UNFIT = {"simple_java_58", "simple_java_72", "simple_java_82", "live_multiple_1038-265-0"}
 STREAMS = files("toolweave.play") / "streams"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,10 +11,9 @@ from hypothesis import strategies as st
 from test_parser_cases import exact, written
 
 import toolweave as tw
+from paths import CASES
 
-CASES = json.loads(
-    (Path(__file__).parent.parent / "cases" / "native" / "arguments.json").read_text("utf-8")
-)
+GOLDEN = json.loads((CASES / "native" / "arguments.json").read_text("utf-8"))
 ANYTHING = st.recursive(
     st.none()
     | st.booleans()
@@ -27,13 +25,13 @@ ANYTHING = st.recursive(
 )
 
 
-@pytest.mark.parametrize("case", CASES["cases"], ids=lambda case: case["name"])
+@pytest.mark.parametrize("case", GOLDEN["cases"], ids=lambda case: case["name"])
 def test_cases_come_out_as_written(case: Any) -> None:
     options = dict(case.get("options", {}))
     truncated = options.pop("truncated", False)
     if "limits" in options:
         options["limits"] = tw.Limits(**options["limits"])
-    parser = tw.Parser(CASES["tools"], **options)
+    parser = tw.Parser(GOLDEN["tools"], **options)
     call = case["call"]
     event = parser.native_call(
         "id-7", call["name"], call["arguments"], index=2, truncated=truncated
@@ -69,7 +67,7 @@ def test_whatever_the_text_it_is_a_call_with_an_object_or_a_reason(
 
 
 def test_a_fresh_parser_knows_the_tools_and_nothing_of_the_reply() -> None:
-    parser = tw.Parser(CASES["tools"], id_factory=lambda index: f"mine-{index}")
+    parser = tw.Parser(GOLDEN["tools"], id_factory=lambda index: f"mine-{index}")
     parser.push('<Add>{"a": 1, ')
     other = parser.fresh()
     assert other.finish() == ()

@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import io
 import threading
-from pathlib import Path
 
 import pytest
 from rich.console import Console
 
+from paths import EXAMPLES
 from toolweave import Parser, Repair, ToolAggregateMessage, ToolCall, ToolResult, parse
 from toolweave.cli import main
 from toolweave.executor import ToolProgress, ToolStarted
@@ -112,7 +112,7 @@ def test_tools_run_side_by_side_while_the_model_still_writes() -> None:
 
 
 def test_streams_are_where_the_readme_says() -> None:
-    folder = Path(__file__).resolve().parents[2] / "examples" / "streams"
+    folder = EXAMPLES / "streams"
     names = [recording.name for recording in recordings()]
     files = [file.name for file in sorted(folder.iterdir()) if file.name != "systems.json"]
     assert files == [f"{number:02}-{name}.json" for number, name in enumerate(names, 1)]

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,13 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import toolweave as tw
+from paths import CASES, SHARED
 
-ROOT = Path(__file__).parent.parent.parent
-CASES = ROOT / "tests" / "cases" / "prompt"
+FOLDER = CASES / "prompt"
 
 
 def cases(name: str) -> list[dict[str, Any]]:
-    loaded: list[dict[str, Any]] = json.loads((CASES / name).read_text(encoding="utf-8"))
+    loaded: list[dict[str, Any]] = json.loads((FOLDER / name).read_text(encoding="utf-8"))
     return loaded
 
 
@@ -90,8 +88,7 @@ def test_the_example_fits_the_schema(properties: dict[str, Any]) -> None:
 
 
 def test_every_contract_of_real_questions_has_an_example_that_fits() -> None:
-    shared = Path(os.environ.get("TOOLWEAVE_SHARED", ROOT.parent / "shared"))
-    questions = shared / "data" / "bfcl" / "calls.jsonl"
+    questions = SHARED / "data" / "bfcl" / "calls.jsonl"
     if not questions.exists():
         pytest.skip(f"{questions} is not there")
     seen = 0

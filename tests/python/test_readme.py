@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import pytest
 
 from chat_servers import on_a_server, serve
+from paths import DOCS, EXAMPLES, README, ROOT
 
-README = Path(__file__).parents[2] / "README.md"
 FENCE = re.compile(r"^(?P<indent> *)(?P<fence>`{3,}|~{3,})(?P<info>.*)$")
 
 
@@ -80,12 +80,12 @@ def test_the_tests_that_the_readme_names_are_there() -> None:
     named = re.findall(r"\[([^]]+)\]\((tests/python/[a-z_]+\.py)\)", rows)
     assert len(named) > 30
     for name, file in named:
-        text = (README.parent / file).read_text("utf-8")
+        text = (ROOT / file).read_text("utf-8")
         assert f"def test_{name.replace(' ', '_')}(" in text, (file, name)
 
 
 def test_the_links_of_the_readme_lead_somewhere() -> None:
-    documents = [README, *README.parent.glob("docs/*.md"), README.parent / "examples" / "README.md"]
+    documents = [README, *DOCS.glob("*.md"), EXAMPLES / "README.md"]
     for document in documents:
         for link in re.findall(r"\]\(([^)#]+)\)", document.read_text("utf-8")):
             if "://" not in link:

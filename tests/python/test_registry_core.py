@@ -5,16 +5,15 @@ from __future__ import annotations
 import copy
 import io
 import json
-import os
 import pickle
 import xml.etree.ElementTree as ET
-from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from paths import CASES, SHARED
 from toolweave import (
     Diagnostic,
     Origin,
@@ -25,13 +24,12 @@ from toolweave import (
     type_name,
 )
 
-CASES = Path(__file__).parents[1] / "cases" / "registry"
-BESIDE = Path(__file__).parents[2].parent / "shared"
-FOUND = Path(os.environ.get("TOOLWEAVE_SHARED") or BESIDE) / "data" / "nlweb"
+FOLDER = CASES / "registry"
+FOUND = SHARED / "data" / "nlweb"
 
 
 def cases(name: str) -> list[Any]:
-    found = json.loads((CASES / name).read_text(encoding="utf-8"))
+    found = json.loads((FOLDER / name).read_text(encoding="utf-8"))
     return [pytest.param(case, id=case["name"]) for case in found]
 
 

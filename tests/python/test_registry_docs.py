@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 from test_readme import Block, blocks
 
+from paths import DOCS
 from toolweave.cli import main
 
-PAGE = Path(__file__).parents[2] / "docs" / "registry.md"
+PAGE = DOCS / "registry.md"
 
 
 @pytest.fixture

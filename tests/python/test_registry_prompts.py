@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import pickle
 from collections.abc import Mapping
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 from xml.etree import ElementTree
@@ -15,11 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from paths import CASES, SHARED
 from toolweave import PromptTemplate, Validator, structure_schema
 
-CASES = Path(__file__).parents[1] / "cases" / "registry"
-BESIDE = Path(__file__).parents[2].parent / "shared"
-FILES = Path(os.environ.get("TOOLWEAVE_SHARED") or BESIDE) / "data" / "nlweb"
+FOLDER = CASES / "registry"
+FILES = SHARED / "data" / "nlweb"
 
 plain = st.recursive(
     st.none()
@@ -35,7 +33,7 @@ plain = st.recursive(
 
 
 def cases(name: str, label: str = "name") -> list[Any]:
-    read = json.loads((CASES / name).read_text(encoding="utf-8"))
+    read = json.loads((FOLDER / name).read_text(encoding="utf-8"))
     return [pytest.param(case, id=case[label]) for case in read]
 
 

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from paths import CASES
 from toolweave import InvalidJSONError, Repair, repair_json
 
-CASES = Path(__file__).parents[1] / "cases" / "repair" / "mend.json"
+FILE = CASES / "repair" / "mend.json"
 
 
 @pytest.mark.parametrize(
     "case",
-    [pytest.param(case, id=case["name"]) for case in json.loads(CASES.read_text(encoding="utf-8"))],
+    [pytest.param(case, id=case["name"]) for case in json.loads(FILE.read_text(encoding="utf-8"))],
 )
 def test_golden_texts_are_mended(case: dict[str, Any]) -> None:
     if case["mended"] is None:

@@ -8,7 +8,6 @@ import logging
 import weakref
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,12 +17,11 @@ from test_parser_cases import exact, written
 
 import toolweave as tw
 from parser_replies import TOOLS, hostile, joined, objects, replies, source, split_at
+from paths import CASES
 
 Update = tw.ToolCallUpdate
 
-CASES = json.loads(
-    (Path(__file__).parent.parent / "cases" / "reply" / "updates.json").read_text("utf-8")
-)
+GOLDEN = json.loads((CASES / "reply" / "updates.json").read_text("utf-8"))
 PARSER = tw.Parser(TOOLS)
 
 
@@ -43,14 +41,14 @@ def update_of(written: Any) -> tw.Update:
     return Update(**{names.get(key, key): value for key, value in written.items()})
 
 
-@pytest.mark.parametrize("case", CASES["cases"], ids=lambda case: case["name"])
+@pytest.mark.parametrize("case", GOLDEN["cases"], ids=lambda case: case["name"])
 def test_cases_come_out_as_written(case: Any) -> None:
     options = dict(case.get("options", {}))
     truncated = options.pop("truncated", False)
     inline, deltas = options.pop("inline", True), options.pop("deltas", True)
     if "limits" in options:
         options["limits"] = tw.Limits(**options["limits"])
-    parser = tw.Parser(CASES["tools"], deltas=deltas, **options)
+    parser = tw.Parser(GOLDEN["tools"], deltas=deltas, **options)
     reader = tw.UpdateReader(parser, inline=inline, deltas=deltas)
     events = [event for update in case["updates"] for event in reader.push(update_of(update))]
     events += reader.finish(truncated=truncated)
@@ -59,7 +57,7 @@ def test_cases_come_out_as_written(case: Any) -> None:
 
 
 def test_there_are_cases() -> None:
-    assert len(CASES["cases"]) > 20
+    assert len(GOLDEN["cases"]) > 20
 
 
 # What holds for every reply.

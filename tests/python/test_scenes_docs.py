@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import inspect
 import re
-from pathlib import Path
 
+from paths import DOCS
 from toolweave import SceneManager, SceneStatus, SceneStopReason
 from toolweave.scenes.hooks import Hooks
 
-DOCS = (Path(__file__).resolve().parents[2] / "docs" / "scenes.md").read_text(encoding="utf-8")
+PAGE = (DOCS / "scenes.md").read_text(encoding="utf-8")
 
 
 def rows(heading: str) -> list[list[str]]:
     """The rows of the table under a heading, without its head."""
-    section = DOCS.partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
+    section = PAGE.partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
     lines = [line for line in section.splitlines() if line.startswith("|")]
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
 

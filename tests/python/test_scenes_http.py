@@ -6,7 +6,6 @@ import json
 import subprocess
 import sys
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,6 +16,7 @@ import toolweave as tw
 from calculator_scenes import CALCULATOR, told
 from coroutine_tests import collect, on_a_loop
 from mcp_processes import SDK_SERVER
+from paths import EXAMPLES
 from servers import dialects
 from servers.model_answers import in_use
 from servers.sse import Answer, serving
@@ -27,7 +27,7 @@ from toolweave.models.anthropic import AnthropicModel
 from toolweave.models.openai import OpenAIModel
 from toolweave.testing import ScriptedModel
 
-EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "scenes.py"
+EXAMPLE = EXAMPLES / "scenes.py"
 REFUSAL = b'{"error": {"message": "slow down", "type": "x"}}'
 ANSWER = ["The sum of 15 ", "and 27 is 42."]
 ENTER = ("c0", "Calculator", ["{}"])

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 
+from paths import CASES
 from toolweave import SearchIndex
 
-CASES = Path(__file__).parents[1] / "cases" / "search" / "queries.json"
+FILE = CASES / "search" / "queries.json"
 
 
 @pytest.mark.parametrize(
     ("documents", "case"),
     [
         pytest.param(group["documents"], case, id=case["query"] or "nothing")
-        for group in json.loads(CASES.read_text(encoding="utf-8"))
+        for group in json.loads(FILE.read_text(encoding="utf-8"))
         for case in group["queries"]
     ],
 )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import pickle
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -13,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from paths import CASES
 from toolweave import (
     Ranking,
     RankingResult,
@@ -23,12 +23,12 @@ from toolweave import (
     structure_schema,
 )
 
-CASES = Path(__file__).parents[1] / "cases" / "selection"
+FOLDER = CASES / "selection"
 STRUCTURE = {"score": "integer between 0 and 100", "name": "the name", "limit": "integer 1-9"}
 
 
 def cases(name: str) -> Any:
-    return json.loads((CASES / name).read_text(encoding="utf-8"))
+    return json.loads((FOLDER / name).read_text(encoding="utf-8"))
 
 
 def reader(structure: Any = STRUCTURE) -> ReplyReader:

@@ -7,16 +7,14 @@ import asyncio
 import inspect
 import re
 from collections.abc import Coroutine
-from pathlib import Path
 from typing import Any, cast
 
 import pytest
 from test_readme import blocks
 
+from paths import DOCS
 from sample_selections import Says, named
 from toolweave import SelectionPolicy, ToolRegistry, ToolSelector
-
-DOCS = Path(__file__).parents[2] / "docs"
 
 
 class Application:

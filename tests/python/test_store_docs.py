@@ -14,17 +14,18 @@ from sqlalchemy.ext.asyncio import create_async_engine
 
 import toolweave
 import toolweave.store
+from paths import DOCS
 from toolweave.store import MessageStore, StoreProblem
 from toolweave.store.tables import make_tables
 from toolweave.testing import ScriptedModel
 
-DOCS = (Path(__file__).resolve().parents[2] / "docs" / "store.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"^```python\n(.*?)^```", DOCS, re.MULTILINE | re.DOTALL)
+PAGE = (DOCS / "store.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^```python\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
 
 
 def rows(heading: str, number: int = 0) -> list[list[str]]:
     """The rows of a table under a heading, without its head."""
-    section = DOCS.partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
+    section = PAGE.partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
     tables = re.findall(r"(?:^\|.*\n)+", section, re.MULTILINE)
     lines = tables[number].splitlines()[2:]
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]

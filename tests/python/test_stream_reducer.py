@@ -13,11 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import toolweave as tw
+from paths import CASES, SCHEMAS
 from toolweave import MessageError, StreamReducer, Validator, check_stream_event
 
-ROOT = Path(__file__).parent.parent
-CASES = ROOT / "cases" / "lifecycle"
-SCHEMAS = ROOT.parent / "schemas"
+FOLDER = CASES / "lifecycle"
 
 Event = dict[str, Any]
 
@@ -30,10 +29,10 @@ def by_name(case: dict[str, Any]) -> str:
     return str(case["name"])
 
 
-INVALID: list[dict[str, Any]] = load(CASES / "invalid.json")
+INVALID: list[dict[str, Any]] = load(FOLDER / "invalid.json")
 REDUCED: list[dict[str, Any]] = [
     case
-    for path in sorted(CASES.glob("*.json"))
+    for path in sorted(FOLDER.glob("*.json"))
     if path.name != "invalid.json"
     for case in load(path)
 ]

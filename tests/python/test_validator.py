@@ -8,7 +8,6 @@ import enum
 import json
 import math
 import pickle
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,15 +15,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import toolweave
+from paths import CASES
 from toolweave import InvalidJSONError, SchemaError, ValidationError, Validator, Violation
 
-CASES = Path(__file__).parents[1] / "cases" / "validator"
+FOLDER = CASES / "validator"
 
 
 def cases(name: str) -> list[Any]:
     return [
         pytest.param(case, id=case["name"])
-        for case in json.loads((CASES / f"{name}.json").read_text(encoding="utf-8"))
+        for case in json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
     ]
 
 

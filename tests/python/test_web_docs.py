@@ -16,19 +16,20 @@ from starlette.routing import Route
 from test_readme import blocks
 
 from chat_servers import QUICK, on_a_server, serve
+from paths import DOCS
 from toolweave import Agent
 from toolweave.store import MessageStore
 from toolweave.testing import ScriptedModel
 from toolweave.tools import RateLimit
 from toolweave.web import AgentResponder, Page, WebLimits, chat_app
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "web.md"
-DOCS = PAGE.read_text("utf-8")
+PAGE = DOCS / "web.md"
+TEXT = PAGE.read_text("utf-8")
 
 
 def rows(heading: str) -> list[list[str]]:
     """The rows of the table under a heading, without its head."""
-    section = DOCS.partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
+    section = TEXT.partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
     lines = [line for line in section.splitlines() if line.startswith("|")]
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
 
@@ -43,12 +44,12 @@ def test_the_blocks_run_and_the_client_prints_what_the_page_says(
     monkeypatch.chdir(tmp_path)
     namespace: dict[str, Any] = {"__name__": "__page__"}
     apps: list[Starlette] = []
-    for block in blocks(DOCS):
+    for block in blocks(TEXT):
         if block.language == "python":
             source = "\n" * (block.line - 1) + block.code
             exec(compile(source, str(PAGE), "exec"), namespace)
             apps.append(namespace["app"])
-    [said] = [block.code for block in blocks(DOCS) if block.language == "text"]
+    [said] = [block.code for block in blocks(TEXT) if block.language == "text"]
     printed = io.StringIO()
 
     @on_a_server

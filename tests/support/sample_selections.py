@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import pytest
 
+from paths import SHARED
 from toolweave import RegistrySnapshot, ToolEntry
 from toolweave.selection import Reply, Request
 
@@ -92,9 +91,7 @@ class Says:
 
 def public_files() -> list[Any]:
     """Configuration files that the public uses, one a parameter of a test."""
-    beside = Path(__file__).parents[2].parent / "shared"
-    shared = Path(os.environ.get("TOOLWEAVE_SHARED") or beside)
-    found = sorted((shared / "data" / "nlweb").glob("*.xml"))
+    found = sorted((SHARED / "data" / "nlweb").glob("*.xml"))
     skip = pytest.mark.skip(reason="set TOOLWEAVE_SHARED to a folder that holds data/nlweb")
     return [pytest.param(file, id=file.stem) for file in found] or [
         pytest.param(None, marks=skip, id="no-files")

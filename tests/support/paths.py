@@ -1,0 +1,16 @@
+"""The folders and files of the project that tests read."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+CASES = ROOT / "tests" / "cases"
+"""Golden cases, one folder for each area."""
+DOCS = ROOT / "docs"
+EXAMPLES = ROOT / "examples"
+README = ROOT / "README.md"
+SCHEMAS = ROOT / "schemas"
+SHARED = Path(os.environ.get("TOOLWEAVE_SHARED") or ROOT.parent / "shared")
+"""Data that the repository does not hold, beside it or elsewhere. It may be absent."""
