@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, expect, sync_playwright
 
 from browser import ARGUMENTS, MISSING, find
 from paging import ChatPage, OpenPage, Watch
-from serving import PATIENCE, ScriptedServer, ServerProcess, demo_server
+from serving import PATIENCE, ScriptedServer, ServerProcess, demo_server, running
 
 expect.set_options(timeout=PATIENCE * 1000)
 
@@ -51,16 +51,6 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
 def mortal(tmp_path: Path) -> Iterator[ScriptedServer]:
     """A server of the test's own, which it may kill."""
     yield from running(ScriptedServer(tmp_path))
-
-
-def running(server: Any) -> Iterator[Any]:
-    """A server from its start to its end."""
-    try:
-        server.start()
-        yield server
-    finally:
-        server.stop()
-    assert "Traceback" not in server.logged(), server.logged()
 
 
 @pytest.fixture

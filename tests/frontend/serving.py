@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import urllib.request
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -133,6 +134,16 @@ def demo_server(folder: Path) -> ServerProcess:
     """The playground as it is installed, as fast as it can be."""
     command = ["-m", "toolweave", "demo", "--no-browser", "--speed", "1000"]
     return ServerProcess(command, folder)
+
+
+def running(server: Any) -> Iterator[Any]:
+    """A server from its start to its end."""
+    try:
+        server.start()
+        yield server
+    finally:
+        server.stop()
+    assert "Traceback" not in server.logged(), server.logged()
 
 
 def gate(name: str) -> dict[str, str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from importlib.resources import files
 from typing import Any
 
 import pytest
@@ -12,24 +11,14 @@ from playwright.sync_api import expect
 
 from paging import ChatPage, OpenPage, expect_state
 from serving import ServerProcess
-
-STORIES = {
-    file.name.partition("-")[2].removesuffix(".json"): json.loads(file.read_text("utf-8"))
-    for file in (files("toolweave.playground") / "data" / "stories").iterdir()
-    if file.name.endswith(".json")
-}
-
-
-def play(page: ChatPage, name: str) -> None:
-    """Takes the suggestion of a story."""
-    page.take(STORIES[name]["prompt"])
+from stories import STORIES, play_story
 
 
 def test_a_selection_is_shown_as_bars_with_their_numbers(
     demo: ServerProcess, open_page: OpenPage
 ) -> None:
     page = open_page(demo)
-    play(page, "selection")
+    play_story(page, "selection")
     expect(page.conversation.locator("[data-kind='selection']")).to_be_visible()
     page.expect_end()
     shown = page.show("Selection")
@@ -55,7 +44,7 @@ def test_scenes_and_their_cost_stand_on_a_line_of_time(
     demo: ServerProcess, open_page: OpenPage
 ) -> None:
     page = open_page(demo)
-    play(page, "scenes")
+    play_story(page, "scenes")
     page.expect_end()
     timeline = page.show("Timeline")
     steps = timeline.get_by_role("list", name="Steps").get_by_role("listitem")
@@ -74,7 +63,7 @@ def test_a_suggestion_plays_its_story_to_the_end(
     demo: ServerProcess, open_page: OpenPage, name: str
 ) -> None:
     page = open_page(demo)
-    play(page, name)
+    play_story(page, name)
     expect(page.texts).not_to_have_count(0)
     page.expect_end()
     run = _events(demo, page)[-1]
@@ -84,7 +73,7 @@ def test_a_suggestion_plays_its_story_to_the_end(
 
 def test_a_story_waits_for_the_person(demo: ServerProcess, open_page: OpenPage) -> None:
     page = open_page(demo)
-    play(page, "approval")
+    play_story(page, "approval")
     expect_state(page.calls, "awaiting_approval")
     page.calls.get_by_role("button", name="Allow").click()
     expect_state(page.calls, "success")

@@ -10,10 +10,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from conftest import running
 from paging import ChatPage, OpenPage, expect_state
-from serving import ScriptedServer, ServerProcess, call, demo_server
-from test_page_demo import play
+from serving import ScriptedServer, ServerProcess, call, demo_server, running
+from stories import play_story
 
 WIDE = {"width": 1280, "height": 760}
 SMALL = {"width": 390, "height": 780}
@@ -83,14 +82,14 @@ def test_calls_whose_results_come_in_any_order(
 
 def test_a_call_that_awaits_approval(fresh: ServerProcess, open_page: OpenPage, take: Take) -> None:
     page = opened(open_page, fresh)
-    play(page, "approval")
+    play_story(page, "approval")
     expect_state(page.calls, "awaiting_approval")
     take(page, "playground-approval")
 
 
 def test_repairs(fresh: ServerProcess, open_page: OpenPage, take: Take) -> None:
     page = opened(open_page, fresh, viewport={"width": 1280, "height": 1140})
-    play(page, "repairs")
+    play_story(page, "repairs")
     page.expect_end()
     page.calls.first.get_by_text("repaired:").click()
     take(page, "playground-repairs")
@@ -98,7 +97,7 @@ def test_repairs(fresh: ServerProcess, open_page: OpenPage, take: Take) -> None:
 
 def test_errors(fresh: ServerProcess, open_page: OpenPage, take: Take) -> None:
     page = opened(open_page, fresh)
-    play(page, "invalid")
+    play_story(page, "invalid")
     page.expect_end()
     page.page.get_by_role("tab", name="Raw text").click()
     take(page, "playground-errors")
@@ -106,7 +105,7 @@ def test_errors(fresh: ServerProcess, open_page: OpenPage, take: Take) -> None:
 
 def test_scenes(fresh: ServerProcess, open_page: OpenPage, take: Take) -> None:
     page = opened(open_page, fresh)
-    play(page, "scenes")
+    play_story(page, "scenes")
     page.expect_end()
     expect(page.show("Timeline")).to_contain_text("Run over")
     take(page, "playground-scenes")
@@ -114,7 +113,7 @@ def test_scenes(fresh: ServerProcess, open_page: OpenPage, take: Take) -> None:
 
 def test_a_selection(fresh: ServerProcess, open_page: OpenPage, take: Take) -> None:
     page = opened(open_page, fresh)
-    play(page, "selection")
+    play_story(page, "selection")
     page.expect_end()
     expect(page.show("Selection").get_by_role("listitem")).not_to_have_count(0)
     take(page, "playground-selection")
@@ -122,6 +121,6 @@ def test_a_selection(fresh: ServerProcess, open_page: OpenPage, take: Take) -> N
 
 def test_a_narrow_screen(fresh: ServerProcess, open_page: OpenPage, take: Take) -> None:
     page = opened(open_page, fresh, viewport=SMALL, device_scale_factor=1.5, has_touch=True)
-    play(page, "question")
+    play_story(page, "question")
     expect_state(page.calls, "awaiting_answer", "awaiting an answer")
     take(page, "playground-narrow")
