@@ -14,14 +14,12 @@ from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "python"))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "support"))
 
-from test_faults_dropping import drop, start_over
-from test_faults_kill import kill_everywhere
-from test_faults_postgres import restart_under
-from test_faults_writers import take_turns
-
+from fault_scenarios.competing_writers import take_turns
+from fault_scenarios.dropped_clients import drop, start_over
+from fault_scenarios.killed_servers import kill_everywhere
+from fault_scenarios.restarted_postgres import restart_under
 from postgres_server import PostgresServer
 from report import Section
 from stream_load import Load, Outcome, put_on

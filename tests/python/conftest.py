@@ -11,6 +11,9 @@ import pytest
 import toolweave
 from postgres_server import PostgresServer
 
+# Most of what the tests of faults assert is in there.
+pytest.register_assert_rewrite("fault_scenarios")
+
 # The tests of the adapter for litellm have an environment of their own; see tests/matrix.py.
 WITH_LITELLM = find_spec("litellm") is not None
 collect_ignore = [] if WITH_LITELLM else ["test_models_litellm.py"]

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_readme import blocks
 
 import toolweave
 from chat_servers import all_events, new_chat, on_a_server, say, serve
+from markdown_blocks import blocks
 from paths import DOCS
 from toolweave.store import MessageStore
 from toolweave.web import WebLimits

@@ -3,75 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import random
 from pathlib import Path
-from typing import Any
 
-from chat_servers import Event
-from killable_servers import PATIENCE, Follower, Site, check_chats, effects_of, serving
-
-NAMED = (
-    "before started",
-    "after started",
-    "in the tool",
-    "in the tool, behind its effect",
-    "after the tool",
-    "before a result is announced",
-    "after a result is announced",
-    "before a message",
-    "before the end",
-    "after the end",
-)
-"""Where a run is killed for certain: around a tool, and up to the message that has its result."""
-RANDOM = 20
-"""At how many other points runs are killed."""
-FREE = 4
-"""How many are killed wherever they are."""
-
-
-def is_result(event: Event) -> bool:
-    return bool(event["kind"] == "tool_result")
-
-
-async def kill_everywhere(url: str, folder: Path, seed: int) -> tuple[int, int]:
-    """Kills a server with runs at all points, and has another one go on.
-
-    Returns:
-        How many runs were killed, and how many events clients were told of.
-    """
-    effects = folder / "effects"
-    config: dict[str, Any] = {"url": url, "effects": str(effects)}
-    async with serving(**config, holds=True) as first, Site(first.url) as site:
-        # How many points a run has.
-        await site.say(await site.new_chat())
-        kind, count = (await first.line()).split()
-        assert kind == "points"
-        points: list[int | str] = random.Random(seed).sample(range(1, int(count)), RANDOM)
-        plans: list[dict[str, Any]] = [{"hold": point} for point in [*points, *NAMED]]
-        plans += [{"rounds": 1000, "pause": 0.02}] * FREE
-        followers = [Follower(site, await site.new_chat()) for _ in plans]
-        tasks = [asyncio.create_task(each.until_end()) for each in followers]
-        for each, plan in zip(followers, plans, strict=True):
-            await site.say(each.chat, **plan)
-        names = await first.held(RANDOM + len(NAMED))
-        assert {name.replace(" ", "-") for name in NAMED} <= set(names)
-        await asyncio.gather(*[each.have(is_result, 2) for each in followers[-FREE:]])
-        first.kill()
-        before = effects_of(effects)
-        async with serving(**config, ahead=3600.0) as second:
-            site.url = second.url
-            reasons = [end["stopReason"] for end in await asyncio.gather(*tasks)]
-            assert set(reasons) == {"interrupted", "completed"}
-            assert reasons[-FREE:] == ["interrupted"] * FREE
-            # To end runs is not to run their tools.
-            assert effects_of(effects) == before
-            for each in followers:
-                await site.say(each.chat, rounds=1, words=1, calls=1)
-            for end in await asyncio.gather(*[each.until_end() for each in followers]):
-                assert end["stopReason"] == "completed"
-            assert all(each.connections > 1 for each in followers)
-        await check_chats(url, {each.chat: each.events for each in followers}, effects)
-        return len(plans), sum(len(each.events) for each in followers)
+from fault_scenarios.killed_servers import kill_everywhere
+from killable_servers import PATIENCE
 
 
 def test_a_server_killed_anywhere_in_a_run_loses_nothing_and_runs_no_tool_twice(

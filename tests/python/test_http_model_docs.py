@@ -7,8 +7,8 @@ import re
 from typing import Any
 
 import pytest
-from test_readme import blocks
 
+from markdown_blocks import blocks
 from paths import DOCS
 from servers.dialects import openai_calls, openai_text
 from servers.raw import raw_server

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_natural_native import native_replies
 
 import toolweave as tw
 from coroutine_tests import collect
+from native_replies import native_replies
 from parser_replies import NAMES, TOOLS, joined, replies, split_at
 from paths import CASES
 from servers.adapters import KEY

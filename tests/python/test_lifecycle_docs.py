@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-from test_readme import blocks
 
 from chat_servers import app_of, new_chat, on_a_server, say, serve
+from markdown_blocks import blocks
 from paths import DOCS, SCHEMAS
 from toolweave import Agent, Message
 

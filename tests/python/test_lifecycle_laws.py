@@ -11,71 +11,10 @@ from hypothesis import strategies as st
 
 import toolweave as tw
 from event_snapshots import FINAL, calls_of, reduced, texts_of
-from parser_replies import NAMES, TOOLS, replies, split_at
+from run_scripts import ECHOES, agent_scripts
 from toolweave.agent import Agent, AgentRun
-from toolweave.executor import Deferred
 from toolweave.lifecycle import StreamEvent, Transcriber
 from toolweave.testing import ScriptedModel
-from toolweave.tools import ToolContext, Toolset
-
-
-async def echo(context: ToolContext, **arguments: Any) -> Any:
-    """Says what it was called with, unless that is something to do."""
-    for key in arguments:
-        if key == "fail":
-            raise ValueError("broke")
-        if key == "later":
-            return Deferred()
-        if key == "slow":
-            context.progress({"at": 1})
-            await asyncio.sleep(0)
-    return arguments
-
-
-ECHOES = Toolset(TOOLS, handlers=dict.fromkeys(NAMES, echo))
-
-spoken = st.sampled_from(
-    [
-        " ",
-        "\n\n",
-        "Hello",
-        " world. ",
-        "\u2003",
-        tw.TextDelta(""),
-        tw.ReasoningDelta(""),
-        tw.ReasoningDelta(" "),
-        tw.ReasoningDelta("Hm. "),
-        '<Any>{"a": 1}</Any>',
-        '<Any>{"slow": 1}</Any>',
-        '<Any>{"fail": 1}</Any>',
-        '<Any>{"a": ',
-        "2}</Any>",
-        "<Any>{",
-        "```json\n",
-        tw.UsageUpdate(3, 2, 1),
-    ]
-)
-native = st.builds(
-    tw.ToolCall,
-    st.sampled_from(["a", "a", "b", "c"]),
-    st.sampled_from(["Any", "Nowhere"]),
-    st.sampled_from([{}, {"a": 1}, {"slow": 1}, {"fail": 1}, {"later": 1}]),
-)
-
-
-@st.composite
-def scripts(draw: st.DrawFn) -> list[list[Any]]:
-    """Replies, in pieces."""
-    script = []
-    for _ in range(draw(st.integers(1, 3))):
-        pieces: list[Any] = draw(st.lists(spoken | native, max_size=8))
-        if draw(st.booleans()):
-            cuts = draw(st.lists(st.integers(0, 300), max_size=4))
-            pieces += split_at(draw(replies), cuts)
-        if draw(st.integers(0, 4)) == 0:
-            pieces.append(tw.FinishUpdate(draw(st.sampled_from(["length", "content_filter"]))))
-        script.append(pieces)
-    return [*script, ["Done."]]
 
 
 async def told(
@@ -99,7 +38,7 @@ async def told(
 
 
 @settings(max_examples=80)
-@given(script=scripts(), is_native=st.booleans(), end=st.none() | st.integers(0, 30))
+@given(script=agent_scripts(), is_native=st.booleans(), end=st.none() | st.integers(0, 30))
 def test_what_is_told_comes_to_the_messages_of_the_run(
     script: list[list[Any]], is_native: bool, end: int | None
 ) -> None:
@@ -154,7 +93,7 @@ def test_what_is_told_comes_to_the_messages_of_the_run(
 
 
 @settings(max_examples=30)
-@given(script=scripts(), is_native=st.booleans())
+@given(script=agent_scripts(), is_native=st.booleans())
 def test_a_message_is_closed_once_and_nothing_is_added_to_it_then(
     script: list[list[Any]], is_native: bool
 ) -> None:

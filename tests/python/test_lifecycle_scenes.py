@@ -9,51 +9,28 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import toolweave as tw
-from calculator_scenes import ADD, ENTER, Calculator, call
+from calculator_scenes import ADD, ENTER, call
 from coroutine_tests import on_a_loop
 from event_snapshots import FINAL, calls_of, reduced, texts_of, told_by
+from run_scripts import LOCATE, calculator_manager, scene_pieces
 from toolweave import SceneManager, SceneStatus, SceneStep, ToolContext
 from toolweave.lifecycle import Transcriber
 from toolweave.scenes import Append
 from toolweave.testing import ScriptedModel
 
-LOCATE = call("Get_Location", '{"accuracy": 5}')
-
-pieces = st.sampled_from(
-    [
-        ENTER,
-        ADD,
-        call("Add", '{"a": 1}'),
-        call("Fail"),
-        call("Nope"),
-        LOCATE,
-        "Hello. ",
-        "  ",
-        "\n",
-        tw.ReasoningDelta("Hm. "),
-        tw.UsageUpdate(3, 2, 1),
-    ]
-)
-
-
-def calculating(*replies: Any, **options: Any) -> SceneManager:
-    manager = SceneManager(ScriptedModel(*replies), **options)
-    manager.scene("Calculator").service(
-        Calculator(), methods={"add": "Add", "fail": "Fail"}
-    ).client_tool("Get Location")
-    return manager
-
 
 @settings(max_examples=60)
 @given(
-    script=st.lists(st.lists(pieces, max_size=4), max_size=4),
+    script=st.lists(st.lists(scene_pieces, max_size=4), max_size=4),
     is_streaming=st.booleans(),
     mode=st.sampled_from(["direct", "chaining", "scene"]),
 )
 def test_what_is_told_comes_to_the_texts_and_calls_of_the_run(
     script: list[list[Any]], is_streaming: bool, mode: Any
 ) -> None:
-    manager = calculating(*script, "Fine.", "Fine.", "Fine.", streaming=is_streaming, mode=mode)
+    manager = calculator_manager(
+        *script, "Fine.", "Fine.", "Fine.", streaming=is_streaming, mode=mode
+    )
     scene = "Calculator" if mode == "scene" else None
 
     async def main() -> tuple[Any, list[Any]]:
@@ -88,7 +65,7 @@ def test_what_is_told_comes_to_the_texts_and_calls_of_the_run(
 
 @on_a_loop
 async def test_each_step_is_an_event_with_what_it_cost_and_pieces_of_text_are_text() -> None:
-    manager = calculating(
+    manager = calculator_manager(
         [ENTER, tw.UsageUpdate(10, 5)],
         ["Let me see. ", ADD, tw.UsageUpdate(20, 7)],
         [tw.ReasoningDelta("Easy."), "It is ", "42."],
@@ -112,7 +89,7 @@ async def test_each_step_is_an_event_with_what_it_cost_and_pieces_of_text_are_te
 
 @on_a_loop
 async def test_a_tool_that_fails_or_is_unknown_is_a_call_with_an_error() -> None:
-    manager = calculating(ENTER, [call("Fail"), call("Nope")], "So be it.")
+    manager = calculator_manager(ENTER, [call("Fail"), call("Nope")], "So be it.")
     transcriber = Transcriber("chat", "run")
     async with manager.open("Hi!") as run:
         snapshot = reduced(await told_by(run, transcriber))
@@ -126,7 +103,7 @@ async def test_a_tool_that_fails_or_is_unknown_is_a_call_with_an_error() -> None
 
 @on_a_loop
 async def test_a_client_s_tool_waits_and_has_its_result_in_the_next_run() -> None:
-    manager = calculating(ENTER, LOCATE, "You are in Oslo.")
+    manager = calculator_manager(ENTER, LOCATE, "You are in Oslo.")
     transcriber = Transcriber("chat", "one")
     async with manager.open("Where am I?", conversation="c", run_id="one") as run:
         events = [*transcriber.started(), *await told_by(run, transcriber), *transcriber.ended()]
@@ -164,7 +141,7 @@ async def test_a_question_of_a_tool_waits_for_an_answer() -> None:
 
 @on_a_loop
 async def test_what_a_hook_says_is_a_message_of_its_own() -> None:
-    manager = calculating(ENTER, "It is 42.", streaming=True)
+    manager = calculator_manager(ENTER, "It is 42.", streaming=True)
     manager.after_scene(lambda _, __: Append("No warranty."))
     transcriber = Transcriber("chat", "run")
     async with manager.open("Hi!", run_id="run") as run:
@@ -176,7 +153,7 @@ async def test_what_a_hook_says_is_a_message_of_its_own() -> None:
 
 @on_a_loop
 async def test_a_run_that_fails_tells_of_an_error_and_ends_with_it() -> None:
-    manager = calculating(ENTER, tw.ModelError("the socket is gone", "m", status=502))
+    manager = calculator_manager(ENTER, tw.ModelError("the socket is gone", "m", status=502))
     transcriber = Transcriber("chat", "run")
     async with manager.open("Hi!") as run:
         events = [*await told_by(run, transcriber), *transcriber.ended()]

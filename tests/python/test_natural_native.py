@@ -12,15 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import toolweave as tw
+from native_replies import native_replies
 from parser_replies import (
     NAMES,
     TOOLS,
     is_inside_escape,
     joined,
-    objects,
     settled,
     spelled,
-    split_at,
 )
 from toolweave.natural import NaturalToolUseParser
 from toolweave.testing import ScriptedModel
@@ -44,28 +43,6 @@ def calls_of(pieces: list[Any], **options: Any) -> list[Any]:
     """Its calls, valid or not."""
     found = events_of(pieces, **options)
     return [event for event in found if isinstance(event, (tw.ToolCall, tw.InvalidToolCall))]
-
-
-@st.composite
-def native_replies(draw: st.DrawFn) -> tuple[list[Update], list[tuple[str, str, str]]]:
-    """Fragments as providers send them, with the id, name and argument text of each call."""
-    fragments: list[Update] = []
-    calls: list[tuple[str, str, str]] = []
-    ids_everywhere = draw(st.booleans())
-    indexed = draw(st.booleans())
-    for index in range(draw(st.integers(1, 4))):
-        id_, name = f"call-{index}", draw(st.sampled_from(["Any", "Émoji"]))
-        text = json.dumps(draw(objects), ensure_ascii=draw(st.booleans()))
-        first, *rest = split_at(text, draw(st.lists(st.integers(0, 99), max_size=5)))
-        at = index if indexed else None
-        if draw(st.booleans()):
-            fragments.append(Update(id_, at, name, ""))
-            fragments.append(Update(id_ if ids_everywhere else None, at, None, first))
-        else:
-            fragments.append(Update(id_, at, name, first))
-        fragments += [Update(id_ if ids_everywhere else None, at, None, piece) for piece in rest]
-        calls.append((id_, name, text))
-    return fragments, calls
 
 
 @given(native_replies())

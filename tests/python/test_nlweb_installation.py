@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_readme import blocks
 
 import toolweave.nlweb
 from handler_registries import Registry
+from markdown_blocks import blocks
 from nlweb_site import SEARCH, Handler, Scores, tool
 from paths import DOCS
 from toolweave.exceptions import RegistryError

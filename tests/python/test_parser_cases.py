@@ -4,43 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 
 import pytest
 
 import toolweave as tw
+from golden_events import exact, written
 from parser_replies import pieces, settled
 from paths import CASES
 
 FOLDER = CASES / "calls"
 SIZES = [1, 2, 3, 5, 8, 13, 1 << 20]
-LEFT_OUT = {
-    tw.Repair: {"detail"},
-    tw.Violation: {"expected", "actual"},
-}
-
-
-def written(value: Any) -> Any:
-    """Events as the cases write them."""
-    if isinstance(value, list | tuple):
-        return [written(item) for item in value]
-    if type(value).__module__ != "toolweave":
-        return value
-    fields = {
-        name: written(getattr(value, name))
-        for name in type(value).__match_args__
-        if name not in LEFT_OUT.get(type(value), ())
-    }
-    if isinstance(value, tw.Repair | tw.Violation):
-        return fields
-    return {"event": re.sub(r"(?<!^)(?=[A-Z])", "_", type(value).__name__).lower(), **fields}
-
-
-def exact(value: Any) -> str:
-    """JSON that tells 1 from 1.0, whatever the order of keys."""
-    return json.dumps(value, sort_keys=True, ensure_ascii=False)
 
 
 def lines(events: list[tw.Event]) -> list[str]:

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from test_parser_cases import exact, written
 
 import toolweave as tw
+from golden_events import exact, written
 from paths import CASES
 
 GOLDEN = json.loads((CASES / "native" / "arguments.json").read_text("utf-8"))

@@ -7,43 +7,13 @@ import contextlib
 import io
 import re
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
 from chat_servers import on_a_server, serve
+from markdown_blocks import Block, blocks
 from paths import DOCS, EXAMPLES, README, ROOT
-
-FENCE = re.compile(r"^(?P<indent> *)(?P<fence>`{3,}|~{3,})(?P<info>.*)$")
-
-
-class Block(NamedTuple):
-    """A fenced block and the line on which its code begins."""
-
-    language: str
-    line: int
-    code: str
-
-
-def blocks(markdown: str) -> list[Block]:
-    """The fenced blocks of a Markdown text; a fence that is never closed is an error."""
-    found: list[Block] = []
-    opened: re.Match[str] | None = None
-    start, code = 0, list[str]()
-    for number, line in enumerate(markdown.splitlines(), 1):
-        fence = FENCE.match(line)
-        if opened is None:
-            if fence:
-                opened, start, code = fence, number + 1, []
-        elif fence and fence["fence"].startswith(opened["fence"]) and not fence["info"].strip():
-            words = opened["info"].split()
-            found.append(Block(words[0] if words else "", start, "\n".join(code) + "\n"))
-            opened = None
-        else:
-            code.append(line.removeprefix(opened["indent"]))
-    if opened:
-        raise ValueError(f"the block that begins on line {start} is never closed")
-    return found
 
 
 async def ask(namespace: dict[str, Any]) -> None:

@@ -9,8 +9,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from test_readme import Block, blocks
 
+from markdown_blocks import Block, blocks
 from paths import DOCS
 from toolweave.cli import main
 

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from test_parser_cases import exact, written
 
 import toolweave as tw
+from golden_events import exact, written
 from parser_replies import TOOLS, hostile, joined, objects, replies, source, split_at
 from paths import CASES
 

@@ -12,9 +12,11 @@ import toolweave as tw
 from calculator_scenes import (
     ADD,
     CALCULATOR,
+    DOCUMENTED_STEPS,
     ENTER,
     NAMES,
     Calculator,
+    WholeNumbers,
     call,
     managing,
     model_of,
@@ -24,27 +26,10 @@ from calculator_scenes import (
     told,
 )
 from coroutine_tests import on_a_loop
-from toolweave import Scene, SceneManager, SceneStatus, SceneStopReason, Toolset, tool
+from toolweave import Scene, SceneManager, SceneStatus, SceneStopReason, Toolset
 from toolweave.kinds import Role
 from toolweave.scenes import SceneContext, current_context
 from toolweave.testing import ScriptedModel
-
-DOCUMENTED = [
-    ("ExecutingScene", "Entering scene: Calculator"),
-    ("FunctionRequest", "Executing tool: Add"),
-    ("FunctionCompleted", "Tool Add executed: 42"),
-    ("Running", "The sum of 15 and 27 is 42."),
-    ("Completed", "The sum of 15 and 27 is 42."),
-]
-
-
-class Whole:
-    """Adds whole numbers."""
-
-    @tool("Add")
-    def add(self, a: int, b: int) -> int:
-        """Adds two numbers."""
-        return a + b
 
 
 @pytest.mark.parametrize("is_native", [False, True], ids=["natural", "native"])
@@ -57,9 +42,9 @@ async def test_the_documented_stream_has_five_events(is_native: bool) -> None:
     )
     model = ScriptedModel(*replies, "The sum of 15 and 27 is 42.", native_tools=is_native)
     manager = SceneManager(model)
-    manager.scene("Calculator", CALCULATOR).service(Whole())
+    manager.scene("Calculator", CALCULATOR).service(WholeNumbers())
     steps = await steps_of(manager, "What is 15 + 27?")
-    assert told(steps) == DOCUMENTED
+    assert told(steps) == DOCUMENTED_STEPS
     assert [step.status for step in steps] == [
         SceneStatus.EXECUTING_SCENE,
         SceneStatus.FUNCTION_REQUEST,

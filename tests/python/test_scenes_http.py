@@ -9,11 +9,10 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from test_scenes import DOCUMENTED, Whole
 
 import openai_endpoint
 import toolweave as tw
-from calculator_scenes import CALCULATOR, told
+from calculator_scenes import CALCULATOR, DOCUMENTED_STEPS, WholeNumbers, told
 from coroutine_tests import collect, on_a_loop
 from mcp_processes import SDK_SERVER
 from paths import EXAMPLES
@@ -80,7 +79,12 @@ SCRIPTS: dict[str, tuple[Any, list[list[bytes]]]] = {
 
 
 def calculating(model: Any, **options: Any) -> SceneManager:
-    return SceneManager(model, **options).scene("Calculator", CALCULATOR).service(Whole()).manager
+    return (
+        SceneManager(model, **options)
+        .scene("Calculator", CALCULATOR)
+        .service(WholeNumbers())
+        .manager
+    )
 
 
 @pytest.mark.parametrize("way", SCRIPTS)
@@ -92,7 +96,7 @@ async def test_any_client_any_way_gives_the_documented_stream(way: str) -> None:
     async with serving(*map(Answer, replies)) as served, in_use(make(served.url)) as model:
         manager = calculating(model, tool_mode=mode, prices=prices)
         steps = await collect(manager.stream("What is 15 + 27?"))
-    assert told(steps) == DOCUMENTED
+    assert told(steps) == DOCUMENTED_STEPS
     assert len(served.requests) == 3
     assert sum(step.cost or 0 for step in steps) == steps[-1].total_cost > Decimal(0)
     assert not any(step.estimated for step in steps)

@@ -10,8 +10,8 @@ from collections.abc import Coroutine
 from typing import Any, cast
 
 import pytest
-from test_readme import blocks
 
+from markdown_blocks import blocks
 from paths import DOCS
 from sample_selections import Says, named
 from toolweave import SelectionPolicy, ToolRegistry, ToolSelector

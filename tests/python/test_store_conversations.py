@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_conversations import conversations
 
 from calculator_scenes import managing
+from conversation_strategies import conversations
 from toolweave import Conversation, StoreError, TextMessage
 from toolweave.store import MessageStore, StoreConversations
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import text as sql
-from test_conversations import messages as any_messages
 
+from conversation_strategies import messages as any_messages
 from stored_runs import BOOK, BOOKED, FETCH, FETCHED, on
 from toolweave import (
     ChatNotFoundError,

@@ -14,6 +14,7 @@ from alembic.runtime.migration import MigrationContext
 from sqlalchemy import Connection, inspect, text
 from sqlalchemy.ext.asyncio import create_async_engine
 
+from stored_runs import driver_url
 from toolweave import StoreError
 from toolweave.store import MessageStore
 from toolweave.store.tables import make_tables
@@ -34,13 +35,9 @@ asyncio.run(main())
 """
 
 
-def driver(url: str) -> str:
-    return url.replace("sqlite:", "sqlite+aiosqlite:").replace("postgresql:", "postgresql+asyncpg:")
-
-
 def with_connection(url: str, work: Callable[[Connection], T]) -> T:
     async def main() -> T:
-        engine = create_async_engine(driver(url))
+        engine = create_async_engine(driver_url(url))
         try:
             async with engine.begin() as connection:
                 return await connection.run_sync(work)

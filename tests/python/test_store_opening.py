@@ -12,10 +12,9 @@ from pathlib import Path
 import pytest
 from sqlalchemy.ext.asyncio import create_async_engine
 from sqlalchemy.pool import StaticPool
-from test_store_migrations import driver
 
 from postgres_server import PostgresServer, free_port
-from stored_runs import on, text
+from stored_runs import driver_url, on, text
 from toolweave import StoreError
 from toolweave.store import MessageStore
 
@@ -51,7 +50,7 @@ def test_postgresql_is_known_by_its_usual_names(postgres_url: str, start: str) -
 
 def test_an_engine_of_the_caller_is_used_and_left_open(store_url: str) -> None:
     async def main() -> None:
-        engine = create_async_engine(driver(store_url))
+        engine = create_async_engine(driver_url(store_url))
         for _ in range(2):
             async with MessageStore(engine) as store:
                 await store.create_chat("c", exist_ok=True)
@@ -66,7 +65,7 @@ def test_an_engine_of_the_caller_is_used_and_left_open(store_url: str) -> None:
 
 def test_an_engine_with_another_isolation_serves_as_well(postgres_url: str) -> None:
     async def main() -> None:
-        engine = create_async_engine(driver(postgres_url), isolation_level="SERIALIZABLE")
+        engine = create_async_engine(driver_url(postgres_url), isolation_level="SERIALIZABLE")
         async with MessageStore(engine) as store:
             await use(store)
         await engine.dispose()

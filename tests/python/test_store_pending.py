@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from test_store_watching import Other
 
+from store_processes import StoreProcess
 from stored_runs import BOOK, OWNER, PATIENCE, begin, carry_out, on
 from toolweave import ChatNotFoundError, Outcome, SchemaError, StoreError, ToolCall, ValidationError
 from toolweave.store import Awaited, MessageStore
@@ -17,7 +17,7 @@ SCHEMA = {"type": "object", "properties": {"seats": {"type": "integer"}}, "requi
 def test_another_process_resolves_what_is_awaited(store_url: str) -> None:
     async def scenario(store: MessageStore) -> None:
         await store.create_chat("c")
-        other = await asyncio.to_thread(Other, store_url)
+        other = await asyncio.to_thread(StoreProcess, store_url)
         try:
             for kind, value in (("approval", True), ("question", {"seats": 4}), ("deferred", "ok")):
                 key = await store.await_result("c", kind=kind, call=BOOK, run_id="r")  # type: ignore[arg-type]

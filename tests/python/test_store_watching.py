@@ -3,63 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-import subprocess
-import sys
 
 import pytest
 from sqlalchemy import text as sql
 
 from postgres_server import PostgresServer
+from store_processes import StoreProcess
 from stored_runs import PATIENCE, on, text
 from toolweave import StoreError
 from toolweave.store import MessageStore
 from toolweave.store.database import Trace
 
-WRITER = """
-import asyncio, sys
-from toolweave.store import MessageStore
-
-async def main():
-    async with MessageStore(sys.argv[1]) as store:
-        print("ready", flush=True)
-        for line in sys.stdin:
-            await eval("store." + line)
-            print("done", flush=True)
-
-asyncio.run(main())
-"""
-
-
-class Other:
-    """A store in another process."""
-
-    def __init__(self, url: str) -> None:
-        self.process = subprocess.Popen(
-            [sys.executable, "-c", WRITER, url],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        self.hears("ready")
-
-    def hears(self, word: str) -> None:
-        assert self.process.stdout is not None
-        assert self.process.stdout.readline() == f"{word}\n"
-
-    async def does(self, what: str) -> None:
-        assert self.process.stdin is not None
-        self.process.stdin.write(f"{what}\n")
-        self.process.stdin.flush()
-        await asyncio.to_thread(self.hears, "done")
-
-    def close(self) -> None:
-        self.process.communicate(timeout=PATIENCE)
-
 
 def test_a_watch_hears_of_whatever_another_process_does(store_url: str) -> None:
     async def scenario(store: MessageStore) -> None:
         await store.create_chat("c")
-        other = await asyncio.to_thread(Other, store_url)
+        other = await asyncio.to_thread(StoreProcess, store_url)
         try:
             async with store.watch("c") as watch, store.watch("quiet") as quiet:
                 await until_listening(store)
@@ -123,7 +82,7 @@ def test_watches_go_on_when_the_server_has_restarted(
             await asyncio.to_thread(postgres_server.stop)
             assert not await watch.changed(0.05)
             await asyncio.to_thread(postgres_server.start)
-            other = await asyncio.to_thread(Other, postgres_url)
+            other = await asyncio.to_thread(StoreProcess, postgres_url)
             try:
                 await other.does("write('c')")
                 assert await watch.changed(PATIENCE)

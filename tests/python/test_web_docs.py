@@ -13,9 +13,9 @@ from typing import Any, cast
 import pytest
 from starlette.applications import Starlette
 from starlette.routing import Route
-from test_readme import blocks
 
 from chat_servers import QUICK, on_a_server, serve
+from markdown_blocks import blocks
 from paths import DOCS
 from toolweave import Agent
 from toolweave.store import MessageStore

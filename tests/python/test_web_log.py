@@ -8,11 +8,10 @@ from typing import Any
 
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
-from test_lifecycle_laws import ECHOES, scripts
-from test_lifecycle_scenes import calculating, pieces
 
 from chat_servers import PATIENCE, QUICK
 from event_snapshots import FINAL, calls_of, reduced
+from run_scripts import ECHOES, agent_scripts, calculator_manager, scene_pieces
 from toolweave import Agent, TextMessage
 from toolweave.store import MessageStore
 from toolweave.testing import ScriptedModel
@@ -63,7 +62,7 @@ def check_calls(snapshot: dict[str, Any]) -> None:
 def test_everything_in_the_log_of_an_agent_stands_there_once() -> None:
     def check(logged: Callable[[Responder], list[Event]]) -> None:
         @settings(max_examples=30, phases=[Phase.generate])
-        @given(script=scripts(), is_native=st.booleans())
+        @given(script=agent_scripts(), is_native=st.booleans())
         def law(script: list[list[Any]], is_native: bool) -> None:
             model = ScriptedModel(*script, native_tools=is_native)
             snapshot = reduced(logged(AgentResponder(Agent(model, ECHOES, max_iterations=4))))  # type: ignore[arg-type]
@@ -79,12 +78,12 @@ def test_everything_in_the_log_of_scenes_stands_there_once() -> None:
     def check(logged: Callable[[Responder], list[Event]]) -> None:
         @settings(max_examples=30, phases=[Phase.generate])
         @given(
-            script=st.lists(st.lists(pieces, max_size=4), max_size=4),
+            script=st.lists(st.lists(scene_pieces, max_size=4), max_size=4),
             is_streaming=st.booleans(),
             mode=st.sampled_from(["direct", "chaining"]),
         )
         def law(script: list[list[Any]], is_streaming: bool, mode: Any) -> None:
-            manager = calculating(*script, "Fine.", "Fine.", "Fine.", mode=mode)
+            manager = calculator_manager(*script, "Fine.", "Fine.", "Fine.", mode=mode)
             responder = SceneResponder(manager, streaming=is_streaming)
             snapshot = reduced(logged(responder))  # type: ignore[arg-type]
             assert snapshot["problems"] == []

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from coroutine_tests import PATIENCE
-from toolweave import SceneManager, SceneResult, SceneStep, ToolCall
+from toolweave import SceneManager, SceneResult, SceneStep, ToolCall, tool
 from toolweave.conversations import Conversation, MemoryConversations
 from toolweave.testing import ScriptedModel
 
@@ -73,6 +73,25 @@ def told(steps: Iterable[SceneStep]) -> list[tuple[str, str | None]]:
 
 def native(name: str, **arguments: Any) -> ToolCall:
     return ToolCall(f"c_{name}", name, arguments)
+
+
+DOCUMENTED_STEPS = [
+    ("ExecutingScene", "Entering scene: Calculator"),
+    ("FunctionRequest", "Executing tool: Add"),
+    ("FunctionCompleted", "Tool Add executed: 42"),
+    ("Running", "The sum of 15 and 27 is 42."),
+    ("Completed", "The sum of 15 and 27 is 42."),
+]
+"""What the documented example tells: statuses and messages."""
+
+
+class WholeNumbers:
+    """Adds whole numbers."""
+
+    @tool("Add")
+    def add(self, a: int, b: int) -> int:
+        """Adds two numbers."""
+        return a + b
 
 
 class WatchedStore(MemoryConversations):

@@ -32,6 +32,11 @@ def on(url: str, scenario: Callable[[MessageStore], Awaitable[None]], **options:
     asyncio.run(main())
 
 
+def driver_url(url: str) -> str:
+    """The URL as SQLAlchemy needs it for an engine of asyncio."""
+    return url.replace("sqlite:", "sqlite+aiosqlite:").replace("postgresql:", "postgresql+asyncpg:")
+
+
 def text(delta: str, message_id: str = "m", **more: Any) -> dict[str, Any]:
     return {"kind": "text", "messageId": message_id, "delta": delta, **more}
 

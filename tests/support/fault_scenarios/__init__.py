@@ -1,0 +1,1 @@
+"""Faults of servers, connections and databases, for tests and benchmarks."""
