@@ -16,7 +16,7 @@ pytest.register_assert_rewrite("fault_scenarios")
 
 # The tests of the adapter for litellm have an environment of their own; see tests/matrix.py.
 WITH_LITELLM = find_spec("litellm") is not None
-collect_ignore = [] if WITH_LITELLM else ["test_models_litellm.py"]
+collect_ignore = [] if WITH_LITELLM else ["models/test_litellm.py"]
 
 
 @pytest.fixture(scope="session", autouse=True)
