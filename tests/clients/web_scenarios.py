@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 
-from encoded_runs import Telling, call
+from encoded_runs import EventLog, call
 from web_clients import Shown
 
 HOSTILE = (
@@ -18,18 +18,18 @@ LARGE = "0123456789abcdef" * 327_680
 class Scenario:
     """A run, and what there is to see of it."""
 
-    log: Telling
+    log: EventLog
     text: str = ""
     reasoning: str = ""
     calls: list[Shown] = field(default_factory=list[Shown])
     error: str | None = None
 
 
-def _run() -> Telling:
-    return Telling().asked("Please.").started()
+def _run() -> EventLog:
+    return EventLog().asked("Please.").started()
 
 
-def _streamed(log: Telling, generation: str, *pieces: str, call_id: str = "call_0") -> None:
+def _streamed(log: EventLog, generation: str, *pieces: str, call_id: str = "call_0") -> None:
     log.fragment(generation, 0, call_id=call_id, name="weather")
     for piece in pieces:
         log.fragment(generation, 0, arguments=piece)

@@ -48,7 +48,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
 
 
 @pytest.fixture
-def mortal(tmp_path: Path) -> Iterator[ScriptedServer]:
+def killable(tmp_path: Path) -> Iterator[ScriptedServer]:
     """A server of the test's own, which it may kill."""
     yield from running(ScriptedServer(tmp_path))
 

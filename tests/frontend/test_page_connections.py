@@ -52,23 +52,23 @@ def test_a_reload_in_the_middle_of_a_run_loses_nothing_and_shows_nothing_twice(
 
 
 def test_a_server_that_is_killed_and_comes_back_goes_on_with_the_next_message(
-    mortal: ScriptedServer, open_page: OpenPage
+    killable: ScriptedServer, open_page: OpenPage
 ) -> None:
-    mortal.replies(
+    killable.replies(
         "First.", ["Two calls. ", call("ReadStation", city="a"), call("ReadStation", city="b")]
     )
-    page = open_page(mortal)
+    page = open_page(killable)
     page.say("First.")
     expect_state(page.call('"b"'), "running")
-    mortal.tell("a", result="it was done")
+    killable.tell("a", result="it was done")
     expect_state(page.call('"a"'), "success")
 
     page.watch.connection_is_lost = True
-    mortal.kill()
+    killable.kill()
     expect(page.connection).to_contain_text("reconnecting")
     # What was seen stays.
     expect_state(page.call('"a"'), "success")
-    mortal.start(*LEASE_IS_OVER)
+    killable.start(*LEASE_IS_OVER)
     expect_state(page.call('"b"'), "interrupted")
     expect_state(page.call('"a"'), "success")
     expect(page.connection).to_contain_text("live")
@@ -77,25 +77,25 @@ def test_a_server_that_is_killed_and_comes_back_goes_on_with_the_next_message(
     page.expect_end()
     page.expect_as_stored()
 
-    mortal.replies("Second.", [call("ReadStation", city="c")], ["All is well."])
+    killable.replies("Second.", [call("ReadStation", city="c")], ["All is well."])
     page.say("Second.")
     expect_state(page.call('"c"'), "running")
-    mortal.tell("c", result="again")
+    killable.tell("c", result="again")
     expect(page.texts.last).to_have_text("All is well.")
     page.expect_end()
     page.expect_as_stored()
 
 
 def test_a_server_that_is_killed_while_the_model_writes_keeps_what_it_wrote(
-    mortal: ScriptedServer, open_page: OpenPage
+    killable: ScriptedServer, open_page: OpenPage
 ) -> None:
-    mortal.replies("Write.", ["Half a sen", gate("never"), "tence."])
-    page = open_page(mortal)
+    killable.replies("Write.", ["Half a sen", gate("never"), "tence."])
+    page = open_page(killable)
     page.say("Write.")
     expect(page.texts).to_have_text("Half a sen")
     page.watch.connection_is_lost = True
-    mortal.kill()
-    mortal.start(*LEASE_IS_OVER)
+    killable.kill()
+    killable.start(*LEASE_IS_OVER)
     expect(page.conversation).to_contain_text("Interrupted: the server went away")
     expect(page.texts).to_have_text("Half a sen")
     page.expect_end()
@@ -103,19 +103,19 @@ def test_a_server_that_is_killed_while_the_model_writes_keeps_what_it_wrote(
 
 
 def test_what_is_said_while_the_server_is_away_can_be_sent_again(
-    mortal: ScriptedServer, open_page: OpenPage
+    killable: ScriptedServer, open_page: OpenPage
 ) -> None:
-    mortal.replies("Hello.", ["Hello!"])
-    page = open_page(mortal)
+    killable.replies("Hello.", ["Hello!"])
+    page = open_page(killable)
     page.say("Hello.")
     expect(page.texts).to_have_text("Hello!")
     page.expect_end()
     page.watch.connection_is_lost = True
-    mortal.kill()
+    killable.kill()
     page.say("Are you there?")
     expect(page.conversation.get_by_role("alert")).to_contain_text("Not sent.")
-    mortal.start()
-    mortal.replies("Are you there?", ["I am."])
+    killable.start()
+    killable.replies("Are you there?", ["I am."])
     page.page.get_by_role("button", name="Send again").click()
     expect(page.texts.last).to_have_text("I am.")
     page.expect_end()
@@ -123,17 +123,17 @@ def test_what_is_said_while_the_server_is_away_can_be_sent_again(
 
 
 def test_a_page_that_was_offline_catches_up_as_soon_as_it_is_not(
-    mortal: ScriptedServer, open_page: OpenPage
+    killable: ScriptedServer, open_page: OpenPage
 ) -> None:
-    mortal.replies("Wait.", ["Before. ", call("ReadStation", city="off")])
-    page = open_page(mortal)
+    killable.replies("Wait.", ["Before. ", call("ReadStation", city="off")])
+    page = open_page(killable)
     page.say("Wait.")
     expect_state(page.calls, "running")
     page.watch.connection_is_lost = True
     page.page.context.set_offline(True)
     # A browser keeps the streams that it has: the server has to end this one.
-    mortal.kill()
-    mortal.start(*LEASE_IS_OVER)
+    killable.kill()
+    killable.start(*LEASE_IS_OVER)
     expect(page.connection).to_contain_text("reconnecting")
     expect_state(page.calls, "running")
     page.page.context.set_offline(False)
@@ -145,7 +145,7 @@ def test_a_page_that_was_offline_catches_up_as_soon_as_it_is_not(
     page.say("Are you there?")
     expect(page.conversation.get_by_role("alert")).to_contain_text("Not sent.")
     page.page.context.set_offline(False)
-    mortal.replies("Are you there?", ["I am."])
+    killable.replies("Are you there?", ["I am."])
     page.page.get_by_role("button", name="Send again").click()
     expect(page.texts.last).to_have_text("I am.")
     page.expect_end()

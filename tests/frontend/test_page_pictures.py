@@ -61,19 +61,19 @@ def test_the_start(fresh: ServerProcess, open_page: OpenPage, take: Take) -> Non
     ("name", "scheme"), [("playground-calls", "light"), ("playground-dark", "dark")]
 )
 def test_calls_whose_results_come_in_any_order(
-    mortal: ScriptedServer, open_page: OpenPage, take: Take, name: str, scheme: str
+    killable: ScriptedServer, open_page: OpenPage, take: Take, name: str, scheme: str
 ) -> None:
     cities = ["Oslo", "Rome", "Tokyo"]
     prompt = "How warm is it in Oslo, Rome and Tokyo? Read the station of each city."
     calls = [call("ReadStation", city=city) for city in cities]
-    mortal.replies(prompt, ["I read all three stations.\n", *calls])
-    page = opened(open_page, mortal, color_scheme=scheme)
+    killable.replies(prompt, ["I read all three stations.\n", *calls])
+    page = opened(open_page, killable, color_scheme=scheme)
     page.say(prompt)
     for city in cities:
         expect_state(page.call(city), "running")
-    mortal.tell("Oslo", progress="3 of 5 sensors read")
-    mortal.tell("Rome", result="Rome: 18 °C (long-term mean of May, rounded)")
-    mortal.tell("Tokyo", progress="1 of 3 sensors read")
+    killable.tell("Oslo", progress="3 of 5 sensors read")
+    killable.tell("Rome", result="Rome: 18 °C (long-term mean of May, rounded)")
+    killable.tell("Tokyo", progress="1 of 3 sensors read")
     expect_state(page.call("Rome"), "success")
     for city in ("Oslo", "Tokyo"):
         expect_state(page.call(city), "running", "progress")

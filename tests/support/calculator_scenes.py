@@ -46,7 +46,7 @@ def get_weather(city: str) -> str:
     return f"8 degrees in {city}"
 
 
-def managing(*replies: Any, is_native: bool = False, **options: Any) -> SceneManager:
+def manager_of(*replies: Any, is_native: bool = False, **options: Any) -> SceneManager:
     """A manager of a calculator and of a weather scene, on a scripted model."""
     manager = SceneManager(ScriptedModel(*replies, name="m1", native_tools=is_native), **options)
     manager.scene("Calculator", CALCULATOR).service(Calculator(), methods=NAMES)
@@ -63,7 +63,7 @@ async def steps_of(manager: SceneManager, *args: Any, **options: Any) -> list[Sc
     return [step async for step in manager.stream(*args, **options)]
 
 
-async def ran(manager: SceneManager, *args: Any, **options: Any) -> SceneResult:
+async def result_of(manager: SceneManager, *args: Any, **options: Any) -> SceneResult:
     return await asyncio.wait_for(manager.run(*args, **options), PATIENCE)
 
 

@@ -56,7 +56,7 @@ def app_of(path: Path, agent: Agent, **options: Any) -> Starlette:
 
 
 @asynccontextmanager
-async def chatting(path: Path, agent: Agent, **options: Any) -> AsyncIterator[httpx.AsyncClient]:
+async def serve_agent(path: Path, agent: Agent, **options: Any) -> AsyncIterator[httpx.AsyncClient]:
     """A server that answers with an agent."""
     async with serve(app_of(path, agent, **options)) as client:
         yield client

@@ -42,6 +42,6 @@ async def collect(events: AsyncIterable[Any], into: list[Any] | None = None) -> 
     return seen
 
 
-def of(kind: Any, events: list[Any]) -> list[Any]:
+def of_kind(kind: Any, events: list[Any]) -> list[Any]:
     """The events of a class, or of one of several."""
     return [event for event in events if isinstance(event, kind)]

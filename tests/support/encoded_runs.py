@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-class Telling:
+class EventLog:
     """Writes the events of a run, one after the other."""
 
     def __init__(self, *, chat_id: str = "chat", run_id: str = "run") -> None:

@@ -12,7 +12,7 @@ from toolweave.scenes import SceneRun
 FINAL = {"success", "error", "denied", "interrupted", "timeout"}
 
 
-async def told_by(run: AgentRun | SceneRun, transcriber: Transcriber) -> list[StreamEvent]:
+async def events_of_run(run: AgentRun | SceneRun, transcriber: Transcriber) -> list[StreamEvent]:
     """All that a run tells."""
     told: list[StreamEvent] = []
     async for event in run:
@@ -20,7 +20,7 @@ async def told_by(run: AgentRun | SceneRun, transcriber: Transcriber) -> list[St
     return told
 
 
-def told_twice(events: Iterable[Mapping[str, Any]]) -> list[str]:
+def repeated_in(events: Iterable[Mapping[str, Any]]) -> list[str]:
     """What is said again in events that are all that was said: there must be nothing."""
     said: set[tuple[object, ...]] = set()
     found = []
@@ -46,10 +46,10 @@ def told_twice(events: Iterable[Mapping[str, Any]]) -> list[str]:
     return found
 
 
-def reduced(events: Iterable[StreamEvent]) -> dict[str, Any]:
+def snapshot_of(events: Iterable[StreamEvent]) -> dict[str, Any]:
     """What events come to, once each was found to be one, and told once."""
     events = list(events)
-    assert told_twice(cast("list[dict[str, Any]]", events)) == []
+    assert repeated_in(cast("list[dict[str, Any]]", events)) == []
     reducer = StreamReducer()
     for number, event in enumerate(events, 1):
         check_stream_event(event)

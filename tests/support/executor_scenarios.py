@@ -25,7 +25,7 @@ from toolweave.tools import RateLimit, RetryPolicy, Tool, ToolContext, tool
 NAMES = ["alpha", "beta", "gamma", "delta"]
 
 # What a call does, as the model asks for it: at the end of the time given.
-DEEDS = [
+BEHAVIOURS = [
     "return",
     "raise",
     "raise_transient",
@@ -68,56 +68,58 @@ class World:
     def leave(self, name: str) -> None:
         self.at_work[name] -= 1
 
-    async def do(self, name: str, deed: str, seconds: float, key: str, context: ToolContext) -> Any:
+    async def do(
+        self, name: str, behaviour: str, seconds: float, key: str, context: ToolContext
+    ) -> Any:
         self.log.append(("entered", context.call_id))
         self.enter(name)
         self.keys[key] += 1
         self.most_of_key = max(self.most_of_key, self.keys[key])
         try:
-            return await self._do(name, deed, seconds, key, context)
+            return await self._do(name, behaviour, seconds, key, context)
         finally:
             self.keys[key] -= 1
             self.leave(name)
 
     async def _do(
-        self, name: str, deed: str, seconds: float, key: str, context: ToolContext
+        self, name: str, behaviour: str, seconds: float, key: str, context: ToolContext
     ) -> Any:
         await asyncio.sleep(seconds)
-        if deed == "raise":
-            raise ValueError(deed)
-        if deed == "raise_transient":
-            raise TransientToolError(deed)
-        if deed == "raise_cancelled":
+        if behaviour == "raise":
+            raise ValueError(behaviour)
+        if behaviour == "raise_transient":
+            raise TransientToolError(behaviour)
+        if behaviour == "raise_cancelled":
             raise asyncio.CancelledError
-        if deed == "raise_odd":
+        if behaviour == "raise_odd":
             raise Odd
-        if deed == "cancel_itself":
+        if behaviour == "cancel_itself":
             task = asyncio.current_task()
             assert task is not None
             task.cancel()
             await asyncio.sleep(1)
-        if deed == "cancel_and_return":
+        if behaviour == "cancel_and_return":
             task = asyncio.current_task()
             assert task is not None
             task.cancel()
-        if deed == "never":
+        if behaviour == "never":
             await asyncio.Event().wait()
-        if deed == "cling":
+        if behaviour == "cling":
             try:
                 await asyncio.sleep(50)
             except asyncio.CancelledError:
                 await asyncio.sleep(seconds)
-        if deed == "report":
+        if behaviour == "report":
             for number in range(3):
                 context.progress(number)
                 await asyncio.sleep(seconds)
-        if deed == "defer":
+        if behaviour == "defer":
             return Deferred()
-        if deed in ("ask", "ask_in_vain", "call", "call_many"):
+        if behaviour in ("ask", "ask_in_vain", "call", "call_many"):
             # It waits, and others may have its place.
             self.leave(name)
             try:
-                answer = await self._wait_for(deed, seconds, key, context)
+                answer = await self._wait_for(behaviour, seconds, key, context)
             except asyncio.CancelledError:
                 # It was stopped meanwhile, and has no place any more.
                 self.at_work[name] += 1
@@ -127,13 +129,15 @@ class World:
                 raise
             self.enter(name)
             return answer
-        return deed
+        return behaviour
 
-    async def _wait_for(self, deed: str, seconds: float, key: str, context: ToolContext) -> Any:
-        if deed.startswith("ask"):
-            return await context.ask(deed)
-        given = {"deed": "return", "seconds": seconds, "key": "y" if key == "x" else "x"}
-        names = NAMES[:1] if deed == "call" else NAMES[:3]
+    async def _wait_for(
+        self, behaviour: str, seconds: float, key: str, context: ToolContext
+    ) -> Any:
+        if behaviour.startswith("ask"):
+            return await context.ask(behaviour)
+        given = {"behaviour": "return", "seconds": seconds, "key": "y" if key == "x" else "x"}
+        names = NAMES[:1] if behaviour == "call" else NAMES[:3]
         calls = [context.call(name, given) for name in names]
         answers = await asyncio.gather(*calls, return_exceptions=True)
         # Unknown tools, denied calls and the like are the tool's to deal with.
@@ -145,15 +149,15 @@ def make_tool(world: World, name: str, options: dict[str, Any], generator: bool)
     options = {**options, "after": [other for other in options.get("after", ()) if other != name]}
 
     async def plain(
-        context: ToolContext, deed: str = "return", seconds: float = 0, key: str = ""
+        context: ToolContext, behaviour: str = "return", seconds: float = 0, key: str = ""
     ) -> Any:
-        return await world.do(name, deed, seconds, key, context)
+        return await world.do(name, behaviour, seconds, key, context)
 
     async def generated(
-        context: ToolContext, deed: str = "return", seconds: float = 0, key: str = ""
+        context: ToolContext, behaviour: str = "return", seconds: float = 0, key: str = ""
     ) -> AsyncIterator[Any]:
         yield "begun"
-        yield await world.do(name, deed, seconds, key, context)
+        yield await world.do(name, behaviour, seconds, key, context)
 
     return tool(generated if generator else plain, name=name, **options)
 
@@ -186,7 +190,7 @@ calls = st.builds(
     st.fixed_dictionaries(
         {},
         optional={
-            "deed": st.sampled_from(DEEDS),
+            "behaviour": st.sampled_from(BEHAVIOURS),
             "seconds": seconds | st.just("long"),
             "key": st.sampled_from(["x", "y"]),
         },
@@ -208,7 +212,7 @@ async def approve(call: ToolCall, _: FunctionContract) -> Approval:
     return Approval(allowed=call.arguments.get("key") != "y")
 
 
-async def play(
+async def run_calls(
     executor: ToolExecutor,
     given: list[ToolCall | InvalidToolCall],
     pause: float,

@@ -16,7 +16,7 @@ import httpx
 from typing_extensions import Self
 
 from chat_servers import Event, lines, numbers
-from event_snapshots import FINAL, calls_of, reduced
+from event_snapshots import FINAL, calls_of, snapshot_of
 from toolweave import to_anthropic, to_openai
 from toolweave.store import MessageStore
 
@@ -208,7 +208,7 @@ def check_log(told: Sequence[Event], log: Sequence[Event]) -> None:
     assert numbers(log) == list(range(1, len(log) + 1))
     assert numbers(told) == numbers(log)
     assert list(told) == list(log)
-    snapshot = reduced(cast("Any", log))
+    snapshot = snapshot_of(cast("Any", log))
     assert snapshot["problems"] == []
     assert all(call["state"] in FINAL for call in calls_of(snapshot).values())
     check_runs(log)
@@ -229,7 +229,7 @@ def check_runs(log: Iterable[Event]) -> None:
 
 def check_effects(log: Iterable[Event], done: Counter[str]) -> None:
     """That what is said of calls is what their tools have done."""
-    for call in calls_of(reduced(cast("Any", log))).values():
+    for call in calls_of(snapshot_of(cast("Any", log))).values():
         label = call.get("arguments", {}).get("label")
         if label is None:
             continue

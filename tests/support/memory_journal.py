@@ -10,7 +10,7 @@ from toolweave.executor import PendingResult
 FOREVER = float("inf")
 
 
-class Book:
+class MemoryJournal:
     """A journal that says what was written, in which order, and is as slow as it is told to be."""
 
     def __init__(

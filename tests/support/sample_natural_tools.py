@@ -30,5 +30,7 @@ ADD = call("add", '{"a": 2, "b": 3}')
 REPLY = ["Let me see. ", ADD, " And ", call("ping"), call("boom"), " Done.", tw.UsageUpdate(9, 8)]
 
 
-def use(*replies: Any, tools: Iterable[Any] = (add, ping, boom), **options: Any) -> NaturalToolUse:
+def natural_use(
+    *replies: Any, tools: Iterable[Any] = (add, ping, boom), **options: Any
+) -> NaturalToolUse:
     return NaturalToolUse(ScriptedModel(*replies), tools, **options)

@@ -69,7 +69,7 @@ class Scores:
 
 
 @dataclass
-class Says:
+class ScriptedScorer:
     """A scorer that gives replies in order, the last again and again."""
 
     replies: Sequence[Any]

@@ -22,7 +22,9 @@ PATIENCE = 60.0
 OWNER = "server-1"
 
 
-def on(url: str, scenario: Callable[[MessageStore], Awaitable[None]], **options: Any) -> None:
+def with_store(
+    url: str, scenario: Callable[[MessageStore], Awaitable[None]], **options: Any
+) -> None:
     """Runs a scenario on an open store."""
 
     async def main() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import toolweave as tw
-from coroutine_tests import collect, of, on_a_loop
+from coroutine_tests import collect, of_kind, on_a_loop
 from toolweave.agent import Agent, AgentResult
 from toolweave.exceptions import MaxIterationsError, ModelError, ToolUseParsingError
 from toolweave.executor import ToolExecutor
@@ -135,10 +135,10 @@ async def test_a_stream_tells_everything_and_ends_with_the_result() -> None:
     agent = Agent(ScriptedModel(["Hm. ", adding(2, 3)], ["It is ", "5."]), [add])
     *events, result = await collect(agent.stream("2 + 3?"))
     assert isinstance(result, AgentResult)
-    assert "".join(event.text for event in of(tw.TextDelta, events)) == "Hm. It is 5."
-    assert [event.reason for event in of(tw.FinishUpdate, events)] == ["tool_calls", "stop"]
-    assert of(tw.ToolAggregateMessage, events) == [result.messages[2]]
-    assert [event.result for event in of(tw.ToolResult, events)] == ["5"]
+    assert "".join(event.text for event in of_kind(tw.TextDelta, events)) == "Hm. It is 5."
+    assert [event.reason for event in of_kind(tw.FinishUpdate, events)] == ["tool_calls", "stop"]
+    assert of_kind(tw.ToolAggregateMessage, events) == [result.messages[2]]
+    assert [event.result for event in of_kind(tw.ToolResult, events)] == ["5"]
 
 
 def test_run_sync_needs_no_loop() -> None:
@@ -412,7 +412,7 @@ async def test_a_run_can_be_told_to_stop_and_says_so() -> None:
     await run.cancel()
     *events, result = await reader
     assert (result.stop_reason, result.text) == ("cancelled", "Well.")
-    assert of(tw.ToolResult, events)[0].error_code == "interrupted"
+    assert of_kind(tw.ToolResult, events)[0].error_code == "interrupted"
     assert result.messages == run.messages
 
 

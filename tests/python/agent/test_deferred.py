@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import toolweave as tw
-from coroutine_tests import collect, of, on_a_loop
+from coroutine_tests import collect, of_kind, on_a_loop
 from toolweave.agent import Agent, AgentResult
 from toolweave.executor import Deferred, DeferredResults, ToolDeferred
 from toolweave.kinds import Outcome, StopReason
@@ -96,7 +96,7 @@ async def test_another_process_can_go_on(written: bool) -> None:
 async def test_a_stream_tells_of_the_deferral_and_of_the_result_when_it_comes() -> None:
     agent, _ = agent_of(booking(4), "It is booked.")
     *events, paused = await collect(agent.stream("A table, please."))
-    assert [event.key for event in of(ToolDeferred, events)] == ["booking-4"]
+    assert [event.key for event in of_kind(ToolDeferred, events)] == ["booking-4"]
     assert isinstance(paused, AgentResult)
     agent.resolve("booking-4", "yes")
     *events, result = await collect(agent.stream(None, history=paused.messages))

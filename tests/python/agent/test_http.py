@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import toolweave as tw
-from coroutine_tests import collect, of, on_a_loop
+from coroutine_tests import collect, of_kind, on_a_loop
 from servers import dialects
 from servers.model_answers import in_use
 from servers.sse import Answer, Do, Served, serving
@@ -158,7 +158,7 @@ async def test_a_reply_that_is_cut_off_runs_only_what_was_whole(
     assert isinstance(aggregate, tw.ToolAggregateMessage)
     assert aggregate.tool_results[0].result == "5"
     assert [result.error_code for result in aggregate.tool_results] == [None, "invalid_arguments"]
-    assert [call.arguments for call in of(tw.ToolCall, seen)] == [{"a": 2, "b": 3}]
+    assert [call.arguments for call in of_kind(tw.ToolCall, seen)] == [{"a": 2, "b": 3}]
 
 
 @on_a_loop

@@ -9,8 +9,8 @@ import pytest
 
 import toolweave as tw
 from calculator_scenes import ADD, ENTER, Calculator, call
-from coroutine_tests import collect, of, on_a_loop
-from memory_journal import Book
+from coroutine_tests import collect, of_kind, on_a_loop
+from memory_journal import MemoryJournal
 from toolweave import SceneManager, SceneStopReason, StopReason
 from toolweave.agent import Agent, AgentResult
 from toolweave.executor import Deferred, DeferredResults, PendingResult
@@ -33,7 +33,7 @@ BOOK = '<book>{"table": 4}</book>'
 
 @on_a_loop
 async def test_a_reply_writes_its_calls_down() -> None:
-    journal = Book()
+    journal = MemoryJournal()
     use = NaturalToolUse(ScriptedModel([PING, " and ", PING]), [ping], generation_ids=lambda: "g")
     async with use.open("Hi!", journal=journal) as reply:
         assert reply.generation_id == "g"
@@ -58,12 +58,12 @@ async def test_when_the_journal_fails_the_model_is_stopped_and_the_error_raised(
     model = ScriptedModel(lambda _: pieces())
     agent = Agent(model, [ping])
     seen: list[Any] = []
-    async with agent.open("Hi!", journal=Book(fails_at=0)) as run:
+    async with agent.open("Hi!", journal=MemoryJournal(fails_at=0)) as run:
         with pytest.raises(OSError, match="the disk is full"):
             await asyncio.wait_for(collect(run, seen), 10)
     assert len(left) == 1
-    assert of(tw.ToolStarted, seen) == []
-    [aggregate] = of(tw.ToolAggregateMessage, list(run.messages))
+    assert of_kind(tw.ToolStarted, seen) == []
+    [aggregate] = of_kind(tw.ToolAggregateMessage, list(run.messages))
     assert [str(each.error_code) for each in aggregate.tool_results] == ["interrupted"]
     assert run.finished_messages == run.messages
 
@@ -79,7 +79,7 @@ async def test_a_run_has_added_whole_replies_only_and_says_which_reply_it_reads(
     history = [tw.TextMessage("Before.")]
     async with agent.open("Hi!", history=history, chat_id="c", run_id="r") as run:
         assert (run.run_id, run.generation_id) == ("r", None)
-        assert [m.text for m in of(tw.TextMessage, list(run.finished_messages))] == ["Hi!"]
+        assert [m.text for m in of_kind(tw.TextMessage, list(run.finished_messages))] == ["Hi!"]
         added: dict[str | None, int] = {}
         async for event in run:
             if not isinstance(event, AgentResult):
@@ -94,7 +94,7 @@ async def test_a_run_has_added_whole_replies_only_and_says_which_reply_it_reads(
 
 @on_a_loop
 async def test_a_late_result_is_finished_by_the_run_that_takes_it_in() -> None:
-    journal = Book()
+    journal = MemoryJournal()
     ids = iter(["one", "two"])
     model = ScriptedModel(["One moment. ", BOOK], "It is booked.")
     agent = Agent(model, [book], generation_ids=lambda: next(ids))
@@ -118,7 +118,7 @@ async def test_a_late_result_is_finished_by_the_run_that_takes_it_in() -> None:
             if isinstance(event, (tw.ToolResult, tw.ToolAggregateMessage)):
                 assert run.generation_id == "one"
             events.append(event)
-    [settled] = of(tw.ToolAggregateMessage, events)
+    [settled] = of_kind(tw.ToolAggregateMessage, events)
     assert run.changed_messages == (settled,)
     assert settled.id == "one.calls"
     assert [m.id for m in run.finished_messages] == ["two.0"]
@@ -146,7 +146,7 @@ def calculating(*replies: Any, **options: Any) -> SceneManager:
 
 @on_a_loop
 async def test_scenes_write_down_what_their_tools_do_and_not_which_scenes_they_enter() -> None:
-    journal = Book()
+    journal = MemoryJournal()
     manager = calculating(ENTER, ADD, "It is 42.")
     async with manager.open("15 + 27?", journal=journal, run_id="r") as run:
         assert (run.run_id, run.generation_id) == ("r", None)
@@ -165,11 +165,11 @@ async def test_scenes_write_down_what_their_tools_do_and_not_which_scenes_they_e
 
 @on_a_loop
 async def test_a_client_s_result_is_written_down_by_the_run_that_brings_it() -> None:
-    journal = Book()
+    journal = MemoryJournal()
     manager = calculating(ENTER, call("Get_Location"), "You are in Oslo.")
     async with manager.open("Where am I?", conversation="c", journal=journal) as paused:
         steps = await collect(paused)
-    [[call_id, *_], *_] = [[of] for what, of in journal.log if what == "deferred"]
+    [[call_id, *_], *_] = [[who] for what, who in journal.log if what == "deferred"]
     waiting = steps[-2]
     assert waiting.call_id == call_id
     results = {waiting.interaction_id: "Oslo"}
@@ -186,7 +186,7 @@ async def test_a_client_s_result_is_written_down_by_the_run_that_brings_it() -> 
 @on_a_loop
 async def test_a_journal_that_fails_ends_a_run_of_scenes() -> None:
     manager = calculating(ENTER, ADD, "It is 42.")
-    async with manager.open("15 + 27?", journal=Book(fails_at=0)) as run:
+    async with manager.open("15 + 27?", journal=MemoryJournal(fails_at=0)) as run:
         result = await run.wait()
     assert result.stop_reason is SceneStopReason.ERROR
     assert isinstance(result.exception, OSError)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import toolweave as tw
-from coroutine_tests import collect, of, on_a_loop
+from coroutine_tests import collect, of_kind, on_a_loop
 from parser_replies import joined
 from toolweave.agent import Agent
 from toolweave.executor import ToolProgress, ToolStarted
@@ -76,8 +76,8 @@ async def test_a_real_reply_streams_as_the_parser_reads_it_with_calls_under_way(
     kinds = (*running, tw.UsageMessage, tw.FinishUpdate)
     written = [event for event in events if not isinstance(event, kinds)]
     assert joined(written) == joined(found_in(recording))
-    ran = {event.tool_call_id for event in of(ToolStarted, events)}
-    assert ran == {event.id for event in of(tw.ToolCall, events)}
+    ran = {event.tool_call_id for event in of_kind(ToolStarted, events)}
+    assert ran == {event.id for event in of_kind(tw.ToolCall, events)}
 
 
 def test_a_recorded_loop_is_cut_short() -> None:

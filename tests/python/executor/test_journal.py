@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from coroutine_tests import collect
 from executor_events import call, codes, kinds, only
-from executor_scenarios import NAMES, World, approve, calls, endings, make_tool, options, play
-from memory_journal import FOREVER, Book
+from executor_scenarios import NAMES, World, approve, calls, endings, make_tool, options, run_calls
+from memory_journal import FOREVER, MemoryJournal
 from toolweave import InvalidToolCall, ToolAggregateMessage, ToolCall, ToolResult
 from toolweave.executor import (
     Deferred,
@@ -61,7 +61,7 @@ def test_every_call_that_runs_is_written_before_it_does_and_before_it_is_told(
 ) -> None:
     world = World()
     made = [make_tool(world, name, *each) for name, each in zip(NAMES, tools, strict=False)]
-    book, told = Book(world.log, starts=starts, ends=ends), Told(world.log)
+    journal, told = MemoryJournal(world.log, starts=starts, ends=ends), Told(world.log)
 
     async def main() -> None:
         executor = ToolExecutor(
@@ -72,7 +72,7 @@ def test_every_call_that_runs_is_written_before_it_does_and_before_it_is_told(
             cancel_grace=2,
             approver=approve,
         )
-        await play(executor, given_calls, pause, end, journal=book, events=told)
+        await run_calls(executor, given_calls, pause, end, journal=journal, events=told)
         # Whoever was given up comes to an end, too.
         await asyncio.sleep(60)
 
@@ -93,9 +93,9 @@ def test_every_call_that_runs_is_written_before_it_does_and_before_it_is_told(
             assert happened.index("told") > happened.index(last), happened
             assert happened[0] == "started", happened
             if last == "finished":
-                assert book.results[each.id] == results[each.id]
+                assert journal.results[each.id] == results[each.id]
     nested = {of for what, of in world.log if what == "entered" and "/" in of}
-    assert not nested & set(book.results), "calls of tools are part of the calls that made them"
+    assert not nested & set(journal.results), "calls of tools are part of the calls that made them"
 
 
 @settings(max_examples=60)
@@ -109,13 +109,13 @@ def test_after_a_failure_to_write_no_tool_is_entered_and_every_call_has_a_result
 ) -> None:
     world = World()
     made = [make_tool(world, name, {}, False) for name in NAMES]
-    book = Book(world.log, starts=seconds, ends=seconds, fails_at=fails_at)
+    journal = MemoryJournal(world.log, starts=seconds, ends=seconds, fails_at=fails_at)
     told: list[ToolEvent] = []
 
     async def main() -> BaseException | None:
         executor = ToolExecutor(made, timeout=20, clock=now, cancel_grace=2)
         try:
-            await play(executor, given_calls, 0, None, journal=book, events=told)
+            await run_calls(executor, given_calls, 0, None, journal=journal, events=told)
         except OSError as error:
             return error
         finally:
@@ -133,7 +133,7 @@ def test_after_a_failure_to_write_no_tool_is_entered_and_every_call_has_a_result
     assert len(aggregate.tool_results) + len(only(told, ToolDeferred)) == len(aggregate.tool_calls)
     for each in aggregate.tool_calls:
         if "/" not in each.id and ("entered", each.id) in world.log:
-            assert book.of(each.id)[:1] == ["started"]
+            assert journal.of(each.id)[:1] == ["started"]
 
 
 def noting(log: list[tuple[str, str]], seconds: float = 0) -> Any:
@@ -147,32 +147,32 @@ def noting(log: list[tuple[str, str]], seconds: float = 0) -> Any:
 
 
 def test_a_start_is_written_when_the_call_has_its_turn_and_not_before() -> None:
-    book = Book()
-    limited = noting(book.log, 1).replace(rate_limit=RateLimit(1, per=10), max_concurrency=1)
+    journal = MemoryJournal()
+    limited = noting(journal.log, 1).replace(rate_limit=RateLimit(1, per=10), max_concurrency=1)
 
     async def main() -> None:
         executor = ToolExecutor([limited], clock=now)
-        running = executor.open(journal=book)
+        running = executor.open(journal=journal)
         for number in "abc":
             running.submit(call("note", call_id=number))
         running.close()
         await asyncio.sleep(5)
-        assert book.of("b") == []
+        assert journal.of("b") == []
         await running.wait()
 
     run(main())
     one_by_one = ["started", "entered", "finished"]
-    assert [what for what, _ in book.log] == one_by_one * 3
+    assert [what for what, _ in journal.log] == one_by_one * 3
 
 
 def test_what_does_not_run_is_not_written() -> None:
-    book = Book()
+    journal = MemoryJournal()
 
     def never() -> None:
         raise AssertionError
 
     tools = [
-        noting(book.log).replace(cache=True),
+        noting(journal.log).replace(cache=True),
         tool(never, requires_approval=True),
         tool(never, name="late", rate_limit=RateLimit(1, per=99, on_limit="refuse")).replace(),
     ]
@@ -180,7 +180,7 @@ def test_what_does_not_run_is_not_written() -> None:
     async def main() -> ToolAggregateMessage:
         executor = ToolExecutor(tools, clock=now)
         await executor.execute([call("note", call_id="first"), call("late", call_id="once")])
-        book.log.clear()
+        journal.log.clear()
         return await executor.execute(
             [
                 call("note", call_id="cached"),
@@ -190,16 +190,16 @@ def test_what_does_not_run_is_not_written() -> None:
                 call("note", {"too": "many"}, "wrong"),
                 InvalidToolCall(0, "broken", "note", "unclosed", "{", ()),
             ],
-            journal=book,
+            journal=journal,
         )
 
     aggregate = run(main())
-    assert book.log == []
+    assert journal.log == []
     assert len(aggregate.tool_results) == 6
 
 
 def test_retries_are_one_call() -> None:
-    book = Book()
+    journal = MemoryJournal()
     tries = iter([ConnectionError(), ConnectionError(), None])
 
     def flaky() -> str:
@@ -208,24 +208,24 @@ def test_retries_are_one_call() -> None:
         return "at last"
 
     executor = ToolExecutor([tool(flaky, retries=RetryPolicy(5, initial=1, jitter=0))])
-    run(executor.execute([call("flaky")], journal=book))
-    assert book.log == [("started", "flaky"), ("finished", "flaky")]
+    run(executor.execute([call("flaky")], journal=journal))
+    assert journal.log == [("started", "flaky"), ("finished", "flaky")]
 
 
 def test_the_time_of_a_tool_does_not_run_while_its_start_or_its_end_is_written() -> None:
-    book = Book(starts=50, ends=50)
-    executor = ToolExecutor([noting(book.log, 1)], timeout=3, idle_timeout=3, clock=now)
-    [result] = run(executor.execute([call("note")], journal=book)).tool_results
+    journal = MemoryJournal(starts=50, ends=50)
+    executor = ToolExecutor([noting(journal.log, 1)], timeout=3, idle_timeout=3, clock=now)
+    [result] = run(executor.execute([call("note")], journal=journal)).tool_results
     assert (result.result, result.duration) == ("noted", 1)
 
 
 def test_cancelled_while_the_start_is_written_the_tool_is_not_entered_and_the_entry_is_closed() -> (
     None
 ):
-    book = Book(starts=2)
+    journal = MemoryJournal(starts=2)
 
     async def main() -> ToolAggregateMessage | None:
-        running = ToolExecutor([noting(book.log)]).open(journal=book)
+        running = ToolExecutor([noting(journal.log)]).open(journal=journal)
         running.submit(call("note"))
         await asyncio.sleep(1)
         await running.cancel()
@@ -234,37 +234,37 @@ def test_cancelled_while_the_start_is_written_the_tool_is_not_entered_and_the_en
     aggregate = run(main())
     assert aggregate is not None
     assert codes(aggregate) == ["interrupted"]
-    assert book.log == [("started", "note"), ("finished", "note")]
-    assert "before it started" in book.results["note"].result
+    assert journal.log == [("started", "note"), ("finished", "note")]
+    assert "before it started" in journal.results["note"].result
 
 
 def test_cancelled_while_the_end_is_written_the_result_stays() -> None:
-    book = Book(ends=2)
+    journal = MemoryJournal(ends=2)
 
     async def main() -> tuple[list[ToolEvent], float]:
-        running = ToolExecutor([noting(book.log)]).open(journal=book)
+        running = ToolExecutor([noting(journal.log)]).open(journal=journal)
         running.submit(call("note"))
         await asyncio.sleep(1)
         await running.cancel()
         return [each async for each in running], now()
 
     events, ended = run(main())
-    assert book.log == [("started", "note"), ("entered", "note"), ("finished", "note")]
+    assert journal.log == [("started", "note"), ("entered", "note"), ("finished", "note")]
     assert only(events, ToolResult)[0].result == "noted"
     assert ended == 2
 
 
 def test_what_a_cancelled_caller_leaves_is_written_before_it_goes() -> None:
-    book = Book(ends=2)
+    journal = MemoryJournal(ends=2)
 
     async def main() -> None:
-        executor = ToolExecutor([noting(book.log, 99)])
-        running = asyncio.ensure_future(executor.execute([call("note")], journal=book))
+        executor = ToolExecutor([noting(journal.log, 99)])
+        running = asyncio.ensure_future(executor.execute([call("note")], journal=journal))
         await asyncio.sleep(1)
         running.cancel()
         with pytest.raises(asyncio.CancelledError):
             await running
-        assert book.log[-1] == ("finished", "note")
+        assert journal.log[-1] == ("finished", "note")
         assert now() == 3
 
     run(main())
@@ -274,10 +274,10 @@ def test_what_a_cancelled_caller_leaves_is_written_before_it_goes() -> None:
 def test_a_journal_that_does_not_answer_is_given_up_after_the_grace(
     starts: float, ends: float
 ) -> None:
-    book = Book(starts=starts, ends=ends)
+    journal = MemoryJournal(starts=starts, ends=ends)
 
     async def main() -> tuple[list[ToolEvent], float]:
-        running = ToolExecutor([noting(book.log)], cancel_grace=4).open(journal=book)
+        running = ToolExecutor([noting(journal.log)], cancel_grace=4).open(journal=journal)
         running.submit(call("note"))
         await asyncio.sleep(1)
         await running.cancel()
@@ -294,7 +294,7 @@ def test_a_journal_that_does_not_answer_is_given_up_after_the_grace(
 
 
 def test_a_tool_that_does_not_stop_has_its_end_written_beside_it() -> None:
-    book = Book(ends=1)
+    journal = MemoryJournal(ends=1)
 
     async def cling() -> str:
         for _ in range(3):
@@ -305,7 +305,7 @@ def test_a_tool_that_does_not_stop_has_its_end_written_beside_it() -> None:
         return "too late"
 
     async def main() -> ToolAggregateMessage | None:
-        running = ToolExecutor([cling], cancel_grace=4, clock=now).open(journal=book)
+        running = ToolExecutor([cling], cancel_grace=4, clock=now).open(journal=journal)
         running.submit(call("cling"))
         await asyncio.sleep(1)
         await running.cancel()
@@ -316,15 +316,15 @@ def test_a_tool_that_does_not_stop_has_its_end_written_beside_it() -> None:
     aggregate = run(main())
     assert aggregate is not None
     assert codes(aggregate) == ["interrupted"]
-    assert book.log == [("started", "cling"), ("finished", "cling")]
-    assert book.results["cling"] == aggregate.tool_results[0]
+    assert journal.log == [("started", "cling"), ("finished", "cling")]
+    assert journal.results["cling"] == aggregate.tool_results[0]
 
 
 def test_a_tool_whose_start_cannot_be_written_is_not_entered_and_the_others_stop() -> None:
-    book = Book(fails_at=1)
+    journal = MemoryJournal(fails_at=1)
 
     async def main() -> tuple[list[ToolEvent], float]:
-        running = ToolExecutor([noting(book.log, 50)]).open(journal=book)
+        running = ToolExecutor([noting(journal.log, 50)]).open(journal=journal)
         running.submit(call("note", call_id="one"))
         await asyncio.sleep(1)
         running.submit(call("note", call_id="two"))
@@ -336,7 +336,7 @@ def test_a_tool_whose_start_cannot_be_written_is_not_entered_and_the_others_stop
 
     events, ended = run(main())
     assert ended == 1
-    assert ("entered", "two") not in book.log
+    assert ("entered", "two") not in journal.log
     two, one = only(events, ToolResult)
     assert "before it started" in two.result
     assert "it may have had effects" in one.result
@@ -344,16 +344,16 @@ def test_a_tool_whose_start_cannot_be_written_is_not_entered_and_the_others_stop
 
 
 def test_nobody_hears_a_result_that_could_not_be_written() -> None:
-    book = Book(fails_at=1)
+    journal = MemoryJournal(fails_at=1)
     heard: list[ToolEvent] = []
 
     async def hear(each: ToolEvent) -> None:
         heard.append(each)
 
     async def main() -> None:
-        executor = ToolExecutor([noting(book.log)], observer=hear)
+        executor = ToolExecutor([noting(journal.log)], observer=hear)
         with pytest.raises(OSError, match="the disk is full"):
-            await executor.execute([call("note")], journal=book)
+            await executor.execute([call("note")], journal=journal)
 
     run(main())
     [result] = only(heard, ToolResult)
@@ -362,7 +362,7 @@ def test_nobody_hears_a_result_that_could_not_be_written() -> None:
 
 
 def test_a_journal_that_cancels_itself_is_an_error_and_no_cancellation_of_the_reader() -> None:
-    class Cancelled(Book):
+    class Cancelled(MemoryJournal):
         async def started(self, call: ToolCall) -> None:
             raise asyncio.CancelledError(call.id)
 
@@ -372,30 +372,30 @@ def test_a_journal_that_cancels_itself_is_an_error_and_no_cancellation_of_the_re
 
 
 def test_a_result_that_comes_later_is_written_as_such_and_finished_by_whoever_takes_it_in() -> None:
-    book = Book(ends=1)
+    journal = MemoryJournal(ends=1)
 
     def later() -> Deferred:
         return Deferred("booking-17", "ring us")
 
     async def main() -> tuple[list[ToolEvent], float]:
         executor = ToolExecutor([later])
-        events = [each async for each in executor.stream([call("later")], journal=book)]
+        events = [each async for each in executor.stream([call("later")], journal=journal)]
         return events, now()
 
     events, ended = run(main())
     assert kinds(events) == ["ToolStarted later", "ToolDeferred later", "ToolAggregateMessage"]
-    assert book.log == [("started", "later"), ("deferred", "later")]
-    awaited = book.awaited["later"]
+    assert journal.log == [("started", "later"), ("deferred", "later")]
+    awaited = journal.awaited["later"]
     assert (awaited.key, awaited.note, awaited.call.name) == ("booking-17", "ring us", "later")
     assert ended == 1
 
 
 def test_a_deferral_that_cannot_be_written_is_none() -> None:
-    book = Book(fails_at=1)
+    journal = MemoryJournal(fails_at=1)
     executor = ToolExecutor([tool(lambda: Deferred("key"), name="later")])
 
     async def main() -> ToolAggregateMessage | None:
-        running = executor.open(journal=book)
+        running = executor.open(journal=journal)
         running.submit(call("later"))
         running.close()
         with pytest.raises(OSError, match="the disk is full"):
@@ -410,16 +410,16 @@ def test_a_deferral_that_cannot_be_written_is_none() -> None:
 
 
 def test_what_was_resolved_while_others_ran_is_left_to_the_run_that_takes_it_in() -> None:
-    book = Book()
+    journal = MemoryJournal()
 
     async def later() -> Deferred:
         return Deferred("key")
 
-    executor = ToolExecutor([noting(book.log, 5), later])
+    executor = ToolExecutor([noting(journal.log, 5), later])
 
     async def main() -> ToolAggregateMessage:
         asyncio.get_running_loop().call_later(2, executor.resolve, "key", "now")
-        return await executor.execute([call("note"), call("later")], journal=book)
+        return await executor.execute([call("note"), call("later")], journal=journal)
 
     aggregate = run(main())
     assert [result.tool_call_id for result in aggregate.tool_results] == ["note"]

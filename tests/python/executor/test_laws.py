@@ -9,7 +9,7 @@ from hypothesis import event, example, given, settings
 from hypothesis import strategies as st
 
 from executor_events import only
-from executor_scenarios import NAMES, World, approve, calls, endings, make_tool, options, play
+from executor_scenarios import NAMES, World, approve, calls, endings, make_tool, options, run_calls
 from toolweave import (
     InvalidToolCall,
     ToolAggregateMessage,
@@ -37,7 +37,7 @@ from virtual_time import now, run
     pause=st.sampled_from([0, 0, 0.25]),
     end=endings,
 )
-@example([({}, False)], [ToolCall("a", "alpha", {"deed": "cling"})], 1, 0, 0.0)
+@example([({}, False)], [ToolCall("a", "alpha", {"behaviour": "cling"})], 1, 0, 0.0)
 def test_the_laws_of_execution(
     tools: list[tuple[dict[str, Any], bool]],
     given_calls: list[ToolCall | InvalidToolCall],
@@ -57,7 +57,7 @@ def test_the_laws_of_execution(
             cancel_grace=2,
             approver=approve,
         )
-        events = await play(executor, given_calls, pause, end)
+        events = await run_calls(executor, given_calls, pause, end)
         # Whoever was given up comes to an end, too.
         await asyncio.sleep(60)
         return events, executor

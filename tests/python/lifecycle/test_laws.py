@@ -10,7 +10,7 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 import toolweave as tw
-from event_snapshots import FINAL, calls_of, reduced, texts_of
+from event_snapshots import FINAL, calls_of, snapshot_of, texts_of
 from run_scripts import ECHOES, agent_scripts
 from toolweave.agent import Agent, AgentRun
 from toolweave.lifecycle import StreamEvent, Transcriber
@@ -43,7 +43,7 @@ def test_what_is_told_comes_to_the_messages_of_the_run(
     script: list[list[Any]], is_native: bool, end: int | None
 ) -> None:
     run, events = asyncio.run(told(script, is_native, end))
-    snapshot = reduced(events)
+    snapshot = snapshot_of(events)
     assert snapshot["problems"] == []
     assert run.result is not None
     assert snapshot["runs"] == [

@@ -11,9 +11,9 @@ import typing_extensions
 
 import toolweave as tw
 from coroutine_tests import on_a_loop
-from event_snapshots import calls_of, reduced, texts_of, told_by
+from event_snapshots import calls_of, events_of_run, snapshot_of, texts_of
 from paths import SCHEMAS
-from sample_selections import ITEMS, Says, named
+from sample_selections import ITEMS, ScriptedScorer, named
 from toolweave import SceneStatus, SceneStep, ToolSelector, lifecycle
 from toolweave.agent import Agent
 from toolweave.executor import (
@@ -141,7 +141,7 @@ def test_calls_of_one_id_are_told_under_the_ids_that_the_executor_gives_them() -
         tw.ToolResult("a", "Add", "one"),
         tw.ToolResult("a#2", "Add", "two"),
     )
-    snapshot = reduced(typing.cast("list[StreamEvent]", told))
+    snapshot = snapshot_of(typing.cast("list[StreamEvent]", told))
     shown = calls_of(snapshot)
     assert {key: (e["arguments"], e["result"]) for key, e in shown.items()} == {
         ("g.calls", "a"): ({"n": 1}, "one"),
@@ -235,7 +235,7 @@ HALF = "a\ud800b"
 def test_whatever_tools_and_people_say_can_be_written(happened: Any) -> None:
     transcriber = Transcriber("chat", "run")
     told = [*transcriber.tell(happened, generation_id="g"), *transcriber.ended("error", HALF)]
-    reduced(told)
+    snapshot_of(told)
     text = json.dumps(told, ensure_ascii=False).encode("utf-8").decode()
     assert "a\ufffdb" in text
 
@@ -251,7 +251,7 @@ def test_something_that_no_run_tells_is_refused() -> None:
 
 
 def test_a_selection_is_told_with_the_scores_of_all_tools() -> None:
-    scorer = Says([named("compare", 95, item1="ramen", item2="udon")])
+    scorer = ScriptedScorer([named("compare", 95, item1="ramen", item2="udon")])
     selection = on_virtual_time(ToolSelector(ITEMS, scorer).select("Ramen or udon?"))
     [told] = tell(selection)
     assert told.pop("duration") >= 0
@@ -347,14 +347,14 @@ async def test_a_run_that_waits_is_told_and_its_late_result_finds_its_call() -> 
     )
     first = Transcriber("chat", "first")
     async with agent.open("Hi!", run_id="first") as paused:
-        told = [*first.started(), *await told_by(paused, first), *first.ended()]
-    states = {each["name"]: each["state"] for each in calls_of(reduced(told)).values()}
+        told = [*first.started(), *await events_of_run(paused, first), *first.ended()]
+    states = {each["name"]: each["state"] for each in calls_of(snapshot_of(told)).values()}
     assert states == {"book": "deferred", "delete": "denied"}
     agent.resolve("booking", "table 4")
     second = Transcriber("chat", "second")
     async with agent.open(None, history=paused.messages, run_id="second") as run:
-        told += [*second.started(), *await told_by(run, second), *second.ended()]
-    snapshot = reduced(told)
+        told += [*second.started(), *await events_of_run(run, second), *second.ended()]
+    snapshot = snapshot_of(told)
     results = {each["name"]: each.get("result") for each in calls_of(snapshot).values()}
     assert results["book"] == "table 4"
     assert texts_of(snapshot) == {"one.0": ("text", "One moment. "), "two.0": ("text", "Done.")}

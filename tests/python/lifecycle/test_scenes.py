@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import toolweave as tw
 from calculator_scenes import ADD, ENTER, call
 from coroutine_tests import on_a_loop
-from event_snapshots import FINAL, calls_of, reduced, texts_of, told_by
+from event_snapshots import FINAL, calls_of, events_of_run, snapshot_of, texts_of
 from run_scripts import LOCATE, calculator_manager, scene_pieces
 from toolweave import SceneManager, SceneStatus, SceneStep, ToolContext
 from toolweave.lifecycle import Transcriber
@@ -36,11 +36,11 @@ def test_what_is_told_comes_to_the_texts_and_calls_of_the_run(
     async def main() -> tuple[Any, list[Any]]:
         transcriber = Transcriber("chat", "run")
         async with manager.open("Hi!", scene=scene, run_id="run") as run:
-            told = await told_by(run, transcriber)
+            told = await events_of_run(run, transcriber)
         return run, [*told, *transcriber.ended()]
 
     run, events = asyncio.run(main())
-    snapshot = reduced(events)
+    snapshot = snapshot_of(events)
     assert snapshot["problems"] == []
     reason = run.result.stop_reason.value
     shown_reason = "deferred" if reason == "awaiting_client" else reason
@@ -92,7 +92,7 @@ async def test_a_tool_that_fails_or_is_unknown_is_a_call_with_an_error() -> None
     manager = calculator_manager(ENTER, [call("Fail"), call("Nope")], "So be it.")
     transcriber = Transcriber("chat", "run")
     async with manager.open("Hi!") as run:
-        snapshot = reduced(await told_by(run, transcriber))
+        snapshot = snapshot_of(await events_of_run(run, transcriber))
     shown = {each["name"]: each for each in calls_of(snapshot).values()}
     assert {name: each["state"] for name, each in shown.items()} == {
         "Fail": "error",
@@ -106,13 +106,17 @@ async def test_a_client_s_tool_waits_and_has_its_result_in_the_next_run() -> Non
     manager = calculator_manager(ENTER, LOCATE, "You are in Oslo.")
     transcriber = Transcriber("chat", "one")
     async with manager.open("Where am I?", conversation="c", run_id="one") as run:
-        events = [*transcriber.started(), *await told_by(run, transcriber), *transcriber.ended()]
-    [shown] = calls_of(reduced(events)).values()
+        events = [
+            *transcriber.started(),
+            *await events_of_run(run, transcriber),
+            *transcriber.ended(),
+        ]
+    [shown] = calls_of(snapshot_of(events)).values()
     assert (shown["state"], shown["arguments"]) == ("deferred", {"accuracy": 5})
     transcriber = Transcriber("chat", "two")
     async with manager.open(results={shown["key"]: "Oslo"}, conversation="c", run_id="two") as run:
-        events += await told_by(run, transcriber)
-    snapshot = reduced(events)
+        events += await events_of_run(run, transcriber)
+    snapshot = snapshot_of(events)
     [shown] = calls_of(snapshot).values()
     assert (shown["state"], shown["result"]) == ("success", "Oslo")
     assert snapshot["problems"] == []
@@ -132,10 +136,10 @@ async def test_a_question_of_a_tool_waits_for_an_answer() -> None:
         async for step in run:
             events += transcriber.tell(step, generation_id=run.generation_id)
             if step.status is SceneStatus.AWAITING_CLIENT:
-                [shown] = calls_of(reduced(events)).values()
+                [shown] = calls_of(snapshot_of(events)).values()
                 assert (shown["state"], shown["question"]) == ("awaiting_answer", "Really?")
                 manager.resolve(shown["key"], "yes")
-    [shown] = calls_of(reduced(events)).values()
+    [shown] = calls_of(snapshot_of(events)).values()
     assert (shown["state"], shown["result"]) == ("success", "yes")
 
 
@@ -145,7 +149,9 @@ async def test_what_a_hook_says_is_a_message_of_its_own() -> None:
     manager.after_scene(lambda _, __: Append("No warranty."))
     transcriber = Transcriber("chat", "run")
     async with manager.open("Hi!", run_id="run") as run:
-        texts = texts_of(reduced([*await told_by(run, transcriber), *transcriber.ended()]))
+        texts = texts_of(
+            snapshot_of([*await events_of_run(run, transcriber), *transcriber.ended()])
+        )
     assert [text for _, text in texts.values()] == ["It is 42.", "No warranty."]
     stored = {message.id for message in run.finished_messages}
     assert texts.keys() <= stored
@@ -156,8 +162,8 @@ async def test_a_run_that_fails_tells_of_an_error_and_ends_with_it() -> None:
     manager = calculator_manager(ENTER, tw.ModelError("the socket is gone", "m", status=502))
     transcriber = Transcriber("chat", "run")
     async with manager.open("Hi!") as run:
-        events = [*await told_by(run, transcriber), *transcriber.ended()]
-    snapshot = reduced(events)
+        events = [*await events_of_run(run, transcriber), *transcriber.ended()]
+    snapshot = snapshot_of(events)
     [error] = [each for each in snapshot["messages"] if each["kind"] == "error"]
     assert error["message"]
     [ended] = snapshot["runs"]
@@ -174,6 +180,6 @@ def test_without_ids_of_replies_they_are_made_of_the_run_and_a_number() -> None:
         SceneStep(SceneStatus.STREAMING, message="It is 3."),
         SceneStep(SceneStatus.COMPLETED),
     ]
-    snapshot = reduced(event for step in steps for event in transcriber.tell(step))
+    snapshot = snapshot_of(event for step in steps for event in transcriber.tell(step))
     assert texts_of(snapshot) == {"run.0.0": ("text", "Wait. "), "run.1.0": ("text", "It is 3.")}
     assert list(calls_of(snapshot)) == [("run.0.calls", "a")]

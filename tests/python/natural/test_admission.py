@@ -8,8 +8,8 @@ from collections.abc import AsyncIterator
 import pytest
 
 import toolweave as tw
-from coroutine_tests import collect, of, on_a_loop
-from sample_natural_tools import ADD, add, call, ping, use
+from coroutine_tests import collect, of_kind, on_a_loop
+from sample_natural_tools import ADD, add, call, natural_use, ping
 from toolweave.natural import ReplyRun
 
 
@@ -23,24 +23,24 @@ async def test_calls_start_once_the_model_has_ended_and_what_it_used_is_known() 
         return True
 
     pieces = [ADD, " And ", call("ping"), " Done.", tw.UsageUpdate(9, 8)]
-    events = await collect(use(pieces).open("Go.", admit=admit))
+    events = await collect(natural_use(pieces).open("Go.", admit=admit))
     assert known == [(8, " And  Done.")]
     kinds = [type(event) for event in events]
     assert kinds.index(tw.ToolStarted) > max(
         at for at, kind in enumerate(kinds) if kind in (tw.TextDelta, tw.ToolCall)
     )
-    (aggregate,) = of(tw.ToolAggregateMessage, events)
+    (aggregate,) = of_kind(tw.ToolAggregateMessage, events)
     assert [result.result for result in aggregate.tool_results] == ["5", "pong"]
     assert isinstance(events[-1], tw.FinishUpdate)
 
 
 @on_a_loop
 async def test_calls_that_are_not_admitted_never_start_and_have_a_result_each() -> None:
-    reply = use([ADD, call("ping"), "<tool_call name='no'>{}</tool_call>"]).open(
+    reply = natural_use([ADD, call("ping"), "<tool_call name='no'>{}</tool_call>"]).open(
         "Go.", admit=lambda _: False
     )
     events = await collect(reply)
-    assert not of(tw.ToolStarted, events)
+    assert not of_kind(tw.ToolStarted, events)
     assert reply.aggregate is not None
     assert [result.error_code for result in reply.aggregate.tool_results] == [
         tw.ErrorCode.INTERRUPTED,
@@ -53,12 +53,14 @@ async def test_calls_that_are_not_admitted_never_start_and_have_a_result_each() 
 @on_a_loop
 async def test_no_call_starts_if_the_model_broke_off() -> None:
     asked: list[ReplyRun] = []
-    reply = use([ADD, tw.ModelError("gone")]).open("Go.", admit=lambda r: not asked.append(r))
+    reply = natural_use([ADD, tw.ModelError("gone")]).open(
+        "Go.", admit=lambda r: not asked.append(r)
+    )
     events: list[object] = []
     with pytest.raises(tw.ModelError, match="gone"):
         await collect(reply, events)
     assert not asked
-    assert not of(tw.ToolStarted, events)
+    assert not of_kind(tw.ToolStarted, events)
     assert reply.aggregate is not None
     assert reply.aggregate.tool_results[0].error_code is tw.ErrorCode.INTERRUPTED
 
@@ -68,7 +70,7 @@ async def test_what_the_decision_raises_is_raised_for_who_reads() -> None:
     def admit(_: ReplyRun) -> bool:
         raise ValueError("no idea")
 
-    reply = use(ADD).open("Go.", admit=admit)
+    reply = natural_use(ADD).open("Go.", admit=admit)
     with pytest.raises(ValueError, match="no idea"):
         await collect(reply)
     assert reply.aggregate is not None
@@ -84,10 +86,10 @@ async def test_calls_that_are_held_when_the_reply_is_cancelled_are_interrupted()
         reached.set()
         await never.wait()
 
-    reply = use(pieces(), tools=[add, ping]).open("Go.", admit=lambda _: True)
+    reply = natural_use(pieces(), tools=[add, ping]).open("Go.", admit=lambda _: True)
     reading = asyncio.ensure_future(collect(reply))
     await reached.wait()
     await reply.cancel()
-    assert not of(tw.ToolStarted, await reading)
+    assert not of_kind(tw.ToolStarted, await reading)
     assert reply.aggregate is not None
     assert reply.aggregate.tool_results[0].error_code is tw.ErrorCode.INTERRUPTED

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import toolweave as tw
-from coroutine_tests import collect, of, on_a_loop
-from sample_natural_tools import ADD, add, call, use
+from coroutine_tests import collect, of_kind, on_a_loop
+from sample_natural_tools import ADD, add, call, natural_use
 from toolweave.exceptions import MessageError, ModelError, ToolUseParsingError
 from toolweave.executor import ToolStarted
 from toolweave.natural import NaturalToolUse
@@ -38,7 +38,7 @@ async def test_a_model_that_breaks_off_is_raised_after_its_tools_have_answered()
         await collect(run, seen)
     assert caught.value is failure
     assert isinstance(seen[-1], tw.ToolAggregateMessage)
-    assert not of(tw.FinishUpdate, seen)
+    assert not of_kind(tw.FinishUpdate, seen)
     text, calls = run.messages
     assert text.text == "Well.  <slow>"
     assert calls.tool_results[0].result == "all the same"
@@ -46,7 +46,7 @@ async def test_a_model_that_breaks_off_is_raised_after_its_tools_have_answered()
 
 @on_a_loop
 async def test_strict_mode_raises_after_the_calls_before_have_answered() -> None:
-    natural = use([ADD, call("add", '{"a": 1}'), call("ping")], strict=True)
+    natural = natural_use([ADD, call("add", '{"a": 1}'), call("ping")], strict=True)
     run = natural.open("Hi!")
     with pytest.raises(ToolUseParsingError, match="schema_violation"):
         await collect(run)
@@ -98,12 +98,12 @@ async def test_a_run_that_is_cancelled_tells_its_reader_how_the_calls_ended() ->
         started.set()
         return await asyncio.sleep(60, "never")
 
-    run = use(call("slow"), tools=[slow]).open("Hi!")
+    run = natural_use(call("slow"), tools=[slow]).open("Hi!")
     reader = asyncio.create_task(collect(run))
     await started.wait()
     await run.cancel()
     events = await reader
-    assert of(tw.ToolResult, events)[0].error_code == "interrupted"
+    assert of_kind(tw.ToolResult, events)[0].error_code == "interrupted"
     assert isinstance(events[-1], tw.ToolAggregateMessage)
     assert events[-1] == run.messages[-1]
 
@@ -138,7 +138,7 @@ async def test_leaving_a_stream_early_leaves_nothing_running() -> None:
     async def slow() -> str:
         return await asyncio.sleep(60, "never")
 
-    stream = use([call("slow"), "More."], tools=[slow]).stream("Hi!")
+    stream = natural_use([call("slow"), "More."], tools=[slow]).stream("Hi!")
     async for event in stream:
         if isinstance(event, ToolStarted):
             break
@@ -157,7 +157,7 @@ async def test_a_run_that_nobody_reads_does_nothing() -> None:
 @on_a_loop
 async def test_a_conversation_that_cannot_be_read_is_an_error() -> None:
     with pytest.raises(MessageError):
-        await use("Hi.").complete([{"role": "nobody"}])
+        await natural_use("Hi.").complete([{"role": "nobody"}])
 
 
 @on_a_loop
@@ -181,7 +181,7 @@ def test_an_exit_of_the_program_is_raised_and_every_call_has_its_result() -> Non
     runs: list[Any] = []
 
     async def main() -> None:
-        runs.append(use([call("slow"), call("leave")], tools=[leave, slow]).open("Hi!"))
+        runs.append(natural_use([call("slow"), call("leave")], tools=[leave, slow]).open("Hi!"))
         try:
             await runs[0].wait()
         except SystemExit:

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 import toolweave as tw
-from coroutine_tests import collect, of, on_a_loop
-from sample_natural_tools import ADD, REPLY, add, boom, call, ping, use
+from coroutine_tests import collect, of_kind, on_a_loop
+from sample_natural_tools import ADD, REPLY, add, boom, call, natural_use, ping
 from toolweave.exceptions import (
     ToolDefinitionError,
 )
@@ -25,7 +25,7 @@ from toolweave.tools import Toolset
 
 @on_a_loop
 async def test_complete_gives_texts_then_calls_with_results_then_usage() -> None:
-    text, calls, usage = await use(REPLY, name="ann").complete("Hi!")
+    text, calls, usage = await natural_use(REPLY, name="ann").complete("Hi!")
     assert isinstance(text, tw.TextMessage)
     assert text.text == "Let me see.  And  Done."
     assert isinstance(calls, tw.ToolAggregateMessage)
@@ -42,7 +42,7 @@ async def test_complete_gives_texts_then_calls_with_results_then_usage() -> None
 @on_a_loop
 async def test_all_messages_of_a_reply_have_one_generation_id_and_ids_of_their_own() -> None:
     ids = iter(["g1", "g2"])
-    natural = use(REPLY, REPLY, name="ann", generation_ids=lambda: next(ids))
+    natural = natural_use(REPLY, REPLY, name="ann", generation_ids=lambda: next(ids))
     for generation in ("g1", "g2"):
         messages = await natural.complete("Hi!")
         assert {message.generation_id for message in messages} == {generation}
@@ -59,21 +59,21 @@ async def test_all_messages_of_a_reply_have_one_generation_id_and_ids_of_their_o
 
 @on_a_loop
 async def test_ids_of_calls_can_be_of_ones_own_making() -> None:
-    natural = use(REPLY, id_factory=lambda index: f"mine-{index}")
-    calls = of(tw.ToolCall, await collect(natural.stream("Hi!")))
+    natural = natural_use(REPLY, id_factory=lambda index: f"mine-{index}")
+    calls = of_kind(tw.ToolCall, await collect(natural.stream("Hi!")))
     assert [c.id for c in calls] == ["mine-0", "mine-1", "mine-2"]
 
 
 @on_a_loop
 async def test_a_stream_tells_everything_and_ends_with_aggregate_usage_and_finish() -> None:
-    natural = use(REPLY)
+    natural = natural_use(REPLY)
     async with natural.open("Hi!") as reply:
         events = await collect(reply)
     *_, aggregate, usage, finish = events
     assert finish == tw.FinishUpdate("tool_calls")
     assert [aggregate, usage] == list(reply.messages[1:])
-    assert "".join(event.text for event in of(tw.TextDelta, events)) == reply.text
-    calls = of(tw.ToolCall, events)
+    assert "".join(event.text for event in of_kind(tw.TextDelta, events)) == reply.text
+    calls = of_kind(tw.ToolCall, events)
     assert list(aggregate.tool_calls) == calls
     for made in calls:
         about = [
@@ -82,14 +82,14 @@ async def test_a_stream_tells_everything_and_ends_with_aggregate_usage_and_finis
             if getattr(event, "tool_call_id", getattr(event, "id", None)) == made.id
         ]
         assert about == [tw.ToolCallStart, tw.ToolCall, ToolStarted, tw.ToolResult]
-    assert not of(tw.UsageUpdate, events)
+    assert not of_kind(tw.UsageUpdate, events)
 
 
 @on_a_loop
 async def test_what_a_reply_has_said_and_used_can_be_read_at_any_time() -> None:
     pieces = ["One ", "two ", tw.UsageUpdate(9, 1), "three.", tw.UsageUpdate(9, 3)]
     seen: list[tuple[str, tw.UsageMessage | None, int]] = []
-    async with use(pieces).open("Hi!") as reply:
+    async with natural_use(pieces).open("Hi!") as reply:
         async for event in reply:
             seen.append((reply.text, reply.usage, len(reply.messages)))
             if isinstance(event, tw.TextDelta):
@@ -117,13 +117,13 @@ async def test_the_history_that_comes_out_ends_with_the_results() -> None:
 
 @on_a_loop
 async def test_white_space_between_calls_is_no_message() -> None:
-    messages = await use([ADD, "\n\n", call("ping"), " "]).complete("Hi!")
+    messages = await natural_use([ADD, "\n\n", call("ping"), " "]).complete("Hi!")
     assert [type(message) for message in messages] == [tw.ToolAggregateMessage]
 
 
 @on_a_loop
 async def test_an_empty_reply_has_no_messages() -> None:
-    natural = use("", "")
+    natural = natural_use("", "")
     assert await natural.complete("Hi!") == []
     assert await collect(natural.stream("Hi!")) == [tw.FinishUpdate("stop")]
 
@@ -161,10 +161,10 @@ async def test_calls_run_at_the_same_time_and_results_come_as_they_finish() -> N
         first.set()
         return "first"
 
-    natural = use([call("waits"), call("goes")], tools=[waits, goes])
+    natural = natural_use([call("waits"), call("goes")], tools=[waits, goes])
     events = await collect(natural.stream("Hi!"))
-    assert [event.result for event in of(tw.ToolResult, events)] == ["first", "second"]
-    (aggregate,) = of(tw.ToolAggregateMessage, events)
+    assert [event.result for event in of_kind(tw.ToolResult, events)] == ["first", "second"]
+    (aggregate,) = of_kind(tw.ToolAggregateMessage, events)
     assert [result.result for result in aggregate.tool_results] == ["second", "first"]
 
 
@@ -174,15 +174,15 @@ async def test_progress_comes_as_it_is_reported() -> None:
         for number in range(3):
             yield number
 
-    events = await collect(use(call("count"), tools=[count]).stream("Hi!"))
-    assert [event.value for event in of(ToolProgress, events)] == [0, 1, 2]
-    assert of(tw.ToolResult, events)[0].result == "2"
+    events = await collect(natural_use(call("count"), tools=[count]).stream("Hi!"))
+    assert [event.value for event in of_kind(ToolProgress, events)] == [0, 1, 2]
+    assert of_kind(tw.ToolResult, events)[0].result == "2"
 
 
 @on_a_loop
 async def test_a_bad_call_has_a_result_that_says_what_is_wrong_and_keeps_its_arguments() -> None:
     reply = [call("add", '{"a": 2}'), call("add", "{nope}"), '<tool_call name="nope">{"x": 1}', ADD]
-    (message,) = await use(["", *reply[:2], f"{reply[2]}</tool_call>", ADD]).complete("Hi!")
+    (message,) = await natural_use(["", *reply[:2], f"{reply[2]}</tool_call>", ADD]).complete("Hi!")
     assert isinstance(message, tw.ToolAggregateMessage)
     assert [c.arguments for c in message.tool_calls] == [{"a": 2}, {}, {"x": 1}, {"a": 2, "b": 3}]
     assert [c.raw for c in message.tool_calls[:2]] == reply[:2]
@@ -204,7 +204,7 @@ async def test_a_call_that_was_cut_off_never_runs() -> None:
         ran.append(number)
 
     reply = [call("note", '{"number": 1}'), '<note>{"number": 2}', tw.FinishUpdate("length")]
-    natural = use(reply, tools=[note])
+    natural = natural_use(reply, tools=[note])
     async with natural.open("Hi!") as run:
         (message,) = await run.wait()
     assert ran == [1]
@@ -215,10 +215,10 @@ async def test_a_call_that_was_cut_off_never_runs() -> None:
 @on_a_loop
 async def test_made_up_results_are_reported_and_in_no_message() -> None:
     made_up = '<tool_response name="ping">I am fine</tool_response>'
-    natural = use([call("ping"), made_up, "So."])
+    natural = natural_use([call("ping"), made_up, "So."])
     async with natural.open("Hi!") as run:
         events = await collect(run)
-    assert of(tw.FabricatedResult, events) == [tw.FabricatedResult("ping", made_up)]
+    assert of_kind(tw.FabricatedResult, events) == [tw.FabricatedResult("ping", made_up)]
     text, calls = run.messages
     assert text.text == "So."
     assert [result.result for result in calls.tool_results] == ["pong"]
@@ -345,7 +345,7 @@ async def test_tools_that_come_and_go_count_from_the_next_reply() -> None:
 async def test_contracts_with_handlers_are_tools_too() -> None:
     contract = tw.FunctionContract("twice", None, {"properties": {"n": {"type": "integer"}}})
     reply = call("twice", '{"n": 4}')
-    natural = use(reply, tools=[contract], handlers={"twice": lambda n: 2 * n})
+    natural = natural_use(reply, tools=[contract], handlers={"twice": lambda n: 2 * n})
     (message,) = await natural.complete("Hi!")
     assert message.tool_results[0].result == "8"
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import toolweave as tw
-from calculator_scenes import WatchedStore, call, managing, model_of, ran, steps_of, told
+from calculator_scenes import WatchedStore, call, manager_of, model_of, result_of, steps_of, told
 from coroutine_tests import on_a_loop
 from toolweave import SceneManager, SceneStatus, SceneStopReason, ToolContext
 from toolweave.conversations import Conversation, MemoryConversations
@@ -80,11 +80,11 @@ async def test_a_run_pauses_for_its_client_and_goes_on_with_the_result() -> None
 @on_a_loop
 async def test_every_call_has_one_result_in_the_history_in_the_order_of_the_calls() -> None:
     manager = asking(ENTER, call("ping") + WHERE + WHERE, "Done.")
-    paused = await ran(manager, "Where am I?")
+    paused = await result_of(manager, "Where am I?")
     assert len(paused.awaiting) == 2
     first, second = (str(step.interaction_id) for step in paused.awaiting)
     assert first != second
-    result = await ran(
+    result = await result_of(
         manager,
         conversation=paused.conversation,
         results=[ClientResult(second, "Rome"), ClientResult(first, "Oslo")],
@@ -98,18 +98,18 @@ async def test_every_call_has_one_result_in_the_history_in_the_order_of_the_call
 @on_a_loop
 async def test_a_run_waits_until_all_results_are_there() -> None:
     manager = asking(ENTER, WHERE + WHERE, "Done.")
-    paused = await ran(manager, "Where am I?", conversation="c")
+    paused = await result_of(manager, "Where am I?", conversation="c")
     first, second = (str(step.interaction_id) for step in paused.awaiting)
-    half = await ran(manager, conversation="c", results={first: "Oslo"})
+    half = await result_of(manager, conversation="c", results={first: "Oslo"})
     assert half.stop_reason is SceneStopReason.AWAITING_CLIENT
     assert [step.interaction_id for step in half.awaiting] == [second]
-    assert (await ran(manager, conversation="c", results={second: "Rome"})).text == "Done."
+    assert (await result_of(manager, conversation="c", results={second: "Rome"})).text == "Done."
 
 
 @on_a_loop
 async def test_a_failure_of_the_client_is_told_to_the_model() -> None:
     manager = asking(ENTER, WHERE, "I do not know.")
-    paused = await ran(manager, "Where am I?", conversation="c")
+    paused = await result_of(manager, "Where am I?", conversation="c")
     (waiting,) = paused.awaiting
     results = [ClientResult(str(waiting.interaction_id), "no permission", is_error=True)]
     steps = await steps_of(manager, conversation="c", results=results)
@@ -122,14 +122,14 @@ async def test_a_failure_of_the_client_is_told_to_the_model() -> None:
 @on_a_loop
 async def test_who_goes_on_without_results_gets_errors_in_their_place() -> None:
     manager = asking(ENTER, WHERE, "Hello again.")
-    await ran(manager, "Where am I?", conversation="c")
+    await result_of(manager, "Where am I?", conversation="c")
     steps = await steps_of(manager, "Never mind.", conversation="c")
     assert told(steps) == [
         ("Error", "Error executing tool: Error: No result received from client for this tool"),
         ("Running", "Hello again."),
         ("Completed", "Hello again."),
     ]
-    result = await ran(asking("Hi!"), "Hi!")
+    result = await result_of(asking("Hi!"), "Hi!")
     assert result.text == "Hi!"
     read = model_of(manager).requests[-1].messages
     assert "No result received from client" in read[-1].text
@@ -138,9 +138,9 @@ async def test_who_goes_on_without_results_gets_errors_in_their_place() -> None:
 @on_a_loop
 async def test_results_and_a_word_of_the_user_can_come_together() -> None:
     manager = asking(ENTER, WHERE + WHERE, "Oslo it is.")
-    paused = await ran(manager, "Where am I?", conversation="c")
+    paused = await result_of(manager, "Where am I?", conversation="c")
     first = str(paused.awaiting[0].interaction_id)
-    result = await ran(manager, "Hurry!", conversation="c", results={first: "Oslo"})
+    result = await result_of(manager, "Hurry!", conversation="c", results={first: "Oslo"})
     assert result.text == "Oslo it is."
     assert [each.is_error for each in result.executed] == [False, True]
     assert "Hurry!" in model_of(manager).requests[-1].messages[-1].text
@@ -156,14 +156,16 @@ async def test_results_that_nobody_waits_for_are_an_error_that_says_so() -> None
     )
     assert told(steps) == [("Error", sentence), ("Completed", "")]
     assert steps[0].fatal
-    paused = await ran(manager, "Where am I?", conversation="c")
+    paused = await result_of(manager, "Where am I?", conversation="c")
     (waiting,) = paused.awaiting
-    wrong = await ran(manager, conversation="c", results={"x": 1})
+    wrong = await result_of(manager, conversation="c", results={"x": 1})
     assert wrong.error == (
         f"No pending client interaction 'x' in conversation 'c'; pending: {waiting.interaction_id}"
     )
     # What was awaited is awaited still.
-    right = await ran(manager, conversation="c", results={str(waiting.interaction_id): "Oslo"})
+    right = await result_of(
+        manager, conversation="c", results={str(waiting.interaction_id): "Oslo"}
+    )
     assert right.text == "Oslo."
 
 
@@ -178,10 +180,12 @@ async def test_the_scenes_that_were_left_to_do_are_done_afterwards() -> None:
         ],
     }
     manager = asking(json.dumps(plan), WHERE, store=store, mode="planning")
-    paused = await ran(manager, "Greet me where I am.", conversation="c")
+    paused = await result_of(manager, "Greet me where I am.", conversation="c")
     (waiting,) = paused.awaiting
     manager = asking("In Oslo.", "Hello!", "Hello to Oslo!", store=store)
-    result = await ran(manager, conversation="c", results={str(waiting.interaction_id): "Oslo"})
+    result = await result_of(
+        manager, conversation="c", results={str(waiting.interaction_id): "Oslo"}
+    )
     assert result.scenes == ("Places", "Other")
     assert result.text == "Hello to Oslo!"
     first, second, _ = model_of(manager).requests
@@ -194,13 +198,13 @@ async def test_the_scenes_that_were_left_to_do_are_done_afterwards() -> None:
 async def test_a_conversation_goes_on_though_nothing_says_how(agenda: Any) -> None:
     store = WatchedStore()
     manager = asking(ENTER, WHERE, ENTER, "Oslo.", store=store)
-    paused = await ran(manager, "Where am I?", conversation="c")
+    paused = await result_of(manager, "Where am I?", conversation="c")
     kept = store.saved[-1]
     (name,) = kept.metadata
     kept.metadata = {} if agenda is None else {name: agenda}
     await store.save(kept)
     results = {str(paused.awaiting[0].interaction_id): "Oslo"}
-    assert (await ran(manager, conversation="c", results=results)).text == "Oslo."
+    assert (await result_of(manager, conversation="c", results=results)).text == "Oslo."
 
 
 @on_a_loop
@@ -217,9 +221,11 @@ async def test_a_tool_that_defers_its_result_pauses_the_run_as_well() -> None:
         ("Completed", ""),
     ]
     assert steps[-2].interaction_id == "booking-17"
-    assert (await ran(manager, conversation="c", results={"booking-17": "yes"})).text == "Booked."
+    assert (
+        await result_of(manager, conversation="c", results={"booking-17": "yes"})
+    ).text == "Booked."
     # The key is the conversation's, and free again in the process.
-    (again,) = (await ran(manager, "Book!", conversation="d")).awaiting
+    (again,) = (await result_of(manager, "Book!", conversation="d")).awaiting
     assert again.interaction_id == "booking-17"
 
 
@@ -252,13 +258,13 @@ async def test_ids_that_a_provider_uses_again_are_no_old_interactions() -> None:
         [tw.ToolCall("c0", "Get_Location", {})],
     ]
     manager = asking(*replies, "Oslo.", tool_mode="native")
-    first = (await ran(manager, "Where am I?", conversation="c")).awaiting[0]
-    again = await ran(manager, conversation="c", results={str(first.interaction_id): "Oslo"})
+    first = (await result_of(manager, "Where am I?", conversation="c")).awaiting[0]
+    again = await result_of(manager, conversation="c", results={str(first.interaction_id): "Oslo"})
     (second,) = again.awaiting
     assert first.interaction_id != second.interaction_id
-    late = await ran(manager, conversation="c", results={str(first.interaction_id): "Rome"})
+    late = await result_of(manager, conversation="c", results={str(first.interaction_id): "Rome"})
     assert "No pending client interaction" in str(late.error)
-    last = await ran(manager, conversation="c", results={str(second.interaction_id): "Oslo"})
+    last = await result_of(manager, conversation="c", results={str(second.interaction_id): "Oslo"})
     assert last.text == "Oslo."
 
 
@@ -267,34 +273,36 @@ async def test_what_has_expired_cannot_be_gone_on_with() -> None:
     now = [0.0]
     store = MemoryConversations(ttl=10, clock=lambda: now[0])
     manager = asking(ENTER, WHERE, store=store)
-    paused = await ran(manager, "Where am I?", conversation="c")
+    paused = await result_of(manager, "Where am I?", conversation="c")
     now[0] = 11
     (waiting,) = paused.awaiting
-    result = await ran(manager, conversation="c", results={str(waiting.interaction_id): "Oslo"})
+    result = await result_of(
+        manager, conversation="c", results={str(waiting.interaction_id): "Oslo"}
+    )
     assert "may be invalid or expired" in str(result.error)
 
 
 @on_a_loop
 async def test_nothing_to_answer_is_an_error() -> None:
-    assert (await ran(asking())).error == "There is nothing to answer"
+    assert (await result_of(asking())).error == "There is nothing to answer"
 
 
 @on_a_loop
 async def test_who_says_nothing_gives_no_interaction_up() -> None:
     manager = asking(ENTER, WHERE, "In Oslo.")
-    paused = await ran(manager, "Where am I?", conversation="c")
-    assert (await ran(manager, conversation="c")).error == "There is nothing to answer"
+    paused = await result_of(manager, "Where am I?", conversation="c")
+    assert (await result_of(manager, conversation="c")).error == "There is nothing to answer"
     (waiting,) = paused.awaiting
     results = {str(waiting.interaction_id): "Oslo"}
-    assert (await ran(manager, conversation="c", results=results)).text == "In Oslo."
-    assert (await ran(manager, conversation="c")).error == "There is nothing to answer"
+    assert (await result_of(manager, conversation="c", results=results)).text == "In Oslo."
+    assert (await result_of(manager, conversation="c")).error == "There is nothing to answer"
 
 
 @on_a_loop
 async def test_what_was_left_open_can_be_answered_without_saying_it_again() -> None:
-    manager = managing(tw.ModelError("full", "m1", 429), "Hello!")
-    assert (await ran(manager, "Hi!", conversation="c")).stop_reason.value == "error"
-    result = await ran(manager, conversation="c")
+    manager = manager_of(tw.ModelError("full", "m1", 429), "Hello!")
+    assert (await result_of(manager, "Hi!", conversation="c")).stop_reason.value == "error"
+    result = await result_of(manager, conversation="c")
     assert (result.text, [message.text for message in result.messages]) == (
         "Hello!",
         ["Hi!", "Hello!"],

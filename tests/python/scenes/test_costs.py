@@ -15,10 +15,10 @@ from calculator_scenes import (
     ENTER,
     WatchedStore,
     call,
-    managing,
+    manager_of,
     model_of,
     native,
-    ran,
+    result_of,
     steps_of,
     told,
 )
@@ -39,7 +39,7 @@ def used(text: Any, inputs: int, outputs: int, cached: int = 0) -> list[Any]:
 
 
 def spending(*replies: Any, **options: Any) -> SceneManager:
-    return managing(*replies, **{"prices": PRICES, **options})
+    return manager_of(*replies, **{"prices": PRICES, **options})
 
 
 def costs(steps: list[SceneStep]) -> list[tuple[str, Decimal | None, Decimal]]:
@@ -70,7 +70,7 @@ async def test_what_a_reply_costs_stands_on_the_next_step_and_only_there() -> No
 
 @on_a_loop
 async def test_cached_tokens_are_charged_once_and_at_their_price() -> None:
-    result = await ran(spending(used("Hello!", 10, 1, cached=4)), "Hi!")
+    result = await result_of(spending(used("Hello!", 10, 1, cached=4)), "Hi!")
     assert result.total_cost == Decimal(6 + 2 + 1)
 
 
@@ -82,7 +82,7 @@ async def test_tokens_are_estimated_and_marked_where_the_provider_says_nothing()
     assert running.input_tokens > 0
     assert running.output_tokens > 0
     assert running.cost == running.input_tokens + running.output_tokens == last.total_cost
-    assert (await ran(spending("Hello!"), "Hi!")).estimated
+    assert (await result_of(spending("Hello!"), "Hi!")).estimated
 
 
 @on_a_loop
@@ -103,17 +103,17 @@ async def test_estimates_are_of_all_that_is_sent_and_written_calls_and_tools_too
 
 @on_a_loop
 async def test_a_request_that_is_answered_with_nothing_has_its_price() -> None:
-    result = await ran(spending([tw.FinishUpdate("stop")]), "Hi!")
+    result = await result_of(spending([tw.FinishUpdate("stop")]), "Hi!")
     assert result.error == "No response from LLM"
     assert result.total_cost == result.input_tokens > 0
-    refused = await ran(spending(tw.ModelError("full", "m1", 429)), "Hi!")
+    refused = await result_of(spending(tw.ModelError("full", "m1", 429)), "Hi!")
     assert (refused.total_cost, refused.input_tokens) == (0, 0)
 
 
 @on_a_loop
 async def test_a_budget_holds_for_estimates_of_calls() -> None:
     manager = spending(ENTER, ADD, budget=1)
-    result = await ran(manager, "15 + 27?")
+    result = await result_of(manager, "15 + 27?")
     assert (result.stop_reason.value, result.executed) == ("budget", ())
     assert result.estimated
 
@@ -143,7 +143,7 @@ async def test_a_piece_of_text_tells_nothing_of_what_was_spent_before_it() -> No
 @on_a_loop
 async def test_what_a_broken_reply_has_used_is_charged() -> None:
     pieces = ["Let me", tw.UsageUpdate(5, 2), tw.ModelError("gone")]
-    result = await ran(spending(pieces), "Hi!")
+    result = await result_of(spending(pieces), "Hi!")
     assert result.total_cost == Decimal(7)
 
 
@@ -155,7 +155,7 @@ async def test_the_model_of_a_chain_that_has_answered_is_charged() -> None:
     )
     manager = SceneManager(chain, prices={"m0": Price(10**9, 10**9), **PRICES})
     manager.scene("S")
-    assert (await ran(manager, "Hi!")).total_cost == Decimal(2)
+    assert (await result_of(manager, "Hi!")).total_cost == Decimal(2)
 
 
 @on_a_loop
@@ -181,10 +181,10 @@ async def test_a_stream_that_fails_before_its_first_piece_is_tried_again() -> No
 @on_a_loop
 async def test_plans_and_decisions_and_summaries_are_paid_for() -> None:
     planned = spending(used('{"answer": "Hello!", "steps": []}', 3, 4), mode="planning", budget=7)
-    result = await ran(planned, "Hi!")
+    result = await result_of(planned, "Hi!")
     assert (result.total_cost, result.stop_reason.value) == (Decimal(7), "completed")
     expensive = spending(used('{"answer": "Hello!", "steps": []}', 3, 4), mode="planning", budget=6)
-    result = await ran(expensive, "Hi!")
+    result = await result_of(expensive, "Hi!")
     assert (result.text, result.stop_reason.value) == ("", "budget")
     chained = spending(
         used(ENTER, 1, 0),
@@ -192,7 +192,7 @@ async def test_plans_and_decisions_and_summaries_are_paid_for() -> None:
         used('{"continue": false, "reason": ""}', 1, 0),
         mode="chaining",
     )
-    assert (await ran(chained, "15 + 27?")).total_cost == Decimal(3)
+    assert (await result_of(chained, "15 + 27?")).total_cost == Decimal(3)
 
 
 # Budgets.
@@ -220,7 +220,7 @@ async def test_the_budget_is_looked_at_after_each_reply_and_before_its_tools() -
 async def test_a_tool_that_was_too_expensive_to_run_has_a_result_that_says_so() -> None:
     store = WatchedStore()
     manager = spending(used(ADD, 5, 5), budget=9, conversations=store)
-    result = await ran(manager, "15 + 27?", scene="Calculator")
+    result = await result_of(manager, "15 + 27?", scene="Calculator")
     assert result.stop_reason is SceneStopReason.BUDGET
     (aggregate,) = [m for m in result.messages if isinstance(m, tw.ToolAggregateMessage)]
     assert aggregate.tool_results[0].error_code is tw.ErrorCode.INTERRUPTED
@@ -241,7 +241,7 @@ async def test_an_answer_that_was_too_expensive_is_still_an_answer() -> None:
 
 @on_a_loop
 async def test_what_is_spent_to_the_last_cent_is_not_exceeded() -> None:
-    assert (await ran(spending(used("Hello!", 5, 5), budget=10), "Hi!")).text == "Hello!"
+    assert (await result_of(spending(used("Hello!", 5, 5), budget=10), "Hi!")).text == "Hello!"
 
 
 @pytest.mark.parametrize(
@@ -253,8 +253,8 @@ async def test_a_budget_is_for_a_request_or_for_a_conversation(scope: Any, reaso
     manager = spending(
         used("One.", 3, 3), used("Two.", 3, 3), budget=Budget(10, scope), conversations=store
     )
-    await ran(manager, "One?", conversation="c")
-    result = await ran(manager, "Two?", conversation="c")
+    await result_of(manager, "One?", conversation="c")
+    result = await result_of(manager, "Two?", conversation="c")
     assert result.stop_reason.value == reason
     assert result.total_cost == Decimal(6)
     assert store.saved[-1].cost.amount == Decimal(12)
@@ -263,8 +263,8 @@ async def test_a_budget_is_for_a_request_or_for_a_conversation(scope: Any, reaso
 @on_a_loop
 async def test_a_conversation_that_has_spent_its_budget_asks_no_model() -> None:
     manager = spending(used("One.", 3, 3), budget=Budget(5, "conversation"))
-    assert (await ran(manager, "One?", conversation="c")).text == "One."
-    result = await ran(manager, "Two?", conversation="c")
+    assert (await result_of(manager, "One?", conversation="c")).text == "One."
+    result = await result_of(manager, "Two?", conversation="c")
     assert (result.stop_reason.value, result.iterations, result.total_cost) == ("budget", 0, 0)
     assert len(model_of(manager).requests) == 1
 
@@ -272,8 +272,8 @@ async def test_a_conversation_that_has_spent_its_budget_asks_no_model() -> None:
 @on_a_loop
 async def test_a_request_may_have_a_budget_of_its_own() -> None:
     manager = spending(used("One.", 3, 3), used("Two.", 3, 3), budget=1)
-    assert (await ran(manager, "One?", budget=6)).stop_reason is SceneStopReason.COMPLETED
-    assert (await ran(manager, "Two?")).stop_reason is SceneStopReason.BUDGET
+    assert (await result_of(manager, "One?", budget=6)).stop_reason is SceneStopReason.COMPLETED
+    assert (await result_of(manager, "Two?")).stop_reason is SceneStopReason.BUDGET
 
 
 def test_a_step_is_written_as_json_has_it() -> None:
@@ -310,8 +310,8 @@ def test_a_step_is_written_as_json_has_it() -> None:
 async def test_who_asks_too_often_is_refused_and_nothing_is_loaded_or_saved() -> None:
     store = WatchedStore()
     limiter = RateLimiter(RateLimit(1, per=60, on_limit="refuse"))
-    manager = managing("Hello!", "Hello!", rate_limiter=limiter, conversations=store)
-    assert (await ran(manager, "Hi!", user="ann")).text == "Hello!"
+    manager = manager_of("Hello!", "Hello!", rate_limiter=limiter, conversations=store)
+    assert (await result_of(manager, "Hi!", user="ann")).text == "Hello!"
     store.saved.clear()
     store.loaded.clear()
     steps = await steps_of(manager, "Hi!", user="ann")
@@ -321,19 +321,19 @@ async def test_who_asks_too_often_is_refused_and_nothing_is_loaded_or_saved() ->
     assert steps[0].fatal
     assert steps[1].stop_reason is SceneStopReason.RATE_LIMITED
     assert (store.saved, store.loaded) == ([], [])
-    assert (await ran(manager, "Hi!", user="bob")).text == "Hello!"
+    assert (await result_of(manager, "Hi!", user="bob")).text == "Hello!"
     assert len(model_of(manager).requests) == 2
 
 
 @on_a_loop
 async def test_the_key_of_a_rate_is_the_applications_choice() -> None:
-    manager = managing(
+    manager = manager_of(
         "Hello!",
         rate_limiter=RateLimit(1, per=60, on_limit="refuse"),
         rate_key=lambda request: str(request.metadata["tenant"]),
     )
-    await ran(manager, "Hi!", user="ann", metadata={"tenant": 1})
-    result = await ran(manager, "Hi!", user="bob", metadata={"tenant": 1})
+    await result_of(manager, "Hi!", user="ann", metadata={"tenant": 1})
+    result = await result_of(manager, "Hi!", user="bob", metadata={"tenant": 1})
     assert result.stop_reason is SceneStopReason.RATE_LIMITED
 
 
@@ -342,9 +342,9 @@ async def test_the_key_of_a_rate_is_the_applications_choice() -> None:
 
 @on_a_loop
 async def test_a_conversation_goes_on_and_can_be_begun_with_a_history() -> None:
-    manager = managing("Ann.", "Still Ann.")
-    first = await ran(manager, "And I?", conversation="c", history=["I am Ann."])
-    again = await ran(manager, "And now?", conversation="c", history=["I am Bob."])
+    manager = manager_of("Ann.", "Still Ann.")
+    first = await result_of(manager, "And I?", conversation="c", history=["I am Ann."])
+    again = await result_of(manager, "And now?", conversation="c", history=["I am Bob."])
     assert [m.text for m in again.messages] == [
         "I am Ann.",
         "And I?",
@@ -370,10 +370,10 @@ async def test_runs_of_one_conversation_come_after_each_other() -> None:
 
     manager = SceneManager(slowly)
     manager.scene("S")
-    first = asyncio.ensure_future(ran(manager, "One?", conversation="c"))
+    first = asyncio.ensure_future(result_of(manager, "One?", conversation="c"))
     await begun.wait()
-    second = asyncio.ensure_future(ran(manager, "Two?", conversation="c"))
-    other = await ran(manager, "Hi!", conversation="d")
+    second = asyncio.ensure_future(result_of(manager, "Two?", conversation="c"))
+    other = await result_of(manager, "Hi!", conversation="d")
     assert other.text == "Hello!"
     go.set()
     await asyncio.gather(first, second)
@@ -392,7 +392,7 @@ async def test_long_conversations_are_summed_up_with_their_calls() -> None:
         summarizer=Summarizer(summing, max_messages=3, keep=1),
         verbose=True,
     )
-    await ran(manager, "15 + 27?", conversation="c")
+    await result_of(manager, "15 + 27?", conversation="c")
     steps = await steps_of(manager, "And again?", conversation="c")
     assert ("Summarizing", "Summarizing cached conversation") in told(steps)
     assert sum(step.cost or 0 for step in steps) == steps[-1].total_cost >= Decimal(8)
@@ -401,20 +401,20 @@ async def test_long_conversations_are_summed_up_with_their_calls() -> None:
     assert "The tool Add answered: 42.0" in request.messages[-1].text
     read = model_of(manager).requests[-1].messages
     assert any("Ann adds numbers." in message.text for message in read)
-    result = await ran(managing("Hi!"), "Hi!")
+    result = await result_of(manager_of("Hi!"), "Hi!")
     assert result.text == "Hi!"
 
 
 @on_a_loop
 async def test_a_summary_that_fails_costs_nothing_but_the_room() -> None:
-    manager = managing(
+    manager = manager_of(
         "One.",
         "Two.",
         summarizer=Summarizer(
             ScriptedModel(tw.ModelError("down", "openai", 503)), max_messages=1, keep=0
         ),
     )
-    await ran(manager, "One?", conversation="c")
+    await result_of(manager, "One?", conversation="c")
     steps = await steps_of(manager, "Two?", conversation="c")
     assert told(steps) == [
         ("Error", "OpenAI API error: 503 Service Unavailable"),
@@ -426,6 +426,6 @@ async def test_a_summary_that_fails_costs_nothing_but_the_room() -> None:
 
 
 def test_prices_are_a_table_or_what_makes_one() -> None:
-    assert managing(prices=PriceTable({})).model.name == "m1"
+    assert manager_of(prices=PriceTable({})).model.name == "m1"
     assert Cost().amount == 0
     assert call("Add").startswith("<tool_call")

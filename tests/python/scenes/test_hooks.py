@@ -11,9 +11,9 @@ from calculator_scenes import (
     ENTER,
     WatchedStore,
     call,
-    managing,
+    manager_of,
     model_of,
-    ran,
+    result_of,
     steps_of,
     told,
 )
@@ -38,8 +38,8 @@ async def test_who_is_not_authorized_changes_nothing(
     verdict: Any, message: str, is_async: bool
 ) -> None:
     store = WatchedStore()
-    manager = managing("Hello!", conversations=store)
-    await ran(manager, "Hi!", conversation="c")
+    manager = manager_of("Hello!", conversations=store)
+    await result_of(manager, "Hi!", conversation="c")
     store.loaded.clear()
     store.saved.clear()
 
@@ -65,16 +65,16 @@ async def test_who_is_not_authorized_changes_nothing(
 
 @on_a_loop
 async def test_who_is_authorized_goes_on() -> None:
-    manager = managing("Hello!")
+    manager = manager_of("Hello!")
     manager.authorize(lambda request: request.user == "ann")
-    assert (await ran(manager, "Hi!", user="ann")).text == "Hello!"
-    assert (await ran(manager, "Hi!")).stop_reason is SceneStopReason.UNAUTHORIZED
+    assert (await result_of(manager, "Hi!", user="ann")).text == "Hello!"
+    assert (await result_of(manager, "Hi!")).stop_reason is SceneStopReason.UNAUTHORIZED
 
 
 @on_a_loop
 async def test_a_request_can_be_denied_or_answered_without_the_model() -> None:
     store = WatchedStore()
-    manager = managing("From the model.", conversations=store)
+    manager = manager_of("From the model.", conversations=store)
 
     @manager.before
     async def decide(request: SceneRequest) -> Any:
@@ -83,15 +83,15 @@ async def test_a_request_can_be_denied_or_answered_without_the_model() -> None:
     steps = await steps_of(manager, "Open?", user="a", conversation="c")
     assert told(steps) == [("Running", "Closed."), ("Completed", "Closed.")]
     assert [message.text for message in store.saved[-1].messages] == ["Open?", "Closed."]
-    denied = await ran(manager, "Open?", user="b", conversation="c")
+    denied = await result_of(manager, "Open?", user="b", conversation="c")
     assert (denied.error, denied.stop_reason.value) == ("Not you.", "unauthorized")
     assert len(store.saved) == 1
-    assert (await ran(manager, "Open?")).text == "From the model."
+    assert (await result_of(manager, "Open?")).text == "From the model."
 
 
 @on_a_loop
 async def test_something_can_be_added_to_what_a_scene_answers() -> None:
-    manager = managing(ENTER, ADD, "42.")
+    manager = manager_of(ENTER, ADD, "42.")
     heard: list[SceneOutcome] = []
 
     @manager.after_scene
@@ -111,9 +111,9 @@ async def test_something_can_be_added_to_what_a_scene_answers() -> None:
 @on_a_loop
 async def test_a_run_can_be_ended_after_a_scene() -> None:
     both = call("Calculator") + call("Weather_Report")
-    manager = managing(both, "42.")
+    manager = manager_of(both, "42.")
     manager.after_scene(lambda _, outcome: Answer(f"Enough: {outcome.text}"))
-    result = await ran(manager, "Both!")
+    result = await result_of(manager, "Both!")
     assert result.text == "Enough: 42."
     assert result.scenes == ("Calculator",)
     assert result.stop_reason is SceneStopReason.COMPLETED
@@ -122,9 +122,9 @@ async def test_a_run_can_be_ended_after_a_scene() -> None:
 @on_a_loop
 async def test_what_is_denied_after_a_scene_is_not_saved() -> None:
     store = WatchedStore()
-    manager = managing(ENTER, "The password is 1234.", conversations=store)
+    manager = manager_of(ENTER, "The password is 1234.", conversations=store)
     manager.after_scene(lambda _, outcome: "password" not in outcome.text)
-    result = await ran(manager, "Tell me!")
+    result = await result_of(manager, "Tell me!")
     assert result.stop_reason is SceneStopReason.UNAUTHORIZED
     assert not store.saved
 
@@ -132,7 +132,7 @@ async def test_what_is_denied_after_a_scene_is_not_saved() -> None:
 @on_a_loop
 async def test_the_end_is_heard_once_and_can_be_added_to() -> None:
     store = WatchedStore()
-    manager = managing("Hello!", conversations=store)
+    manager = manager_of("Hello!", conversations=store)
     heard: list[tuple[str, str]] = []
 
     @manager.on_terminal
@@ -152,10 +152,10 @@ async def test_the_end_is_heard_once_and_can_be_added_to() -> None:
 
 @on_a_loop
 async def test_tools_that_fail_are_no_end() -> None:
-    manager = managing(ENTER, call("Fail"), call("Nope"), "Sorry.")
+    manager = manager_of(ENTER, call("Fail"), call("Nope"), "Sorry.")
     heard: list[str] = []
     manager.on_terminal(lambda _, result: heard.append(result.stop_reason.value))
-    await ran(manager, "Try!")
+    await result_of(manager, "Try!")
     assert heard == ["completed"]
 
 
@@ -163,7 +163,7 @@ async def test_tools_that_fail_are_no_end() -> None:
 @on_a_loop
 async def test_at_the_end_it_is_too_late_to_decide(verdict: Any) -> None:
     store = WatchedStore()
-    manager = managing("Hello!", conversations=store)
+    manager = manager_of("Hello!", conversations=store)
     manager.on_terminal(lambda _, __: verdict)
     steps = await steps_of(manager, "Hi!")
     assert [step.status.value for step in steps] == ["Running", "Error", "Completed"]
@@ -185,15 +185,15 @@ async def test_at_the_end_it_is_too_late_to_decide(verdict: Any) -> None:
 async def test_a_hook_that_says_something_else_is_an_error(
     kind: str, verdict: Any, error: str
 ) -> None:
-    manager = managing(ENTER, "42.")
+    manager = manager_of(ENTER, "42.")
     getattr(manager, kind)(lambda *_: verdict)
-    result = await ran(manager, "Hi!")
+    result = await result_of(manager, "Hi!")
     assert (result.error, result.stop_reason) == (error, SceneStopReason.ERROR)
 
 
 @on_a_loop
 async def test_a_hook_that_raises_ends_the_run_in_an_error() -> None:
-    manager = managing()
+    manager = manager_of()
 
     @manager.authorize
     def broken(_: SceneRequest) -> bool:
@@ -209,30 +209,32 @@ async def test_a_hook_that_raises_ends_the_run_in_an_error() -> None:
 @on_a_loop
 async def test_after_a_hook_that_ends_the_run_no_other_is_asked(kind: str, verdict: Any) -> None:
     asked: list[str] = []
-    manager = managing(ENTER, "42.")
+    manager = manager_of(ENTER, "42.")
     getattr(manager, kind)(lambda *_: verdict)
     getattr(manager, kind)(lambda *_: asked.append(kind))
-    await ran(manager, "15 + 27?")
+    await result_of(manager, "15 + 27?")
     assert asked == []
 
 
 @on_a_loop
 async def test_a_conversation_that_nobody_has_begun_becomes_nobodys() -> None:
-    manager = managing("One.", "Two.", "Three.")
+    manager = manager_of("One.", "Two.", "Three.")
     for user in (None, "ann", None):
-        result = await ran(manager, "Go on.", conversation="c", user=user)
+        result = await result_of(manager, "Go on.", conversation="c", user=user)
         assert result.stop_reason is SceneStopReason.COMPLETED
 
 
 @on_a_loop
 async def test_the_conversation_of_a_user_is_no_others() -> None:
     store = WatchedStore()
-    manager = managing("Hello!", "Hello again!", "Hello all!", conversations=store)
-    await ran(manager, "I am Ann.", conversation="c", user="ann")
+    manager = manager_of("Hello!", "Hello again!", "Hello all!", conversations=store)
+    await result_of(manager, "I am Ann.", conversation="c", user="ann")
     for user in ("bob", None):
-        result = await ran(manager, "Who am I?", conversation="c", user=user)
+        result = await result_of(manager, "Who am I?", conversation="c", user=user)
         assert result.stop_reason is SceneStopReason.UNAUTHORIZED
         assert result.error == "This conversation belongs to another user."
         assert result.messages == ()
     assert len(store.saved) == 1
-    assert (await ran(manager, "And now?", conversation="c", user="ann")).text == "Hello again!"
+    assert (
+        await result_of(manager, "And now?", conversation="c", user="ann")
+    ).text == "Hello again!"

@@ -13,10 +13,10 @@ from calculator_scenes import (
     ENTER,
     WatchedStore,
     call,
-    managing,
+    manager_of,
     model_of,
     native,
-    ran,
+    result_of,
     steps_of,
     told,
 )
@@ -60,7 +60,7 @@ async def test_tools_of_one_reply_run_side_by_side_and_keep_their_order_in_histo
         "Both.",
         "Both.",
     ]
-    result = await ran(
+    result = await result_of(
         SceneManager(ScriptedModel("<S/>", "<second/><first/>", "Both."))
         .scene("S")
         .tool(first)
@@ -73,7 +73,7 @@ async def test_tools_of_one_reply_run_side_by_side_and_keep_their_order_in_histo
 
 @on_a_loop
 async def test_errors_of_tools_go_to_the_model_and_end_nothing() -> None:
-    manager = managing(ENTER, call("Fail") + call("Nope"), "It did not work.")
+    manager = manager_of(ENTER, call("Fail") + call("Nope"), "It did not work.")
     steps = await steps_of(manager, "Try!")
     assert [(s.status.value, s.function, s.message, s.fatal) for s in steps[1:-1]] == [
         ("Error", "Nope", "Tool 'Nope' not found", False),
@@ -102,7 +102,7 @@ async def test_ids_that_a_provider_uses_again_are_told_apart() -> None:
         [again.__replace__(arguments={"a": 3, "b": 3})],
         "Done.",
     ]
-    result = await ran(managing(*replies, tool_mode="native"), "Go.")
+    result = await result_of(manager_of(*replies, tool_mode="native"), "Go.")
     assert [each.result for each in result.executed] == ["2.0", "4.0", "6.0"]
     for aggregate in aggregates(result):
         ids = [each.id for each in aggregate.tool_calls]
@@ -113,7 +113,7 @@ async def test_ids_that_a_provider_uses_again_are_told_apart() -> None:
 @on_a_loop
 async def test_all_of_a_reply_is_kept() -> None:
     pieces = [tw.ReasoningDelta("Hm."), "One. ", ADD, " Two. ", ADD, " Three."]
-    result = await ran(managing(ENTER, pieces, "42."), "Twice, please.")
+    result = await result_of(manager_of(ENTER, pieces, "42."), "Twice, please.")
     kinds = [m.kind.value for m in result.messages]
     assert kinds == ["text", "tools_aggregate", "reasoning", "text", "tools_aggregate", "text"]
     assert result.messages[3].text == "One.  Two.  Three."
@@ -158,7 +158,7 @@ async def test_a_tool_has_its_own_time_limit() -> None:
 @on_a_loop
 async def test_the_limit_of_iterations_is_ten_and_is_told() -> None:
     calls = [call("Add", f'{{"a": {number}, "b": 0}}') for number in range(10)]
-    manager = managing(ENTER, *calls)
+    manager = manager_of(ENTER, *calls)
     steps = await steps_of(manager, "Count!")
     assert told(steps)[-2:] == [
         ("Error", "Maximum tool call iterations (10) reached"),
@@ -171,7 +171,9 @@ async def test_the_limit_of_iterations_is_ten_and_is_told() -> None:
 
 @on_a_loop
 async def test_at_the_limit_there_may_be_one_last_answer_without_tools() -> None:
-    manager = managing(ENTER, ADD, "As far as I know, 42.", max_iterations=1, answer_at_limit=True)
+    manager = manager_of(
+        ENTER, ADD, "As far as I know, 42.", max_iterations=1, answer_at_limit=True
+    )
     steps = await steps_of(manager, "15 + 27?")
     assert told(steps)[-3:] == [
         ("Error", "Maximum tool call iterations (1) reached"),
@@ -189,7 +191,7 @@ async def test_at_the_limit_nothing_runs_that_is_called_nevertheless(is_native: 
     last: list[Any] = ["I add.", native("Add", a=1, b=2) if is_native else ADD]
     replies = [native("Calculator"), native("Add", a=15, b=27)] if is_native else [ENTER, ADD]
     limits = {"max_iterations": 1, "answer_at_limit": True}
-    steps = await steps_of(managing(*replies, last, is_native=is_native, **limits), "15 + 27?")
+    steps = await steps_of(manager_of(*replies, last, is_native=is_native, **limits), "15 + 27?")
     assert told(steps)[-3:] == [
         ("Error", "Maximum tool call iterations (1) reached"),
         ("Running", "I add."),
@@ -200,11 +202,11 @@ async def test_at_the_limit_nothing_runs_that_is_called_nevertheless(is_native: 
 
 @on_a_loop
 async def test_going_round_in_circles_ends_a_scene_and_other_arguments_do_not() -> None:
-    steps = await steps_of(managing(ENTER, ADD, ADD, ADD), "15 + 27?")
+    steps = await steps_of(manager_of(ENTER, ADD, ADD, ADD), "15 + 27?")
     assert told(steps)[-2] == ("Error", "The same tool calls gave the same results 3 times")
     assert steps[-1].stop_reason is SceneStopReason.MAX_ITERATIONS
     others = [call("Add", f'{{"a": {number}, "b": 0}}') for number in range(4)]
-    assert (await ran(managing(ENTER, *others, "Done."), "Count!")).text == "Done."
+    assert (await result_of(manager_of(ENTER, *others, "Done."), "Count!")).text == "Done."
 
 
 @on_a_loop
@@ -245,7 +247,7 @@ async def test_a_failed_model_is_an_error_and_never_a_message(
     error: Exception, message: str
 ) -> None:
     store = WatchedStore()
-    manager = managing(ENTER, ADD, ["It is p", error], conversations=store)
+    manager = manager_of(ENTER, ADD, ["It is p", error], conversations=store)
     steps = await steps_of(manager, "15 + 27?", conversation="c")
     assert told(steps)[-2:] == [("Error", message), ("Completed", "")]
     assert steps[-2].fatal
@@ -258,7 +260,7 @@ async def test_a_failed_model_is_an_error_and_never_a_message(
 @on_a_loop
 async def test_the_exception_is_in_the_result() -> None:
     error = tw.ModelError("gone", "openai", 503)
-    result = await ran(managing(error), "Hi!")
+    result = await result_of(manager_of(error), "Hi!")
     assert result.exception is error
     assert result.error == "gone"
     assert result.stop_reason is SceneStopReason.ERROR
@@ -266,7 +268,7 @@ async def test_the_exception_is_in_the_result() -> None:
 
 @on_a_loop
 async def test_no_tool_starts_of_a_reply_that_breaks_off() -> None:
-    result = await ran(managing(ENTER, [ADD, tw.ModelError("gone")]), "15 + 27?")
+    result = await result_of(manager_of(ENTER, [ADD, tw.ModelError("gone")]), "15 + 27?")
     assert result.executed == ()
 
 
@@ -288,7 +290,7 @@ async def test_no_tool_starts_of_a_reply_that_breaks_off() -> None:
 )
 @on_a_loop
 async def test_half_an_answer_is_a_failure(reply: Any, message: str, text: str) -> None:
-    steps = await steps_of(managing(ENTER, reply), "15 + 27?")
+    steps = await steps_of(manager_of(ENTER, reply), "15 + 27?")
     assert told(steps)[-2:] == [("Error", message), ("Completed", text)]
     assert steps[-1].stop_reason is SceneStopReason.ERROR
 
@@ -308,7 +310,7 @@ async def test_a_stream_without_a_finish_reason_is_told_once() -> None:
 
 @on_a_loop
 async def test_whatever_an_actor_raises_is_an_error_before_the_last_step() -> None:
-    manager = managing(ENTER)
+    manager = manager_of(ENTER)
 
     def broken(_: object) -> str:
         raise RuntimeError("the database is down")
@@ -320,7 +322,7 @@ async def test_whatever_an_actor_raises_is_an_error_before_the_last_step() -> No
         ("Completed", ""),
     ]
     manager.actor(lambda _: 5)  # type: ignore[arg-type, return-value]
-    assert (await ran(manager, "?")).error == "an actor says a str or None, not int"
+    assert (await result_of(manager, "?")).error == "an actor says a str or None, not int"
 
 
 class UnspeakableError(Exception):
@@ -330,7 +332,7 @@ class UnspeakableError(Exception):
 
 @on_a_loop
 async def test_an_exception_without_words_is_an_error_too() -> None:
-    steps = await steps_of(managing(UnspeakableError()), "Hi!")
+    steps = await steps_of(manager_of(UnspeakableError()), "Hi!")
     assert told(steps) == [("Error", "Execution failed: UnspeakableError"), ("Completed", "")]
 
 
@@ -338,7 +340,7 @@ async def test_an_exception_without_words_is_an_error_too() -> None:
 async def test_a_store_that_fails_is_an_error_and_the_answer_is_told() -> None:
     store = WatchedStore()
     store.failing = OSError("disk full")
-    steps = await steps_of(managing("Hello!", conversations=store), "Hi!")
+    steps = await steps_of(manager_of("Hello!", conversations=store), "Hi!")
     assert told(steps) == [
         ("Running", "Hello!"),
         ("Error", "Execution failed: disk full"),
@@ -451,7 +453,7 @@ async def test_cancelling_who_waits_stops_the_tools() -> None:
 
 @on_a_loop
 async def test_a_run_that_is_cancelled_before_its_first_step_has_a_last_one() -> None:
-    manager = managing()
+    manager = manager_of()
     run = manager.open("Hi!")
     await run.cancel()
     (last,) = await collect(run)
@@ -467,7 +469,7 @@ async def test_a_run_that_is_cancelled_before_its_first_step_has_a_last_one() ->
 
 @on_a_loop
 async def test_a_run_is_read_by_one() -> None:
-    run = managing("Hello!").open("Hi!")
+    run = manager_of("Hello!").open("Hi!")
     assert (await run.wait()).text == "Hello!"
     assert (await run.wait()).text == "Hello!"
     assert native("Add").name == "Add"
@@ -484,7 +486,7 @@ async def test_what_is_being_saved_when_a_run_is_cancelled_is_saved() -> None:
             await super().save(conversation)
 
     store = Slowly()
-    run = managing("Hello!", conversations=store).open("Hi!")
+    run = manager_of("Hello!", conversations=store).open("Hi!")
     reading = asyncio.ensure_future(collect(run))
     await saving.wait()
     cancelling = asyncio.ensure_future(run.cancel())

@@ -15,10 +15,10 @@ from calculator_scenes import (
     ENTER,
     WEATHER,
     call,
-    managing,
+    manager_of,
     model_of,
     native,
-    ran,
+    result_of,
     steps_of,
     told,
 )
@@ -81,7 +81,7 @@ def test_a_name_that_could_mean_two_means_none() -> None:
 )
 @on_a_loop
 async def test_a_name_in_another_spelling_is_the_scene(written: str) -> None:
-    manager = managing(written, "8 degrees.")
+    manager = manager_of(written, "8 degrees.")
     steps = await steps_of(manager, "And the weather?")
     assert told(steps)[0] == ("ExecutingScene", "Entering scene: Weather Report")
     assert steps[0].scene == "Weather Report"
@@ -90,8 +90,8 @@ async def test_a_name_in_another_spelling_is_the_scene(written: str) -> None:
 @pytest.mark.parametrize("name", ["weather-report", "WEATHER REPORT", "weatherreport"])
 @on_a_loop
 async def test_a_native_call_in_another_spelling_is_the_scene(name: str) -> None:
-    manager = managing([native(name)], "8 degrees.", tool_mode="native")
-    result = await ran(manager, "And the weather?")
+    manager = manager_of([native(name)], "8 degrees.", tool_mode="native")
+    result = await result_of(manager, "And the weather?")
     assert result.scenes == ("Weather Report",)
     (aggregate,) = [m for m in result.messages if isinstance(m, tw.ToolAggregateMessage)]
     assert aggregate.tool_calls[0].name == "Weather_Report"
@@ -103,8 +103,8 @@ async def test_a_native_call_in_another_spelling_is_the_scene(name: str) -> None
 
 @on_a_loop
 async def test_an_unknown_scene_is_told_once_and_the_model_does_better() -> None:
-    manager = managing(call("Calculater"), ENTER, "42.")
-    result = await ran(manager, "15 + 27?")
+    manager = manager_of(call("Calculater"), ENTER, "42.")
+    result = await result_of(manager, "15 + 27?")
     assert result.stop_reason is SceneStopReason.COMPLETED
     assert result.scenes == ("Calculator",)
     read = model_of(manager).requests[1].messages[-1].text
@@ -114,8 +114,8 @@ async def test_an_unknown_scene_is_told_once_and_the_model_does_better() -> None
 
 @on_a_loop
 async def test_many_unknown_scenes_are_not_each_told_what_there_is() -> None:
-    manager = managing("".join(call(f"Chess {number}") for number in range(300)), ENTER, "42.")
-    assert (await ran(manager, "15 + 27?")).text == "42."
+    manager = manager_of("".join(call(f"Chess {number}") for number in range(300)), ENTER, "42.")
+    assert (await result_of(manager, "15 + 27?")).text == "42."
     read = model_of(manager).requests[1].messages[-1].text
     assert "Scene 'Chess 299' not found" in read
     assert read.count("The scenes are: Calculator, Weather_Report.") == 1
@@ -124,24 +124,24 @@ async def test_many_unknown_scenes_are_not_each_told_what_there_is() -> None:
 @pytest.mark.parametrize("written", ["<Calculater/>", '<calculator_s>{"input": "15 + 27"}'])
 @on_a_loop
 async def test_a_tag_that_is_nearly_a_scene_is_told_as_well(written: str) -> None:
-    manager = managing(written, ENTER, "42.")
-    result = await ran(manager, "15 + 27?")
+    manager = manager_of(written, ENTER, "42.")
+    result = await result_of(manager, "15 + 27?")
     assert (result.scenes, result.text) == (("Calculator",), "42.")
     read = model_of(manager).requests[1].messages[-1].text
     assert "Did you mean 'Calculator'?" in read
-    steps = await steps_of(managing(written, written), "15 + 27?")
+    steps = await steps_of(manager_of(written, written), "15 + 27?")
     assert [step.status.value for step in steps] == ["Error", "Completed"]
 
 
 @on_a_loop
 async def test_a_tag_like_no_scene_is_an_answer() -> None:
-    result = await ran(managing("<b>No</b>, sorry."), "Play!")
+    result = await result_of(manager_of("<b>No</b>, sorry."), "Play!")
     assert (result.text, result.stop_reason.value) == ("<b>No</b>, sorry.", "completed")
 
 
 @on_a_loop
 async def test_a_scene_that_is_unknown_twice_ends_the_run() -> None:
-    steps = await steps_of(managing(call("Chess"), call("Chess")), "Play!")
+    steps = await steps_of(manager_of(call("Chess"), call("Chess")), "Play!")
     assert told(steps) == [("Error", "Scene 'Chess' not found"), ("Completed", "")]
     assert steps[0].fatal
     assert steps[1].stop_reason is SceneStopReason.ERROR
@@ -152,7 +152,7 @@ async def test_a_scene_that_is_unknown_twice_ends_the_run() -> None:
 
 @on_a_loop
 async def test_scenes_that_are_picked_together_are_entered_one_after_the_other() -> None:
-    manager = managing(BOTH + call("Calculator"), ADD, "42.", WEATHER, "8 degrees.")
+    manager = manager_of(BOTH + call("Calculator"), ADD, "42.", WEATHER, "8 degrees.")
     steps = await steps_of(manager, "15 + 27, and the weather?")
     assert [step.message for step in steps] == [
         "Entering scene: Calculator",
@@ -175,8 +175,8 @@ async def test_scenes_that_are_picked_together_are_entered_one_after_the_other()
 
 @on_a_loop
 async def test_a_given_scene_is_entered_at_once() -> None:
-    manager = managing(WEATHER, "8 degrees.")
-    result = await ran(manager, "How is it?", scene="weather report")
+    manager = manager_of(WEATHER, "8 degrees.")
+    result = await result_of(manager, "How is it?", scene="weather report")
     assert result.scenes == ("Weather Report",)
     assert result.iterations == 2
 
@@ -190,7 +190,7 @@ async def test_a_given_scene_is_entered_at_once() -> None:
 )
 @on_a_loop
 async def test_a_given_scene_has_to_be_there(options: Any, message: str) -> None:
-    manager = managing()
+    manager = manager_of()
     steps = await steps_of(manager, "Play!", **options)
     assert told(steps) == [("Error", message), ("Completed", "")]
     assert not model_of(manager).requests
@@ -201,7 +201,7 @@ async def test_a_given_scene_has_to_be_there(options: Any, message: str) -> None
 
 @on_a_loop
 async def test_a_plan_is_carried_out_in_the_order_of_its_dependencies() -> None:
-    manager = managing(
+    manager = manager_of(
         plan(
             step(2, "Weather_Report", "Say how it is in Oslo", 1),
             step(1, "calculator", "Add up the rooms"),
@@ -239,8 +239,8 @@ async def test_a_plan_is_carried_out_in_the_order_of_its_dependencies() -> None:
 
 @on_a_loop
 async def test_a_plan_may_be_an_answer() -> None:
-    manager = managing(plan(answer="Hello!"), mode="planning")
-    result = await ran(manager, "Hi!")
+    manager = manager_of(plan(answer="Hello!"), mode="planning")
+    result = await result_of(manager, "Hi!")
     assert (result.text, result.scenes, result.iterations) == ("Hello!", (), 1)
     assert [message.text for message in result.messages] == ["Hi!", "Hello!"]
 
@@ -287,14 +287,16 @@ BAD = {
 @on_a_loop
 async def test_a_plan_that_cannot_be_used_is_made_again_once(problem: str) -> None:
     bad, failure = BAD[problem]
-    manager = managing(bad, plan(step(1, "Calculator", "Add")), "42.", "It is 42.", mode="planning")
-    result = await ran(manager, "15 + 27?")
+    manager = manager_of(
+        bad, plan(step(1, "Calculator", "Add")), "42.", "It is 42.", mode="planning"
+    )
+    result = await result_of(manager, "15 + 27?")
     assert result.text == "It is 42."
     written, again = [message.text for message in model_of(manager).requests[1].messages[-2:]]
     assert written == bad
     assert "This plan cannot be used." in again
     assert problem in again
-    steps = await steps_of(managing(bad, bad, mode="planning"), "15 + 27?")
+    steps = await steps_of(manager_of(bad, bad, mode="planning"), "15 + 27?")
     assert told(steps) == [("Error", failure), ("Completed", "")]
     assert steps[0].fatal
     assert steps[1].stop_reason is SceneStopReason.ERROR
@@ -302,7 +304,7 @@ async def test_a_plan_that_cannot_be_used_is_made_again_once(problem: str) -> No
 
 @on_a_loop
 async def test_the_next_request_is_planned_anew() -> None:
-    failing = managing(
+    failing = manager_of(
         plan(step(1, "Calculator", "Add")),
         tw.ModelError("down"),
         plan(step(1, "Weather_Report", "Look")),
@@ -310,18 +312,18 @@ async def test_the_next_request_is_planned_anew() -> None:
         "It is 8 degrees.",
         mode="planning",
     )
-    assert (await ran(failing, "15 + 27?", conversation="c")).text == ""
-    result = await ran(failing, "And the weather?", conversation="c")
+    assert (await result_of(failing, "15 + 27?", conversation="c")).text == ""
+    result = await result_of(failing, "And the weather?", conversation="c")
     assert (result.text, result.scenes) == ("It is 8 degrees.", ("Weather Report",))
 
 
 @on_a_loop
 async def test_what_plans_and_decisions_say_is_no_part_of_the_conversation() -> None:
-    manager = managing(plan(step(1, "Calculator", "Add")), "42.", "It is 42.", mode="planning")
-    result = await ran(manager, "15 + 27?")
+    manager = manager_of(plan(step(1, "Calculator", "Add")), "42.", "It is 42.", mode="planning")
+    result = await result_of(manager, "15 + 27?")
     assert [message.text for message in result.messages] == ["15 + 27?", "42.", "It is 42."]
-    chained = managing(ENTER, "42.", more(False), mode="chaining")
-    texts = [m.text for m in (await ran(chained, "15 + 27?")).messages if hasattr(m, "text")]
+    chained = manager_of(ENTER, "42.", more(False), mode="chaining")
+    texts = [m.text for m in (await result_of(chained, "15 + 27?")).messages if hasattr(m, "text")]
     assert texts == ["15 + 27?", "42."]
 
 
@@ -330,7 +332,7 @@ async def test_what_plans_and_decisions_say_is_no_part_of_the_conversation() -> 
 
 @on_a_loop
 async def test_a_chain_goes_on_until_the_model_says_that_it_is_done() -> None:
-    manager = managing(
+    manager = manager_of(
         ENTER,
         ADD,
         "42.",
@@ -355,19 +357,19 @@ async def test_a_chain_goes_on_until_the_model_says_that_it_is_done() -> None:
 
 @on_a_loop
 async def test_a_chain_may_end_with_an_answer_in_place_of_a_scene() -> None:
-    manager = managing(ENTER, "42.", more(True), "That was all: 42.", mode="chaining")
-    assert (await ran(manager, "15 + 27?")).text == "That was all: 42."
+    manager = manager_of(ENTER, "42.", more(True), "That was all: 42.", mode="chaining")
+    assert (await result_of(manager, "15 + 27?")).text == "That was all: 42."
 
 
 @on_a_loop
 async def test_a_decision_that_cannot_be_read_is_a_no() -> None:
-    result = await ran(managing(ENTER, "42.", "Hm, perhaps?", mode="chaining"), "15 + 27?")
+    result = await result_of(manager_of(ENTER, "42.", "Hm, perhaps?", mode="chaining"), "15 + 27?")
     assert (result.text, result.stop_reason.value) == ("42.", "completed")
 
 
 @on_a_loop
 async def test_a_chain_has_a_limit() -> None:
-    manager = managing(
+    manager = manager_of(
         ENTER, "1.", more(True), ENTER, "2.", more(True), mode="chaining", max_scenes=2
     )
     steps = await steps_of(manager, "Count!")
@@ -378,8 +380,8 @@ async def test_a_chain_has_a_limit() -> None:
 @pytest.mark.parametrize("mode", ["direct", "chaining"])
 @on_a_loop
 async def test_no_more_scenes_are_entered_than_a_run_may(mode: Any) -> None:
-    manager = managing(ENTER + call("Weather_Report"), "42.", mode=mode, max_scenes=1)
-    result = await ran(manager, "15 + 27, and the weather?")
+    manager = manager_of(ENTER + call("Weather_Report"), "42.", mode=mode, max_scenes=1)
+    result = await result_of(manager, "15 + 27, and the weather?")
     assert result.scenes == ("Calculator",)
     assert (result.text, result.error) == ("42.", "Maximum scene limit (1) reached")
 
@@ -389,7 +391,7 @@ async def test_no_more_scenes_are_entered_than_a_run_may(mode: Any) -> None:
 
 @on_a_loop
 async def test_the_lifecycle_is_told_where_that_is_wanted() -> None:
-    manager = managing(ENTER, ADD, "42.", verbose=True)
+    manager = manager_of(ENTER, ADD, "42.", verbose=True)
     assert told(await steps_of(manager, "15 + 27?")) == [
         ("Initializing", "Initializing context"),
         ("LoadingCache", "Loading from cache"),
@@ -402,7 +404,7 @@ async def test_the_lifecycle_is_told_where_that_is_wanted() -> None:
         ("SavingCache", "Saving to cache"),
         ("Completed", "42."),
     ]
-    planned = managing(plan(step(1, "Calculator", "Add")), "42.", "It is 42.", mode="planning")
+    planned = manager_of(plan(step(1, "Calculator", "Add")), "42.", "It is 42.", mode="planning")
     statuses = [s.status.value for s in await steps_of(planned, "15 + 27?", verbose=True)]
     assert statuses[3:] == [
         "Planning",
@@ -417,7 +419,7 @@ async def test_the_lifecycle_is_told_where_that_is_wanted() -> None:
 
 @on_a_loop
 async def test_text_streams_where_that_is_wanted() -> None:
-    manager = managing(ENTER, ["I add. ", ADD], ["It ", "is ", "42."], streaming=True)
+    manager = manager_of(ENTER, ["I add. ", ADD], ["It ", "is ", "42."], streaming=True)
     steps = await steps_of(manager, "15 + 27?")
     assert told(steps) == [
         ("ExecutingScene", "Entering scene: Calculator"),
@@ -431,5 +433,5 @@ async def test_text_streams_where_that_is_wanted() -> None:
         ("Running", "It is 42."),
         ("Completed", "It is 42."),
     ]
-    silent = managing(ENTER, ["It ", "is ", "42."], streaming=True)
+    silent = manager_of(ENTER, ["It ", "is ", "42."], streaming=True)
     assert len(await steps_of(silent, "15 + 27?", streaming=False)) == 3

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from calculator_scenes import ran
+from calculator_scenes import result_of
 from coroutine_tests import on_a_loop
 from toolweave import SceneManager, ToolRegistry
 from toolweave.testing import ScriptedModel
@@ -22,7 +22,7 @@ async def test_the_tools_of_a_type_make_a_scene_that_follows_the_registry() -> N
     )
     manager = SceneManager(model)
     manager.scene("Cooking", "Knows recipes").tools(registry.toolset("Recipe"))
-    result = await ran(manager, "How long does carbonara take?")
+    result = await result_of(manager, "How long does carbonara take?")
     assert [each.result for each in result.executed] == ["carbonara: 30 minutes"]
     assert result.text == "It takes 30 minutes."
 
@@ -30,5 +30,5 @@ async def test_the_tools_of_a_type_make_a_scene_that_follows_the_registry() -> N
     async def rate(params: dict[str, str], _: object) -> str:
         return f"{params['item_name']}: 5 of 5"
 
-    result = await ran(manager, "And is it good?")
+    result = await result_of(manager, "And is it good?")
     assert [each.result for each in result.executed] == ["carbonara: 5 of 5"]

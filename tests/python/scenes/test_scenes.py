@@ -18,10 +18,10 @@ from calculator_scenes import (
     Calculator,
     WholeNumbers,
     call,
-    managing,
+    manager_of,
     model_of,
     native,
-    ran,
+    result_of,
     steps_of,
     told,
 )
@@ -69,7 +69,7 @@ async def test_the_documented_stream_has_five_events(is_native: bool) -> None:
 
 @on_a_loop
 async def test_two_operations_are_made_one_after_the_other() -> None:
-    manager = managing(
+    manager = manager_of(
         ENTER,
         call("Add", '{"a": 10, "b": 5}'),
         call("Multiply", '{"a": 15, "b": 3}'),
@@ -92,8 +92,8 @@ async def test_two_operations_are_made_one_after_the_other() -> None:
 
 @on_a_loop
 async def test_a_result_has_all_that_came_of_the_run() -> None:
-    manager = managing(ENTER, [ADD, tw.UsageUpdate(10, 5)], "42.")
-    result = await ran(manager, "15 + 27?", conversation="c1")
+    manager = manager_of(ENTER, [ADD, tw.UsageUpdate(10, 5)], "42.")
+    result = await result_of(manager, "15 + 27?", conversation="c1")
     assert result.text == "42."
     assert result.stop_reason is SceneStopReason.COMPLETED
     assert result.conversation == "c1"
@@ -114,7 +114,7 @@ async def test_a_result_has_all_that_came_of_the_run() -> None:
 
 @on_a_loop
 async def test_an_answer_without_a_scene_is_the_answer() -> None:
-    steps = await steps_of(managing("Hello!"), "Hi!")
+    steps = await steps_of(manager_of("Hello!"), "Hi!")
     assert told(steps) == [("Running", "Hello!"), ("Completed", "Hello!")]
 
 
@@ -179,7 +179,7 @@ def test_the_decorator_form_takes_classes_functions_and_tools() -> None:
 
 @on_a_loop
 async def test_arguments_of_a_service_are_held_to_their_types() -> None:
-    manager = managing(ENTER, call("Add", '{"a": 15}'), "Sorry.")
+    manager = manager_of(ENTER, call("Add", '{"a": 15}'), "Sorry.")
     steps = await steps_of(manager, "Hi!")
     (error,) = [step for step in steps if step.status is SceneStatus.ERROR]
     assert error.message is not None
@@ -210,14 +210,14 @@ def test_a_service_is_an_object_with_methods() -> None:
         (lambda m: m.scene("A").scene("A"), "is there already"),
         (lambda _: Scene("A").manager, "has no manager yet"),
         (lambda m: m.open("Hi!"), "there are no scenes"),
-        (lambda _: managing().open("Hi!", mode="all"), "mode is one of 'direct'"),
-        (lambda _: managing().open(tw.SceneRequest("Hi!"), user="ann"), "leave out: user"),
-        (lambda _: managing(mode="no"), "mode is one of"),
-        (lambda _: managing(max_iterations=0), "max_iterations is a whole number from 1"),
-        (lambda _: managing(max_scenes=True), "max_scenes is a whole number from 1"),
-        (lambda _: managing(max_repeats=1), "max_repeats is a whole number from 2"),
-        (lambda _: managing(run_timeout=0), "run_timeout is a number of seconds above 0"),
-        (lambda _: managing().open("Hi!", budget=-1), "from 0"),
+        (lambda _: manager_of().open("Hi!", mode="all"), "mode is one of 'direct'"),
+        (lambda _: manager_of().open(tw.SceneRequest("Hi!"), user="ann"), "leave out: user"),
+        (lambda _: manager_of(mode="no"), "mode is one of"),
+        (lambda _: manager_of(max_iterations=0), "max_iterations is a whole number from 1"),
+        (lambda _: manager_of(max_scenes=True), "max_scenes is a whole number from 1"),
+        (lambda _: manager_of(max_repeats=1), "max_repeats is a whole number from 2"),
+        (lambda _: manager_of(run_timeout=0), "run_timeout is a number of seconds above 0"),
+        (lambda _: manager_of().open("Hi!", budget=-1), "from 0"),
     ],
 )
 def test_what_cannot_be_is_refused_at_once(make: Any, message: str) -> None:
@@ -231,9 +231,12 @@ def test_what_cannot_be_is_refused_at_once(make: Any, message: str) -> None:
         (lambda m: m.scene(5), "the name of a scene is a str, not int"),
         (lambda m: m.authorize("ann"), "a hook is a function, not str"),
         (lambda m: m.on_terminal(None), "a hook is a function, not NoneType"),
-        (lambda _: managing(conversations={}), "conversations is a store with the methods load,"),
-        (lambda _: managing(rate_limiter=5), "rate_limiter is a RateLimiter or a RateLimit, not"),
-        (lambda _: managing(summarizer=ScriptedModel()), "summarizer is a Summarizer, which takes"),
+        (lambda _: manager_of(conversations={}), "conversations is a store with the methods load,"),
+        (lambda _: manager_of(rate_limiter=5), "rate_limiter is a RateLimiter or a RateLimit, not"),
+        (
+            lambda _: manager_of(summarizer=ScriptedModel()),
+            "summarizer is a Summarizer, which takes",
+        ),
     ],
 )
 def test_what_is_of_the_wrong_kind_is_refused_at_once(make: Any, message: str) -> None:
@@ -254,7 +257,7 @@ class Speaker:
 
 @on_a_loop
 async def test_actors_speak_on_every_turn_and_once_in_each_request() -> None:
-    manager = managing(ENTER, ADD, "42.", ENTER, "Still 42.", guardrails=True)
+    manager = manager_of(ENTER, ADD, "42.", ENTER, "Still 42.", guardrails=True)
     manager.actor("Be brief.").actor(Speaker())
 
     async def remember(context: SceneContext) -> str:
@@ -263,7 +266,7 @@ async def test_actors_speak_on_every_turn_and_once_in_each_request() -> None:
 
     manager.scenes["Calculator"].actor(remember).actor(lambda _: None).actor(Speaker())
     for text in ("15 + 27?", "And now?"):
-        await ran(manager, text, conversation="c")
+        await result_of(manager, text, conversation="c")
     choosing, first, second, again, last = [
         [m.text for m in request.messages if m.role is Role.SYSTEM]
         for request in model_of(manager).requests
@@ -276,7 +279,7 @@ async def test_actors_speak_on_every_turn_and_once_in_each_request() -> None:
         assert system[0].count("Scene Calculator.") == 1
     assert "2 messages, 0 calls." in first[0]
     assert "Scene Calculator." not in choosing[0]
-    assert all(m.role is not Role.SYSTEM for m in (await ran(manager, "?")).messages)
+    assert all(m.role is not Role.SYSTEM for m in (await result_of(manager, "?")).messages)
 
 
 @on_a_loop
@@ -291,7 +294,7 @@ async def test_a_tool_knows_its_scene() -> None:
 
     manager = SceneManager(ScriptedModel("<S/>", "<who/>", "Ann."))
     manager.scene("S").tool(who)
-    result = await ran(manager, "Who am I?", user="ann", context={"any": "thing"})
+    result = await result_of(manager, "Who am I?", user="ann", context={"any": "thing"})
     assert seen == ["S"]
     assert result.executed[0].result == "ann"
     assert current_context() is None
@@ -317,7 +320,7 @@ async def test_a_toolset_is_followed() -> None:
     )
     manager = SceneManager(model)
     manager.scene("S").tool(more).tools(live)
-    result = await ran(manager, "Go.")
+    result = await result_of(manager, "Go.")
     assert [each.result[:20] for each in result.executed] == ["done", "3", "Tool 'ping' not foun"]
     assert [each.name for each in manager.scenes["S"].toolset] == ["more", "add"]
 
@@ -329,20 +332,20 @@ async def test_runs_of_many_conversations_share_a_manager() -> None:
 
     manager = SceneManager(echo)
     manager.scene("S")
-    results = await asyncio.gather(*(ran(manager, f"{number}") for number in range(20)))
+    results = await asyncio.gather(*(result_of(manager, f"{number}") for number in range(20)))
     assert [result.text for result in results] == [f"I heard {number}" for number in range(20)]
     assert len({result.conversation for result in results}) == 20
 
 
 def test_the_names_of_the_documented_tools_are_as_documented() -> None:
-    assert [each.name for each in managing().scenes["Calculator"].toolset] == list(NAMES.values())
+    assert [each.name for each in manager_of().scenes["Calculator"].toolset] == list(NAMES.values())
 
 
 def test_programs_without_a_loop_run_on_one_of_their_own() -> None:
-    assert managing("Hello!").run_sync("Hi!").text == "Hello!"
+    assert manager_of("Hello!").run_sync("Hi!").text == "Hello!"
 
 
 @on_a_loop
 async def test_a_loop_is_not_blocked() -> None:
     with pytest.raises(RuntimeError, match=r"use `await manager\.run"):
-        managing().run_sync("Hi!")
+        manager_of().run_sync("Hi!")

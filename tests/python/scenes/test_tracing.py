@@ -12,7 +12,7 @@ from opentelemetry import trace
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 import toolweave as tw
-from calculator_scenes import ADD, ENTER, managing, ran
+from calculator_scenes import ADD, ENTER, manager_of, result_of
 from coroutine_tests import on_a_loop
 from toolweave.metrics import OPERATION_DURATION, TOKEN_USAGE
 from toolweave.models import complete
@@ -29,7 +29,7 @@ def spans() -> InMemorySpanExporter:
 
 @on_a_loop
 async def test_a_run_is_a_workflow_whose_scenes_are_agents(spans: Any) -> None:
-    manager = managing(
+    manager = manager_of(
         [ENTER, tw.UsageUpdate(1, 1)],
         [ADD, tw.UsageUpdate(2, 2)],
         ["42.", tw.UsageUpdate(3, 3)],
@@ -57,7 +57,7 @@ async def test_a_run_is_a_workflow_whose_scenes_are_agents(spans: Any) -> None:
 
 @on_a_loop
 async def test_a_run_that_failed_is_a_span_that_failed(spans: Any) -> None:
-    await ran(managing(tw.ModelError("down"), name="closed"), "Hi!")
+    await result_of(manager_of(tw.ModelError("down"), name="closed"), "Hi!")
     found = {span.name: span for span in spans.get_finished_spans()}
     workflow = found["invoke_workflow closed"]
     assert not workflow.status.is_ok
@@ -68,7 +68,7 @@ async def test_a_run_that_failed_is_a_span_that_failed(spans: Any) -> None:
 @on_a_loop
 async def test_plans_are_spans_of_their_own(spans: Any) -> None:
     plan = {"answer": "Hello!", "steps": []}
-    await ran(managing(json.dumps(plan), mode="planning", name="planner"), "Hi!")
+    await result_of(manager_of(json.dumps(plan), mode="planning", name="planner"), "Hi!")
     assert tree(spans.get_finished_spans())["plan planner"] == ["chat m1"]
 
 
@@ -84,7 +84,7 @@ async def test_tokens_and_durations_are_measured(spans: Any) -> None:
     (duration,) = points(OPERATION_DURATION, gen_ai__operation__name="chat", **of_model)
     assert duration.count == 1
     assert duration.sum > 0
-    await ran(managing("Hello!", name="counted"), "Hi!")
+    await result_of(manager_of("Hello!", name="counted"), "Hi!")
     (run,) = points(OPERATION_DURATION, gen_ai__workflow__name="counted")
     assert run.count == 1
     # What the run adds up is not counted again.
@@ -107,7 +107,7 @@ async def test_what_fails_is_measured_as_a_failure(spans: Any) -> None:
 @on_a_loop
 async def test_conversations_are_no_dimension_of_measures(spans: Any) -> None:
     for number in range(3):
-        await ran(managing(ENTER, "42.", name="few"), "15 + 27?", conversation=f"c{number}")
+        await result_of(manager_of(ENTER, "42.", name="few"), "15 + 27?", conversation=f"c{number}")
     (point,) = points(OPERATION_DURATION, gen_ai__workflow__name="few")
     assert point.count == 3
     assert spans.get_finished_spans()

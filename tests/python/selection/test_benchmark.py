@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from sample_selections import Says, entry, named, public_files
+from sample_selections import ScriptedScorer, entry, named, public_files
 from toolweave import RegistrySnapshot, Selection, SelectionPolicy, UsageUpdate
 from toolweave.selection import Reply, Request
 from toolweave.selection.benchmark import (
@@ -65,7 +65,7 @@ def test_a_part_of_the_queries_is_from_all_parts() -> None:
 
 @pytest.mark.parametrize("method", METHODS)
 def test_the_example_that_is_asked_is_told_once_only(method: Any) -> None:
-    scorer = Says([{"tool": "compare", "score": 90, "compare": 90}])
+    scorer = ScriptedScorer([{"tool": "compare", "score": 90, "compare": 90}])
     [query] = [one for one in labelled(REGISTRY, REGISTRY.entries) if one.query == CAKE]
     run(measure(method, REGISTRY, [query], scorer, POLICY))
     assert [prompt.count(CAKE) for prompt in scorer.prompts] == [1] * len(scorer.prompts)
@@ -86,7 +86,7 @@ def test_what_is_measured_is_what_happened() -> None:
         assert (method, selection.query) == ("choose", query.query)
         told.append(query)
 
-    scorer = Says(replies)
+    scorer = ScriptedScorer(replies)
     measured = run(measure("choose", REGISTRY, queries, scorer, POLICY, told=tell))
     assert (measured.queries, measured.right, measured.calls) == (3, 2, 4)
     assert (measured.ties, measured.fallbacks, measured.errors) == (0, 1, 0)
@@ -98,7 +98,7 @@ def test_what_is_measured_is_what_happened() -> None:
 
 def test_ties_are_counted() -> None:
     queries = labelled(REGISTRY, REGISTRY.entries)[:1]
-    measured = run(measure("each", REGISTRY, queries, Says([{"score": 80}]), POLICY))
+    measured = run(measure("each", REGISTRY, queries, ScriptedScorer([{"score": 80}]), POLICY))
     assert (measured.ties, measured.right) == (1, 1)
 
 

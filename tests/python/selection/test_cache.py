@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from coroutine_tests import PATIENCE, on_a_loop
-from sample_selections import ITEMS, Says, Scores, entry, named, tools
+from sample_selections import ITEMS, Scores, ScriptedScorer, entry, named, tools
 from toolweave import RegistrySnapshot, Selection, SelectionPolicy, ToolSelector, UsageUpdate
 from toolweave.selection import Reply, Request
 from virtual_time import now, run
@@ -19,7 +19,7 @@ EACH = SelectionPolicy(strategy="each")
 
 def test_the_same_question_is_answered_from_before_until_it_is_too_old() -> None:
     async def main() -> None:
-        scorer = Says([Reply(named("details", 90, item_name="x"), UsageUpdate(5, 5))])
+        scorer = ScriptedScorer([Reply(named("details", 90, item_name="x"), UsageUpdate(5, 5))])
         selector = ToolSelector(ITEMS, scorer, cache_ttl=60, clock=now)
         first = await selector.select("a")
         again = await selector.select("a")
@@ -48,7 +48,7 @@ def test_the_same_question_is_answered_from_before_until_it_is_too_old() -> None
 )
 def test_another_question_is_another_matter(other: dict[str, Any]) -> None:
     async def main() -> None:
-        scorer = Says([named("search")])
+        scorer = ScriptedScorer([named("search")])
         selector = ToolSelector(ITEMS, scorer)
         await selector.select("a")
         assert not (await selector.select(**{"query": "a", **other})).cached
@@ -58,7 +58,7 @@ def test_another_question_is_another_matter(other: dict[str, Any]) -> None:
 
 def test_types_in_other_spellings_are_the_same_question() -> None:
     async def main() -> None:
-        selector = ToolSelector(ITEMS, Says([named("search")]))
+        selector = ToolSelector(ITEMS, ScriptedScorer([named("search")]))
         await selector.select("a", item_type="Recipe")
         assert (await selector.select("a", item_type="https://schema.org/Recipe")).cached
 
@@ -66,7 +66,7 @@ def test_types_in_other_spellings_are_the_same_question() -> None:
 
 
 def test_another_model_is_another_matter() -> None:
-    class Several(Says):
+    class Several(ScriptedScorer):
         @property
         def name(self) -> str:  # type: ignore[override]
             return f"model {len(self.requests)}"
@@ -86,7 +86,7 @@ def test_another_model_is_another_matter() -> None:
 
 def test_what_a_caller_does_to_its_selection_changes_no_other() -> None:
     async def main() -> None:
-        selector = ToolSelector(ITEMS, Says([named("details", 90, item_name="x")]))
+        selector = ToolSelector(ITEMS, ScriptedScorer([named("details", 90, item_name="x")]))
         for _ in range(3):
             selection = await selector.select("a")
             assert selection.parameters == {"item_name": "x"}
@@ -100,7 +100,7 @@ def test_what_a_caller_does_to_its_selection_changes_no_other() -> None:
 @pytest.mark.parametrize("failure", [OSError("down"), "nonsense"])
 def test_failures_are_not_kept(failure: Any) -> None:
     async def main() -> None:
-        scorer = Says([failure, failure, named("details", 90, item_name="x")])
+        scorer = ScriptedScorer([failure, failure, named("details", 90, item_name="x")])
         selector = ToolSelector(ITEMS, scorer, SelectionPolicy(attempts=1))
         for fallback in (True, True, False):
             selection = await selector.select("a")
@@ -121,7 +121,7 @@ def test_a_timeout_is_not_kept() -> None:
 
 def test_without_a_time_to_live_nothing_is_kept_or_shared() -> None:
     async def main() -> None:
-        scorer = Says([named("search")])
+        scorer = ScriptedScorer([named("search")])
         selector = ToolSelector(ITEMS, scorer, cache_ttl=0)
         found = await asyncio.gather(selector.select("a"), selector.select("a"))
         assert [selection.cached for selection in found] == [False, False]
@@ -131,7 +131,7 @@ def test_without_a_time_to_live_nothing_is_kept_or_shared() -> None:
 
 def test_the_one_that_was_not_asked_for_the_longest_goes_first() -> None:
     async def main() -> None:
-        selector = ToolSelector(ITEMS, Says([named("search")]), cache_size=2)
+        selector = ToolSelector(ITEMS, ScriptedScorer([named("search")]), cache_size=2)
         cached = [(await selector.select(query)).cached for query in "abacab"]
         assert cached == [False, False, True, False, True, False]
 
@@ -213,7 +213,7 @@ async def test_an_answer_that_is_not_kept_is_given_to_all_who_wait() -> None:
 
 
 def test_what_is_kept_is_known_on_every_event_loop() -> None:
-    scorer = Says([named("search")])
+    scorer = ScriptedScorer([named("search")])
     selector = ToolSelector(ITEMS, scorer)
     assert not run(selector.select("a")).cached
     assert run(selector.select("a")).cached
@@ -221,7 +221,7 @@ def test_what_is_kept_is_known_on_every_event_loop() -> None:
 
 def test_several_event_loops_may_use_one_selector_at_once() -> None:
     registry = RegistrySnapshot.of([entry("search"), entry("b")])
-    selector = ToolSelector(registry, Says([named("search")]), cache_size=3)
+    selector = ToolSelector(registry, ScriptedScorer([named("search")]), cache_size=3)
     errors: list[BaseException] = []
 
     def work() -> None:
@@ -257,7 +257,7 @@ def test_what_was_chosen_of_old_tools_is_not_kept_for_new_ones() -> None:
             return was.tools_for(item_type, site)
 
     async def main() -> list[str]:
-        selector = ToolSelector(ReadAgain(), Says([named("old"), named("new")]))
+        selector = ToolSelector(ReadAgain(), ScriptedScorer([named("old"), named("new")]))
         selections = [await selector.select("x") for _ in range(2)]
         return [one.tool.name for one in selections if one.tool is not None]
 
@@ -283,7 +283,7 @@ def test_a_registry_is_asked_for_one_state_of_it() -> None:
             return self.snapshot.tools_for(item_type, site)
 
     async def main() -> list[str]:
-        selector = ToolSelector(ReadAgain(), Says([named("tool1"), named("tool2")]))
+        selector = ToolSelector(ReadAgain(), ScriptedScorer([named("tool1"), named("tool2")]))
         selections = [await selector.select("x") for _ in range(2)]
         return [one.tool.name for one in selections if one.tool is not None]
 

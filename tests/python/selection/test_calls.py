@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from coroutine_tests import PATIENCE, on_a_loop
-from sample_selections import ITEMS, Says, Scores, named, tools
+from sample_selections import ITEMS, Scores, ScriptedScorer, named, tools
 from servers.dialects import openai_text
 from servers.sse import Answer, Do, serving
 from toolweave import Selection, SelectionPolicy, ToolSelector
@@ -408,7 +408,7 @@ def test_a_real_client_chooses_and_says_what_it_took() -> None:
 
 
 def test_a_scorer_may_make_the_calls_of_a_selection_itself() -> None:
-    class Own(Says):
+    class Own(ScriptedScorer):
         bounds: Bounds
 
         def make_calls(self, bounds: Bounds) -> Calls:
@@ -423,6 +423,6 @@ def test_a_scorer_may_make_the_calls_of_a_selection_itself() -> None:
 
 
 def test_a_selector_works_on_one_loop_after_another() -> None:
-    selector = ToolSelector(ITEMS, Says([named("search")]), cache_ttl=0)
+    selector = ToolSelector(ITEMS, ScriptedScorer([named("search")]), cache_ttl=0)
     for _ in range(3):
         assert run(selector.select("x"), VirtualTimeLoop()).calls == 1

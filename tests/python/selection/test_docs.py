@@ -13,7 +13,7 @@ import pytest
 
 from markdown_blocks import blocks
 from paths import DOCS
-from sample_selections import Says, named
+from sample_selections import ScriptedScorer, named
 from toolweave import SelectionPolicy, ToolRegistry, ToolSelector
 
 
@@ -51,7 +51,7 @@ def test_the_block_that_selects_and_runs_does(
         "SelectionPolicy": SelectionPolicy,
         "ToolSelector": ToolSelector,
         "registry": shop(),
-        "model": Says([named("compare", 90, first="ramen", second="pho")]),
+        "model": ScriptedScorer([named("compare", 90, first="ramen", second="pho")]),
         "handler": application,
         "application": application,
     }

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sample_selections import ITEMS, Says, entry, named, public_files, tools
+from sample_selections import ITEMS, ScriptedScorer, entry, named, public_files, tools
 from toolweave import RegistrySnapshot, SelectionPolicy, ToolSelector
 from toolweave.selection.describe import Description, describe
 from virtual_time import run
@@ -34,7 +34,7 @@ def described(tool: Any, **options: Any) -> Description:
 
 
 def prompts(*queries: str, registry: Any = ITEMS, strategy: Any = "choose", **asked: Any) -> Any:
-    scorer = Says([named("search")])
+    scorer = ScriptedScorer([named("search")])
     selector = ToolSelector(registry, scorer, SelectionPolicy(strategy=strategy, attempts=1))
     for query in queries:
         run(selector.select(query, **asked))
@@ -131,7 +131,7 @@ def test_a_query_stays_one_line_that_is_a_json_string(query: str) -> None:
 
 
 def test_the_schema_of_choose_names_the_tools_and_their_parameters() -> None:
-    scorer = Says([named("search")])
+    scorer = ScriptedScorer([named("search")])
     run(ToolSelector(ITEMS, scorer).select("x"))
     schema = scorer.requests[0].schema
     assert schema["required"] == ["tool", "score", "parameters"]

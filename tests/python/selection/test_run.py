@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from sample_selections import Says, entry, named
+from sample_selections import ScriptedScorer, entry, named
 from toolweave import (
     RegistrySnapshot,
     Selection,
@@ -47,7 +47,9 @@ REGISTRY = RegistrySnapshot.of(
 
 def select(reply: str, **policy: Any) -> Selection:
     policy.setdefault("allowed_handlers", (HERE,))
-    return run(ToolSelector(REGISTRY, Says([reply]), SelectionPolicy(**policy)).select("Soup?"))
+    return run(
+        ToolSelector(REGISTRY, ScriptedScorer([reply]), SelectionPolicy(**policy)).select("Soup?")
+    )
 
 
 def test_the_handler_is_given_the_parameters_and_what_it_runs_for() -> None:
@@ -92,7 +94,7 @@ def test_a_handler_that_is_registered_in_python_runs() -> None:
         """Says how long dough has to rest."""
         return f"{minutes} minutes"
 
-    scorer = Says([named("rest", 90, minutes="30")])
+    scorer = ScriptedScorer([named("rest", 90, minutes="30")])
     selection = run(ToolSelector(registry, scorer).select("How long?", item_type="Recipe"))
     assert run(selection.run()).value == "30 minutes"
     assert "Says how long dough has to rest." in scorer.prompts[0]

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from sample_selections import ITEMS, Says, named
+from sample_selections import ITEMS, ScriptedScorer, named
 from toolweave import FinishUpdate, ModelOptions, SelectionPolicy, ToolSelector, UsageUpdate
 from toolweave.models import as_model
 from toolweave.selection import Reply, Request, Scorer, as_scorer
@@ -66,7 +66,7 @@ def test_a_function_of_prompt_and_schema_may_return_a_text_or_a_dict() -> None:
 
 
 def test_a_scorer_stays_as_it_is() -> None:
-    scorer = Says(["{}"])
+    scorer = ScriptedScorer(["{}"])
     assert as_scorer(scorer) is scorer
     assert isinstance(scorer, Scorer)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from sample_selections import ITEMS, Says, Scores, entry, named, tools
+from sample_selections import ITEMS, Scores, ScriptedScorer, entry, named, tools
 from toolweave import RegistrySnapshot, Selection, SelectionPolicy, ToolSelector, UsageUpdate
 from toolweave.selection import Reply
 from virtual_time import run
@@ -38,7 +38,7 @@ def ranked(selection: Selection) -> list[tuple[str, float | None]]:
 
 
 def test_choose_asks_once_and_takes_the_tool_its_score_and_its_parameters() -> None:
-    scorer = Says([named("compare", 95, item1="ramen", item2="udon")])
+    scorer = ScriptedScorer([named("compare", 95, item1="ramen", item2="udon")])
     selection = select(ITEMS, scorer)
     assert (chosen(selection), selection.score, selection.calls) == ("compare", 95.0, 1)
     assert selection.parameters == {"item1": "ramen", "item2": "udon"}
@@ -60,15 +60,15 @@ def test_choose_asks_once_and_takes_the_tool_its_score_and_its_parameters() -> N
     ],
 )
 def test_a_reply_is_read_as_it_was_meant(reply: Any) -> None:
-    selection = select(ITEMS, Says([reply]))
+    selection = select(ITEMS, ScriptedScorer([reply]))
     assert (chosen(selection), selection.score, selection.calls) == ("details", 85.0, 1)
     assert selection.parameters == {"item_name": "ramen"}
 
 
 def test_a_name_that_two_tools_have_but_for_case_is_no_name() -> None:
     registry = tools("search", "Compare", "compare")
-    assert chosen(select(registry, Says([named("compare")]))) == "compare"
-    unclear = select(registry, Says([named("COMPARE")]))
+    assert chosen(select(registry, ScriptedScorer([named("compare")]))) == "compare"
+    unclear = select(registry, ScriptedScorer([named("COMPARE")]))
     assert (chosen(unclear), unclear.fallback) == ("search", True)
 
 
@@ -83,7 +83,7 @@ def test_a_name_that_two_tools_have_but_for_case_is_no_name() -> None:
     ],
 )
 def test_nonsense_is_asked_again_with_the_reason(reply: str, error: str) -> None:
-    scorer = Says([reply, named("details", 80, item_name="ramen")])
+    scorer = ScriptedScorer([reply, named("details", 80, item_name="ramen")])
     selection = select(ITEMS, scorer)
     assert (chosen(selection), selection.calls, selection.errors) == ("details", 2, ())
     first, second = scorer.prompts
@@ -92,7 +92,7 @@ def test_nonsense_is_asked_again_with_the_reason(reply: str, error: str) -> None
 
 
 def test_after_the_last_attempt_the_fallback_is_taken_and_the_error_is_kept() -> None:
-    scorer = Says(["What?"])
+    scorer = ScriptedScorer(["What?"])
     selection = select(ITEMS, scorer, attempts=3)
     assert (chosen(selection), selection.score, selection.calls) == ("search", None, 3)
     assert (selection.decision, selection.fallback) == ("fallback", True)
@@ -103,27 +103,27 @@ def test_after_the_last_attempt_the_fallback_is_taken_and_the_error_is_kept() ->
 
 
 def test_a_call_that_fails_is_not_repeated() -> None:
-    selection = select(ITEMS, Says([ConnectionError("refused\nat length")]))
+    selection = select(ITEMS, ScriptedScorer([ConnectionError("refused\nat length")]))
     assert (chosen(selection), selection.fallback, selection.calls) == ("search", True, 1)
     assert {one.error for one in selection.errors} == {"ConnectionError: refused"}
 
 
 def test_a_score_below_the_threshold_is_not_enough() -> None:
-    selection = select(ITEMS, Says([named("details", 69, item_name="ramen")]))
+    selection = select(ITEMS, ScriptedScorer([named("details", 69, item_name="ramen")]))
     assert (chosen(selection), selection.score) == ("search", None)
     assert ranked(selection)[0] == ("details", 69.0)
     assert [one.tool.name for one in selection.top] == ["search"]
     assert selection.reason == (
         "The best score, 69 of details, is below the threshold of 70, so it is the fallback search."
     )
-    assert chosen(select(ITEMS, Says([named("details", 69)]), threshold=69)) == "details"
+    assert chosen(select(ITEMS, ScriptedScorer([named("details", 69)]), threshold=69)) == "details"
 
 
 def test_without_a_fallback_there_is_no_tool() -> None:
-    selection = select(ITEMS, Says([named("details", 1)]), fallback=None)
+    selection = select(ITEMS, ScriptedScorer([named("details", 1)]), fallback=None)
     assert (selection.tool, selection.decision, selection.top) == (None, "none", ())
     assert selection.reason.endswith("and there is no fallback.")
-    selection = select(tools("a", "b"), Says([named("a", 1)]))
+    selection = select(tools("a", "b"), ScriptedScorer([named("a", 1)]))
     assert selection.tool is None
     assert selection.reason.endswith("and the fallback search is not among the tools.")
 
@@ -135,7 +135,7 @@ def test_parameters_that_do_not_fit_are_an_error_but_the_score_counts() -> None:
             entry("top", return_struc={"score": "integer", "count": "integer between 1 and 5"}),
         ]
     )
-    selection = select(registry, Says([named("top", 90, count="many")]))
+    selection = select(registry, ScriptedScorer([named("top", 90, count="many")]))
     assert (chosen(selection), selection.score) == ("top", 90.0)
     assert "count" in (selection.ranking[0].error or "")
 
@@ -146,7 +146,7 @@ def test_batch_scores_all_tools_with_one_call() -> None:
         "details": {"score": 75, "item_name": "ramen"},
         "compare": {"score": "92%", "item1": "ramen", "item2": "udon"},
     }
-    scorer = Says([json.dumps(said)])
+    scorer = ScriptedScorer([json.dumps(said)])
     selection = select(ITEMS, scorer, strategy="batch")
     assert ranked(selection) == [("compare", 92.0), ("details", 75.0), ("search", 40.0)]
     assert selection.parameters == {"item1": "ramen", "item2": "udon"}
@@ -166,13 +166,13 @@ def test_batch_scores_all_tools_with_one_call() -> None:
     ],
 )
 def test_a_batch_is_read_as_it_was_meant(reply: str) -> None:
-    selection = select(ITEMS, Says([reply]), strategy="batch")
+    selection = select(ITEMS, ScriptedScorer([reply]), strategy="batch")
     assert ranked(selection) == [("details", 80.0), ("search", 20.0), ("compare", 10.0)]
     assert selection.calls == 1
 
 
 def test_a_tool_that_a_batch_leaves_out_or_garbles_harms_no_other() -> None:
-    scorer = Says(['{"search": {"score": "?"}, "compare": {"score": 80, "item1": "a"}}'])
+    scorer = ScriptedScorer(['{"search": {"score": "?"}, "compare": {"score": 80, "item1": "a"}}'])
     selection = select(ITEMS, scorer, strategy="batch")
     assert (chosen(selection), selection.calls) == ("compare", 1)
     errors = {one.tool.name: one.error for one in selection.errors}
@@ -181,10 +181,10 @@ def test_a_tool_that_a_batch_leaves_out_or_garbles_harms_no_other() -> None:
 
 
 def test_a_batch_without_any_score_is_asked_again() -> None:
-    scorer = Says(["Hm.", '{"search": 20, "details": 80, "compare": 10}'])
+    scorer = ScriptedScorer(["Hm.", '{"search": 20, "details": 80, "compare": 10}'])
     selection = select(ITEMS, scorer, strategy="batch")
     assert (chosen(selection), selection.calls, selection.errors) == ("details", 2, ())
-    selection = select(ITEMS, Says(["Hm."]), strategy="batch")
+    selection = select(ITEMS, ScriptedScorer(["Hm."]), strategy="batch")
     assert (chosen(selection), selection.calls, selection.fallback) == ("search", 2, True)
 
 
@@ -286,7 +286,7 @@ def test_a_tool_whose_prompt_does_not_ask_is_asked_about_in_words_of_ours() -> N
             entry("plain", prompt="It weighs things.", return_struc={"weight": "in grams"}),
         ]
     )
-    scorer = Says([{"score": 80, "weight": "3"}])
+    scorer = ScriptedScorer([{"score": 80, "weight": "3"}])
     select(registry, scorer, 'How heavy is "it"?', strategy="each", early_stop=None)
     for prompt, request in zip(scorer.prompts[1:], scorer.requests[1:], strict=True):
         assert json.dumps('How heavy is "it"?') in prompt
@@ -327,7 +327,7 @@ MANY = RegistrySnapshot.of(
 
 
 def test_words_decide_which_tools_a_model_is_asked_about_and_the_fallback_is_kept() -> None:
-    scorer = Says([named("tool_drums")])
+    scorer = ScriptedScorer([named("tool_drums")])
     selection = select(MANY, scorer, "How loud are drums?", prefilter=1)
     assert chosen(selection) == "tool_drums"
     assert [tool.name for tool in scorer.requests[0].tools] == ["search", "tool_drums"]
@@ -340,7 +340,7 @@ def test_words_decide_which_tools_a_model_is_asked_about_and_the_fallback_is_kep
 
 
 def test_where_no_word_is_known_the_first_tools_fill_up() -> None:
-    scorer = Says([named("search")])
+    scorer = ScriptedScorer([named("search")])
     select(MANY, scorer, "Xyzzy?", prefilter=2)
     assert [tool.name for tool in scorer.requests[0].tools] == [
         "tool_apples",
@@ -351,14 +351,14 @@ def test_where_no_word_is_known_the_first_tools_fill_up() -> None:
 
 @pytest.mark.parametrize("prefilter", [None, 5, 8])
 def test_few_tools_are_all_asked_about(prefilter: int | None) -> None:
-    scorer = Says([named("search")])
+    scorer = ScriptedScorer([named("search")])
     select(MANY, scorer, "drums", prefilter=prefilter)
     assert len(scorer.requests[0].tools) == 5
 
 
 @pytest.mark.parametrize("strategy", ["each", "batch"])
 def test_the_other_strategies_ask_about_the_same_tools(strategy: Any) -> None:
-    scorer = Says([{"score": 80, "search": 10, "tool_drums": 80}])
+    scorer = ScriptedScorer([{"score": 80, "search": 10, "tool_drums": 80}])
     selection = select(MANY, scorer, "drums", prefilter=1, strategy=strategy, early_stop=None)
     asked = [tool.name for request in scorer.requests for tool in request.tools]
     assert asked == ["search", "tool_drums"]
@@ -379,23 +379,23 @@ def test_a_selection_explains_itself() -> None:
 
 
 def test_what_a_terminal_would_act_on_is_not_in_the_explanation() -> None:
-    scorer = Says([named("details", 90, item_name="\x1b[2J\u202e")])
+    scorer = ScriptedScorer([named("details", 90, item_name="\x1b[2J\u202e")])
     text = select(ITEMS, scorer, "\x1b[31m").explain()
     assert text.replace("\n", "").isprintable()
 
 
 def test_tokens_are_counted_where_they_are_known() -> None:
     replies = [Reply("?", UsageUpdate(10, 2, 4)), Reply(named("search"), UsageUpdate(20, 3, 8))]
-    selection = select(ITEMS, Says(replies))
+    selection = select(ITEMS, ScriptedScorer(replies))
     assert selection.usage == UsageUpdate(30, 5, 12)
     assert "30 tokens in and 5 out" in selection.explain()
-    assert select(ITEMS, Says([named("search")])).usage is None
+    assert select(ITEMS, ScriptedScorer([named("search")])).usage is None
 
 
 def test_each_decision_is_logged_without_the_query(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO, "toolweave.selection"):
-        select(ITEMS, Says([named("details", 90, item_name="secret")]), "my secret")
-        select(ITEMS, Says([ConnectionError("secret")]), "my secret")
+        select(ITEMS, ScriptedScorer([named("details", 90, item_name="secret")]), "my secret")
+        select(ITEMS, ScriptedScorer([ConnectionError("secret")]), "my secret")
     good, bad = caplog.records
     assert (good.levelname, bad.levelname) == ("INFO", "WARNING")
     assert (good.tool, good.score, good.calls) == ("details", 90.0, 1)  # type: ignore[attr-defined]
@@ -407,14 +407,14 @@ def test_each_decision_is_logged_without_the_query(caplog: pytest.LogCaptureFixt
 def test_types_are_one_in_all_spellings() -> None:
     registry = RegistrySnapshot.of([entry("search"), entry("cook", type="Recipe")])
     for spelling in ("Recipe", "schema:Recipe", "https://schema.org/Recipe", "{x}Recipe"):
-        selection = select(registry, Says([named("cook")]), item_type=spelling)
+        selection = select(registry, ScriptedScorer([named("cook")]), item_type=spelling)
         assert (chosen(selection), selection.item_type) == ("cook", "Recipe")
 
 
 def test_placeholders_are_filled_from_the_question_and_the_context() -> None:
     prompt = "{request.query}|{request.site}|{site.itemType}|{request.previousQueries}"
     registry = RegistrySnapshot.of([entry("search", prompt=prompt), entry("b", prompt=prompt)])
-    scorer = Says([{"score": 80}])
+    scorer = ScriptedScorer([{"score": 80}])
     context = {"request.previousQueries": "{request.query}"}
     select(
         registry,
@@ -440,13 +440,13 @@ def test_placeholders_are_filled_from_the_question_and_the_context() -> None:
     ],
 )
 def test_a_question_of_the_wrong_type_is_refused(arguments: Any, message: str) -> None:
-    selector = ToolSelector(ITEMS, Says([named("search")]))
+    selector = ToolSelector(ITEMS, ScriptedScorer([named("search")]))
     with pytest.raises(TypeError, match=message):
         run(selector.select(**arguments))
 
 
 def test_half_a_character_in_a_query_harms_nothing() -> None:
-    scorer = Says([named("search", 90, search_query="x")])
+    scorer = ScriptedScorer([named("search", 90, search_query="x")])
     selection = select(ITEMS, scorer, "soup \ud83d!", context={"request.x": "\udc00"})
     assert selection.query == "soup \ufffd!"
     scorer.prompts[0].encode()
@@ -472,7 +472,7 @@ def test_a_registry_that_changes_is_asked_anew() -> None:
 
     async def main() -> list[str | None]:
         registry = Changing()
-        selector = ToolSelector(registry, Says([named("old"), named("new")]))
+        selector = ToolSelector(registry, ScriptedScorer([named("old"), named("new")]))
         first = chosen(await selector.select("x"))
         registry.now = tools("search", "new")
         return [first, chosen(await selector.select("x"))]

@@ -7,7 +7,7 @@ import json
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
-from stored_runs import BOOK, BOOKED, OWNER, begin, carry_out, on, reply, text
+from stored_runs import BOOK, BOOKED, OWNER, begin, carry_out, reply, text, with_store
 from toolweave import Conversation
 from toolweave.store import MessageStore, Purged, StoreConversations
 
@@ -21,7 +21,7 @@ def test_times_are_exact_to_the_millisecond_and_know_their_zone(store_url: str) 
         assert await store.chat("c") == chat
 
     start = datetime(2026, 11, 22, 10, 0, 0, 123_000, tzinfo=timezone.utc).timestamp()
-    on(store_url, scenario, clock=lambda: start)
+    with_store(store_url, scenario, clock=lambda: start)
 
 
 def test_chats_are_listed_page_by_page_the_newest_first(store_url: str) -> None:
@@ -47,7 +47,7 @@ def test_chats_are_listed_page_by_page_the_newest_first(store_url: str) -> None:
         assert seen == [chat.chat_id for chat in await store.chats()]
         assert await store.chats(before="nothing") == []
 
-    on(store_url, scenario, clock=lambda: now)
+    with_store(store_url, scenario, clock=lambda: now)
 
 
 def test_an_export_has_everything_of_a_chat_and_of_no_other(store_url: str) -> None:
@@ -80,7 +80,7 @@ def test_an_export_has_everything_of_a_chat_and_of_no_other(store_url: str) -> N
         ]
         assert await exported(store, "nothing") == []
 
-    on(store_url, scenario)
+    with_store(store_url, scenario)
 
 
 def test_nothing_of_a_deleted_chat_is_left(store_url: str) -> None:
@@ -100,7 +100,7 @@ def test_nothing_of_a_deleted_chat_is_left(store_url: str) -> None:
             }
         assert counts == {**dict.fromkeys(counts, 0), "chats": 1}
 
-    on(store_url, scenario)
+    with_store(store_url, scenario)
 
 
 def test_what_nobody_has_touched_for_long_is_purged(store_url: str) -> None:
@@ -122,7 +122,7 @@ def test_what_nobody_has_touched_for_long_is_purged(store_url: str) -> None:
         assert await kept.load("alone") is None
         assert await kept.load("new") is not None
 
-    on(store_url, scenario, clock=lambda: now)
+    with_store(store_url, scenario, clock=lambda: now)
 
 
 def test_chats_of_the_same_id_are_made_once(store_url: str) -> None:
@@ -132,4 +132,4 @@ def test_chats_of_the_same_id_are_made_once(store_url: str) -> None:
         )
         assert len({chat.user_id for chat in made}) == 1
 
-    on(store_url, scenario)
+    with_store(store_url, scenario)

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from calculator_scenes import managing
+from calculator_scenes import manager_of
 from conversation_strategies import conversations
 from toolweave import Conversation, StoreError, TextMessage
 from toolweave.store import MessageStore, StoreConversations
@@ -176,7 +176,7 @@ def test_scenes_go_on_with_a_conversation_in_a_store(store_url: str) -> None:
         for turn, reply in enumerate(["Hello Ann.", "Hello again."]):
             async with MessageStore(store_url) as store:
                 kept = StoreConversations(store)
-                manager = managing(reply, conversations=kept)
+                manager = manager_of(reply, conversations=kept)
                 result = await manager.run(f"turn {turn}", conversation="ann")
                 assert result.text == reply
                 found = await kept.load("ann")

@@ -23,7 +23,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from stored_runs import PATIENCE, on, text
+from stored_runs import PATIENCE, text, with_store
 from toolweave import (
     ChatBusyError,
     Message,
@@ -279,7 +279,7 @@ def test_processes_that_write_at_once_leave_no_gap(store_url: str) -> None:
     async def prepare(store: MessageStore) -> None:
         await store.create_chat("c")
 
-    on(store_url, prepare)
+    with_store(store_url, prepare)
     processes = [
         subprocess.Popen(
             [sys.executable, "-c", WRITER, store_url, f"w{number}", str(count)],
@@ -313,7 +313,7 @@ def test_processes_that_write_at_once_leave_no_gap(store_url: str) -> None:
         stored = (await store.load("c")).stored
         assert [each.sequence_number for each in stored] == list(range(1, total + 1))
 
-    on(store_url, scenario)
+    with_store(store_url, scenario)
 
 
 def test_tasks_that_write_at_once_leave_no_gap_though_some_are_cancelled(store_url: str) -> None:
@@ -335,7 +335,7 @@ def test_tasks_that_write_at_once_leave_no_gap_though_some_are_cancelled(store_u
         assert set(counts.values()) <= {0, 2}
         assert all(counts[n] == 2 for n in range(60) if n % 3)
 
-    on(store_url, scenario)
+    with_store(store_url, scenario)
 
 
 def test_a_store_in_memory_keeps_what_cancelled_tasks_wrote(tmp_path: Path) -> None:
@@ -351,5 +351,5 @@ def test_a_store_in_memory_keeps_what_cancelled_tasks_wrote(tmp_path: Path) -> N
         await store.write("c", events=[text("end")])
         assert (await store.events("c"))[-1]["delta"] == "end"
 
-    on("sqlite://", scenario)
+    with_store("sqlite://", scenario)
     assert list(tmp_path.iterdir()) == []

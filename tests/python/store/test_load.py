@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sqlalchemy import text as sql
 
 from conversation_strategies import messages as any_messages
-from stored_runs import BOOK, BOOKED, FETCH, FETCHED, on
+from stored_runs import BOOK, BOOKED, FETCH, FETCHED, with_store
 from toolweave import (
     ChatNotFoundError,
     Message,
@@ -43,7 +43,7 @@ def all_loaded(chats: Iterable[Iterable[Message]], url: str = "sqlite://") -> li
             await store.write(chat.chat_id, messages=messages)
             found.append(await store.load(chat.chat_id))
 
-    on(url, scenario)
+    with_store(url, scenario)
     return found
 
 
@@ -156,7 +156,7 @@ def test_a_row_that_cannot_be_read_is_named(store_url: str, damage: str) -> None
         assert {kind for kind, _, _ in kinds(history)[1:]} == {"orphan_result"}
         assert "message 2 ('calls')" in history.problems[0].message
 
-    on(store_url, scenario)
+    with_store(store_url, scenario)
 
 
 def test_a_page_of_a_history_is_settled_like_the_whole(store_url: str) -> None:
@@ -169,7 +169,7 @@ def test_a_page_of_a_history_is_settled_like_the_whole(store_url: str) -> None:
         assert [page.stored for page in pages] == [(each,) for each in whole.stored]
         assert (await store.load("c", after=9)).messages == ()
 
-    on(store_url, scenario)
+    with_store(store_url, scenario)
 
 
 def test_what_no_json_library_keeps_is_kept(store_url: str) -> None:
@@ -195,7 +195,7 @@ def test_what_no_json_library_keeps_is_kept(store_url: str) -> None:
         assert chat is not None
         assert chat.metadata == {"n": 10**40, "nul": "\u0000"}
 
-    on(store_url, scenario)
+    with_store(store_url, scenario)
 
 
 @pytest.mark.parametrize(
@@ -222,7 +222,7 @@ def test_ids_that_no_database_takes_are_refused(
         assert chat.last_message == 0
         assert await store.active_run("c") is None
 
-    on("sqlite://", scenario)
+    with_store("sqlite://", scenario)
 
 
 def test_an_id_that_cannot_be_one_is_found_nowhere(store_url: str) -> None:
@@ -238,7 +238,7 @@ def test_an_id_that_cannot_be_one_is_found_nowhere(store_url: str) -> None:
             with pytest.raises(ChatNotFoundError):
                 await store.write(name, messages=[HI])
 
-    on(store_url, scenario)
+    with_store(store_url, scenario)
 
 
 def test_whatever_a_model_calls_a_call_is_stored(store_url: str) -> None:
@@ -258,4 +258,4 @@ def test_whatever_a_model_calls_a_call_is_stored(store_url: str) -> None:
         assert found is not None
         assert found.value == "\0"
 
-    on(store_url, scenario)
+    with_store(store_url, scenario)

@@ -14,7 +14,7 @@ from sqlalchemy.ext.asyncio import create_async_engine
 from sqlalchemy.pool import StaticPool
 
 from postgres_server import PostgresServer, free_port
-from stored_runs import driver_url, on, text
+from stored_runs import driver_url, text, with_store
 from toolweave import StoreError
 from toolweave.store import MessageStore
 
@@ -29,23 +29,23 @@ async def use(store: MessageStore) -> None:
 
 @pytest.mark.parametrize("url", ["sqlite://", "sqlite:///:memory:", "sqlite+aiosqlite://"])
 def test_a_store_can_be_in_memory(url: str) -> None:
-    on(url, use)
+    with_store(url, use)
 
 
 def test_a_file_is_made_and_kept(tmp_path: Path) -> None:
     path = tmp_path / "with space.db"
-    on(f"sqlite:///{path}", use)
+    with_store(f"sqlite:///{path}", use)
     assert path.is_file()
 
     async def again(store: MessageStore) -> None:
         assert await store.last_event("c") == 5
 
-    on(f"sqlite:///{path}", again)
+    with_store(f"sqlite:///{path}", again)
 
 
 @pytest.mark.parametrize("start", ["postgresql", "postgres", "postgresql+asyncpg"])
 def test_postgresql_is_known_by_its_usual_names(postgres_url: str, start: str) -> None:
-    on(f"{start}:{postgres_url.partition(':')[2]}", use)
+    with_store(f"{start}:{postgres_url.partition(':')[2]}", use)
 
 
 def test_an_engine_of_the_caller_is_used_and_left_open(store_url: str) -> None:
@@ -100,7 +100,7 @@ def test_what_cannot_be_opened_is_an_error_and_nothing_else(
 ) -> None:
     caplog.set_level(logging.DEBUG, "toolweave")
     with pytest.raises(StoreError, match=said) as failed:
-        on(url, use)
+        with_store(url, use)
     shown = "".join(traceback.format_exception(failed.value))
     assert SECRET not in str(failed.value)
     assert SECRET not in shown
@@ -112,7 +112,7 @@ def test_a_wrong_password_is_not_repeated(postgres_server: PostgresServer) -> No
     # That server trusts everybody, but does not know everybody.
     url = f"postgresql://ann:{SECRET}@127.0.0.1:{postgres_server.port}/postgres"
     with pytest.raises(StoreError, match="ann") as failed:
-        on(url, use)
+        with_store(url, use)
     assert not failed.value.transient
     assert SECRET not in "".join(traceback.format_exception(failed.value))
 
@@ -136,7 +136,7 @@ def test_texts_are_in_no_error_and_in_no_log(
             await store.write("c", events=[text(SECRET)])
         assert SECRET not in "".join(traceback.format_exception(failed.value))
 
-    on(store_url, scenario)
+    with_store(store_url, scenario)
     assert SECRET not in caplog.text
 
 
@@ -183,5 +183,5 @@ def test_what_is_not_installed_is_named_with_its_extra(missing: str, use: str, e
 def test_a_server_that_is_away_is_told_at_once() -> None:
     url = f"postgresql://ann@127.0.0.1:{free_port()}/chats"
     with pytest.raises(StoreError, match="cannot be reached") as failed:
-        on(url, use, patience=1000.0)
+        with_store(url, use, patience=1000.0)
     assert failed.value.transient

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from store_processes import StoreProcess
-from stored_runs import BOOK, OWNER, PATIENCE, begin, carry_out, on
+from stored_runs import BOOK, OWNER, PATIENCE, begin, carry_out, with_store
 from toolweave import ChatNotFoundError, Outcome, SchemaError, StoreError, ToolCall, ValidationError
 from toolweave.store import Awaited, MessageStore
 
@@ -33,7 +33,7 @@ def test_another_process_resolves_what_is_awaited(store_url: str) -> None:
         finally:
             await asyncio.to_thread(other.close)
 
-    on(store_url, scenario, poll=0.02)
+    with_store(store_url, scenario, poll=0.02)
 
 
 def test_only_the_first_result_counts(store_url: str) -> None:
@@ -49,7 +49,7 @@ def test_only_the_first_result_counts(store_url: str) -> None:
         assert await store.resolve("other", 1, chat_id="c") is Outcome.NOT_FOUND
         assert await store.resolve("k", 1, chat_id="other") is Outcome.NOT_FOUND
 
-    on(store_url, scenario)
+    with_store(store_url, scenario)
 
 
 def test_many_who_resolve_at_once_agree_on_one(store_url: str) -> None:
@@ -62,7 +62,7 @@ def test_many_who_resolve_at_once_agree_on_one(store_url: str) -> None:
         assert found is not None
         assert said[found.value] == "resolved"
 
-    on(store_url, scenario)
+    with_store(store_url, scenario)
 
 
 def test_an_answer_that_does_not_fit_is_refused_and_awaited_still(store_url: str) -> None:
@@ -80,7 +80,7 @@ def test_an_answer_that_does_not_fit_is_refused_and_awaited_still(store_url: str
         # That somebody will not answer fits always.
         assert await store.resolve(key, "no", chat_id="c", is_error=True) is Outcome.RESOLVED
 
-    on(store_url, scenario)
+    with_store(store_url, scenario)
 
 
 def test_what_cannot_be_awaited_is_refused(store_url: str) -> None:
@@ -96,7 +96,7 @@ def test_what_cannot_be_awaited_is_refused(store_url: str) -> None:
         with pytest.raises(ChatNotFoundError):
             await store.await_result("d", kind="deferred", call=BOOK)
 
-    on(store_url, scenario)
+    with_store(store_url, scenario)
 
 
 def test_what_is_asked_in_a_write_is_awaited_with_it(store_url: str) -> None:
@@ -110,7 +110,7 @@ def test_what_is_asked_in_a_write_is_awaited_with_it(store_url: str) -> None:
         assert await store.pending("c") == []
         assert await store.resolve("k", True, chat_id="c") is Outcome.NOT_FOUND
 
-    on(store_url, scenario)
+    with_store(store_url, scenario)
 
 
 def test_a_key_is_of_one_chat(store_url: str) -> None:
@@ -123,4 +123,4 @@ def test_a_key_is_of_one_chat(store_url: str) -> None:
         assert [each.call.name for each in await store.pending("c")] == ["c"]
         assert await store.resolution("call_0", chat_id="c") is None
 
-    on(store_url, scenario)
+    with_store(store_url, scenario)

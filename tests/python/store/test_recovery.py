@@ -20,9 +20,9 @@ from stored_runs import (
     begin,
     called,
     carry_out,
-    on,
     reply,
     results_of,
+    with_store,
 )
 from toolweave import (
     RunLostError,
@@ -71,7 +71,7 @@ def test_a_run_is_ended_whole_wherever_it_broke_off(store_url: str) -> None:
             check_end(await store.events("c"), await store.load("c"), started)
             await store.delete_chat("c")
 
-    on(store_url, scenario, clock=lambda: 1000.0)
+    with_store(store_url, scenario, clock=lambda: 1000.0)
 
 
 def check_end(events: list[dict[str, Any]], history: History, started: set[str]) -> None:
@@ -133,7 +133,7 @@ def test_a_result_that_was_stored_is_announced(store_url: str) -> None:
         history = await store.load("c")
         assert results_of(history.messages) == {("g", "call_0"): BOOKED}
 
-    on(store_url, scenario, clock=lambda: 1000.0)
+    with_store(store_url, scenario, clock=lambda: 1000.0)
 
 
 def test_a_tool_that_nobody_was_told_of_is_not_forgotten(store_url: str) -> None:
@@ -147,7 +147,7 @@ def test_a_tool_that_nobody_was_told_of_is_not_forgotten(store_url: str) -> None
         assert [call.arguments for call in message.tool_calls] == [BOOK.arguments, FETCH.arguments]
         assert all("may have had effects" in r.result for r in message.tool_results)
 
-    on(store_url, scenario, clock=lambda: 1000.0)
+    with_store(store_url, scenario, clock=lambda: 1000.0)
 
 
 def test_a_result_that_comes_later_is_awaited_still(store_url: str) -> None:
@@ -170,7 +170,7 @@ def test_a_result_that_comes_later_is_awaited_still(store_url: str) -> None:
         assert isinstance(message, ToolAggregateMessage)
         assert json.loads(message.tool_results[0].result) == {"table": 4}
 
-    on(store_url, scenario, clock=lambda: 1000.0)
+    with_store(store_url, scenario, clock=lambda: 1000.0)
 
 
 def test_who_was_taken_for_dead_cannot_write_any_more(store_url: str) -> None:
@@ -185,7 +185,7 @@ def test_who_was_taken_for_dead_cannot_write_any_more(store_url: str) -> None:
         assert not await store.renew("r", OWNER)
         assert (await store.events("c"))[-1]["stopReason"] == "interrupted"
 
-    on(store_url, scenario, clock=lambda: 1000.0)
+    with_store(store_url, scenario, clock=lambda: 1000.0)
 
 
 def test_a_run_that_is_renewed_is_left_alone(store_url: str) -> None:
@@ -201,7 +201,7 @@ def test_a_run_that_is_renewed_is_left_alone(store_url: str) -> None:
         now += 2
         assert [run.run_id for run in await store.recover()] == ["r"]
 
-    on(store_url, scenario, clock=lambda: now)
+    with_store(store_url, scenario, clock=lambda: now)
 
 
 def test_two_processes_that_recover_at_once_end_a_run_once(store_url: str) -> None:
@@ -235,7 +235,7 @@ def test_two_processes_that_recover_at_once_end_a_run_once(store_url: str) -> No
         assert kinds.count(("run", "finished")) == 1
         assert snapshot(await store.events("c"))["problems"] == []
 
-    on(store_url, scenario)
+    with_store(store_url, scenario)
 
 
 def test_an_owner_says_for_all_of_its_runs_that_it_is_alive(store_url: str) -> None:
@@ -248,4 +248,4 @@ def test_an_owner_says_for_all_of_its_runs_that_it_is_alive(store_url: str) -> N
         assert await store.renew_all("nobody", 30) == frozenset()
         assert [run.run_id for run in await store.recover(now=1010.0)] == ["run-c"]
 
-    on(store_url, scenario, clock=lambda: 1000.0)
+    with_store(store_url, scenario, clock=lambda: 1000.0)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from stored_runs import PATIENCE, on, text
+from stored_runs import PATIENCE, text, with_store
 from toolweave import (
     ChatBusyError,
     ChatNotFoundError,
@@ -31,7 +31,7 @@ def test_events_get_numbers_without_gaps_and_the_time(store_url: str) -> None:
         assert await store.events("c", after=1, limit=1) == [first.events[1]]
         assert await store.last_event("c") == 3
 
-    on(store_url, scenario, clock=lambda: 1000.5)
+    with_store(store_url, scenario, clock=lambda: 1000.5)
 
 
 def test_a_message_with_a_known_id_replaces_that_one_in_place(store_url: str) -> None:
@@ -47,7 +47,7 @@ def test_a_message_with_a_known_id_replaces_that_one_in_place(store_url: str) ->
         assert one is not None
         assert one.message == TextMessage("A", id="1")
 
-    on(store_url, scenario)
+    with_store(store_url, scenario)
 
 
 def test_one_run_at_a_time_and_only_its_owner_writes(store_url: str) -> None:
@@ -76,7 +76,7 @@ def test_one_run_at_a_time_and_only_its_owner_writes(store_url: str) -> None:
         assert await store.active_run("c") is None
         await store.start_run("c", "r2", owner="you")
 
-    on(store_url, scenario)
+    with_store(store_url, scenario)
 
 
 def test_what_cannot_be_written_changes_nothing(store_url: str) -> None:
@@ -93,7 +93,7 @@ def test_what_cannot_be_written_changes_nothing(store_url: str) -> None:
             await store.create_chat("c")
         assert await store.events("c") == []
 
-    on(store_url, scenario, max_message_bytes=100)
+    with_store(store_url, scenario, max_message_bytes=100)
 
 
 def test_a_run_whose_owner_is_gone_makes_place_for_another(store_url: str) -> None:
@@ -112,7 +112,7 @@ def test_a_run_whose_owner_is_gone_makes_place_for_another(store_url: str) -> No
         assert (run.run_id, run.stop_reason) == ("r2", "interrupted")
         assert await store.recover(now=now + 31) == []
 
-    on(store_url, scenario, clock=lambda: now)
+    with_store(store_url, scenario, clock=lambda: now)
 
 
 def test_a_watch_hears_of_changes_in_this_process_at_once(store_url: str) -> None:
@@ -128,7 +128,7 @@ def test_a_watch_hears_of_changes_in_this_process_at_once(store_url: str) -> Non
             assert await watch.changed(PATIENCE)
         assert not await store.request_stop("nothing")
 
-    on(store_url, scenario, poll=1000.0)
+    with_store(store_url, scenario, poll=1000.0)
 
 
 def test_what_must_outlive_a_failure_of_the_power_waits_for_the_disk(tmp_path: Path) -> None:
@@ -147,4 +147,4 @@ def test_what_must_outlive_a_failure_of_the_power_waits_for_the_disk(tmp_path: P
         await store.start_run("c", "r", owner="me", events=[text("a")])
         assert await level() == 2
 
-    on(f"sqlite:///{tmp_path / 'chats.db'}", scenario)
+    with_store(f"sqlite:///{tmp_path / 'chats.db'}", scenario)

@@ -9,7 +9,7 @@ from sqlalchemy import text as sql
 
 from postgres_server import PostgresServer
 from store_processes import StoreProcess
-from stored_runs import PATIENCE, on, text
+from stored_runs import PATIENCE, text, with_store
 from toolweave import StoreError
 from toolweave.store import MessageStore
 from toolweave.store.database import Trace
@@ -42,7 +42,7 @@ def test_a_watch_hears_of_whatever_another_process_does(store_url: str) -> None:
             await asyncio.to_thread(other.close)
 
     # In PostgreSQL nobody asks: it tells.
-    on(store_url, scenario, poll=0.02 if store_url.startswith("sqlite") else 1000.0)
+    with_store(store_url, scenario, poll=0.02 if store_url.startswith("sqlite") else 1000.0)
 
 
 async def until_listening(store: MessageStore) -> None:
@@ -68,7 +68,7 @@ def test_all_watches_of_a_store_share_one_connection(postgres_url: str) -> None:
         for watch in watches:
             await watch.__aexit__(None, None, None)
 
-    on(postgres_url, scenario)
+    with_store(postgres_url, scenario)
 
 
 def test_watches_go_on_when_the_server_has_restarted(
@@ -90,7 +90,7 @@ def test_watches_go_on_when_the_server_has_restarted(
             finally:
                 await asyncio.to_thread(other.close)
 
-    on(postgres_url, scenario, poll=0.05)
+    with_store(postgres_url, scenario, poll=0.05)
 
 
 def test_writes_wait_for_a_server_that_restarts_and_are_done_once(
@@ -118,7 +118,7 @@ def test_writes_wait_for_a_server_that_restarts_and_are_done_once(
         assert [event["delta"] for event in events] == [str(n) for n in range(count)]
         assert [event["sequenceNumber"] for event in events] == list(range(1, count + 1))
 
-    on(postgres_url, scenario, patience=PATIENCE)
+    with_store(postgres_url, scenario, patience=PATIENCE)
 
 
 class Proxy:
@@ -194,7 +194,7 @@ def test_who_does_not_want_to_wait_is_told_that_it_may_pass(
             await asyncio.to_thread(postgres_server.start)
         await store.write("c")
 
-    on(postgres_url, scenario, patience=0.0)
+    with_store(postgres_url, scenario, patience=0.0)
 
 
 def test_a_closed_store_lets_those_go_who_wait(store_url: str) -> None:
@@ -227,4 +227,4 @@ def test_a_transaction_that_a_crash_has_taken_back_was_not_done(postgres_url: st
         assert not await database.was_done(Trace(number, "c", revision + 1))
         assert not await database.was_done(Trace(number + 1000, "c", revision))
 
-    on(postgres_url, scenario)
+    with_store(postgres_url, scenario)

@@ -14,12 +14,12 @@ from chat_servers import (
     Event,
     all_events,
     app_of,
-    chatting,
     finished,
     new_chat,
     on_a_server,
     say,
     serve,
+    serve_agent,
     text_of,
     until,
 )
@@ -68,7 +68,7 @@ def deleting() -> tuple[Agent, list[str]]:
 @on_a_server
 async def test_a_call_waits_until_the_user_has_approved_it(tmp_path: Path, way: str) -> None:
     agent, deleted = deleting()
-    async with chatting(tmp_path, agent) as client, serve(app_of(tmp_path, agent)) as other:
+    async with serve_agent(tmp_path, agent) as client, serve(app_of(tmp_path, agent)) as other:
         asked = client if way == "here" else other
         chat = await new_chat(client)
         said = await say(client, chat, "Clean up!")
@@ -97,7 +97,7 @@ async def test_a_call_waits_until_the_user_has_approved_it(tmp_path: Path, way: 
 @on_a_server
 async def test_a_call_that_is_not_approved_does_not_run(tmp_path: Path) -> None:
     agent, deleted = deleting()
-    async with chatting(tmp_path, agent) as client:
+    async with serve_agent(tmp_path, agent) as client:
         chat = await new_chat(client)
         said = await say(client, chat, "Clean up!")
         key = await key_of(client, chat, "awaiting_approval")
@@ -114,7 +114,7 @@ async def test_a_call_that_is_not_approved_does_not_run(tmp_path: Path) -> None:
 @on_a_server
 async def test_stopping_a_run_withdraws_what_it_asked(tmp_path: Path) -> None:
     agent, deleted = deleting()
-    async with chatting(tmp_path, agent) as client:
+    async with serve_agent(tmp_path, agent) as client:
         chat = await new_chat(client)
         said = await say(client, chat, "Clean up!")
         key = await key_of(client, chat, "awaiting_approval")
@@ -137,7 +137,7 @@ async def test_a_tool_asks_and_goes_on_with_the_answer(tmp_path: Path, way: str)
         return f"{second} {first}"
 
     agent = Agent(replies("<order>{}</order>", "Done."), [order])
-    async with chatting(tmp_path, agent) as client, serve(app_of(tmp_path, agent)) as other:
+    async with serve_agent(tmp_path, agent) as client, serve(app_of(tmp_path, agent)) as other:
         asked = client if way == "here" else other
         chat = await new_chat(client)
         said = await say(client, chat, "Order!")
@@ -160,7 +160,7 @@ async def test_a_question_may_be_refused(tmp_path: Path) -> None:
         return str(await context.ask("What?"))
 
     agent = Agent(replies("<order>{}</order>", "Done."), [order])
-    async with chatting(tmp_path, agent) as client:
+    async with serve_agent(tmp_path, agent) as client:
         chat = await new_chat(client)
         said = await say(client, chat, "Order!")
         key = await key_of(client, chat, "awaiting_answer")
@@ -192,7 +192,7 @@ def booking() -> tuple[Agent, list[list[str]]]:
 @on_a_server
 async def test_the_last_late_result_makes_the_chat_go_on(tmp_path: Path, way: str) -> None:
     (agent, _), (twin, _) = booking(), booking()
-    async with chatting(tmp_path, agent) as client, serve(app_of(tmp_path, twin)) as other:
+    async with serve_agent(tmp_path, agent) as client, serve(app_of(tmp_path, twin)) as other:
         asked = client if way == "here" else other
         chat = await new_chat(client)
         said = await say(client, chat, "Book!")
@@ -249,7 +249,7 @@ async def test_results_that_come_while_the_run_goes_on_make_it_go_on_as_well(
         text = getattr(messages[-1], "text", "")
         return "It is booked." if "confirmed" in text else "<book>{}</book><wait>{}</wait>"
 
-    async with chatting(tmp_path, Agent(model, [book, wait])) as client:
+    async with serve_agent(tmp_path, Agent(model, [book, wait])) as client:
         chat = await new_chat(client)
         said = await say(client, chat, "Book!")
         await until(client, chat, "tool_state", state="deferred")
@@ -283,7 +283,7 @@ async def test_a_result_that_comes_while_another_server_answers_starts_no_run_la
         return "<book>{}</book>" if "Book" in text else "Fine."
 
     one, two = Agent(model, [book]), Agent(model, [book])
-    async with chatting(tmp_path, one) as client, serve(app_of(tmp_path, two)) as other:
+    async with serve_agent(tmp_path, one) as client, serve(app_of(tmp_path, two)) as other:
         chat = await new_chat(client)
         said = await say(client, chat, "Book!")
         await finished(client, chat, said["runId"])
@@ -306,7 +306,7 @@ async def test_a_result_that_comes_while_another_server_answers_starts_no_run_la
 @on_a_server
 async def test_keys_of_one_chat_are_nothing_in_another(tmp_path: Path) -> None:
     agent, _ = booking()
-    async with chatting(tmp_path, agent) as client:
+    async with serve_agent(tmp_path, agent) as client:
         # The same keys, and the same agent.
         chats = [await new_chat(client), await new_chat(client)]
         for chat in chats:

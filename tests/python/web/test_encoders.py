@@ -6,23 +6,23 @@ from typing import Any
 
 import pytest
 
-from encoded_runs import Telling, call, chunks, encode, types
+from encoded_runs import EventLog, call, chunks, encode, types
 from toolweave.web.encoders import Encoder
 from toolweave.web.encoders.ag_ui import AgUiEncoder
 from toolweave.web.encoders.ai_sdk import AiSdkEncoder
 
-STARTED = Telling().started().events
-FINISHED = Telling().finished().events
+STARTED = EventLog().started().events
+FINISHED = EventLog().finished().events
 
 
-def ui(log: Telling, **options: Any) -> list[dict[str, Any]]:
+def ui(log: EventLog, **options: Any) -> list[dict[str, Any]]:
     """The chunks of a run that goes on, without its start."""
     encoder = AiSdkEncoder(**options)
     encoder.encode(STARTED[0])
     return chunks(payload for event in log.events for payload in encoder.encode(event))
 
 
-def ag(log: Telling, **options: Any) -> list[dict[str, Any]]:
+def ag(log: EventLog, **options: Any) -> list[dict[str, Any]]:
     """The events of a run that goes on, without its start."""
     encoder = AgUiEncoder(**options)
     encoder.encode(STARTED[0])
@@ -30,7 +30,7 @@ def ag(log: Telling, **options: Any) -> list[dict[str, Any]]:
 
 
 def test_a_run_is_one_message_of_the_ai_sdk_and_each_reply_a_step_of_it() -> None:
-    log = Telling().started().text("g", 0, "Hi").calls("g", call("c", "add", {"a": 1}))
+    log = EventLog().started().text("g", 0, "Hi").calls("g", call("c", "add", {"a": 1}))
     log.result("g", "c", "2").text("h", 0, "2").finished()
     assert types(encode(AiSdkEncoder(), log.events)) == [
         "start",
@@ -78,7 +78,7 @@ def test_a_stream_in_which_nothing_was_said_ends_without_a_word() -> None:
 def test_the_end_of_a_run_is_what_the_ai_sdk_has_for_it(
     stop_reason: str, chunk: dict[str, Any]
 ) -> None:
-    *_, end = ui(Telling().finished(stop_reason))
+    *_, end = ui(EventLog().finished(stop_reason))
     assert {"metadata": {"stopReason": stop_reason}} | end == {
         "metadata": {"stopReason": stop_reason},
         **chunk,
@@ -98,21 +98,21 @@ def test_the_end_of_a_run_is_what_the_ai_sdk_has_for_it(
     ],
 )
 def test_the_end_of_a_run_is_what_ag_ui_has_for_it(stop_reason: str, type_: str) -> None:
-    (end,) = ag(Telling().finished(stop_reason))
+    (end,) = ag(EventLog().finished(stop_reason))
     assert end["type"] == type_
     assert stop_reason in (end.get("code"), end.get("result", {}).get("stopReason"))
     assert "outcome" not in end
 
 
 def test_why_a_run_failed_is_what_was_said_last() -> None:
-    log = Telling().tell("error", message="The model is gone.").finished("error")
+    log = EventLog().tell("error", message="The model is gone.").finished("error")
     assert ui(log)[-1]["errorText"] == ag(log)[-1]["message"] == "The model is gone."
-    log = Telling().tell("error", message="A tool failed.").finished("error", "Out of money.")
+    log = EventLog().tell("error", message="A tool failed.").finished("error", "Out of money.")
     assert ui(log)[-1]["errorText"] == ag(log)[-1]["message"] == "Out of money."
 
 
 def test_who_speaks_the_newer_ag_ui_is_told_of_it_and_of_cancelled_runs() -> None:
-    log = Telling().started().finished("cancelled")
+    log = EventLog().started().finished("cancelled")
     for version in (None, "0.0.59", "x", ""):
         start, end = chunks(encode(AgUiEncoder(protocol_version=version), log.events))
         assert "protocolVersion" not in start
@@ -124,7 +124,7 @@ def test_who_speaks_the_newer_ag_ui_is_told_of_it_and_of_cancelled_runs() -> Non
 
 
 def test_calls_that_are_numbered_anew_in_each_reply_have_ids_of_their_own() -> None:
-    log = Telling().calls("g", call("call_0", "add")).result("g", "call_0", "1")
+    log = EventLog().calls("g", call("call_0", "add")).result("g", "call_0", "1")
     log.calls("h", call("call_0", "add")).result("h", "call_0", "2")
     told = [c for c in ui(log) if c["type"] == "tool-output-available"]
     assert [(c["toolCallId"], c["output"]) for c in told] == [("g.call_0", "1"), ("h.call_0", "2")]
@@ -133,14 +133,14 @@ def test_calls_that_are_numbered_anew_in_each_reply_have_ids_of_their_own() -> N
 
 
 def test_a_result_finds_its_call_by_its_message_where_no_reply_is_named() -> None:
-    log = Telling().calls("g", call("call_0", "add")).calls("h", call("call_0", "add"))
+    log = EventLog().calls("g", call("call_0", "add")).calls("h", call("call_0", "add"))
     log.result("g", "call_0", "1")
     del log.events[-1]["generationId"]
     assert ui(log)[-1]["toolCallId"] == "g.call_0"
 
 
 def test_results_of_calls_that_an_earlier_run_made_go_where_the_client_has_those() -> None:
-    log = Telling().started().result("f", "c", "paid", error="denied").text("g", 0, "So.")
+    log = EventLog().started().result("f", "c", "paid", error="denied").text("g", 0, "So.")
     told = types(encode(AiSdkEncoder(known_calls=["f.c"], message_id="r"), log.events))
     assert told[:3] == ["start", "tool-output-error", "start-step"]
     known = [{"id": "f.calls", "role": "assistant", "toolCalls": [{"id": "f.c"}]}]
@@ -151,7 +151,7 @@ def test_results_of_calls_that_an_earlier_run_made_go_where_the_client_has_those
 
 
 def test_results_of_calls_that_the_client_does_not_know_are_shown_with_a_call() -> None:
-    log = Telling().result("f", "c", "paid").text("g", 0, "So.")
+    log = EventLog().result("f", "c", "paid").text("g", 0, "So.")
     log.events[0]["name"] = "pay"
     starts = ["start-step", "tool-input-start", "tool-input-available", "tool-output-available"]
     assert [chunk["type"] for chunk in ui(log)] == [
@@ -165,7 +165,7 @@ def test_results_of_calls_that_the_client_does_not_know_are_shown_with_a_call() 
 
 
 def test_fragments_are_put_together_wherever_their_id_and_name_come() -> None:
-    log = Telling().fragment("g", 0, arguments='{"a"').fragment("g", 1, name="sub")
+    log = EventLog().fragment("g", 0, arguments='{"a"').fragment("g", 1, name="sub")
     log.fragment("g", 0, name="add", arguments=": ").fragment("g", 1, call_id="y")
     log.fragment("g", 0, call_id="x", arguments="1").fragment("g", None, arguments="}")
     log.fragment("g", None, call_id="y", arguments="{}")
@@ -184,7 +184,7 @@ def test_fragments_are_put_together_wherever_their_id_and_name_come() -> None:
 
 
 def test_nothing_of_a_call_is_told_before_its_arguments_since_those_would_undo_it() -> None:
-    log = Telling().fragment("g", 0, call_id="c", name="add", arguments="{")
+    log = EventLog().fragment("g", 0, call_id="c", name="add", arguments="{")
     log.result("g", "c", "50 %", done=False).result("g", "c", "99 %", done=False)
     log.result("g", "c", "done").result("g", "c", "late", done=False)
     log.calls("g", call("c", "add"))
@@ -201,14 +201,14 @@ def test_nothing_of_a_call_is_told_before_its_arguments_since_those_would_undo_i
 
 
 def test_the_first_result_stays() -> None:
-    log = Telling().calls("g", call("c", "add")).result("g", "c", "1").result("g", "c", "2")
+    log = EventLog().calls("g", call("c", "add")).result("g", "c", "1").result("g", "c", "2")
     log.result("g", "c", "3", done=False)
     assert [c["output"] for c in ui(log) if "output" in c] == ["1"]
     assert [e["content"] for e in ag(log) if "content" in e] == ["1"]
 
 
 def test_results_that_only_the_aggregate_holds_are_told() -> None:
-    log = Telling().calls("g", call("c", "add")).result("g", "c", "1")
+    log = EventLog().calls("g", call("c", "add")).result("g", "c", "1")
     log.tell(
         "tools_aggregate",
         messageId="g.calls",
@@ -231,7 +231,7 @@ def test_results_that_only_the_aggregate_holds_are_told() -> None:
 
 
 def test_a_call_that_cannot_run_is_refused_with_what_was_written() -> None:
-    log = Telling().fragment("g", 0, call_id="c", name="add", arguments='{"a":')
+    log = EventLog().fragment("g", 0, call_id="c", name="add", arguments='{"a":')
     log.calls("g", call("c", "add", invalid="This is not JSON."))
     assert ui(log)[-1] == {
         "type": "tool-input-error",
@@ -245,12 +245,12 @@ def test_a_call_that_cannot_run_is_refused_with_what_was_written() -> None:
 
 
 def test_what_was_written_of_a_call_that_cannot_run_is_shown_where_nothing_was_streamed() -> None:
-    log = Telling().calls("g", call("c", "add", invalid="What?") | {"raw": "<add>?</add>"})
+    log = EventLog().calls("g", call("c", "add", invalid="What?") | {"raw": "<add>?</add>"})
     assert ui(log)[-1]["input"] == "<add>?</add>"
 
 
 def test_states_are_data_that_follow_each_other_and_running_alone_is_none() -> None:
-    log = Telling().calls("g", call("c", "add"), call("d", "sub", index=1))
+    log = EventLog().calls("g", call("c", "add"), call("d", "sub", index=1))
     log.state("g", "c", "running").state("g", "d", "awaiting_approval")
     log.state("g", "d", "awaiting_approval", key="k").state("g", "d", "running")
     told = [chunk for chunk in ui(log) if chunk["type"] == "data-tool-state"]
@@ -265,7 +265,7 @@ def test_states_are_data_that_follow_each_other_and_running_alone_is_none() -> N
 
 
 def test_arguments_that_were_mended_are_put_right_at_the_end() -> None:
-    log = Telling().started().fragment("g", 0, call_id="c", name="add", arguments='{"a": "1"}')
+    log = EventLog().started().fragment("g", 0, call_id="c", name="add", arguments='{"a": "1"}')
     log.calls("g", call("c", "add", {"a": True})).finished()
     events = chunks(encode(AgUiEncoder(history=[]), log.events))
     (end,) = [event for event in events if event["type"] == "TOOL_CALL_END"]
@@ -277,7 +277,7 @@ def test_arguments_that_were_mended_are_put_right_at_the_end() -> None:
 
 @pytest.mark.parametrize("written", ['{"a": 1}', '{"a":1}', '{"a"', ""])
 def test_arguments_that_were_streamed_as_they_are_need_no_correction(written: str) -> None:
-    log = Telling().fragment("g", 0, call_id="c", name="add", arguments=written)
+    log = EventLog().fragment("g", 0, call_id="c", name="add", arguments=written)
     told = ag(log.calls("g", call("c", "add", {"a": 1})))
     assert "metadata" not in told[-1]
     deltas = "".join(event["delta"] for event in told if event["type"] == "TOOL_CALL_ARGS")
@@ -290,9 +290,9 @@ def test_a_snapshot_holds_all_that_the_client_had_and_comes_only_where_it_is_nee
         {"id": "t", "role": "reasoning", "content": "Hm."},
         {"id": "v", "role": "activity", "activityType": "x", "content": {}},
     ]
-    log = Telling().started().text("g", 0, "So").calls("g", call("c", "add"))
-    good = Telling().result("g", "c", "1").finished()
-    bad = Telling().result("g", "c", "It broke.", error="tool_error").finished()
+    log = EventLog().started().text("g", 0, "So").calls("g", call("c", "add"))
+    good = EventLog().result("g", "c", "1").finished()
+    bad = EventLog().result("g", "c", "It broke.", error="tool_error").finished()
     assert "MESSAGES_SNAPSHOT" not in types(
         encode(AgUiEncoder(history=history), log.events + good.events)
     )
@@ -322,7 +322,7 @@ def test_a_snapshot_holds_all_that_the_client_had_and_comes_only_where_it_is_nee
 
 
 def test_what_users_say_is_told_only_to_those_who_cannot_know() -> None:
-    log = Telling().asked("Hi").started().finished()
+    log = EventLog().asked("Hi").started().finished()
     assert types(encode(AiSdkEncoder(), log.events)) == ["start", "finish", "[DONE]"]
     assert types(encode(AgUiEncoder(), log.events)) == ["RUN_STARTED", "RUN_FINISHED"]
     told = chunks(encode(AgUiEncoder(echo=True), log.events))
@@ -331,9 +331,9 @@ def test_what_users_say_is_told_only_to_those_who_cannot_know() -> None:
 
 
 def test_a_stream_is_one_run() -> None:
-    first = Telling(run_id="r1").started().text("g", 0, "One").events
-    second = Telling(run_id="r2").started().text("h", 0, "Two").finished().events
-    ended = Telling(run_id="r1").finished().text("g", 0, "More").events
+    first = EventLog(run_id="r1").started().text("g", 0, "One").events
+    second = EventLog(run_id="r2").started().text("h", 0, "Two").finished().events
+    ended = EventLog(run_id="r1").finished().text("g", 0, "More").events
     for encoder in (AiSdkEncoder(), AgUiEncoder()):
         told = chunks(encode(encoder, first + second + ended + second))
         assert [each["delta"] for each in told if "delta" in each] == ["One"]
@@ -355,4 +355,4 @@ def test_a_version_that_does_not_exist_is_refused(version: Any) -> None:
 @pytest.mark.parametrize("encoder", [AiSdkEncoder(), AgUiEncoder()])
 def test_nothing_is_said_after_the_end(encoder: Encoder) -> None:
     encode(encoder, STARTED + FINISHED)
-    assert encoder.encode(Telling().text("g", 0, "Hi").events[0]) == []
+    assert encoder.encode(EventLog().text("g", 0, "Hi").events[0]) == []

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from encoded_runs import Telling, call, encode
+from encoded_runs import EventLog, call, encode
 from protocol_grammars import AgUiStream, UiMessageStream
 from toolweave.web.encoders import Encoder
 from toolweave.web.encoders.ag_ui import AgUiEncoder
@@ -40,7 +40,7 @@ versions = st.sampled_from([5, 6, 7])
 @st.composite
 def runs(draw: st.DrawFn) -> list[dict[str, Any]]:
     """A run in which results, states and progress may stand anywhere."""
-    log = Telling().asked(draw(words)).started()
+    log = EventLog().asked(draw(words)).started()
     told: list[Callable[[], object]] = []
     for number in range(draw(st.integers(0, 3))):
         generation = f"g{number}"
@@ -67,7 +67,7 @@ def runs(draw: st.DrawFn) -> list[dict[str, Any]]:
             invalid = draw(st.none() | st.just("no such tool"))
             id_ = f"call_{index}"
             whole.append(call(id_, draw(names), draw(objects), index=index, invalid=invalid))
-            late = Telling()
+            late = EventLog()
             for _ in range(draw(st.integers(0, 2))):
                 late.state(generation, id_, draw(states), key=f"{generation}{id_}key")
                 late.result(generation, id_, draw(words), done=False)
@@ -80,7 +80,7 @@ def runs(draw: st.DrawFn) -> list[dict[str, Any]]:
     for event in told:
         events.insert(draw(st.integers(2, len(events))), event)  # type: ignore[arg-type]
     if draw(st.booleans()):
-        events += Telling().finished(draw(endings)).events
+        events += EventLog().finished(draw(endings)).events
     return events[: draw(st.integers(0, len(events)))] if draw(st.booleans()) else events
 
 

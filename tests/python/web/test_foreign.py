@@ -13,7 +13,6 @@ import httpx
 from chat_servers import (
     QUICK,
     all_events,
-    chatting,
     events,
     finished,
     lines,
@@ -21,6 +20,7 @@ from chat_servers import (
     on_a_server,
     say,
     serve,
+    serve_agent,
     soon,
     until,
 )
@@ -66,7 +66,7 @@ def types(payloads: Sequence[dict[str, Any]]) -> list[str]:
 
 @on_a_server
 async def test_use_chat_posts_its_chat_and_reads_the_answer(tmp_path: Path) -> None:
-    async with chatting(tmp_path, Agent(model, [add])) as client:
+    async with serve_agent(tmp_path, Agent(model, [add])) as client:
         body, _ = asked("theirs")
         told = await stream(client, "POST", "/ai-sdk/chat", json=body)
         assert types(told)[:2] == ["start", "start-step"]
@@ -93,7 +93,7 @@ async def test_the_run_that_goes_on_is_resumed_from_its_start(tmp_path: Path) ->
         await soon(go)
         yield "two."
 
-    async with chatting(tmp_path, Agent(slow)) as client:
+    async with serve_agent(tmp_path, Agent(slow)) as client:
         chat = await new_chat(client)
         said = await say(client, chat, "Count!")
         await until(client, chat, "text", role="assistant")
@@ -112,7 +112,7 @@ async def test_the_run_that_goes_on_is_resumed_from_its_start(tmp_path: Path) ->
 
 @on_a_server
 async def test_clients_of_ag_ui_post_their_thread_and_read_the_run(tmp_path: Path) -> None:
-    async with chatting(tmp_path, Agent(model, [add])) as client:
+    async with serve_agent(tmp_path, Agent(model, [add])) as client:
         _, body = asked("theirs")
         told = await stream(client, "POST", "/ag-ui", json=body)
         assert told[0] == {**told[0], "type": "RUN_STARTED", "threadId": "theirs"}
@@ -123,7 +123,7 @@ async def test_clients_of_ag_ui_post_their_thread_and_read_the_run(tmp_path: Pat
 
 @on_a_server
 async def test_any_format_can_be_taken_up_after_any_event(tmp_path: Path) -> None:
-    async with chatting(tmp_path, Agent(model, [add])) as client:
+    async with serve_agent(tmp_path, Agent(model, [add])) as client:
         chat = await new_chat(client)
         said = await say(client, chat, "What is 2 + 3?")
         end = await finished(client, chat, said["runId"])
@@ -185,7 +185,7 @@ async def test_an_approval_is_answered_with_its_run_though_that_is_over(tmp_path
 
 @on_a_server
 async def test_what_other_clients_cannot_ask_for_is_refused(tmp_path: Path) -> None:
-    async with chatting(tmp_path, Agent(model)) as client:
+    async with serve_agent(tmp_path, Agent(model)) as client:
         for path, body in (
             ("/ai-sdk/chat", {}),
             ("/ai-sdk/chat", {"id": "c", "messages": []}),

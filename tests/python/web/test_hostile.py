@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chat_servers import PATIENCE, QUICK, app_of, chatting, finished, new_chat, on_a_server, say
+from chat_servers import PATIENCE, QUICK, app_of, finished, new_chat, on_a_server, say, serve_agent
 from toolweave import Agent, Message
 from toolweave.tools import RateLimit
 from toolweave.web import Refused, WebLimits
@@ -68,7 +68,7 @@ BODIES: list[tuple[bytes, int, str]] = [
 
 @on_a_server
 async def test_broken_bodies_are_answered_with_a_sentence(tmp_path: Path) -> None:
-    async with chatting(tmp_path, Agent(model)) as client:
+    async with serve_agent(tmp_path, Agent(model)) as client:
         chat = await new_chat(client)
         for body, status, name in BODIES:
             answer = await client.post(f"{chat}/messages", content=body, headers=JSON)
@@ -87,7 +87,7 @@ async def test_a_body_without_a_length_is_cut_off_as_well(tmp_path: Path) -> Non
             sent += 10_000
             yield b"x" * 10_000
 
-    async with chatting(tmp_path, Agent(model)) as client:
+    async with serve_agent(tmp_path, Agent(model)) as client:
         chat = await new_chat(client)
         try:
             answer = await client.post(f"{chat}/messages", content=endless(), headers=JSON)
@@ -102,7 +102,7 @@ async def test_a_body_without_a_length_is_cut_off_as_well(tmp_path: Path) -> Non
 @on_a_server
 async def test_a_slow_body_is_not_waited_for(tmp_path: Path) -> None:
     limits = WebLimits(body_timeout=0.05, requests=None)
-    async with chatting(tmp_path, Agent(model), limits=limits) as client:
+    async with serve_agent(tmp_path, Agent(model), limits=limits) as client:
         chat = await new_chat(client)
         host, port = client.base_url.host, client.base_url.port
         reader, writer = await asyncio.open_connection(host, port)
@@ -115,7 +115,7 @@ async def test_a_slow_body_is_not_waited_for(tmp_path: Path) -> None:
 
 @on_a_server
 async def test_only_json_is_taken_so_that_forms_of_other_sites_are_not(tmp_path: Path) -> None:
-    async with chatting(tmp_path, Agent(model)) as client:
+    async with serve_agent(tmp_path, Agent(model)) as client:
         chat = await new_chat(client)
         kinds = ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", ""]
         for path in ("/chats", f"{chat}/messages", f"{chat}/runs/r/stop", f"{chat}/answers/k"):
@@ -136,7 +136,7 @@ async def test_only_json_is_taken_so_that_forms_of_other_sites_are_not(tmp_path:
 
 @on_a_server
 async def test_ids_that_cannot_be_are_of_nothing(tmp_path: Path) -> None:
-    async with chatting(tmp_path, Agent(model)) as client:
+    async with serve_agent(tmp_path, Agent(model)) as client:
         chat = await new_chat(client)
         for name in ("no", "a" * 10_000, "..%2f..", "%00", "a%2Fb", "%F0%9F%98%80", "a%0d%0ab"):
             for path in ("", "/events", "/messages", "/stream", "/export"):
@@ -154,7 +154,7 @@ async def test_ids_that_cannot_be_are_of_nothing(tmp_path: Path) -> None:
 @on_a_server
 async def test_a_list_of_chats_is_not_made_long_by_what_is_kept_with_them(tmp_path: Path) -> None:
     limits = QUICK.__class__(max_metadata_bytes=100, requests=None)
-    async with chatting(tmp_path, Agent(model), limits=limits) as client:
+    async with serve_agent(tmp_path, Agent(model), limits=limits) as client:
         kept = await client.post("/chats", json={"metadata": {"title": "é" * 40}})
         assert kept.status_code == 201
         answer = await client.post("/chats", json={"metadata": {"title": "é" * 50}})
@@ -163,7 +163,7 @@ async def test_a_list_of_chats_is_not_made_long_by_what_is_kept_with_them(tmp_pa
 
 @on_a_server
 async def test_of_chats_made_at_once_with_one_id_there_is_one(tmp_path: Path) -> None:
-    async with chatting(tmp_path, Agent(model)) as client:
+    async with serve_agent(tmp_path, Agent(model)) as client:
         made = await asyncio.gather(
             *(client.post("/chats", json={"chatId": "c"}) for _ in range(4))
         )
@@ -172,7 +172,7 @@ async def test_of_chats_made_at_once_with_one_id_there_is_one(tmp_path: Path) ->
 
 @on_a_server
 async def test_cursors_and_formats_that_cannot_be_are_refused(tmp_path: Path) -> None:
-    async with chatting(tmp_path, Agent(model)) as client:
+    async with serve_agent(tmp_path, Agent(model)) as client:
         chat = await new_chat(client)
         said = await say(client, chat, "Well?")
         await finished(client, chat, said["runId"])
@@ -196,7 +196,7 @@ async def test_there_are_only_so_many_runs_streams_and_requests(tmp_path: Path) 
     limits = WebLimits(
         runs_per_user=2, streams_per_user=1, shutdown_grace=0.0, requests=RateLimit(40, 3600.0)
     )
-    async with chatting(tmp_path, Agent(blocked), limits=limits) as client:
+    async with serve_agent(tmp_path, Agent(blocked), limits=limits) as client:
         chats = [await new_chat(client) for _ in range(3)]
         for chat in chats[:2]:
             await say(client, chat, "Well?")
@@ -232,7 +232,7 @@ async def test_without_users_the_runs_of_an_address_are_no_other_ones(tmp_path: 
 @on_a_server
 async def test_a_place_is_given_back_when_a_stream_or_a_run_ends(tmp_path: Path) -> None:
     limits = WebLimits(runs_per_user=1, streams_per_user=1, requests=None, batch=0.001)
-    async with chatting(tmp_path, Agent(model), limits=limits) as client:
+    async with serve_agent(tmp_path, Agent(model), limits=limits) as client:
         for _ in range(3):
             chat = await new_chat(client)
             # A place is free a moment after the end was told.
@@ -246,7 +246,7 @@ async def test_a_place_is_given_back_when_a_stream_or_a_run_ends(tmp_path: Path)
 
 @on_a_server
 async def test_the_head_of_an_answer_says_what_browsers_must_not_do(tmp_path: Path) -> None:
-    async with chatting(tmp_path, Agent(model), allowed_hosts=["127.0.0.1"]) as client:
+    async with serve_agent(tmp_path, Agent(model), allowed_hosts=["127.0.0.1"]) as client:
         answer = await client.get("/healthz")
         assert answer.headers["x-content-type-options"] == "nosniff"
         assert answer.headers["cache-control"] == "no-store"

@@ -10,7 +10,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from chat_servers import PATIENCE, QUICK
-from event_snapshots import FINAL, calls_of, reduced
+from event_snapshots import FINAL, calls_of, snapshot_of
 from run_scripts import ECHOES, agent_scripts, calculator_manager, scene_pieces
 from toolweave import Agent, TextMessage
 from toolweave.store import MessageStore
@@ -65,7 +65,7 @@ def test_everything_in_the_log_of_an_agent_stands_there_once() -> None:
         @given(script=agent_scripts(), is_native=st.booleans())
         def law(script: list[list[Any]], is_native: bool) -> None:
             model = ScriptedModel(*script, native_tools=is_native)
-            snapshot = reduced(logged(AgentResponder(Agent(model, ECHOES, max_iterations=4))))  # type: ignore[arg-type]
+            snapshot = snapshot_of(logged(AgentResponder(Agent(model, ECHOES, max_iterations=4))))  # type: ignore[arg-type]
             assert snapshot["problems"] == []
             check_calls(snapshot)
 
@@ -85,7 +85,7 @@ def test_everything_in_the_log_of_scenes_stands_there_once() -> None:
         def law(script: list[list[Any]], is_streaming: bool, mode: Any) -> None:
             manager = calculator_manager(*script, "Fine.", "Fine.", "Fine.", mode=mode)
             responder = SceneResponder(manager, streaming=is_streaming)
-            snapshot = reduced(logged(responder))  # type: ignore[arg-type]
+            snapshot = snapshot_of(logged(responder))  # type: ignore[arg-type]
             assert snapshot["problems"] == []
             check_calls(snapshot)
 

@@ -18,12 +18,12 @@ from chat_servers import (
     QUICK,
     Event,
     all_events,
-    chatting,
     finished,
     new_chat,
     on_a_server,
     say,
     serve,
+    serve_agent,
     soon,
     text_of,
     until,
@@ -272,7 +272,7 @@ async def test_a_run_that_was_taken_for_dead_stops_and_says_nothing_more(
             left.set()
 
     with caplog.at_level(logging.CRITICAL):
-        async with chatting(tmp_path, Agent(model)) as client:
+        async with serve_agent(tmp_path, Agent(model)) as client:
             chat = await new_chat(client)
             said = await say(client, chat, "Count!")
             await until(client, chat, "text", role="assistant")

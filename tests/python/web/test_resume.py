@@ -19,7 +19,6 @@ from chat_servers import (
     Event,
     all_events,
     app_of,
-    chatting,
     events,
     finished,
     lines,
@@ -28,6 +27,7 @@ from chat_servers import (
     on_a_server,
     say,
     serve,
+    serve_agent,
     soon,
     text_of,
     until,
@@ -96,7 +96,7 @@ def test_wherever_a_client_is_cut_off_it_reads_exactly_the_log(tmp_path: Path) -
 
     servers = AsyncExitStack()
     clients = [
-        wait(servers.enter_async_context(chatting(tmp_path, agent(), limits=limits)))
+        wait(servers.enter_async_context(serve_agent(tmp_path, agent(), limits=limits)))
         for _ in range(2)
     ]
 
@@ -132,7 +132,7 @@ async def test_another_process_streams_a_run_while_it_goes_on(tmp_path: Path) ->
             await soon(each)
 
     both = Agent(model)
-    async with chatting(tmp_path, both) as client, serve(app_of(tmp_path, both)) as other:
+    async with serve_agent(tmp_path, both) as client, serve(app_of(tmp_path, both)) as other:
         chat = await new_chat(client)
         await say(client, chat, "Count!")
         reading = events(other, chat)
@@ -157,7 +157,7 @@ async def test_a_client_that_takes_nothing_holds_up_nobody(tmp_path: Path) -> No
             await asyncio.sleep(0)
 
     limits = WebLimits(batch=0.0, kept_events=10, kept_bytes=50_000, requests=None)
-    async with chatting(tmp_path, Agent(model), limits=limits) as client:
+    async with serve_agent(tmp_path, Agent(model), limits=limits) as client:
         chat = await new_chat(client)
         said = await say(client, chat, "Talk!")
         host, port = client.base_url.host, client.base_url.port
@@ -202,7 +202,7 @@ async def test_a_silent_stream_says_that_it_is_there(tmp_path: Path) -> None:
         raise AssertionError
 
     limits = WebLimits(heartbeat=0.02, retry=2.5, shutdown_grace=0.0, requests=None)
-    async with chatting(tmp_path, Agent(model), limits=limits) as client:
+    async with serve_agent(tmp_path, Agent(model), limits=limits) as client:
         chat = await new_chat(client)
         await say(client, chat, "Well?")
         comments, seen = 0, ""
@@ -239,7 +239,7 @@ async def test_text_comes_in_batches_and_results_at_once(tmp_path: Path) -> None
 
     # Text would come in an hour, if nothing else did.
     limits = WebLimits(batch=3600.0, requests=None)
-    async with chatting(tmp_path, Agent(model, [wait]), limits=limits) as client:
+    async with serve_agent(tmp_path, Agent(model, [wait]), limits=limits) as client:
         chat = await new_chat(client)
         said = await say(client, chat, "Well?")
         await soon(entered)
@@ -260,7 +260,7 @@ async def test_a_deleted_chat_ends_its_streams(tmp_path: Path) -> None:
     async def model(messages: Sequence[Message]) -> str:  # noqa: ARG001
         return "Yes."
 
-    async with chatting(tmp_path, Agent(model), limits=QUICK) as client:
+    async with serve_agent(tmp_path, Agent(model), limits=QUICK) as client:
         chat = await new_chat(client)
         said = await say(client, chat, "Well?")
         await finished(client, chat, said["runId"])

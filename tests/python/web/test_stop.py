@@ -15,12 +15,12 @@ from chat_servers import (
     Event,
     all_events,
     app_of,
-    chatting,
     finished,
     new_chat,
     on_a_server,
     say,
     serve,
+    serve_agent,
     soon,
     text_of,
     until,
@@ -49,7 +49,7 @@ async def test_stopping_closes_the_connection_to_the_model(tmp_path: Path) -> No
     hold = Answer([dialects.delta(content="Once upon a "), Do.HOLD])
     async with serving(hold) as provider:
         model = OpenAIModel("m", base_url=f"{provider.url}/v1", api_key="sk", max_retries=0)
-        async with model, chatting(tmp_path, Agent(model)) as client:
+        async with model, serve_agent(tmp_path, Agent(model)) as client:
             chat = await new_chat(client)
             said = await say(client, chat, "A story!")
             await until(client, chat, "text", role="assistant")
@@ -86,7 +86,7 @@ async def test_any_process_can_stop_a_run_and_its_tools(tmp_path: Path) -> None:
         return f"{CALL}\n{CALL}"
 
     agent = Agent(model, [wait])
-    async with chatting(tmp_path, agent) as client, serve(app_of(tmp_path, agent)) as other:
+    async with serve_agent(tmp_path, agent) as client, serve(app_of(tmp_path, agent)) as other:
         chat = await new_chat(client)
         said = await say(client, chat, "Wait!")
         await soon(entered)
@@ -113,7 +113,7 @@ async def test_a_run_of_another_chat_cannot_be_stopped_here(tmp_path: Path) -> N
         await soon(go)
         return "Yes."
 
-    async with chatting(tmp_path, Agent(model)) as client:
+    async with serve_agent(tmp_path, Agent(model)) as client:
         chat, other = await new_chat(client), await new_chat(client)
         said = await say(client, chat, "Well?")
         refused = await client.post(f"{other}/runs/{said['runId']}/stop", json={})
@@ -136,7 +136,7 @@ async def test_clients_read_what_a_model_says_of_its_failure_and_nothing_of_othe
         yield "I think"
         raise failures.pop(0)
 
-    async with chatting(tmp_path, Agent(model)) as client:
+    async with serve_agent(tmp_path, Agent(model)) as client:
         chat = await new_chat(client)
         with caplog.at_level(logging.CRITICAL):
             for text in ("the model is overloaded", "The model has failed."):
@@ -157,7 +157,7 @@ async def test_a_run_that_takes_too_long_is_stopped(tmp_path: Path) -> None:
         raise AssertionError
 
     limits = QUICK.__class__(run_timeout=0.05, requests=None)
-    async with chatting(tmp_path, Agent(model), limits=limits) as client:
+    async with serve_agent(tmp_path, Agent(model), limits=limits) as client:
         chat = await new_chat(client)
         said = await say(client, chat, "Well?")
         end = await finished(client, chat, said["runId"])
@@ -223,7 +223,7 @@ async def test_a_run_whose_chat_is_deleted_by_another_ends(
             left.set()
 
     with caplog.at_level(logging.CRITICAL):
-        async with chatting(tmp_path, Agent(model)) as client:
+        async with serve_agent(tmp_path, Agent(model)) as client:
             chat = await new_chat(client)
             await say(client, chat, "Well?")
             assert (await client.delete(chat)).status_code == 409
@@ -248,7 +248,7 @@ async def test_a_server_that_shuts_down_ends_its_streams_and_interrupts_its_runs
             left.set()
 
     agent = Agent(model)
-    async with chatting(tmp_path, agent) as client:
+    async with serve_agent(tmp_path, agent) as client:
         chat = await new_chat(client)
         said = await say(client, chat, "Well?")
         reading = asyncio.ensure_future(all_events(client, chat))

@@ -15,13 +15,13 @@ from starlette.requests import Request
 from chat_servers import (
     QUICK,
     all_events,
-    chatting,
     finished,
     lines,
     new_chat,
     on_a_server,
     say,
     serve,
+    serve_agent,
 )
 from toolweave import Agent, Message
 from toolweave.store import Chat, MessageStore
@@ -49,7 +49,7 @@ async def model(messages: Sequence[Message]) -> str:  # noqa: ARG001
 @pytest.mark.parametrize("authenticate", [user_of, user_later])
 @on_a_server
 async def test_chats_of_others_are_not_there(tmp_path: Path, authenticate: Any) -> None:
-    async with chatting(tmp_path, Agent(model), authenticate=authenticate) as client:
+    async with serve_agent(tmp_path, Agent(model), authenticate=authenticate) as client:
         client.headers.update(ANN)
         chat = await new_chat(client)
         said = await say(client, chat, "Well?")
@@ -127,7 +127,7 @@ async def test_a_hook_that_fails_lets_nobody_in(
         raise RuntimeError(request.headers["authorization"])
 
     with caplog.at_level(logging.CRITICAL, "toolweave.web"):
-        async with chatting(tmp_path, Agent(model), authenticate=fails) as client:
+        async with serve_agent(tmp_path, Agent(model), authenticate=fails) as client:
             answer = await client.get("/chats", headers=ANN)
             assert answer.status_code == 500
             assert "secret" not in answer.text
@@ -145,7 +145,7 @@ async def test_what_is_said_and_who_says_it_is_in_no_log(
         return "the-answer" if len(messages) > 2 else '<look>{"place": "the-place"}</look>'
 
     with caplog.at_level(logging.DEBUG, "toolweave"):
-        async with chatting(tmp_path, Agent(says, [look]), authenticate=user_of) as client:
+        async with serve_agent(tmp_path, Agent(says, [look]), authenticate=user_of) as client:
             client.headers.update(ANN)
             chat = await new_chat(client)
             said = await say(client, chat, "the-question")
@@ -163,7 +163,7 @@ async def test_what_is_said_and_who_says_it_is_in_no_log(
 
 @on_a_server
 async def test_a_chat_can_be_taken_along_and_deleted(tmp_path: Path) -> None:
-    async with chatting(tmp_path, Agent(model)) as client:
+    async with serve_agent(tmp_path, Agent(model)) as client:
         made = await client.post("/chats", json={"chatId": "mine", "metadata": {"topic": "tea"}})
         assert (made.status_code, made.headers["location"]) == (201, "/chats/mine")
         said = await say(client, "/chats/mine", "Well?")
@@ -182,7 +182,7 @@ async def test_a_chat_can_be_taken_along_and_deleted(tmp_path: Path) -> None:
 
 @on_a_server
 async def test_chats_are_listed_newest_first_page_by_page(tmp_path: Path) -> None:
-    async with chatting(tmp_path, Agent(model)) as client:
+    async with serve_agent(tmp_path, Agent(model)) as client:
         made = [(await new_chat(client)).rpartition("/")[2] for _ in range(5)]
         listed: list[str] = []
         before = ""
@@ -199,7 +199,7 @@ async def test_who_follows_a_chat_that_is_deleted_elsewhere_hears_nothing_of_the
 ) -> None:
     url = f"sqlite:///{tmp_path / 'chats.db'}"
     async with (
-        chatting(tmp_path, Agent(model), authenticate=user_of) as client,
+        serve_agent(tmp_path, Agent(model), authenticate=user_of) as client,
         MessageStore(url) as elsewhere,
     ):
         client.headers.update(ANN)

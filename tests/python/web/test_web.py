@@ -11,7 +11,6 @@ from chat_servers import (
     QUICK,
     all_events,
     app_of,
-    chatting,
     events,
     finished,
     new_chat,
@@ -19,6 +18,7 @@ from chat_servers import (
     on_a_server,
     say,
     serve,
+    serve_agent,
     soon,
     text_of,
     until,
@@ -48,7 +48,7 @@ async def add(a: int, b: int) -> int:
 @on_a_server
 async def test_what_is_said_is_answered_and_everything_is_told_in_order(tmp_path: Path) -> None:
     agent = Agent(script(f"Let me see. {CALL}", "It is 5."), [add])
-    async with chatting(tmp_path, agent) as client:
+    async with serve_agent(tmp_path, agent) as client:
         chat = await new_chat(client)
         said = await say(client, chat, "What is 2 + 3?", messageId="m1")
         told = await all_events(client, chat)
@@ -87,7 +87,7 @@ async def test_the_next_message_is_answered_with_what_was_said_before(tmp_path: 
         heard.append([getattr(message, "text", "") for message in messages])
         return f"Answer {len(heard)}"
 
-    async with chatting(tmp_path, Agent(model)) as client:
+    async with serve_agent(tmp_path, Agent(model)) as client:
         chat = await new_chat(client)
         for text in ("One?", "Two?"):
             said = await say(client, chat, text)
@@ -129,7 +129,7 @@ async def test_the_same_message_again_gets_the_same_answer(tmp_path: Path) -> No
         return "Yes."
 
     agent = Agent(model)
-    async with chatting(tmp_path, agent) as client, serve(app_of(tmp_path, agent)) as other:
+    async with serve_agent(tmp_path, agent) as client, serve(app_of(tmp_path, agent)) as other:
         chat = await new_chat(client)
         first = await say(client, chat, "Well?", messageId="m1")
         again = await asyncio.gather(
@@ -155,7 +155,7 @@ async def test_messages_that_come_at_once_start_one_run(tmp_path: Path) -> None:
         return "Yes."
 
     agent = Agent(model)
-    async with chatting(tmp_path, agent) as client, serve(app_of(tmp_path, agent)) as other:
+    async with serve_agent(tmp_path, agent) as client, serve(app_of(tmp_path, agent)) as other:
         chat = await new_chat(client)
         answers = await asyncio.gather(
             *(
@@ -180,7 +180,7 @@ async def test_a_disconnect_is_not_a_cancel(tmp_path: Path) -> None:
         await soon(go)
         yield "two."
 
-    async with chatting(tmp_path, Agent(model)) as client:
+    async with serve_agent(tmp_path, Agent(model)) as client:
         chat = await new_chat(client)
         said = await say(client, chat, "Count!")
         # Leaves in the middle.
@@ -193,7 +193,7 @@ async def test_a_disconnect_is_not_a_cancel(tmp_path: Path) -> None:
 
 @on_a_server
 async def test_an_idle_chat_is_replayed_and_then_there_is_nothing(tmp_path: Path) -> None:
-    async with chatting(tmp_path, Agent(script("Yes."))) as client:
+    async with serve_agent(tmp_path, Agent(script("Yes."))) as client:
         chat = await new_chat(client)
         assert (await client.get(f"{chat}/events")).status_code == 204
         assert (await client.get(f"{chat}/stream")).status_code == 204
@@ -211,7 +211,7 @@ async def test_an_idle_chat_is_replayed_and_then_there_is_nothing(tmp_path: Path
 
 @on_a_server
 async def test_going_on_needs_something_to_go_on_with(tmp_path: Path) -> None:
-    async with chatting(tmp_path, Agent(script("One", "Two"))) as client:
+    async with serve_agent(tmp_path, Agent(script("One", "Two"))) as client:
         chat = await new_chat(client)
         nothing = await client.post(f"{chat}/messages", json={})
         assert nothing.status_code == 400
@@ -226,7 +226,7 @@ async def test_going_on_needs_something_to_go_on_with(tmp_path: Path) -> None:
 
 @on_a_server
 async def test_a_follower_hears_of_further_runs(tmp_path: Path) -> None:
-    async with chatting(tmp_path, Agent(script("One", "Two"))) as client:
+    async with serve_agent(tmp_path, Agent(script("One", "Two"))) as client:
         chat = await new_chat(client)
         following = events(client, chat, follow=True)
         reading = asyncio.ensure_future(anext(following))
