@@ -10,7 +10,11 @@ FUZZ_FLAGS = -max_total_time=$(FUZZ_SECONDS) -max_len=4096 -len_control=20 -time
 VENV := .venv
 BIN := $(VENV)/bin
 CARGO_FUZZ := target/tools/bin/cargo-fuzz
-PIP := $(BIN)/python -m pip install --quiet
+# uv takes seconds where pip takes half a minute; it trusts the certificates that the system does.
+UV := $(BIN)/python -m uv --quiet
+INSTALL := $(UV) pip install --python $(BIN)/python
+export UV_NATIVE_TLS := 1
+CHECKED := target/checked-wheel
 
 CORE := Cargo.toml Cargo.lock $(shell find src -name '*.rs')
 PACKAGE := pyproject.toml README.md LICENSE \
@@ -25,14 +29,13 @@ export VIRTUAL_ENV := $(CURDIR)/$(VENV)
 unexport CONDA_PREFIX
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-# Where all is tested, the release build has a core to itself while the rest goes on in order.
-ifeq ($(MAKECMDGOALS),test)
+# Two cores: what cargo builds and what it does not go side by side, the Python suites after both.
+ifneq ($(filter test check test-all,$(MAKECMDGOALS)),)
 MAKEFLAGS += --jobs=2
-docs: | lint
-types: | docs
-core: | types
-frontend: | core
-matrix: | frontend
+core: | lint-rust
+docs: | core
+types: | lint-python
+page: | types
 else
 .NOTPARALLEL:
 endif
@@ -41,24 +44,35 @@ unexport MAKEFLAGS MFLAGS
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test build lint types core frontend matrix wheel web bench profile docs fuzz clean
+.PHONY: help demo check test test-all build lint lint-rust lint-python types core page wheel web bench profile docs fuzz clean
 
-help: ## say what there is
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+help: ## list the commands
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-9s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(VENV)/built ## watch calls being written, run and answered, on a page; without a terminal, as text
 	$(BIN)/python -m toolweave demo $(ARGS)
 
-test: wheel lint docs types core frontend matrix ## everything that must pass: lint, docs, types, all test suites
+check: lint types core page $(VENV)/built ## the quick round: lint, types, Rust suite, page, Python suite on one interpreter
+	$(BIN)/python tests/suites.py check $(ARGS)
+
+test: lint docs types core page $(VENV)/checked-wheel $(VENV)/browser tests/clients/node_modules/made ## everything a change must pass, on the oldest and the newest Python and those between
+	$(BIN)/python tests/suites.py test $(CHECKED)/*.whl $(ARGS)
+
+test-all: lint docs types core page $(VENV)/wheel $(VENV)/browser tests/clients/node_modules/made ## everything a release must pass: the release wheel on every Python, long fault runs, large packages
+	$(BIN)/python tests/suites.py all dist/*.whl $(ARGS)
 
 build: $(VENV)/built ## the package for development, in .venv
 
+lint: lint-rust lint-python ## formatting and lints of both languages; warnings are errors
+
 # The bindings are checked as they are shipped: `abi3` brings `python` along.
-lint: $(VENV)/dev ## formatting and lints of both languages; warnings are errors
+lint-rust: $(VENV)/uv
 	cargo fmt --check
 	cargo fmt --check --manifest-path tests/fuzz/Cargo.toml
 	cargo clippy --locked --all-targets -- -D warnings
 	cargo clippy --locked --all-targets --features abi3 -- -D warnings
+
+lint-python: $(VENV)/dev
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 
@@ -71,14 +85,10 @@ core: ## the Rust suite, documentation examples included
 	cargo test --locked
 
 # The page that is checked in must be what its source gives.
-frontend: web/node_modules/made tests/clients/node_modules/made $(VENV)/built $(VENV)/browser ## the page and the clients of others, in Node and in a browser
+page: web/node_modules/made ## lints and unit tests of the page, and whether its build is current
 	$(NPM) web run check
 	$(NPM) web test
 	$(NPM) web run current
-	$(BIN)/python -m pytest tests/clients tests/frontend $(ARGS)
-
-matrix: $(VENV)/wheel ## the Python suite on each CPython found, against the wheel
-	$(BIN)/python tests/matrix.py dist/*.whl -- $(ARGS)
 
 wheel: $(VENV)/wheel ## the wheel for CPython 3.10 and newer, in dist
 	@ls dist/*.whl
@@ -97,7 +107,7 @@ profile: .venvs/bench/made ## where the instructions of a reply from an endpoint
 	cd benches && PYTHONPATH=$(CURDIR)/target/profiled ../.venvs/bench/bin/python -m endpoint.instructions $(ARGS)
 
 docs: export RUSTDOCFLAGS := -D warnings
-docs: $(VENV)/pip ## the Rust documentation, bindings included, in target/doc
+docs: $(VENV)/uv ## the Rust documentation, bindings included, in target/doc
 	cargo doc --locked --no-deps
 	cargo doc --locked --no-deps --document-private-items --features abi3
 
@@ -115,26 +125,26 @@ clean: ## remove all that was built
 # Set-up. Each file says that a step is done, and is older than what it depends on when
 # that step has to be done again.
 
-$(VENV)/pip:
+$(VENV)/uv:
 	@command -v cargo >/dev/null || { echo "toolweave needs Rust: https://rustup.rs"; exit 1; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and \
 		"toolweave needs Python 3.10 or newer; name one: make PYTHON=python3.12")'
 	$(PYTHON) -m venv --clear $(VENV)
-	$(PIP) --upgrade 'pip>=25.1'
+	$(BIN)/python -m pip install --quiet 'uv>=0.9'
 	@touch $@
 
-$(VENV)/maturin: pyproject.toml | $(VENV)/pip
-	$(PIP) --group build
+$(VENV)/maturin: pyproject.toml | $(VENV)/uv
+	$(INSTALL) --group build
 	@touch $@
 
 $(VENV)/dev: pyproject.toml | $(VENV)/maturin
-	$(PIP) --group dev
+	$(INSTALL) --group dev
 	@touch $@
 
 # No `--features` here: they would replace those of pyproject.toml, not add to them. And a
 # `--group`, because maturin installs the group `dev` where it is given none.
 $(VENV)/built: $(CORE) pyproject.toml $(VENV)/maturin
-	$(BIN)/maturin develop --locked --extras demo --group build
+	$(BIN)/maturin develop --uv --locked --extras demo --group build
 	@touch $@
 
 # Node comes with the group `dev`, and the packages by their lock files.
@@ -152,18 +162,22 @@ $(VENV)/wheel: $(CORE) $(PACKAGE) $(VENV)/maturin
 	$(BIN)/maturin build --release --locked --out dist
 	@touch $@
 
+# What the suites run on: quick to build, with the checks of a debug build (overflow, assertions).
+$(VENV)/checked-wheel: $(CORE) $(PACKAGE) $(VENV)/maturin | $(VENV)/built
+	rm -rf $(CHECKED)
+	$(BIN)/maturin build --profile dev --locked --out $(CHECKED)
+	@touch $@
+
 $(CARGO_FUZZ):
 	cargo install --quiet --locked --root target/tools cargo-fuzz@0.13.2
 
 .venvs/bench/made: $(VENV)/wheel $(shell find benches/floor -name '*.rs' 2>/dev/null)
-	$(PYTHON) -m venv --clear .venvs/bench
-	.venvs/bench/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
-	.venvs/bench/bin/python -m pip install --quiet --group bench dist/*.whl ./benches/floor
+	$(UV) venv --clear --python $(PYTHON) .venvs/bench
+	$(UV) pip install --python .venvs/bench --group bench dist/*.whl ./benches/floor
 	@touch $@
 
 # Only to be measured against, in processes of its own.
-.venvs/bench-litellm/made: pyproject.toml
-	$(PYTHON) -m venv --clear .venvs/bench-litellm
-	.venvs/bench-litellm/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
-	.venvs/bench-litellm/bin/python -m pip install --quiet --group bench-litellm
+.venvs/bench-litellm/made: pyproject.toml | $(VENV)/uv
+	$(UV) venv --clear --python $(PYTHON) .venvs/bench-litellm
+	$(UV) pip install --python .venvs/bench-litellm --group bench-litellm
 	@touch $@

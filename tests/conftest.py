@@ -1,12 +1,16 @@
-"""How all suites look for examples."""
+"""Hypothesis profiles of all suites."""
 
 from __future__ import annotations
 
 from hypothesis import HealthCheck, settings
 
+from effort import effort
+
 # The same examples on every machine, and no clock: a property that fails for one
 # fails for all. `pytest --hypothesis-profile=explore` goes looking for new ones.
 _SHARED = settings(deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("house", _SHARED, derandomize=True, database=None)
+settings.register_profile(
+    "derandomized", _SHARED, derandomize=True, database=None, max_examples=effort(100)
+)
 settings.register_profile("explore", _SHARED, max_examples=5000)
-settings.load_profile("house")
+settings.load_profile("derandomized")

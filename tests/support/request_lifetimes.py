@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 import pytest
 
+from effort import effort
 from servers.dialects import delta, openai_text
 from servers.raw import RawServer, raw_server
 from servers.scripts import events
@@ -22,7 +23,7 @@ from toolweave.models.http import HttpModel
 
 T = TypeVar("T")
 
-TIMES = 200
+TIMES = effort(50, at_least=24)
 """How often a promise is tried."""
 
 HELLO = as_messages("Hello")

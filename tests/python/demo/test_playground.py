@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from effort import effort
 from toolweave import (
     AgentResult,
     Message,
@@ -461,7 +462,7 @@ def test_a_selection_that_is_cancelled_asks_no_model() -> None:
     run(asyncio.wait_for(main(), 20))
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=effort(20), deadline=None)
 @given(st.integers(0, 60))
 def test_who_leaves_at_any_event_leaves_nothing_behind(count: int) -> None:
     async def main() -> None:

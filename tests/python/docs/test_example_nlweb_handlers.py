@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from effort import effort
 from paths import EXAMPLES
 
 EXAMPLE = EXAMPLES / "nlweb_router"
@@ -86,7 +87,7 @@ JSON = st.recursive(
 
 
 @pytest.mark.parametrize("handler", HANDLERS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=effort(60), deadline=None)
 @given(
     params=st.dictionaries(st.sampled_from(NAMES), JSON) | JSON,
     item_type=st.sampled_from(["Recipe", "{http://nlweb.ai/base}Movie", "Item", "Boat"]) | JSON,
@@ -103,7 +104,7 @@ def test_whatever_a_model_fills_in_there_is_an_answer(
         json.dumps(message)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=effort(200), deadline=None)
 @given(st.text() | st.from_regex(r"[\"'*()^:+A-Z \-]{0,40}"), st.sampled_from(["Recipe", "Item"]))
 def test_any_text_is_a_question(question: str, item_type: str) -> None:
     known = catalogue.open_catalogue()

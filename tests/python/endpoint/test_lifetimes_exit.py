@@ -10,13 +10,14 @@ from pathlib import Path
 import pytest
 
 import interpreter_exits
+from effort import effort
 from servers.dialects import delta, openai_text
 from servers.raw import Connection, Request, Script, raw_server
 from servers.scripts import events, raw
 from servers.sse import Do
 
 PROGRAM = Path(interpreter_exits.__file__)
-TIMES = 25
+TIMES = effort(10, at_least=5)
 WAYS = [
     "mid_stream",
     "before_the_head",

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import toolweave as tw
 from coroutine_tests import collect
+from effort import effort
 from native_replies import native_replies
 from parser_replies import NAMES, TOOLS, joined, replies, split_at
 from paths import CASES
@@ -155,7 +156,7 @@ def test_text_gives_the_events_that_it_gives_in_any_other_way(
 
 
 @given(reply=native_replies(), reply_text=replies, reason=reasons, way=ways)
-@settings(max_examples=50)
+@settings(max_examples=effort(50))
 def test_native_calls_give_the_events_that_they_give_in_any_other_way(
     both: Both, reply: Any, reply_text: str, reason: str | None, way: Any
 ) -> None:
@@ -174,7 +175,7 @@ def test_native_calls_give_the_events_that_they_give_in_any_other_way(
 @given(
     reply=replies, cut=cuts, reason=reasons, end=st.sampled_from([[], [Do.CUT], [b"data: {\n\n"]])
 )
-@settings(max_examples=25)
+@settings(max_examples=effort(25))
 def test_the_events_are_those_of_the_client_of_openai(
     both: Both, reply: str, cut: list[int], reason: str | None, end: Any
 ) -> None:

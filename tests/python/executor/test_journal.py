@@ -10,6 +10,7 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from coroutine_tests import collect
+from effort import effort
 from executor_events import call, codes, kinds, only
 from executor_scenarios import NAMES, World, approve, calls, endings, make_tool, options, run_calls
 from memory_journal import FOREVER, MemoryJournal
@@ -40,7 +41,7 @@ class Told(list[ToolEvent]):
         super().append(each)
 
 
-@settings(max_examples=150)
+@settings(max_examples=effort(150))
 @given(
     tools=st.lists(st.tuples(options, st.booleans()), min_size=1, max_size=4),
     given_calls=st.lists(calls, max_size=8),
@@ -98,7 +99,7 @@ def test_every_call_that_runs_is_written_before_it_does_and_before_it_is_told(
     assert not nested & set(journal.results), "calls of tools are part of the calls that made them"
 
 
-@settings(max_examples=60)
+@settings(max_examples=effort(60))
 @given(
     given_calls=st.lists(calls, min_size=1, max_size=6),
     fails_at=st.integers(0, 8),

@@ -8,6 +8,7 @@ from typing import Any
 from hypothesis import event, example, given, settings
 from hypothesis import strategies as st
 
+from effort import effort
 from executor_events import only
 from executor_scenarios import NAMES, World, approve, calls, endings, make_tool, options, run_calls
 from toolweave import (
@@ -29,7 +30,7 @@ from toolweave.executor import (
 from virtual_time import now, run
 
 
-@settings(max_examples=150)
+@settings(max_examples=effort(150))
 @given(
     tools=st.lists(st.tuples(options, st.booleans()), min_size=1, max_size=4),
     given_calls=st.lists(calls, max_size=8),
@@ -107,7 +108,7 @@ def test_the_laws_of_execution(
     assert not +world.at_work
 
 
-@settings(max_examples=60)
+@settings(max_examples=effort(60))
 @given(
     keys=st.lists(st.sampled_from("xy"), max_size=8),
     max_concurrency=st.sampled_from([None, 1, 2]),

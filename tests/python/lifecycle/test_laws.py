@@ -10,6 +10,7 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 import toolweave as tw
+from effort import effort
 from event_snapshots import FINAL, calls_of, snapshot_of, texts_of
 from run_scripts import ECHOES, agent_scripts
 from toolweave.agent import Agent, AgentRun
@@ -37,7 +38,7 @@ async def told(
     return run, events + transcriber.ended()
 
 
-@settings(max_examples=80)
+@settings(max_examples=effort(80))
 @given(script=agent_scripts(), is_native=st.booleans(), end=st.none() | st.integers(0, 30))
 def test_what_is_told_comes_to_the_messages_of_the_run(
     script: list[list[Any]], is_native: bool, end: int | None
@@ -92,7 +93,7 @@ def test_what_is_told_comes_to_the_messages_of_the_run(
     assert len(used) >= len(of_run) - stopped
 
 
-@settings(max_examples=30)
+@settings(max_examples=effort(30))
 @given(script=agent_scripts(), is_native=st.booleans())
 def test_a_message_is_closed_once_and_nothing_is_added_to_it_then(
     script: list[list[Any]], is_native: bool

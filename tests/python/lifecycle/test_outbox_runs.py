@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from calculator_scenes import ENTER
+from effort import effort
 from executor_events import call
 from toolweave import SceneManager, SceneRun, ToolCall, ToolResult
 from toolweave.agent import Agent, AgentRun
@@ -97,7 +98,7 @@ def told(events: list[Any]) -> list[object]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=effort(25), deadline=None)
 @given(paces=st.lists(st.integers(0, 9), min_size=1, max_size=6))
 def test_a_result_is_written_when_all_before_it_was_read_however_slow_the_reader_is(
     kind: str, paces: list[int]
@@ -127,7 +128,7 @@ def test_a_result_is_written_when_all_before_it_was_read_however_slow_the_reader
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("how", ["leaves", "cancels", "is cancelled"])
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=effort(25), deadline=None)
 @given(count=st.integers(1, COUNT + 4), pace=st.integers(0, 9))
 def test_a_reader_who_stops_at_any_event_is_waited_for_by_nobody(
     kind: str, how: str, count: int, pace: int

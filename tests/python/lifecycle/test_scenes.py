@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 import toolweave as tw
 from calculator_scenes import ADD, ENTER, call
 from coroutine_tests import on_a_loop
+from effort import effort
 from event_snapshots import FINAL, calls_of, events_of_run, snapshot_of, texts_of
 from run_scripts import LOCATE, calculator_manager, scene_pieces
 from toolweave import SceneManager, SceneStatus, SceneStep, ToolContext
@@ -19,7 +20,7 @@ from toolweave.scenes import Append
 from toolweave.testing import ScriptedModel
 
 
-@settings(max_examples=60)
+@settings(max_examples=effort(60))
 @given(
     script=st.lists(st.lists(scene_pieces, max_size=4), max_size=4),
     is_streaming=st.booleans(),

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import toolweave as tw
+from effort import effort
 from paths import CASES
 
 FOLDER = CASES / "message"
@@ -118,7 +119,7 @@ def messages(draw: st.DrawFn) -> tw.Message:
 
 
 @given(messages())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=effort(150), deadline=None)
 def test_every_message_comes_back_from_every_form(message: tw.Message) -> None:
     text = message.to_json()
     assert text.startswith('{"kind":')
@@ -139,7 +140,7 @@ def test_every_message_comes_back_from_every_form(message: tw.Message) -> None:
 
 
 @given(st.lists(texts, max_size=5), json_objects, st.data())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=effort(60), deadline=None)
 def test_cuts_and_the_order_of_results_do_not_show(
     said: list[str], arguments: dict[str, Any], data: st.DataObject
 ) -> None:
@@ -185,7 +186,7 @@ def test_cuts_and_the_order_of_results_do_not_show(
         ),
     )
 )
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=effort(100), deadline=None)
 def test_whatever_is_no_message_raises_a_clear_error(value: Any) -> None:
     for read in (
         tw.message_from_dict,

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import toolweave as tw
+from effort import effort
 from paths import CASES
 
 FOLDER = CASES / "message"
@@ -153,7 +154,7 @@ def without_raw(messages: list[tw.Message]) -> list[tw.Message]:
 
 
 @given(conversations())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=effort(60), deadline=None)
 def test_conversations_come_back_from_openai(openai_type: Any, messages: list[tw.Message]) -> None:
     dicts = tw.to_openai(messages)
     check_types(openai_type, dicts)
@@ -161,7 +162,7 @@ def test_conversations_come_back_from_openai(openai_type: Any, messages: list[tw
 
 
 @given(conversations(), st.none() | words)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=effort(60), deadline=None)
 def test_conversations_come_back_from_anthropic(
     anthropic_type: Any, messages: list[tw.Message], system: str | None
 ) -> None:

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from effort import effort
 from servers.adapters import ADAPTERS, QUIET, USAGE, Asked, Reply
 from servers.model_answers import HI, read
 from toolweave import FinishUpdate, FunctionContract, Joiner, TextDelta, TextMessage, UsageUpdate
@@ -56,7 +57,7 @@ texts = st.text('ab"\\<{}é🌍 \n\u2028', min_size=1, max_size=8)
 
 
 @each_adapter
-@settings(max_examples=3)
+@settings(max_examples=effort(3))
 @given(st.lists(st.lists(texts, max_size=6), min_size=8, max_size=8))
 def test_text_comes_whole_whatever_is_in_it(name: str, replies: list[list[str]]) -> None:
     by_prompt = {str(number): pieces for number, pieces in enumerate(replies)}

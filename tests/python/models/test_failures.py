@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from effort import effort
 from servers.adapters import HTTP, KEY, QUIET, USAGE, Reply
 from servers.model_answers import Read, ask_once, read, run
 from servers.sse import Answer, Do, serving
@@ -200,7 +201,7 @@ def test_a_key_from_the_environment_that_cannot_be_sent_is_not_shown(
 
 
 @each_client
-@settings(max_examples=2)
+@settings(max_examples=effort(2))
 @given(places=st.lists(st.integers(0, 5000), min_size=3, max_size=40))
 def test_however_the_bytes_are_cut_on_their_way_the_reply_is_the_same(
     name: str, places: list[int]

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import toolweave as tw
+from effort import effort
 from paths import CASES, SHARED
 
 FOLDER = CASES / "prompt"
@@ -78,7 +79,7 @@ schemas = st.recursive(
 )
 
 
-@settings(max_examples=100)
+@settings(max_examples=effort(100))
 @given(st.dictionaries(st.sampled_from(["p", "q", "r s"]), schemas, max_size=3))
 def test_the_example_fits_the_schema(properties: dict[str, Any]) -> None:
     schema = {"type": "object", "properties": properties, "required": list(properties)}

@@ -11,6 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from coroutine_tests import PATIENCE
+from effort import effort
 from sample_selections import tools
 from servers.scorers import Clock, Director, Said, refused, scored, scoring
 from toolweave import Selection, SelectionPolicy, ToolSelector
@@ -78,7 +79,7 @@ def same(one: Selection, other: Selection) -> None:
     assert dataclasses.replace(one, duration=0) == dataclasses.replace(other, duration=0)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=effort(40), deadline=None)
 @given(OUTCOMES, st.permutations(NAMES), st.integers(1, 6), st.integers(1, 8))
 @example([None] * 5, NAMES, 2, 8)
 @example([scored(95)] * 5, NAMES, 1, 1)
@@ -92,7 +93,7 @@ def test_both_ways_come_to_the_same_for_all_that_a_server_can_do(
     assert one.calls == len(asked)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=effort(20), deadline=None)
 @given(OUTCOMES, st.permutations(NAMES), st.permutations(NAMES), st.integers(1, 6))
 def test_the_same_outcomes_give_the_same_winner_in_every_order(
     outcomes: list[Said | None], order: list[str], another: list[str], places: int

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from calculator_scenes import manager_of
 from conversation_strategies import conversations
+from effort import effort
 from toolweave import Conversation, StoreError, TextMessage
 from toolweave.store import MessageStore, StoreConversations
 
@@ -54,7 +55,7 @@ def holder(url: str, lease: float) -> subprocess.Popen[str]:
     return process
 
 
-@settings(max_examples=10)
+@settings(max_examples=effort(10))
 @given(st.lists(conversations, max_size=10))
 def test_what_is_loaded_is_what_was_saved(said: list[Conversation]) -> None:
     async def scenario(kept: StoreConversations) -> None:

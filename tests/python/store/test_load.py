@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from sqlalchemy import text as sql
 
 from conversation_strategies import messages as any_messages
+from effort import effort
 from stored_runs import BOOK, BOOKED, FETCH, FETCHED, with_store
 from toolweave import (
     ChatNotFoundError,
@@ -68,7 +69,7 @@ damaged = st.lists(
 )
 
 
-@settings(max_examples=25)
+@settings(max_examples=effort(25))
 @given(st.lists(damaged, max_size=8))
 def test_providers_take_whatever_is_loaded(chats: list[list[Message]]) -> None:
     for messages, history in zip(chats, all_loaded(chats), strict=True):
@@ -87,7 +88,7 @@ def test_providers_take_whatever_is_loaded(chats: list[list[Message]]) -> None:
             assert number in left or number in told or moved
 
 
-@settings(max_examples=10)
+@settings(max_examples=effort(10))
 @given(st.lists(damaged, max_size=8))
 def test_what_needs_no_mending_is_loaded_as_it_was_written(chats: list[list[Message]]) -> None:
     once = all_loaded(chats)

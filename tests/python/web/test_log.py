@@ -10,6 +10,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from chat_servers import PATIENCE, QUICK
+from effort import effort
 from event_snapshots import FINAL, calls_of, snapshot_of
 from run_scripts import ECHOES, agent_scripts, calculator_manager, scene_pieces
 from toolweave import Agent, TextMessage
@@ -61,7 +62,7 @@ def check_calls(snapshot: dict[str, Any]) -> None:
 
 def test_everything_in_the_log_of_an_agent_stands_there_once() -> None:
     def check(logged: Callable[[Responder], list[Event]]) -> None:
-        @settings(max_examples=30, phases=[Phase.generate])
+        @settings(max_examples=effort(30), phases=[Phase.generate])
         @given(script=agent_scripts(), is_native=st.booleans())
         def law(script: list[list[Any]], is_native: bool) -> None:
             model = ScriptedModel(*script, native_tools=is_native)
@@ -76,7 +77,7 @@ def test_everything_in_the_log_of_an_agent_stands_there_once() -> None:
 
 def test_everything_in_the_log_of_scenes_stands_there_once() -> None:
     def check(logged: Callable[[Responder], list[Event]]) -> None:
-        @settings(max_examples=30, phases=[Phase.generate])
+        @settings(max_examples=effort(30), phases=[Phase.generate])
         @given(
             script=st.lists(st.lists(scene_pieces, max_size=4), max_size=4),
             is_streaming=st.booleans(),

@@ -32,6 +32,7 @@ from chat_servers import (
     text_of,
     until,
 )
+from effort import effort
 from toolweave import Agent, Message
 from toolweave.web import WebLimits
 
@@ -100,7 +101,7 @@ def test_wherever_a_client_is_cut_off_it_reads_exactly_the_log(tmp_path: Path) -
         for _ in range(2)
     ]
 
-    @settings(max_examples=10, phases=[Phase.generate])
+    @settings(max_examples=effort(10), phases=[Phase.generate])
     @given(cuts=st.lists(st.integers(0, 12), max_size=8), header=st.booleans())
     def law(cuts: list[int], header: bool) -> None:
         async def check() -> None:

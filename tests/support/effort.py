@@ -1,0 +1,19 @@
+"""Effort of the suite: how many examples a property gets, and how often a promise is tried.
+
+`TOOLWEAVE_EFFORT` is `quick` (a second interpreter, which would replay the same examples), `full`
+(the default) or `long` (before a release).
+"""
+
+from __future__ import annotations
+
+import os
+
+FACTORS = {"quick": 0.1, "full": 1.0, "long": 4.0}
+EFFORT = os.environ.get("TOOLWEAVE_EFFORT", "full")
+if EFFORT not in FACTORS:
+    raise ValueError(f"TOOLWEAVE_EFFORT must be one of {', '.join(FACTORS)}, got {EFFORT!r}")
+
+
+def effort(count: int, at_least: int = 3) -> int:
+    """Number of examples, repetitions or seconds for what gets `count` in a full run."""
+    return max(min(at_least, count), round(count * FACTORS[EFFORT]))
