@@ -27,6 +27,8 @@ export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 # maturin installs into the environment that is active, or said to be.
 export VIRTUAL_ENV := $(CURDIR)/$(VENV)
 unexport CONDA_PREFIX
+# Without bytecode on disk, each process of a test would compile all that it imports.
+unexport PYTHONDONTWRITEBYTECODE
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 # Two cores: what cargo builds and what it does not go side by side, the Python suites after both.

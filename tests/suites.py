@@ -41,15 +41,13 @@ MAX_RERUN = 20
 """Above this number of failures nothing is run again: the change is broken, not a test."""
 
 AREAS = TESTS / "python"
-ONCE = (AREAS / "faults",)
-"""Areas that one interpreter is enough for: real processes that are killed and restarted."""
+ONCE = (AREAS / "faults", AREAS / "demo", AREAS / "docs")
+"""Areas that one interpreter is enough for: killed processes, the playground, and documents."""
 SLOW = (TESTS / "frontend/test_page_pictures.py",)
 """Tests for releases: the pictures in the documentation."""
-LARGE = ("executor/test_dask.py", "models/test_litellm.py")
-"""Tests whose packages are large; they are part of `all`."""
 VERSIONED = tuple(
     AREAS / area
-    for area in ("agent", "executor", "handlers", "lifecycle", "message", "package", "tools")
+    for area in ("endpoint/test_lifetimes_exit.py", "executor", "message", "package", "tools")
 )
 """Areas that depend on the version of Python: asyncio, annotations, pickling, imports, the ABI."""
 LITELLM = tuple(
@@ -90,8 +88,8 @@ class Outcome:
 
     seconds: float = 0.0
     tests: int = 0
-    broken: list[str] = field(default_factory=list)
-    unstable: list[str] = field(default_factory=list)
+    broken: list[str] = field(default_factory=list[str])
+    unstable: list[str] = field(default_factory=list[str])
     exit_code: int = 0
 
     @property
@@ -156,26 +154,25 @@ def ignored(*paths: Path) -> tuple[str, ...]:
 def plan(level: str, wheel: Path | None) -> Iterator[Suite]:
     """Suites of a level, quickest to fail first; environments are made as they are reached."""
     here = Path(sys.executable)
-    large = ignored(*(AREAS / path for path in LARGE))
     page = (TESTS / "clients", TESTS / "frontend")
     if wheel is None:
-        yield Suite("Python, development", here, (AREAS,), options=(*large, *ignored(*ONCE)))
+        yield Suite("Python, development", here, (AREAS,), options=ignored(*ONCE))
         return
     pythons = {version: interpreter(version) for version in VERSIONS}
     found = [version for version, python in pythons.items() if python is not None]
     first, last = found[0], found[-1]
     for version, python in pythons.items():
-        inside = environment(version, python, wheel)
+        inside = environment(version, python, wheel, "test-large" if level == "all" else "test")
         name = f"Python {version}"
         if level == "all":
             effort = "long" if version == last else "full"
             yield Suite(name, inside, (AREAS,), effort)
         elif version == last:
-            yield Suite(name, inside, (AREAS,), "full", large)
+            yield Suite(name, inside, (AREAS,), "full")
         elif version == first:
-            yield Suite(name, inside, (AREAS,), options=(*large, *ignored(*ONCE)))
+            yield Suite(name, inside, (AREAS,), options=ignored(*ONCE))
         else:
-            yield Suite(f"{name}, what depends on it", inside, VERSIONED, options=large)
+            yield Suite(f"{name}, what depends on it", inside, VERSIONED)
     # A page per worker at a time: its server and its browser serve a module.
     alone = ("--dist=loadfile",)
     if level == "all":
@@ -203,7 +200,9 @@ def run(suite: Suite, arguments: Sequence[str]) -> Outcome:
         command = [str(suite.python), "-m", "pytest", "-q", "-o", f"cache_dir={cache}"]
         command += [*suite.options, *arguments, *map(str, suite.paths)]
         variables = {**os.environ, "TOOLWEAVE_EFFORT": suite.effort}
-        parallel = ["-n", "3", "--dist", "worksteal", f"--junitxml={report}"]
+        # Without bytecode on disk, each process of a test would compile all that it imports.
+        variables.pop("PYTHONDONTWRITEBYTECODE", None)
+        parallel = ["-n", "2", "--dist", "worksteal", f"--junitxml={report}"]
         # Options that come later win, so a suite's own `--dist` does.
         done = subprocess.run([*command[:3], *parallel, *command[3:]], cwd=ROOT, env=variables)
         outcome.exit_code = done.returncode

@@ -9,14 +9,16 @@ from pathlib import Path
 import pytest
 
 import toolweave
+from effort import EFFORT
 from postgres_server import PostgresServer
 
 # Most of what the tests of faults assert is in there.
 pytest.register_assert_rewrite("fault_scenarios")
 
-# The tests of the adapter for litellm have an environment of their own; see tests/matrix.py.
+# Large packages that only some environments have; see tests/suites.py.
+LARGE = {"litellm": "models/test_litellm.py", "distributed": "executor/test_dask.py"}
 WITH_LITELLM = find_spec("litellm") is not None
-collect_ignore = [] if WITH_LITELLM else ["models/test_litellm.py"]
+collect_ignore = [file for package, file in LARGE.items() if find_spec(package) is None]
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -51,7 +53,8 @@ def postgres_url(postgres_server: PostgresServer) -> Iterator[str]:
     postgres_server.drop(url)
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+# The databases behave alike on any Python: a quick run has one of them.
+@pytest.fixture(params=["sqlite"] if EFFORT == "quick" else ["sqlite", "postgresql"])
 def store_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """A fresh database of each kind."""
     if request.param == "sqlite":

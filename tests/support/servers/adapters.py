@@ -188,7 +188,7 @@ HTTP: dict[str, tuple[Callable[[str], Any], Callable[[Reply], list[Any]]]] = {
     "http": (_http, openai_steps),
 }
 
-# In the environment that is made for it (tests/matrix.py): what it asks of the client of OpenAI
+# In the environment that is made for it (tests/suites.py): what it asks of the client of OpenAI
 # is not what other packages do.
 WITH_LITELLM = find_spec("litellm") is not None
 if WITH_LITELLM:
