@@ -113,6 +113,6 @@ async def test_what_a_run_writes_is_not_looked_for(tmp_path: Path) -> None:
         before = looks
         go_on.set()
         await soon(talked)
-        # At its start, perhaps, but not with each of what it writes.
-        assert looks - before <= 2
+        # Now and then on a busy machine, but not for each of the 50 pieces.
+        assert looks - before <= 10
         await finished(client, chat, run)
