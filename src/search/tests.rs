@@ -32,7 +32,41 @@ fn words_of(document: &[(String, u32)]) -> HashSet<String> {
     counted.flat_map(|(text, _)| words(text)).collect()
 }
 
+/// BM25 as it is defined, in twice the precision: how much each document says to a query.
+#[expect(clippy::cast_precision_loss, reason = "counts are small")]
+fn defined(documents: &[Vec<(String, u32)>], query: &str) -> Vec<f64> {
+    let repeated = |document: &Vec<(String, u32)>| -> Vec<String> {
+        let texts = document.iter();
+        texts
+            .flat_map(|(text, weight)| words(&vec![text.as_str(); *weight as usize].join(" ")))
+            .collect()
+    };
+    let bags: Vec<_> = documents.iter().map(repeated).collect();
+    let average = bags.iter().map(Vec::len).sum::<usize>() as f64 / bags.len() as f64;
+    let asked: HashSet<_> = words(query).into_iter().collect();
+    let score = |bag: &Vec<String>| {
+        let term = |word: &String| {
+            let count = bag.iter().filter(|other| *other == word).count() as f64;
+            let having = bags.iter().filter(|bag| bag.contains(word)).count() as f64;
+            let rarity = (1.0 + (bags.len() as f64 - having + 0.5) / (having + 0.5)).ln();
+            let length = bag.len() as f64 / average;
+            rarity * count * 2.2 / (count + 1.2 * (0.25 + 0.75 * length))
+        };
+        asked.iter().filter(|word| bag.contains(word)).map(term).sum()
+    };
+    bags.iter().map(score).collect()
+}
+
 proptest! {
+    #[test]
+    fn scores_are_those_of_the_definition(documents in documents(), query in text()) {
+        let wanted = defined(&documents, &query);
+        for (position, score) in Index::new(documents).search(&query, usize::MAX) {
+            let wanted = wanted[position];
+            prop_assert!((f64::from(score) - wanted).abs() <= 1e-5 * wanted, "{score} {wanted}");
+        }
+    }
+
     #[test]
     fn exactly_the_documents_with_a_word_of_the_query_are_found(
         documents in documents(), query in text(),
