@@ -17,11 +17,7 @@ mod words;
 
 pub use self::words::words;
 
-use std::{collections::HashMap, fmt};
-
-use bm25::{
-    Embedder, EmbedderBuilder, Embedding, Scorer, TokenEmbedder, TokenEmbedding, Tokenizer,
-};
+use std::collections::HashMap;
 
 /// How many characters of a query are read.
 const MAX_QUERY_CHARACTERS: usize = 10_000;
@@ -32,45 +28,20 @@ const MAX_QUERY_WORDS: usize = 64;
 /// How many times as much as another a text may count.
 pub const MAX_WEIGHT: u32 = 100;
 
-/// The number of a word in an index.
-///
-/// The numbers that come with the crate are hashes, which two words may have in common.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-struct Word(u32);
+/// How soon more of the same word in a document stops counting.
+const SATURATION: f32 = 1.2;
 
-impl TokenEmbedder for Word {
-    type EmbeddingSpace = Self;
-
-    fn embed(digits: &str) -> Self {
-        Self(digits.parse().unwrap_or(u32::MAX))
-    }
-}
-
-/// Takes texts of words by their numbers, with blanks between them: documents are no texts until
-/// the weights of their parts are accounted for.
-#[derive(Clone, Copy, Debug, Default)]
-struct Numbers;
-
-impl Tokenizer for Numbers {
-    fn tokenize(&self, text: &str) -> Vec<String> {
-        text.split_ascii_whitespace().map(str::to_owned).collect()
-    }
-}
+/// How much the length of a document counts, from 0 to 1.
+const LENGTH: f32 = 0.75;
 
 /// Documents, known by their positions.
+#[derive(Debug)]
 pub struct Index {
-    vocabulary: HashMap<String, Word>,
-    scorer: Scorer<usize, Word>,
+    /// The numbers of the words.
+    vocabulary: HashMap<String, usize>,
+    /// By the number of a word: the documents that have it, in order, and its weight in each.
+    postings: Vec<Vec<(usize, f32)>>,
     documents: usize,
-}
-
-impl fmt::Debug for Index {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Index")
-            .field("documents", &self.documents)
-            .field("words", &self.vocabulary.len())
-            .finish_non_exhaustive()
-    }
 }
 
 impl Index {
@@ -81,25 +52,22 @@ impl Index {
         T: AsRef<str>,
     {
         let mut vocabulary = HashMap::new();
-        let documents: Vec<Vec<Word>> = documents
-            .into_iter()
-            .map(|texts| {
-                let texts = texts.into_iter();
-                texts
-                    .flat_map(|(text, weight)| numbered(&mut vocabulary, text.as_ref(), weight))
-                    .collect()
-            })
-            .collect();
-        let embedder = embedder(&documents);
-        let mut scorer = Scorer::new();
-        for (position, document) in documents.iter().enumerate() {
-            let mut embedding = embedder.embed(&text(document));
-            // A word has the same weight at all its places, and the first one found is taken.
-            embedding.0.sort_unstable_by_key(|word| word.index);
-            embedding.0.dedup_by_key(|word| word.index);
-            scorer.upsert(&position, embedding);
+        let mut counted = Vec::new();
+        for texts in documents {
+            let mut counts = HashMap::new();
+            for (text, weight) in texts {
+                for word in words(text.as_ref()) {
+                    let next = vocabulary.len();
+                    let number = *vocabulary.entry(word).or_insert(next);
+                    if weight > 0 {
+                        *counts.entry(number).or_insert(0) += u64::from(weight.min(MAX_WEIGHT));
+                    }
+                }
+            }
+            counted.push(counts);
         }
-        Self { vocabulary, scorer, documents: documents.len() }
+        let postings = postings(vocabulary.len(), &counted);
+        Self { vocabulary, postings, documents: counted.len() }
     }
 
     /// The positions of the documents that have a word of `query`, with their scores, the best
@@ -109,7 +77,7 @@ impl Index {
     pub fn search(&self, query: &str, limit: usize) -> Vec<(usize, f32)> {
         let end = query.char_indices().nth(MAX_QUERY_CHARACTERS).map_or(query.len(), |(at, _)| at);
         let query = &query[..end];
-        let mut known: Vec<Word> = Vec::new();
+        let mut known: Vec<usize> = Vec::new();
         for word in words(query) {
             if let Some(word) = self.vocabulary.get(&word)
                 && !known.contains(word)
@@ -120,34 +88,42 @@ impl Index {
                 break;
             }
         }
-        let query = known.into_iter().map(|index| TokenEmbedding { index, value: 1.0 }).collect();
-        let found = self.scorer.matches(&Embedding(query));
-        let mut found: Vec<_> = found.into_iter().map(|found| (found.id, found.score)).collect();
+        let mut scores: HashMap<usize, f32> = HashMap::new();
+        for word in known {
+            let postings = &self.postings[word];
+            let rarity = rarity(postings.len(), self.documents);
+            for (document, weight) in postings {
+                *scores.entry(*document).or_default() += rarity * weight;
+            }
+        }
+        let mut found: Vec<_> = scores.into_iter().collect();
         found.sort_unstable_by(|one, other| other.1.total_cmp(&one.1).then(one.0.cmp(&other.0)));
         found.truncate(limit);
         found
     }
 }
 
-fn embedder(documents: &[Vec<Word>]) -> Embedder<Word, Numbers> {
-    let words: usize = documents.iter().map(Vec::len).sum();
-    #[expect(clippy::cast_precision_loss, reason = "an average")]
-    let average = words as f32 / documents.len().max(1) as f32;
-    EmbedderBuilder::with_avgdl(average).build()
-}
-
-/// The words of a text by their numbers, each as often as it counts.
-fn numbered(vocabulary: &mut HashMap<String, Word>, text: &str, weight: u32) -> Vec<Word> {
-    let mut numbers = Vec::new();
-    for word in words(text) {
-        let next = Word(u32::try_from(vocabulary.len()).unwrap_or(u32::MAX));
-        let number = *vocabulary.entry(word).or_insert(next);
-        numbers.extend((0..weight.min(MAX_WEIGHT)).map(|_| number));
+/// The documents of each word, and what it weighs there: the more often it comes, the more, but
+/// less and less so; and in a long document less than in a short one.
+#[expect(clippy::cast_precision_loss, reason = "weights are no more exact than that")]
+fn postings(words: usize, documents: &[HashMap<usize, u64>]) -> Vec<Vec<(usize, f32)>> {
+    let lengths: Vec<u64> = documents.iter().map(|counts| counts.values().sum()).collect();
+    let average = lengths.iter().sum::<u64>() as f32 / documents.len().max(1) as f32;
+    let mut postings = vec![Vec::new(); words];
+    for (document, (counts, length)) in documents.iter().zip(lengths).enumerate() {
+        let length = 1.0 - LENGTH + LENGTH * (length as f32 / average);
+        for (word, count) in counts {
+            let count = *count as f32;
+            let weight = count * (SATURATION + 1.0) / (count + SATURATION * length);
+            postings[*word].push((document, weight));
+        }
     }
-    numbers
+    postings
 }
 
-fn text(document: &[Word]) -> String {
-    let digits: Vec<_> = document.iter().map(|word| word.0.to_string()).collect();
-    digits.join(" ")
+/// How much it says that a word is there which `having` of all documents have.
+#[expect(clippy::cast_precision_loss, reason = "weights are no more exact than that")]
+fn rarity(having: usize, documents: usize) -> f32 {
+    let having = having as f32;
+    (1.0 + (documents as f32 - having + 0.5) / (having + 0.5)).ln()
 }
