@@ -43,6 +43,8 @@ mod failure;
 mod fragments;
 mod http;
 mod lenient;
+#[cfg(any(test, feature = "python"))]
+mod mailbox;
 mod peer;
 mod reception;
 mod refusal;
@@ -54,6 +56,8 @@ mod sse;
 mod tests;
 mod trouble;
 
+#[cfg(feature = "python")]
+pub(crate) use self::mailbox::{Capacity, Mailbox, Wake};
 pub use self::{
     ask::ask,
     client::Client,

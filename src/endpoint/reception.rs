@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use futures_util::FutureExt;
 use reqwest::Response;
 
 use super::{
@@ -49,7 +50,9 @@ async fn read(
         let step =
             decoder.step(outlet).map_err(|trouble| trouble.failure(peer, &request.limits))?;
         match step {
-            Step::Read => outlet.room().await,
+            Step::Read => room(outlet, clock, &request.timeouts)
+                .await
+                .map_err(|wait| stalled(peer, wait, &request.timeouts))?,
             Step::Over => return Ok(()),
             Step::NeedMore => {
                 let idle = from_now(request.timeouts.idle);
@@ -63,6 +66,28 @@ async fn read(
                     None => decoder.end(),
                 }
             }
+        }
+    }
+}
+
+/// Waits until there is room for more.
+///
+/// `idle` is for servers: a reader that pauses holds its server back, for as long as `total` lets
+/// it. Here it is how soon the outlet is asked again, should it ever forget to answer.
+async fn room(
+    outlet: &mut impl Outlet,
+    clock: &mut Clock,
+    timeouts: &Timeouts,
+) -> Result<(), Wait> {
+    // Most often there is, and clocks cost more than that.
+    if outlet.room().now_or_never().is_some() {
+        return Ok(());
+    }
+    loop {
+        match clock.until(from_now(timeouts.idle), Wait::Idle, outlet.room()).await {
+            Ok(()) => return Ok(()),
+            Err(Wait::Total) => return Err(Wait::Total),
+            Err(_) => {}
         }
     }
 }

@@ -35,9 +35,9 @@ impl fmt::Debug for Request {
 pub struct Timeouts {
     /// From sending it to the first byte of the reply.
     pub first_byte: Duration,
-    /// From any byte of the reply to the next.
+    /// From any byte of the reply to the next, while there is room for it.
     pub idle: Duration,
-    /// In all, attempts and waiting included.
+    /// In all: attempts, the pauses between them, and those of whoever takes the reply included.
     pub total: Option<Duration>,
 }
 

@@ -4,6 +4,7 @@ mod bodies;
 mod calls;
 mod documents;
 mod laws;
+mod mailbox;
 
 use bytes::Bytes;
 use serde_json::{Value, json};

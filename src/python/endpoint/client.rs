@@ -18,7 +18,7 @@ use reqwest::{
 
 use super::{
     bell::PyHttpBell,
-    mailbox::{Mailbox, Slot},
+    mailbox::{Slot, mailbox},
     objects::Objects,
     process::Owned,
     reply::{Asked, PyHttpReply},
@@ -210,7 +210,7 @@ impl PyHttpClient {
         };
         let rope = bell.map(PyHttpBell::rope).transpose()?;
         let key = rope.as_ref().map_or(0, |rope| rope.key);
-        let mailbox = Arc::new(Mailbox::new(self.max_queued_bytes, rope));
+        let mailbox = Arc::new(mailbox(self.max_queued_bytes, rope));
         let slot = Slot(Arc::clone(&mailbox));
         let task = runtime.spawn(run(client, request, reading, slot)).abort_handle();
         Ok(PyHttpReply::new(Asked { mailbox, task }, Objects::new(tools), key))

@@ -1,7 +1,7 @@
 //! Python classes for [`crate::endpoint`].
 //!
 //! A request runs on a thread of Rust's, which never waits for the interpreter: what it reads goes
-//! into a [`mailbox`], and a [`bell`] tells the event loop that there is something. Python objects
+//! into a [mailbox](crate::endpoint::Mailbox), and a [`bell`] tells the event loop that there is something. Python objects
 //! are made where they are wanted, many at once.
 
 mod batch;

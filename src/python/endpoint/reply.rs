@@ -7,12 +7,11 @@ use pyo3_async_runtimes::{TaskLocals, generic::future_into_py_with_locals};
 use tokio::task::AbortHandle;
 
 use super::{
-    mailbox::Mailbox,
     objects::Objects,
     process::Owned,
     runtime::{Entered, handle, has_ended},
 };
-use crate::endpoint::Failure;
+use crate::endpoint::{Failure, Mailbox};
 
 /// A request that has been sent, and what comes of it.
 // Not frozen: PyO3 refuses a second borrow with an error where a lock would wait for a thread

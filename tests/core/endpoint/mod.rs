@@ -4,6 +4,7 @@ mod asking;
 mod failing;
 mod pooling;
 mod server;
+mod waiting;
 
 use std::time::Duration;
 

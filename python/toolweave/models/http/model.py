@@ -62,8 +62,9 @@ class HttpModel:
         max_retries: How often a request may be sent again.
         connect_timeout: Seconds that making a connection may take.
         first_byte_timeout: Seconds until a reply must begin.
-        idle_timeout: Seconds that may pass between two pieces of a reply.
-        timeout: Seconds that a request may take in all, retries included.
+        idle_timeout: Seconds that the server may be silent within a reply. They do not run while
+            as much waits to be read as may wait.
+        timeout: Seconds that a request may take in all, retries and pauses of the reader included.
         proxy: The URL of a proxy; None for none. What the environment says if not given.
         roots: Certificates to trust besides those of the system: a file of them, or its bytes, as
             PEM.

@@ -1,0 +1,244 @@
+//! The mailbox, in the orders in which a request and its reader can meet.
+
+use std::{
+    future::{Future, poll_fn},
+    mem::take,
+    sync::Arc,
+    task::{Poll, Waker},
+};
+
+use shuttle::{check_dfs, check_pct, check_random, future, rand::Rng, sync::Mutex};
+
+use super::super::{
+    event::Event,
+    failure::{Failure, FailureKind},
+    mailbox::{Capacity, Lock, Mailbox, Primitives, Signal, Wake},
+};
+use crate::message::{FinishReason, UsageUpdate};
+
+/// Locks and signals whose every use is a point at which the other thread may go on.
+struct Tried;
+
+impl Primitives for Tried {
+    type Lock<T: Send> = Mutex<T>;
+    type Signal = Permit;
+}
+
+impl<T: Send> Lock<T> for Mutex<T> {
+    fn new(value: T) -> Self {
+        Self::new(value)
+    }
+
+    fn with<R>(&self, work: impl FnOnce(&mut T) -> R) -> R {
+        work(&mut self.lock().unwrap())
+    }
+}
+
+/// At most one permit, and whoever waits for it: what `tokio::sync::Notify` is to one task.
+#[derive(Default)]
+struct Permit(Mutex<(bool, Option<Waker>)>);
+
+impl Signal for Permit {
+    fn new() -> Self {
+        Self::default()
+    }
+
+    fn notify(&self) {
+        let waker = self.0.with(|(is_there, waker)| {
+            *is_there = true;
+            waker.take()
+        });
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+
+    fn notified(&self) -> impl Future<Output = ()> + Send {
+        poll_fn(|context| {
+            self.0.with(|(is_there, waker)| {
+                if take(is_there) {
+                    return Poll::Ready(());
+                }
+                *waker = Some(context.waker().clone());
+                Poll::Pending
+            })
+        })
+    }
+}
+
+/// How a request leaves a mailbox.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Leaving {
+    /// With the last event of a reply, and then by saying that all is well.
+    Finish,
+    /// By saying what failed.
+    Failure,
+    /// Without a word, as one that is dropped.
+    Drop,
+}
+
+/// One meeting of a request with its reader.
+#[derive(Clone, Debug)]
+struct Meeting {
+    events: Vec<Event>,
+    /// How many events come of one chunk, before anybody asks for room.
+    chunk: usize,
+    leaving: Leaving,
+    capacity: Capacity,
+    /// How many events the reader takes at once.
+    most: usize,
+    /// Whether the reader is woken from outside, as by a bell.
+    has_wake: bool,
+    /// Whether the request gives a wait up and begins it anew, as where a clock has rung.
+    gives_up: bool,
+}
+
+fn usage(tokens: u64) -> Event {
+    Event::Usage(UsageUpdate { output_tokens: tokens, ..UsageUpdate::default() })
+}
+
+fn text(text: &str) -> Event {
+    Event::Text(text.to_owned())
+}
+
+fn broken() -> Failure {
+    Failure::new(FailureKind::Protocol, "nonsense")
+}
+
+async fn request(mailbox: Arc<Mailbox<Tried>>, meeting: Meeting) {
+    for chunk in meeting.events.chunks(meeting.chunk) {
+        for event in chunk {
+            mailbox.put(event.clone());
+        }
+        if meeting.gives_up {
+            let mut room = std::pin::pin!(mailbox.room());
+            let once = poll_fn(|context| Poll::Ready(room.as_mut().poll(context)));
+            if once.await.is_ready() {
+                continue;
+            }
+        }
+        mailbox.room().await;
+    }
+    match meeting.leaving {
+        Leaving::Finish => {
+            mailbox.put(Event::Finish(FinishReason::Stop));
+            mailbox.end(Ok(()));
+        }
+        Leaving::Failure => mailbox.end(Err(broken())),
+        Leaving::Drop => {}
+    }
+    mailbox.abandon();
+}
+
+/// All that is taken, neighbouring texts joined, and how it ends. It ends: where nobody can go on,
+/// the check fails.
+async fn reader(
+    mailbox: Arc<Mailbox<Tried>>,
+    bell: Option<Arc<Permit>>,
+    most: usize,
+) -> (Vec<Event>, Result<(), Failure>) {
+    let mut taken: Vec<Event> = Vec::new();
+    loop {
+        let found = mailbox.take(most);
+        assert!(found.events.len() <= most);
+        let none = found.events.is_empty();
+        for event in found.events {
+            match (taken.last_mut(), event) {
+                (Some(Event::Text(text)), Event::Text(more)) => text.push_str(&more),
+                (_, event) => taken.push(event),
+            }
+        }
+        if let Some(end) = found.end {
+            return (taken, end);
+        }
+        match &bell {
+            Some(bell) if none => bell.notified().await,
+            None if none => mailbox.ready().await,
+            _ => {}
+        }
+    }
+}
+
+fn meet(meeting: Meeting) {
+    let bell = meeting.has_wake.then(|| Arc::new(Permit::default()));
+    let wake = bell.clone().map(|bell| -> Wake { Box::new(move || bell.notify()) });
+    let mailbox = Arc::new(Mailbox::new(meeting.capacity, wake));
+    let mut wanted = Vec::new();
+    for event in &meeting.events {
+        match (wanted.last_mut(), event) {
+            (Some(Event::Text(text)), Event::Text(more)) => text.push_str(more),
+            (_, event) => wanted.push(event.clone()),
+        }
+    }
+    let end = match meeting.leaving {
+        Leaving::Finish => {
+            wanted.push(Event::Finish(FinishReason::Stop));
+            Ok(())
+        }
+        Leaving::Failure => Err(FailureKind::Protocol),
+        Leaving::Drop => Err(FailureKind::Cut),
+    };
+    let most = meeting.most;
+    let request = future::spawn(request(Arc::clone(&mailbox), meeting));
+    let (taken, ended) = future::block_on(reader(mailbox, bell, most));
+    assert_eq!(taken, wanted);
+    assert_eq!(ended.map_err(|failure| failure.kind), end);
+    future::block_on(request).unwrap();
+}
+
+/// Any small meeting.
+fn any_meeting() -> Meeting {
+    let mut any = shuttle::rand::thread_rng();
+    let events = (0..any.gen_range(0..7_u64))
+        .map(|number| match any.gen_range(0..3) {
+            0 => text("ab"),
+            1 => text(""),
+            _ => usage(number),
+        })
+        .collect();
+    // By count, by bytes, or by whichever comes first; none at all is a capacity too.
+    let (few, small) = (any.gen_range(0..4), any.gen_range(0..400));
+    let capacity = match any.gen_range(0..3) {
+        0 => Capacity { events: few, bytes: usize::MAX },
+        1 => Capacity { events: usize::MAX, bytes: small },
+        _ => Capacity { events: few, bytes: small },
+    };
+    Meeting {
+        events,
+        chunk: any.gen_range(1..5),
+        leaving: [Leaving::Finish, Leaving::Failure, Leaving::Drop][any.gen_range(0..3)],
+        capacity,
+        most: any.gen_range(1..4),
+        has_wake: any.r#gen(),
+        gives_up: any.r#gen(),
+    }
+}
+
+#[test]
+fn whatever_comes_and_however_it_is_read_it_ends_and_nothing_is_missing() {
+    check_random(|| meet(any_meeting()), 3_000);
+}
+
+#[test]
+fn threads_that_rarely_make_way_for_each_other_end_as_well() {
+    check_pct(|| meet(any_meeting()), 1_000, 3);
+}
+
+#[test]
+fn every_order_of_a_full_mailbox_ends() {
+    let full = |capacity, chunk, most| Meeting {
+        events: vec![usage(1), usage(2)],
+        chunk,
+        leaving: Leaving::Drop,
+        capacity,
+        most,
+        has_wake: true,
+        gives_up: false,
+    };
+    let few = Capacity { events: 1, bytes: usize::MAX };
+    let small = Capacity { events: usize::MAX, bytes: 1 };
+    for (capacity, chunk, most) in [(few, 1, 1), (few, 2, 2), (small, 1, 2), (small, 2, 1)] {
+        let meeting = full(capacity, chunk, most);
+        check_dfs(move || meet(meeting.clone()), Some(5_000));
+    }
+}

@@ -1,0 +1,76 @@
+//! Outlets that have no room, and how long a request waits for them.
+
+use std::{
+    future::{Future, pending, ready},
+    time::Duration,
+};
+
+use futures_util::future::Either;
+use toolweave::{
+    endpoint::{Client, Event, Failure, FailureKind, Outlet, Timeouts, Wait, ask},
+    message::FinishReason,
+};
+
+use super::{
+    DONE, Kept, STOP, Server, chunk, finish, request, runtime, server::PATIENCE, settings, text,
+};
+
+const SOON: Duration = Duration::from_millis(10);
+
+/// Never answers the first so many times that it is asked for room.
+struct Silent {
+    kept: Kept,
+    times: usize,
+}
+
+impl Outlet for Silent {
+    fn put(&mut self, event: Event) {
+        self.kept.put(event);
+    }
+
+    fn room(&mut self) -> impl Future<Output = ()> + Send {
+        match self.times.checked_sub(1) {
+            None => Either::Left(ready(())),
+            Some(left) => {
+                self.times = left;
+                Either::Right(pending())
+            }
+        }
+    }
+}
+
+/// What came of a reply of one word, into an outlet that is silent so many times.
+fn asked(times: usize, timeouts: Timeouts) -> (Vec<Event>, Result<(), Failure>) {
+    let server = Server::new(vec![Box::new(|connection| {
+        connection.stream(&[&chunk("Hi"), STOP, DONE]);
+        connection.end();
+    })]);
+    let client = Client::new(&settings()).unwrap();
+    let mut request = request(&server.url());
+    request.timeouts = timeouts;
+    let mut silent = Silent { kept: Kept::default(), times };
+    let done = runtime().block_on(async {
+        let asking = ask(&client, &request, None, &mut silent);
+        tokio::time::timeout(PATIENCE, asking).await.expect("the request waits for ever")
+    });
+    (silent.kept.0, done)
+}
+
+#[test]
+fn the_time_for_everything_runs_while_there_is_no_room() {
+    let total = Some(5 * SOON);
+    let timeouts = Timeouts { first_byte: PATIENCE, idle: PATIENCE, total };
+    let (events, done) = asked(usize::MAX, timeouts);
+    assert_eq!(text(&events), "Hi");
+    let failure = done.unwrap_err();
+    assert_eq!(failure.kind, FailureKind::Timeout(Wait::Total));
+    assert!(failure.message.starts_with("the reply of acme took longer than 0.05 s"), "{failure}");
+}
+
+#[test]
+fn a_wake_up_that_is_lost_costs_a_moment_and_a_pause_is_no_silence_of_the_server() {
+    let timeouts = Timeouts { first_byte: PATIENCE, idle: SOON, total: None };
+    let (events, done) = asked(4, timeouts);
+    assert_eq!((text(&events).as_str(), done), ("Hi", Ok(())));
+    assert_eq!(finish(&events), Some(FinishReason::Stop));
+}
