@@ -6,7 +6,7 @@ import asyncio
 import threading
 import time
 from collections.abc import AsyncIterator, Iterable, Iterator
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from hypothesis import given, settings
@@ -16,7 +16,15 @@ from http_life import HELLO, every_loop, model_at, run, warm
 from servers.dialects import DONE, call, delta, openai_chunk
 from servers.raw import Connection, RawServer, Request, raw_server
 from servers.scripts import events
-from toolweave import FinishUpdate, ReasoningDelta, TextDelta, ToolCallUpdate, Update, UsageUpdate
+from toolweave import (
+    FinishUpdate,
+    ReasoningDelta,
+    TextDelta,
+    ToolCallStart,
+    ToolCallUpdate,
+    Update,
+    UsageUpdate,
+)
 from toolweave.agent import Agent
 from toolweave.exceptions import ModelError
 from toolweave.models.http import HttpLimits, HttpModel
@@ -137,7 +145,7 @@ def test_more_events_than_may_wait_are_all_read_after_a_pause(loop: str, flood: 
             if not said:
                 # The loop is held until the server has got rid of all there is.
                 assert sent.wait(LONGEST)
-                pause()
+                pause(0.05)
             said.append(parts(update))
         return said
 
@@ -147,17 +155,28 @@ def test_more_events_than_may_wait_are_all_read_after_a_pause(loop: str, flood: 
     assert joined(said) == joined([*wanted, ("finish", "length")])
 
 
-def test_more_native_calls_than_may_wait_in_one_chunk_need_no_pause() -> None:
+@pytest.mark.parametrize("seconds", [0, 0.1])
+@pytest.mark.parametrize("native", [True, False], ids=["fragments", "calls"])
+def test_more_native_calls_than_may_wait_come_in_one_chunk(native: bool, seconds: float) -> None:
     calls = [call(n, id=f"c{n}", name="F", arguments="{}") for n in range(MANY)]
 
-    async def main() -> list[Any]:
+    async def main() -> list[str | None]:
         model = model_at(server, limits=BY_COUNT)
-        return await asyncio.wait_for(read(model.stream(HELLO), ()), LONGEST)
+        parser = NaturalToolUseParser(model, ["F"], tool_mode="native")
+        ids: list[str | None] = []
+        async for event in model.stream(HELLO) if native else parser.stream("Hi!"):
+            if not ids:
+                pause(seconds)
+            if isinstance(event, ToolCallUpdate):
+                ids.append(event.tool_call_id)
+            elif isinstance(event, ToolCallStart):
+                ids.append(event.id)
+        return ids
 
     script = events(delta(tool_calls=calls), delta("tool_calls"), DONE)
     with raw_server(script) as server:
-        said = asyncio.run(main())
-    assert said == [*(("call", f"c{n}") for n in range(MANY)), ("finish", "tool_calls")]
+        ids = asyncio.run(asyncio.wait_for(main(), LONGEST))
+    assert ids == [f"c{n}" for n in range(MANY)]
 
 
 def F() -> str:  # noqa: N802 - what the model calls
@@ -169,7 +188,7 @@ def test_more_calls_in_text_than_may_wait_are_all_found() -> None:
         found = 0
         async for _ in NaturalToolUseParser(model_at(server), ["F"]).stream("Hi!"):
             if not found:
-                pause()
+                pause(0.05)
             found += 1
         return found
 
@@ -182,6 +201,7 @@ def test_more_calls_in_text_than_may_wait_are_all_found() -> None:
 @pytest.mark.parametrize("flood", ["usage in every chunk", "text and reasoning in turn", "calls"])
 def test_an_agent_gets_to_the_end_of_more_events_than_may_wait(flood: str) -> None:
     chunks = FLOODS[flood][0] if flood in FLOODS else [delta(content="<F/>")] * MANY
+    mode: Literal["native", "natural"] = "native" if flood in FLOODS else "natural"
     replies = iter([reply(chunks), reply([delta(content="Done.")])])
     last = reply([delta(content="Done.")])
 
@@ -189,7 +209,9 @@ def test_an_agent_gets_to_the_end_of_more_events_than_may_wait(flood: str) -> No
         next(replies, last)(connection, request)
 
     async def main() -> str:
-        agent = Agent(HttpModel(server.url, "m", proxy=None, max_retries=0), tools=[F])
+        agent = Agent(
+            HttpModel(server.url, "m", proxy=None, max_retries=0), tools=[F], tool_mode=mode
+        )
         pausing = asyncio.create_task(busy())
         try:
             return (await asyncio.wait_for(agent.run("Hi!"), LONGEST)).text
@@ -203,7 +225,7 @@ def test_an_agent_gets_to_the_end_of_more_events_than_may_wait(flood: str) -> No
 
     with raw_server(script) as server:
         said = asyncio.run(main())
-    assert said.endswith(("Done.", f"{MANY - 1} ", "t"))
+    assert said.endswith(("Done.", f"{MANY - 1}", "t"))
 
 
 class Server:
@@ -288,7 +310,7 @@ def test_the_time_for_everything_runs_while_a_reader_pauses() -> None:
                 seen.append(update)
                 pause(0.3 if len(seen) == 1 else 0)
         except ModelError as error:
-            assert "took longer than 0.15 s" in str(error)  # noqa: PT017
+            assert "took longer than 0.15 s" in str(error)
             return seen
         raise AssertionError("the reply came to its end")
 
