@@ -17,7 +17,7 @@ export UV_NATIVE_TLS := 1
 CHECKED := target/checked-wheel
 
 CORE := Cargo.toml Cargo.lock $(shell find src -name '*.rs')
-PACKAGE := pyproject.toml README.md LICENSE \
+PACKAGE := pyproject.toml README.md LICENSE THIRD-PARTY-NOTICES.txt \
 	$(shell find python -type f ! -name '*.so' ! -name '*.pyd' ! -name '*.pyc')
 NPM := PATH="$(CURDIR)/$(BIN):$$PATH" npm --prefix
 
@@ -77,6 +77,7 @@ lint-rust: $(VENV)/uv
 lint-python: $(VENV)/dev
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
+	$(BIN)/python tests/notices.py
 
 types: $(VENV)/dev $(VENV)/built ## both type checkers, and the stub against the built module
 	$(BIN)/mypy

@@ -1,0 +1,212 @@
+"""The notices of what the package is made of that others wrote, kept in `THIRD-PARTY-NOTICES.txt`.
+
+A wheel holds the code of all crates that the bindings depend on, so their licences go with it.
+`python tests/notices.py` compares the crates that the notices name with what `cargo metadata`
+says; with ``--write`` it writes the notices anew, from the files in the crates.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+ROOT = Path(__file__).parent.parent
+NOTICES = ROOT / "THIRD-PARTY-NOTICES.txt"
+
+LICENCES = {
+    "0BSD",
+    "Apache-2.0",
+    "BSD-2-Clause",
+    "BSD-3-Clause",
+    "BSL-1.0",
+    "CDLA-Permissive-2.0",
+    "ISC",
+    "LLVM-exception",
+    "MIT",
+    "MIT-0",
+    "Unicode-3.0",
+    "Unlicense",
+    "Zlib",
+}
+"""The licences that a crate may be had under: none asks more than that it is named."""
+
+UNMAINTAINED = {"fxhash": "RUSTSEC-2025-0057"}
+"""Crates that must not come back, and where it says that nobody looks after them."""
+
+HEAD = """\
+Third-party notices
+===================
+
+toolweave is under the MIT License (see LICENSE), but for a table of the types of schema.org. Its
+wheels contain the work of others, named here with their licences. Written by tests/notices.py.
+"""
+
+VOCABULARY = """\
+The types of schema.org
+=======================
+
+The package contains a table of the types of schema.org 30.0 and their supertypes
+(src/registry/schema_org_types.tsv in the sources; compiled into the extension module). It was
+made from the vocabulary that schema.org publishes, https://schema.org, and is licensed, as that
+is, under the Creative Commons Attribution-ShareAlike License, version 3.0 (CC BY-SA 3.0):
+https://creativecommons.org/licenses/by-sa/3.0/
+
+Changes: of each type only its name and its direct supertypes were kept.
+"""
+
+RULE = "-" * 80
+
+
+@dataclass(frozen=True, order=True)
+class Crate:
+    """A crate, as the notices list it."""
+
+    name: str
+    version: str
+    licence: str
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.version} ({self.licence})"
+
+
+def linked(metadata: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """The packages that are built into the extension module on any platform, by their ids."""
+    nodes = {node["id"]: node for node in metadata["resolve"]["nodes"]}
+    root: str = metadata["resolve"]["root"]
+    found: set[str] = set()
+    waiting = [root]
+    while waiting:
+        node = nodes[waiting.pop()]
+        for dependency in node["deps"]:
+            kinds = [kind["kind"] for kind in dependency["dep_kinds"]]
+            if None in kinds and dependency["pkg"] not in found:
+                found.add(dependency["pkg"])
+                waiting.append(dependency["pkg"])
+    return {package["id"]: package for package in metadata["packages"] if package["id"] in found}
+
+
+def crate(package: Mapping[str, Any]) -> Crate:
+    """The crate of a package, its licence in the words of SPDX."""
+    licence = re.sub(r"\s*/\s*", " OR ", package["license"] or "none")
+    return Crate(package["name"], package["version"], licence)
+
+
+def listed(notices: str) -> list[Crate]:
+    """The crates that notices name."""
+    lines = re.findall(r"^\* (\S+) (\S+) \((.+)\)$", notices, re.MULTILINE)
+    return [Crate(*line) for line in lines]
+
+
+def problems(notices: str, crates: Iterable[Crate]) -> Iterator[str]:
+    """All that is wrong with notices, and with the crates that there are."""
+    have, want = set(listed(notices)), set(crates)
+    yield from (f"not in the notices: {crate}" for crate in sorted(want - have))
+    yield from (f"in the notices, but not used: {crate}" for crate in sorted(have - want))
+    if VOCABULARY not in notices:
+        yield "not in the notices: the types of schema.org"
+    for crate in sorted(want):
+        if crate.name in UNMAINTAINED:
+            yield f"no longer maintained ({UNMAINTAINED[crate.name]}): {crate}"
+        if not is_allowed(crate.licence):
+            yield f"not under a licence that is allowed: {crate}"
+
+
+def is_allowed(licence: str) -> bool:
+    """Whether a crate can be had under licences that are allowed."""
+    # `AND` binds closer than `OR`, and no crate has parentheses around an `AND`.
+    for choice in re.split(r" OR (?![^(]*\))", licence):
+        names = re.split(r" AND | WITH ", choice)
+        if all(any(name in LICENCES for name in part.strip("()").split(" OR ")) for part in names):
+            return True
+    return False
+
+
+def files(package: Mapping[str, Any]) -> list[Path]:
+    """The files of a crate that must go with it.
+
+    Of licences that one can choose from it is MIT's, if there is a file of that.
+    """
+    folder = Path(package["manifest_path"]).parent
+    known = re.compile(r"(un)?licen[cs]e|copying|notice|copyright|third.?party", re.IGNORECASE)
+    found = sorted(
+        path
+        for path in folder.rglob("*")
+        if known.match(path.name)
+        and path.suffix.lower() in ("", ".md", ".txt", ".mit")
+        and path.is_file()
+    )
+    at_root = [path for path in found if path.parent == folder]
+    mit = [path for path in at_root if "mit" in path.name.lower().split("mit-0")[0]]
+    if (
+        mit
+        and re.search(r"\bMIT\b(?!-0)", package["license"])
+        and " AND " not in package["license"]
+    ):
+        others = [path for path in found if not re.match("(un)?licen|copying", path.name.lower())]
+        return mit + others
+    return found
+
+
+def notices(packages: Iterable[dict[str, Any]]) -> str:
+    """The notices of packages: a list of them, and each text once."""
+    crates: dict[str, list[Crate]] = {}
+    mine = (ROOT / "LICENSE").read_text(encoding="utf-8")
+    permission = mine[mine.index("Permission is hereby granted") :].strip()
+    packages = sorted(packages, key=lambda package: crate(package))
+    for package in packages:
+        texts = [path.read_text(encoding="utf-8", errors="replace") for path in files(package)]
+        if not texts:
+            # The manifest says so, and no file does.
+            if "MIT" not in package["license"]:
+                raise SystemExit(f"{crate(package)} has no text of its licence")
+            authors = ", ".join(package["authors"]) or f"The authors of {package['name']}"
+            texts = [f"Copyright (c) {authors}\n\n{permission}"]
+        for text in texts:
+            lines = (line.rstrip() for line in text.strip().splitlines())
+            crates.setdefault("\n".join(lines), []).append(crate(package))
+    names = [f"* {crate(package)}" for package in packages]
+    parts = [
+        HEAD,
+        VOCABULARY,
+        "Crates\n======\n\n" + "\n".join(names) + "\n",
+    ]
+    for text, owners in crates.items():
+        of = "\n".join(f"{owner.name} {owner.version}" for owner in dict.fromkeys(owners))
+        parts.append(f"{RULE}\n{of}\n{RULE}\n\n{text}\n")
+    return "\n".join(parts)
+
+
+def metadata() -> dict[str, Any]:
+    """What cargo knows of the bindings, as they are shipped, on all platforms."""
+    command = ["cargo", "metadata", "--locked", "--format-version=1", "--features=abi3"]
+    done = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE)
+    read: dict[str, Any] = json.loads(done.stdout)
+    return read
+
+
+def main() -> int:
+    """Compares the notices, or writes them."""
+    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument("--write", action="store_true", help="write the notices anew")
+    packages = linked(metadata()).values()
+    if arguments.parse_args().write:
+        NOTICES.write_text(notices(packages), encoding="utf-8")
+    found = list(problems(NOTICES.read_text(encoding="utf-8"), map(crate, packages)))
+    for problem in found:
+        print(problem, file=sys.stderr)
+    if found:
+        print("mended by: python tests/notices.py --write", file=sys.stderr)
+    return bool(found)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
