@@ -859,6 +859,7 @@ def from_anthropic(
     """
 
 def _rebuild(class_: type[_T], fields: dict[str, Any], /) -> _T: ...
+def _without_keys(text: str, keys: list[str]) -> str: ...
 
 @final
 class Violation:

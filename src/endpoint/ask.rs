@@ -9,6 +9,7 @@ use super::{
     reception,
     request::Request,
     retry,
+    secrets::Secrets,
 };
 
 /// Sends a request and reads its reply into an outlet.
@@ -30,8 +31,12 @@ pub async fn ask(
     outlet: &mut impl Outlet,
 ) -> Result<(), Failure> {
     let mut clock = Clock::new(request.timeouts.total);
-    let opened = open(client, request, &mut clock).await?;
-    reception::receive(opened, request, &mut clock, reading, outlet).await
+    let asked = async {
+        let opened = open(client, request, &mut clock).await?;
+        reception::receive(opened, request, &mut clock, reading, outlet).await
+    };
+    // Whatever others say in it: in an error, a redirect, a certificate, the type of a body.
+    asked.await.map_err(|failure| failure.without(&Secrets::of(request)))
 }
 
 /// Sends a request as often as it may be, until the first byte of a reply is there.

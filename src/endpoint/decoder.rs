@@ -1,7 +1,6 @@
 //! From the bytes of a body to events, without a socket.
 
 use bytes::Bytes;
-use reqwest::header::HeaderMap;
 
 use super::{
     answer::{Answer, Misfit},
@@ -220,8 +219,7 @@ pub fn read(
             Err(trouble) => break Some(trouble),
         }
     };
-    let none = HeaderMap::new();
-    let peer = Peer::named(name, &none);
+    let peer = Peer::named(name);
     let failure = trouble.map(|trouble| trouble.failure(&peer, &limits));
     decoder.finish(failure, outlet)
 }

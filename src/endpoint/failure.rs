@@ -4,6 +4,8 @@ use std::{fmt, time::Duration};
 
 use thiserror::Error;
 
+use super::secrets::Secrets;
+
 /// A request that was not answered, or a reply that broke off.
 ///
 /// No text in it holds a key, or the user or the query of a URL.
@@ -91,6 +93,17 @@ impl Failure {
     /// A failure that may pass by itself.
     pub(super) fn passing(kind: FailureKind, message: String) -> Self {
         Self { transient: true, ..Self::new(kind, message) }
+    }
+
+    /// The same failure, without what it may not tell.
+    pub(super) fn without(self, secrets: &Secrets) -> Self {
+        let word = |word: Option<String>| word.map(|word| secrets.hide(&word).into_owned());
+        Self {
+            message: secrets.hide(&self.message).into_owned(),
+            code: word(self.code),
+            param: word(self.param),
+            ..self
+        }
     }
 
     /// The failure of a reply of which so much had come.

@@ -50,14 +50,13 @@ mod reception;
 mod refusal;
 mod request;
 mod retry;
+mod secrets;
 mod settings;
 mod sse;
 #[cfg(test)]
 mod tests;
 mod trouble;
 
-#[cfg(feature = "python")]
-pub(crate) use self::mailbox::{Capacity, Mailbox, Wake};
 pub use self::{
     ask::ask,
     client::Client,
@@ -66,4 +65,9 @@ pub use self::{
     failure::{Failure, FailureKind, Wait},
     request::{Limits, Request, Retries, Timeouts},
     settings::{ClientError, HttpVersion, ProxyChoice, Settings},
+};
+#[cfg(feature = "python")]
+pub(crate) use self::{
+    mailbox::{Capacity, Mailbox, Wake},
+    secrets::Secrets,
 };

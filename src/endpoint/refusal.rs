@@ -83,9 +83,9 @@ impl Refusal {
             Some(status) => format!("{peer} answered with status {status}"),
             None => format!("{peer} sent an error"),
         };
-        let word = |word: Option<String>| word.map(|word| shortened(peer.hide(word), MAX_WORD));
+        let word = |word: Option<String>| word.map(|word| shortened(word, MAX_WORD));
         let (code, param) = (word(self.code), word(self.param));
-        let mut detail = shortened(peer.hide(self.detail), MAX_DETAIL);
+        let mut detail = shortened(self.detail, MAX_DETAIL);
         if detail.is_empty() {
             detail = code.clone().unwrap_or_else(|| "it says no more than that".to_owned());
         }

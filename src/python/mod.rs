@@ -36,7 +36,7 @@ mod core {
     #[pymodule_export]
     use super::diagnostic::PyDiagnostic;
     #[pymodule_export]
-    use super::endpoint::{PyHttpBatch, PyHttpBell, PyHttpClient, PyHttpReply};
+    use super::endpoint::{PyHttpBatch, PyHttpBell, PyHttpClient, PyHttpReply, without_keys};
     #[pymodule_export]
     use super::lifecycle::{PyStreamReducer, check_stream_event};
     #[pymodule_export]

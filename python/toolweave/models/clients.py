@@ -8,6 +8,7 @@ import weakref
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, cast
 
+from .._core import _without_keys
 from ..exceptions import ModelError
 from .passing import is_passing, retry_after
 
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 
 MAX_DETAIL = 500
 """Characters of what a server says about an error."""
+
+_MAX_SAID = 1 << 14
+"""Characters of it that are looked through for keys; no more of it is told."""
 
 
 class Closable(Protocol):
@@ -211,8 +215,12 @@ def failure(
         statuses: HTTP statuses by the type of an error, for errors that come within a stream.
         silent: Whether the server said nothing, whatever the exception claims.
     """
+    secrets = tuple(secrets)
     if isinstance(error, ModelError):
-        return error
+        said = redacted(str(error), secrets)
+        if said == str(error):
+            return error
+        return ModelError(said, error.provider, error.status, error.retry_after, error.transient)
     body = _body(error)
     status: object = getattr(error, "status_code", None)
     if silent:
@@ -235,13 +243,12 @@ def failure(
 
 
 def redacted(text: str, secrets: Iterable[object]) -> str:
-    """A text without the keys that may be in it."""
-    for secret in secrets:
-        if isinstance(secret, str) and secret.strip():
-            # As it is, and as the HTTP client shows one that cannot be sent.
-            for form in (secret, repr(secret)[1:-1], secret.strip()):
-                text = text.replace(form, "[key]")
-    return text
+    """A text without the keys that may be in it, nor any eight characters of one in a row.
+
+    They are found in any case, and as strings, URLs and HTML escape them.
+    """
+    keys = [secret for secret in secrets if isinstance(secret, str) and secret.strip()]
+    return _without_keys(text[:_MAX_SAID], keys) if keys else text
 
 
 def _body(error: Exception) -> object:

@@ -15,7 +15,7 @@ from .. import __version__
 from ..exceptions import ModelError
 from ..executor.pools import run_blocking
 from ..models import closing
-from ..models.clients import checked_key
+from ..models.clients import checked_key, redacted
 from ..models.completions import ChunkReader, request
 from ..models.reading import field, read_reply
 
@@ -175,9 +175,7 @@ class Endpoint:
         return chunk
 
     def _failed(self, why: str, status: int | None = None) -> ModelError:
-        text = f"the endpoint {why}"
-        if self._key is not None:
-            text = text.replace(self._key, "[key]")
+        text = redacted(f"the endpoint {why}", [self._key])
         return ModelError(text, self.provider, status)
 
 

@@ -5,6 +5,7 @@ mod calls;
 mod documents;
 mod laws;
 mod mailbox;
+mod secrets;
 
 use bytes::Bytes;
 use serde_json::{Value, json};

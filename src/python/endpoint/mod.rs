@@ -12,7 +12,9 @@ mod objects;
 mod process;
 mod reply;
 mod runtime;
+mod secrets;
 
 pub(crate) use self::{
     batch::PyHttpBatch, bell::PyHttpBell, client::PyHttpClient, reply::PyHttpReply,
+    secrets::without_keys,
 };

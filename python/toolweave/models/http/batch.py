@@ -121,11 +121,10 @@ class Batch:
 
     def _send(self, number: int, asked: _Asked) -> None:
         endpoint = self._endpoint
-        asked.key = endpoint.key()
         self._batch.start(
             number,
             endpoint.url,
-            endpoint.headers(asked.key),
+            endpoint.headers(endpoint.key()),
             endpoint.body(asked.said, asked.refused),
         )
         self._asked[number] = asked
@@ -135,7 +134,7 @@ class Batch:
         """How a request failed; None where it is made again without what the server refuses."""
         name = self._endpoint.refusal(failure, asked.said, asked.refused)
         if name is None:
-            return self._endpoint.error(failure, asked.key)
+            return self._endpoint.error(failure)
         asked.refused |= {name}
         try:
             self._send(number, asked)
@@ -168,11 +167,10 @@ class Batch:
 class _Asked:
     """A request under way."""
 
-    __slots__ = ("key", "refused", "said")
+    __slots__ = ("refused", "said")
 
     def __init__(self, said: dict[str, Any]) -> None:
         self.said = said
         """What it says, as far as every server takes it."""
-        self.key: str | None = None
         self.refused: frozenset[str] = frozenset()
         """What the server has refused."""

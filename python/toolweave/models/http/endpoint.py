@@ -10,7 +10,7 @@ from urllib.parse import quote, urlencode, urlsplit, urlunsplit
 from ..._core import HttpClient
 from ...exceptions import ModelError
 from ...kinds import FinishReason
-from ..clients import checked_key, redacted
+from ..clients import checked_key
 from ..completions import request
 from ..reading import logger
 from ..refusals import log_refused, refused_option, without
@@ -132,10 +132,10 @@ class Endpoint:
                 extra={"model": self.name, "finish_reason": None},
             )
 
-    def error(self, failure: Failure, key: str | None) -> ModelError:
-        """A failure as the exception that it is raised as."""
+    def error(self, failure: Failure) -> ModelError:
+        """A failure as the exception that it is raised as; the core has left the key out of it."""
         said, status, retry_after, transient, _ = failure
-        return ModelError(redacted(said, [key]), self.provider, status, retry_after, transient)
+        return ModelError(said, self.provider, status, retry_after, transient)
 
 
 def encoded(body: Mapping[str, Any]) -> bytes:

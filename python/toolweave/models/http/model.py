@@ -274,7 +274,7 @@ class HttpModel:
                     break
                 name = endpoint.refusal(failure, asked, refused) if last is None else None
                 if name is None:
-                    raise endpoint.error(failure, key)
+                    raise endpoint.error(failure)
                 refused |= {name}
             endpoint.remember(refused)
             if isinstance(last, FinishUpdate):

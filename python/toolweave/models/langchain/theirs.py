@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any, cast
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
+from pydantic import SecretStr
 
 from ..._core import FinishUpdate, ReasoningDelta, TextDelta, ToolCallUpdate, UsageUpdate
 from ...exceptions import ModelError
 from ...kinds import FinishReason
 from ...protocols import ModelOptions
+from ..clients import redacted
 from ..passing import is_passing, retry_after
 from ..reading import closing, guarded
 from .messages import to_langchain
@@ -135,13 +137,23 @@ class LangChainModel:
     def _failed(self, err: Exception) -> Exception:
         said: object = getattr(err, "status_code", None)
         status = said if isinstance(said, int) else None
+        said = f"the LangChain model {self.name} failed: {type(err).__name__}: {err}"
         return ModelError(
-            f"the LangChain model {self.name} failed: {type(err).__name__}: {err}",
+            redacted(said, _keys(self._model)),
             self.provider,
             status,
             retry_after(err),
             is_passing(err, status, getattr(err, "body", None)),
         )
+
+
+def _keys(model: object) -> Iterator[object]:
+    """The keys of a chat model, or of the one that runnables stand around."""
+    while model is not None:
+        for value in cast("dict[str, object]", getattr(model, "__dict__", {})).values():
+            if isinstance(value, SecretStr):
+                yield value.get_secret_value()
+        model = getattr(model, "bound", None)
 
 
 def _binds_tools(model: object) -> bool:
