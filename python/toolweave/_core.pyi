@@ -57,6 +57,7 @@ __all__ = [
     "Violation",
     "__version__",
     "_rebuild",
+    "_without_keys",
     "check_stream_event",
     "consolidate",
     "from_anthropic",
