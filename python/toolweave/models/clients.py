@@ -8,7 +8,7 @@ import weakref
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, cast
 
-from .._core import _without_keys  # pyright: ignore[reportPrivateUsage]
+from .._core import _without_keys
 from ..exceptions import ModelError
 from .passing import is_passing, retry_after
 
