@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from http_life import HELLO
+from effort import effort
+from request_lifetimes import HELLO
 from servers.raw import Connection, Request, raw_server
 from servers.scripts import answer, redirect, refusal
 from toolweave.exceptions import ModelError
@@ -134,7 +135,7 @@ def test_a_redirect_tells_no_part_of_the_key(server: Server) -> None:
     assert "redirects to" in str(error)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=effort(60), deadline=None)
 @given(
     key=st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=PART, max_size=60),
     at=st.integers(0, 60),

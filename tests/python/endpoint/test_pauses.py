@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from http_life import HELLO, every_loop, model_at, run, warm
+from effort import effort
+from request_lifetimes import HELLO, every_loop, model_at, run, warm
 from servers.dialects import DONE, call, delta, openai_chunk
 from servers.raw import Connection, RawServer, Request, raw_server
 from servers.scripts import events
@@ -253,7 +254,7 @@ SEGMENTS = st.lists(
 )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=effort(40), deadline=None)
 @given(
     segments=SEGMENTS,
     in_turn=st.booleans(),

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-ROOT = next(path for path in Path(__file__).parents if (path / "Cargo.lock").exists())
+from paths import ROOT
 
 
 def _loaded() -> Any:
