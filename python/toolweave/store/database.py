@@ -65,6 +65,9 @@ class Trace(NamedTuple):
 _LEVEL = "toolweave_synchronous"
 """Where the `info` of a connection of SQLite says what was told to it last."""
 
+_TEXT = partial(str, encoding="utf-8", errors="replace")
+"""How text of SQLite's is read."""
+
 _PAUSE = 0.1
 """How long to wait before the database is tried again, in seconds."""
 
@@ -453,6 +456,9 @@ def _engine(url: URL) -> AsyncEngine:
 
     @event.listens_for(engine.sync_engine, "connect")
     def prepare(connection: DBAPIConnection, _: ConnectionPoolEntry) -> None:
+        # Text that is damaged is read as far as it is text, and fails by itself, not its page.
+        driver: Any = connection.driver_connection  # pyright: ignore[reportAttributeAccessIssue]
+        driver.text_factory = _TEXT
         cursor = connection.cursor()
         cursor.execute("PRAGMA foreign_keys=ON")
         cursor.close()

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import logging
 from typing import TYPE_CHECKING, Any, cast
 
 from sqlalchemy import Row, select
 
-from .._core import ToolResult, ToolResultMessage, message_from_json
+from .._core import ToolResult, ToolResultMessage, check_stream_event, message_from_json
 from ..exceptions import MessageError
 from ..executor import failure
 from ..executor.deferred import METADATA as DEFERRED
@@ -16,7 +17,7 @@ from ..kinds import ErrorCode
 from .columns import plain
 from .records import History, StoredMessage, StoreProblem, StreamEvent, moment
 from .settling import Settling
-from .writing import numbered
+from .writing import NUMBERED, numbered
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -25,6 +26,11 @@ if TYPE_CHECKING:
 
     from .. import ToolCall
     from .database import Database
+
+_log = logging.getLogger("toolweave.store")
+
+UNREADABLE = "unreadable"
+"""The kind of the event that stands in the place of a damaged one."""
 
 
 async def events(
@@ -38,8 +44,9 @@ async def events(
 ) -> list[StreamEvent]:
     """The events of a chat, or of one of its runs, in order."""
     table = database.tables.events
+    columns = (table.c.sequence_number, table.c.timestamp_utc, table.c.run_id, table.c.event_json)
     statement = (
-        select(table.c.sequence_number, table.c.timestamp_utc, table.c.event_json)
+        select(*columns)
         .where(table.c.chat_id == chat_id, table.c.sequence_number > after)
         .order_by(table.c.sequence_number)
     )
@@ -50,7 +57,30 @@ async def events(
         first = select(runs.c.first_event).where(runs.c.id == run_id).scalar_subquery()
         statement = statement.where(table.c.run_id == run_id, table.c.sequence_number >= first)
     rows = await connection.execute(statement)
-    return [numbered(json.loads(text), chat_id, number, when) for number, when, text in rows]
+    return [_event(row, chat_id) for row in rows]
+
+
+def _event(row: Row[Any], chat_id: str) -> StreamEvent:
+    """A row as an event; where it is damaged one that says so, with the same number."""
+    number, when, run_id, text = row
+    try:
+        check_stream_event(text)
+        fields: dict[str, Any] = json.loads(text)
+    except (MessageError, TypeError, ValueError, RecursionError):
+        # What stands there may be what somebody said, and is in no log.
+        _log.error(  # noqa: TRY400
+            "an event cannot be read", extra={"chat_id": chat_id, "sequence_number": number}
+        )
+        event = lost_event(chat_id, number, when)
+        return event if run_id is None else {**event, "runId": run_id}
+    for name in NUMBERED:
+        fields.pop(name, None)
+    return numbered(fields, chat_id, number, when)
+
+
+def lost_event(chat_id: str, number: int, timestamp: int = 0) -> StreamEvent:
+    """The event that stands in the place of one that cannot be read."""
+    return numbered({"kind": UNREADABLE, "done": True}, chat_id, number, timestamp)
 
 
 async def history(connection: AsyncConnection, database: Database, chat_id: str) -> History:

@@ -10,7 +10,7 @@ from .._core import StreamReducer, ToolAggregateMessage, ToolCall, ToolCallMessa
 from ..exceptions import MessageError
 from ..executor.deferred import METADATA as DEFERRED
 from .columns import plain
-from .reading import outcome, row_of
+from .reading import UNREADABLE, outcome, row_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -72,6 +72,8 @@ class Remains:
                 self.messages.append(message)
 
     def _take(self, reducer: StreamReducer, event: StreamEvent) -> None:
+        if event["kind"] == UNREADABLE:
+            return
         if event["kind"] == "tools_aggregate":
             self._announced.add(str(event.get("messageId")))
         try:

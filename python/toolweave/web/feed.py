@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from bisect import bisect_right
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ..store.reading import lost_event
 from .encoders.native import to_json
 from .sse import frame
 from .tasks import end
@@ -146,7 +148,8 @@ class ChatFeed:
                     self.end()
                     return
                 for event in events:
-                    if event["sequenceNumber"] == self.tail + 1:
+                    # A row that is lost leaves a gap, which is passed over.
+                    if event["sequenceNumber"] > self.tail:
                         self._keep(entry_of(event))
                 self._tell()
                 if len(events) < _PAGE_EVENTS:
@@ -234,13 +237,19 @@ class ChatFeed:
             return ()
         first = self._kept[0].sequence_number if self._kept else self.tail + 1
         if after + 1 >= first:
-            return _chunk(self._kept, after + 1 - first)
+            return _chunk(self._kept, bisect_right(self._kept, after, key=_number))
         return await self._replay(after)
 
     async def _replay(self, after: int) -> Sequence[Entry]:
         async with self._replays:
             events = await self._store.events(self.chat_id, after=after, limit=_PAGE_EVENTS)
-        return [each for each in map(entry_of, events) if each.sequence_number <= self.tail]
+        found = [each for each in map(entry_of, events) if each.sequence_number <= self.tail]
+        # Rows that are lost must not keep a reader from the end, or it comes back for ever.
+        return found or [entry_of(lost_event(self.chat_id, self.tail))]
+
+
+def _number(entry: Entry) -> int:
+    return entry.sequence_number
 
 
 def _chunk(kept: Sequence[Entry], start: int) -> Sequence[Entry]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import AsyncExitStack
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sse_starlette import EventSourceResponse, ServerSentEvent
 from starlette.responses import Response
@@ -138,6 +138,10 @@ class Streams:
         while not over and (entries := await feed.read(at)):
             chunk: list[bytes] = []
             for at, event, _ in entries:
+                if _starts_another(event, run):
+                    # The end of the run is damaged.
+                    over = True
+                    break
                 payloads = encoder.encode(event)
                 if payloads and at > after:
                     chunk.append(frame(payloads, at))
@@ -157,6 +161,11 @@ class Streams:
         headers: Mapping[str, str] | None = None,
     ) -> Response:
         return _Stream(chunks, held, self._limits, media_type, headers or {})
+
+
+def _starts_another(event: Mapping[str, Any], run: RunRecord) -> bool:
+    is_start = event["kind"] == "run" and event["status"] == "started"
+    return is_start and event["runId"] != run.run_id
 
 
 class _Stream(EventSourceResponse):
