@@ -24,6 +24,9 @@ pub mod lifecycle;
 // JSON Schema: compile once, validate many; violations are data.
 pub mod validator;
 
+// The size of JSON text, counted before it is parsed.
+pub mod meter;
+
 // Broken JSON to JSON, and JSON of the wrong type to JSON that fits.
 pub mod repair;
 

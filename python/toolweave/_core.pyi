@@ -23,6 +23,7 @@ __all__ = [
     "JoinProblem",
     "Joined",
     "Joiner",
+    "JsonMeter",
     "Limits",
     "MessageBase",
     "Origin",
@@ -2070,6 +2071,34 @@ def check_stream_event(event: Mapping[str, Any] | str) -> None:
         MessageError: Something is missing or wrong; says where.
         TypeError: It holds something that JSON does not.
     """
+
+@final
+class JsonMeter:
+    """The size of JSON text, counted before it is parsed. Safe to share between threads.
+
+    Text that is no JSON is counted as far as it goes, so that what a parser builds of it until it
+    fails is bounded as well.
+
+    Example:
+        >>> meter = JsonMeter()
+        >>> meter.push(b'{"rows": [[1, 20], ')
+        >>> meter.push(b'["a,b", null]]}')
+        >>> meter.values, meter.depth, meter.longest_number
+        (9, 3, 2)
+    """
+
+    def __new__(cls) -> JsonMeter: ...
+    def push(self, piece: bytes) -> None:
+        """Counts the next piece of the text."""
+    @property
+    def values(self) -> int:
+        """Containers, strings, names of members, numbers, booleans and nulls so far."""
+    @property
+    def depth(self) -> int:
+        """How many containers stand in one another at the deepest point so far."""
+    @property
+    def longest_number(self) -> int:
+        """The length of the longest number, or other word outside of strings, in bytes."""
 
 @final
 class HttpBell:

@@ -13,6 +13,7 @@ mod error;
 mod lifecycle;
 mod log;
 mod message;
+mod meter;
 mod parser;
 mod prompt;
 mod registry;
@@ -47,6 +48,8 @@ mod core {
         PyUnknownMessage, PyUsageMessage, PyUsageUpdate, from_anthropic, from_openai,
         message_from_dict, message_from_json, to_anthropic, to_openai,
     };
+    #[pymodule_export]
+    use super::meter::PyJsonMeter;
     #[pymodule_export]
     use super::parser::{
         PyDiscarded, PyEventStream, PyFabricatedResult, PyInvalidToolCall, PyLimits, PyParser,

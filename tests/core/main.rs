@@ -11,6 +11,7 @@ mod golden;
 mod layering;
 mod lifecycle;
 mod message;
+mod meter;
 mod native;
 mod prompt;
 mod registry;

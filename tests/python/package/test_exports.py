@@ -18,8 +18,8 @@ import toolweave
 from toolweave import _core
 
 PUBLIC = [name for name in toolweave.__all__ if name != "__version__"]
-INNER = {"HttpBatch", "HttpBell", "HttpClient", "HttpReply"}
-"""What the core gives to `toolweave.models.http`, which alone knows how to use it."""
+INNER = {"HttpBatch", "HttpBell", "HttpClient", "HttpReply", "JsonMeter"}
+"""What the core gives to `toolweave.models.http` and `toolweave.web`, for their own use."""
 STUB = Path(toolweave.__file__).with_name("_core.pyi")
 
 
