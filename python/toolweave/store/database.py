@@ -46,6 +46,11 @@ _OLDEST_SQLITE = (3, 35)
 _BUSY_SECONDS = 30.0
 """How long SQLite waits for another process that writes."""
 
+_STEP_SECONDS = 0.1
+"""How long SQLite waits at once while a store is opened: nobody can be cancelled meanwhile."""
+
+_BUSY = "toolweave_busy"
+"""Where the `info` of a connection of SQLite says for how long it waits, in seconds."""
 
 TRANSACTION = "toolweave_transaction"
 """Where work says, in the `info` of a connection, by what its transaction can be told."""
@@ -119,6 +124,8 @@ class Database:
         self._reads = asyncio.Lock() if shares else None
         self._writes = None if self.is_postgresql else self._reads or asyncio.Lock()
         self._tasks: set[asyncio.Task[Any]] = set()
+        # While the store is opened: until when to try.
+        self._opening: float | None = None
         self.is_open = False
 
     def __str__(self) -> str:
@@ -130,31 +137,48 @@ class Database:
         """The engine."""
         return self._engine
 
-    async def open(self) -> None:
-        """Sees whether the database is there.
+    @asynccontextmanager
+    async def opened(self) -> AsyncGenerator[None, None]:
+        """Sees whether the database is there, and closes it if what follows fails.
+
+        Where SQLite is locked by others it is tried again until `patience` is over, from here to
+        the end of the block.
 
         Raises:
             StoreError: It is not, or is too old.
         """
         self.is_open = True
-        # Of two that open a new file at once SQLite refuses one, and does not let it wait.
-        deadline = time.monotonic() + (0.0 if self.is_postgresql else _BUSY_SECONDS)
+        self._opening = time.monotonic() + self._patience
         try:
-            while True:
-                try:
-                    await self._run(self._prepare)
-                    break
-                except StoreError as error:
-                    if not error.transient or time.monotonic() >= deadline:
-                        raise
-                await asyncio.sleep(_PAUSE)
+            await self._find()
+            yield
         except TypeError as error:
             await self.close()
             raise StoreError(f"{self} has an option that its driver refuses: {error}") from error
         except BaseException:
             await self.close()
             raise
+        finally:
+            self._opening = None
         _log.info("a store is open", extra={"database": str(self)})
+
+    async def _find(self) -> None:
+        while True:
+            try:
+                await self._run(self._prepare)
+            except StoreError as error:
+                # Of two that open a new file at once SQLite refuses one, and does not let it wait.
+                if self.is_postgresql or not error.transient or time.monotonic() >= self._until():
+                    raise
+            else:
+                return
+            await asyncio.sleep(_PAUSE)
+
+    def _until(self) -> float:
+        """Until when something that begins now is tried again."""
+        if self._opening is not None and not self.is_postgresql:
+            return self._opening
+        return time.monotonic() + self._patience
 
     async def close(self) -> None:
         """Waits for what was begun, and closes the connections that are ours."""
@@ -185,7 +209,7 @@ class Database:
         Raises:
             StoreError: The database did not do it.
         """
-        deadline = time.monotonic() + self._patience
+        deadline = self._until()
         while True:
             attempt = _Attempt()
             try:
@@ -208,7 +232,7 @@ class Database:
         is_locking: bool,
         is_lasting: bool,
     ) -> _T:
-        async with self._turn(self._writes), self._engine.connect() as connection:
+        async with self._turn(self._writes), self._connected() as connection:
             if not self.is_postgresql:
                 if self._is_ours:
                     await _synchronize(connection, "FULL" if is_lasting else "NORMAL")
@@ -286,14 +310,14 @@ class Database:
         """
 
         async def run() -> _T:
-            async with self._turn(self._reads), self._engine.connect() as connection:
+            async with self._turn(self._reads), self._connected() as connection:
                 if snapshot and self.is_postgresql:
                     await connection.execution_options(isolation_level="REPEATABLE READ")
                 elif snapshot:
                     await _begin(connection, "BEGIN")
                 return await work(connection)
 
-        deadline = time.monotonic() + (self._patience if again else 0.0)
+        deadline = self._until() if again else 0.0
         while True:
             try:
                 return await self._run(run)
@@ -327,6 +351,17 @@ class Database:
             task.exception()  # heard, also where the caller was cancelled
 
     @asynccontextmanager
+    async def _connected(self) -> AsyncGenerator[AsyncConnection, None]:
+        """A connection that waits for others no longer than it may."""
+        async with self._engine.connect() as connection:
+            if self._is_ours and not self.is_postgresql:
+                wait = _BUSY_SECONDS if self._opening is None else _STEP_SECONDS
+                if connection.info.get(_BUSY, _BUSY_SECONDS) != wait:
+                    await connection.exec_driver_sql(f"PRAGMA busy_timeout={wait * 1000:.0f}")
+                    connection.info[_BUSY] = wait
+            yield connection
+
+    @asynccontextmanager
     async def _turn(self, lock: asyncio.Lock | None) -> AsyncGenerator[None, None]:
         if lock is None:
             yield
@@ -341,7 +376,7 @@ class Database:
             if self._is_ours and _is_file(url):
                 # A driver that fails leaves a thread behind, which fails in turn.
                 await asyncio.to_thread(_open_file, str(url.database))
-        async with self._engine.connect() as connection:
+        async with self._connected() as connection:
             if self._is_ours and not self.is_postgresql:
                 # Readers and a writer do not wait for each other. Kept in the file.
                 await connection.exec_driver_sql("PRAGMA journal_mode=WAL")
@@ -360,7 +395,7 @@ def _is_file(url: URL) -> bool:
 
 
 def _open_file(path: str) -> None:
-    sqlite3.connect(path, timeout=_BUSY_SECONDS).close()
+    sqlite3.connect(path, timeout=_STEP_SECONDS).close()
 
 
 @contextmanager

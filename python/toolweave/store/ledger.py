@@ -66,12 +66,8 @@ class Ledger:
         return self._database
 
     async def __aenter__(self) -> Self:
-        await self._database.open()
-        try:
+        async with self._database.opened():
             await bring_up(self._database, change=self._migrate)
-        except BaseException:
-            await self._database.close()
-            raise
         return self
 
     async def __aexit__(

@@ -1,0 +1,86 @@
+"""A file that others hold: a store is opened as patiently as it was told, and can be given up."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import pytest
+
+from storing import on, text
+from toolweave import StoreError
+from toolweave.store import MessageStore
+
+SOON = 5.0
+"""Far above what it takes, and far below the 30 seconds that SQLite is told to wait later."""
+
+
+async def use(store: MessageStore) -> None:
+    await store.create_chat("c", exist_ok=True)
+    await store.write("c", events=[text("a")])
+
+
+@contextmanager
+def held(path: Path, how: str = "EXCLUSIVE") -> Iterator[sqlite3.Connection]:
+    """The file, locked."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("PRAGMA locking_mode=EXCLUSIVE")
+        other.execute("CREATE TABLE IF NOT EXISTS mine (x)")
+        other.execute(f"BEGIN {how}")
+        yield other
+
+
+@pytest.mark.parametrize("is_new", [True, False])
+def test_a_locked_file_is_waited_for_as_long_as_the_patience_is(
+    tmp_path: Path, is_new: bool
+) -> None:
+    path = tmp_path / "chats.db"
+    if not is_new:
+        on(f"sqlite:///{path}", use)
+    with held(path):
+        began = time.monotonic()
+        with pytest.raises(StoreError, match="locked") as failed:
+            on(f"sqlite:///{path}", use, patience=0.2)
+        assert 0.2 <= time.monotonic() - began < SOON
+        assert failed.value.transient
+    on(f"sqlite:///{path}", use, patience=0.0)
+
+
+def test_who_opens_a_locked_file_can_be_cancelled(tmp_path: Path) -> None:
+    path = tmp_path / "chats.db"
+
+    async def main() -> None:
+        opening = asyncio.create_task(MessageStore(f"sqlite:///{path}").__aenter__())
+        await asyncio.sleep(0.05)
+        opening.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await opening
+
+    with held(path):
+        began = time.monotonic()
+        asyncio.run(main())
+        assert time.monotonic() - began < SOON
+
+
+def test_a_file_that_comes_free_in_time_is_opened(tmp_path: Path) -> None:
+    path = tmp_path / "chats.db"
+
+    async def main() -> None:
+        with held(path) as other:
+            opening = asyncio.create_task(MessageStore(f"sqlite:///{path}").__aenter__())
+            await asyncio.sleep(0.25)
+            other.execute("ROLLBACK")
+        store = await opening
+        await use(store)
+        # From now on the driver waits by itself, in the order of the writers.
+        async with store.database.engine.connect() as connection:
+            found = await connection.exec_driver_sql("PRAGMA busy_timeout")
+            waits = found.scalar_one()
+        await store.__aexit__(None, None, None)
+        assert waits == 30_000
+
+    asyncio.run(main())
