@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
+from urllib.parse import urlencode
 
 from sqlalchemy import event, func, select
 from sqlalchemy.engine import URL, make_url
@@ -42,6 +43,9 @@ _DRIVERS = {
 
 _OLDEST_SQLITE = (3, 35)
 """The first that has `RETURNING`."""
+
+_SQLITE_OPTIONS = ("cache", "immutable", "mode", "modeof", "nolock", "psow", "uri", "vfs")
+"""What SQLite reads in a URL of its own; all else it would leave out without a word."""
 
 _BUSY_SECONDS = 30.0
 """How long SQLite waits for another process that writes."""
@@ -373,9 +377,9 @@ class Database:
         url = self._engine.url
         if not self.is_postgresql:
             _check_version()
-            if self._is_ours and _is_file(url):
+            if self._is_ours and (_is_file(url) or url.query):
                 # A driver that fails leaves a thread behind, which fails in turn.
-                await asyncio.to_thread(_open_file, str(url.database))
+                await asyncio.to_thread(_open_file, url)
         async with self._connected() as connection:
             if self._is_ours and not self.is_postgresql:
                 # Readers and a writer do not wait for each other. Kept in the file.
@@ -394,8 +398,11 @@ def _is_file(url: URL) -> bool:
     return url.database not in (None, "", ":memory:") and not url.query
 
 
-def _open_file(path: str) -> None:
-    sqlite3.connect(path, timeout=_STEP_SECONDS).close()
+def _open_file(url: URL) -> None:
+    path, options = str(url.database), {**url.query}
+    if options.pop("uri", None) is not None:
+        path = f"{path}?{urlencode(options, doseq=True)}"
+    sqlite3.connect(path, timeout=_STEP_SECONDS, uri=bool(url.query)).close()
 
 
 @contextmanager
@@ -467,7 +474,30 @@ def _completed(url: str | URL) -> URL:
         extras.require(module, extra)
         made = made.set(drivername=driver)
     _check_kind(made.get_backend_name())
+    if made.get_backend_name() == "sqlite":
+        _check_file(made)
     return made
+
+
+def _check_file(url: URL) -> None:
+    """Refuses what would open another file than is meant, or be left out without a word."""
+    path = url.database or ""
+    # The values are not repeated: people put anything into URLs.
+    options = sorted(url.query)
+    if path.startswith("file:") and url.query.get("uri") in ("true", "1"):
+        unknown = [name for name in options if name not in _SQLITE_OPTIONS]
+        if unknown:
+            known = ", ".join(_SQLITE_OPTIONS)
+            raise StoreError(f"SQLite has no option {unknown[0]!r} in a URL; it has {known}")
+        return
+    example = "sqlite:///file:chats.db?mode=rw&uri=true"
+    if options:
+        raise StoreError(
+            f"the option {options[0]!r} would be ignored; a URL of SQLite takes options only as "
+            f"in {example}"
+        )
+    if path.startswith("file:"):
+        raise StoreError(f"a name that begins with 'file:' needs uri=true, as in {example}")
 
 
 def _check_kind(name: str) -> None:
