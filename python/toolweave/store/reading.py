@@ -15,12 +15,12 @@ from ..executor.deferred import METADATA as DEFERRED
 from ..executor.results import to_text
 from ..kinds import ErrorCode
 from .columns import plain
+from .paging import Window, page
 from .records import History, StoredMessage, StoreProblem, StreamEvent, moment
-from .settling import Settling
 from .writing import NUMBERED, numbered
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from .database import Database
 
 _log = logging.getLogger("toolweave.store")
+
+_MOST_IDS = 500
+"""With how many ids rows are asked for; if there are more, all rows are."""
 
 UNREADABLE = "unreadable"
 """The kind of the event that stands in the place of a damaged one."""
@@ -83,22 +86,24 @@ def lost_event(chat_id: str, number: int, timestamp: int = 0) -> StreamEvent:
     return numbered({"kind": UNREADABLE, "done": True}, chat_id, number, timestamp)
 
 
-async def history(connection: AsyncConnection, database: Database, chat_id: str) -> History:
-    """All of a chat, settled."""
-    table = database.tables.messages
-    statement = select(table).where(table.c.chat_id == chat_id).order_by(table.c.sequence_number)
-    stored: list[StoredMessage] = []
-    problems: list[StoreProblem] = []
-    for row in await connection.execute(statement):
-        found = _read(row)
-        if isinstance(found, StoreProblem):
-            problems.append(found)
-        else:
-            stored.append(found)
-    settling = Settling(stored, problems)
-    missing = list(settling.missing)
-    outcomes = await _outcomes(connection, database, chat_id, missing) if missing else {}
-    return settling.finish(outcomes)
+async def history(
+    connection: AsyncConnection,
+    database: Database,
+    chat_id: str,
+    *,
+    after: int = 0,
+    limit: int | None = None,
+) -> History:
+    """A chat, or a part of it, settled."""
+
+    async def outcomes(
+        missing: Iterable[tuple[StoredMessage, ToolCall]],
+    ) -> dict[tuple[int, str], ToolResult]:
+        return await _outcomes(connection, database, chat_id, list(missing))
+
+    after = max(after, 0)
+    window = Window(connection, database, chat_id, _read, after)
+    return await page(window, outcomes, after, limit)
 
 
 def _read(row: Row[Any]) -> StoredMessage | StoreProblem:
@@ -140,22 +145,26 @@ async def _outcomes(
     connection: AsyncConnection,
     database: Database,
     chat_id: str,
-    missing: Iterable[tuple[StoredMessage, ToolCall]],
+    missing: list[tuple[StoredMessage, ToolCall]],
 ) -> dict[tuple[int, str], ToolResult]:
     """What became of calls without a result; nothing for those that are still awaited."""
+    if not missing:
+        return {}
     runs, pending = database.tables.runs, database.tables.pending
     running = select(runs.c.id).where(runs.c.chat_id == chat_id, runs.c.status == "running")
     active = {row.id for row in await connection.execute(running)}
     statement = select(pending).where(pending.c.chat_id == chat_id, pending.c.kind == "deferred")
+    ids: list[str] | None = None
+    if len(missing) <= _MOST_IDS:
+        ids = [call.id for _, call in missing]
+        statement = statement.where(pending.c.key.in_([_key(*each) for each in missing]))
     awaited = {row.key: row for row in await connection.execute(statement)}
-    rows = await call_rows(connection, database, chat_id)
+    rows = await call_rows(connection, database, chat_id, ids=ids)
     outcomes: dict[tuple[int, str], ToolResult] = {}
     for stored, call in missing:
         if stored.run_id is not None and stored.run_id in active:
             continue
-        keys = stored.message.metadata.get(DEFERRED)
-        key = cast("dict[str, str]", keys).get(call.id, "") if isinstance(keys, dict) else call.id
-        entry = awaited.get(key)
+        entry = awaited.get(_key(stored, call))
         if entry is not None and entry.call_id == plain(call.id):
             if entry.result_json is not None:
                 outcomes[stored.sequence_number, call.id] = late_result(call, entry.result_json)
@@ -165,14 +174,27 @@ async def _outcomes(
     return outcomes
 
 
+def _key(stored: StoredMessage, call: ToolCall) -> str:
+    """Under which key the result of a call is awaited, if it is."""
+    keys = stored.message.metadata.get(DEFERRED)
+    return cast("dict[str, str]", keys).get(call.id, "") if isinstance(keys, dict) else call.id
+
+
 async def call_rows(
-    connection: AsyncConnection, database: Database, chat_id: str, run_id: str | None = None
+    connection: AsyncConnection,
+    database: Database,
+    chat_id: str,
+    run_id: str | None = None,
+    *,
+    ids: Collection[str] | None = None,
 ) -> dict[tuple[str | None, str], Row[Any]]:
     """The last attempts of calls, by the reply, or the run where that is not known, and id."""
     calls = database.tables.calls
     statement = select(calls).where(calls.c.chat_id == chat_id).order_by(calls.c.attempt)
     if run_id is not None:
         statement = statement.where(calls.c.run_id == run_id)
+    if ids is not None:
+        statement = statement.where(calls.c.call_id.in_(ids))
     rows = await connection.execute(statement)
     return {(row.generation_id or row.run_id, row.call_id): row for row in rows}
 

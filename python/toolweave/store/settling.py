@@ -67,6 +67,11 @@ class Settling:
                 if call.id not in found.results:
                     yield found.stored, call
 
+    @property
+    def has_strays(self) -> bool:
+        """Whether there are results without a call that is open."""
+        return any(each.kind in ("orphan_result", "duplicate_result") for each in self._problems)
+
     def finish(self, outcomes: Mapping[tuple[int, str], ToolResult]) -> History:
         """The history.
 

@@ -203,15 +203,19 @@ class MessageStore(RunLedger, AnswerLedger):
         says they were interrupted; those whose result is still to come stay without. What cannot
         be handed out is in `problems`. There is nothing in a chat that does not exist.
 
+        A part is as in the whole chat, and costs what it takes to read that part.
+
         Args:
             chat_id: The chat.
             after: The number of the message to begin after.
             limit: How many messages.
         """
-        found = await self._database.read(
-            lambda connection: reading.history(connection, self._database, chat_id), snapshot=True
+        return await self._database.read(
+            lambda connection: reading.history(
+                connection, self._database, chat_id, after=after, limit=limit
+            ),
+            snapshot=True,
         )
-        return found if after <= 0 and limit is None else found.part(after, limit)
 
     async def message(self, chat_id: str, message_id: str) -> StoredMessage | None:
         """A message as it was written, if there is one with that id.

@@ -1,0 +1,157 @@
+"""A page of a chat, settled as in the whole chat, without reading all of it.
+
+What is said of a message may depend on others: a call on the message with its result, a result on
+the message with its call. So the rows around a page are read as well, as far as something in them
+is open. What servers write is closed: calls and their results are in one message.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import Row, func, select
+
+from ..kinds import MessageKind
+from .records import History, StoredMessage, StoreProblem
+from .settling import Settling
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterable
+
+    from sqlalchemy import ColumnElement
+    from sqlalchemy.ext.asyncio import AsyncConnection
+
+    from .. import ToolCall, ToolResult
+    from .database import Database
+
+    Outcomes = Callable[
+        [Iterable[tuple[StoredMessage, ToolCall]]],
+        Awaitable[dict[tuple[int, str], ToolResult]],
+    ]
+
+_AT_ONCE = 100
+"""How many rows are read at first around a page; twice as many each time."""
+
+_CALLS = (MessageKind.TOOLS_CALL.value, MessageKind.TOOLS_AGGREGATE.value)
+_RESULTS = (MessageKind.TOOL_RESULT.value,)
+
+
+class Window:
+    """Neighbouring rows of a chat.
+
+    Args:
+        connection: A transaction that sees the database as it was at one time.
+        database: The database.
+        chat_id: The chat.
+        read: Makes messages, or problems, of rows.
+        after: The number of the message before the window.
+    """
+
+    def __init__(
+        self,
+        connection: AsyncConnection,
+        database: Database,
+        chat_id: str,
+        read: Callable[[Row[Any]], StoredMessage | StoreProblem],
+        after: int,
+    ) -> None:
+        self._connection = connection
+        self._table = database.tables.messages
+        self._chat_id = chat_id
+        self._read = read
+        self._low = self._high = after
+        self._rows: list[StoredMessage | StoreProblem] = []
+        self.is_end = False
+        """Whether there is nothing behind the window."""
+        self._is_start = after <= 0
+        self._step = _AT_ONCE
+
+    def settling(self) -> Settling:
+        """The messages of the window, not finished yet."""
+        return Settling(
+            [each for each in self._rows if isinstance(each, StoredMessage)],
+            [each for each in self._rows if isinstance(each, StoreProblem)],
+        )
+
+    async def forth(self, limit: int | None) -> None:
+        """Reads the rows behind the window."""
+        where = self._table.c.sequence_number > self._high
+        found = await self._fetch(where, self._table.c.sequence_number, limit)
+        self.is_end = limit is None or len(found) < limit
+        self._rows += found
+        if found:
+            self._high = found[-1].sequence_number
+
+    async def back(self, limit: int) -> None:
+        """Reads the rows before the window."""
+        number = self._table.c.sequence_number
+        found = await self._fetch(number <= self._low, number.desc(), limit)
+        self._is_start = len(found) < limit
+        self._rows[:0] = reversed(found)
+        if found:
+            self._low = found[-1].sequence_number - 1
+
+    async def close(self) -> None:
+        """Reads on until no call and no result has its other part outside of the window."""
+        while True:
+            settling = self.settling()
+            number = self._table.c.sequence_number
+            if (
+                not self.is_end
+                and any(settling.missing)
+                and await self._has(_RESULTS, number > self._high)
+            ):
+                await self.forth(self._next_step())
+            elif (
+                not self._is_start
+                and settling.has_strays
+                and await self._has(_CALLS, number <= self._low)
+            ):
+                await self.back(self._next_step())
+            else:
+                return
+
+    def _next_step(self) -> int:
+        step, self._step = self._step, 2 * self._step
+        return step
+
+    async def _has(self, kinds: tuple[str, ...], where: ColumnElement[bool]) -> bool:
+        table = self._table
+        statement = select(func.count()).select_from(
+            select(table.c.id)
+            .where(table.c.chat_id == self._chat_id, where, table.c.kind.in_(kinds))
+            .limit(1)
+            .subquery()
+        )
+        return bool((await self._connection.execute(statement)).scalar_one())
+
+    async def _fetch(
+        self, where: ColumnElement[bool], order: ColumnElement[Any], limit: int | None
+    ) -> list[StoredMessage | StoreProblem]:
+        table = self._table
+        statement = select(table).where(table.c.chat_id == self._chat_id, where).order_by(order)
+        if limit is not None:
+            statement = statement.limit(limit)
+        return [self._read(row) for row in await self._connection.execute(statement)]
+
+
+async def page(window: Window, outcomes: Outcomes, after: int, limit: int | None) -> History:
+    """A part of a chat, as of the whole of it.
+
+    Args:
+        window: Where it is read, empty still.
+        outcomes: What became of calls without a result.
+        after: The number of the message to begin after.
+        limit: How many messages.
+    """
+    missing = limit
+    while True:
+        await window.forth(missing)
+        await window.close()
+        settling = window.settling()
+        found = settling.finish(await outcomes(list(settling.missing)))
+        part = found.part(after, limit)
+        if limit is None or window.is_end or len(part.stored) >= limit:
+            return part
+        # Of those that cannot be read nothing is in the page.
+        missing = max(limit - len(part.stored), _AT_ONCE)
