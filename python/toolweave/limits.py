@@ -93,21 +93,27 @@ class RateLimiter:
         """How many keys have no full bucket, or are not forgotten yet."""
         return len(self._lines)
 
-    async def acquire(self, key: Hashable = "") -> None:
+    async def acquire(self, key: Hashable = "", cost: int = 1) -> None:
         """Goes through, if need be after waiting in line. Cancelled, it leaves the line.
 
         Args:
             key: Who asks.
+            cost: For how many calls this one counts. One that counts for more than there are at
+                once counts for all of them.
 
         Raises:
             RateLimitedError: The wait would be too long; says how long.
+            ValueError: `cost` is below 1.
         """
+        if cost < 1:
+            raise ValueError(f"cost must be at least 1, got {cost!r}")
+        cost = min(cost, self.limit.calls)
         with self._lock:
             line = self._line(key)
-            wait = line.ask(self._interval)
+            wait = line.ask(self._interval, cost)
             if wait == 0:
                 return
-            place = line.join() if wait <= self._max_wait else None
+            place = line.join(cost) if wait <= self._max_wait else None
         if place is None:
             _log.info("refused for its rate", extra={"retry_after": wait})
             raise RateLimitedError(
@@ -117,15 +123,15 @@ class RateLimiter:
             )
         try:
             await place.turn
-            while (wait := self._take(line)) > 0:
+            while (wait := self._take(line, cost)) > 0:
                 await self._sleep(max(wait, _SHORTEST))
         finally:
             with self._lock:
                 line.leave(place)
 
-    def _take(self, line: _Line) -> float:
+    def _take(self, line: _Line, cost: int) -> float:
         with self._lock:
-            return line.bucket.take()
+            return line.bucket.take(cost)
 
     def _line(self, key: Hashable) -> _Line:
         """The line of a key, which is now the last to be forgotten."""
@@ -147,10 +153,11 @@ class RateLimiter:
 class _Place:
     """A place in line."""
 
-    __slots__ = ("loop", "turn")
+    __slots__ = ("cost", "loop", "turn")
 
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, cost: int) -> None:
         self.loop = loop
+        self.cost = cost
         self.turn: asyncio.Future[None] = loop.create_future()
         """Done when nobody stands before it."""
 
@@ -158,27 +165,30 @@ class _Place:
 class _Line:
     """A bucket, and those who wait for it. Not to be touched by two threads at once."""
 
-    __slots__ = ("bucket", "places")
+    __slots__ = ("bucket", "owed", "places")
 
     def __init__(self, bucket: TokenBucket) -> None:
         self.bucket = bucket
         self.places: deque[_Place] = deque()
+        self.owed = 0
+        """What all of them cost."""
 
-    def ask(self, interval: float) -> float:
-        """Takes a token if it can be had at once; otherwise says for how long to wait in line."""
+    def ask(self, interval: float, cost: int) -> float:
+        """Takes tokens if they can be had at once; otherwise says for how long to wait in line."""
         # Of a loop that was closed without as much as cancelling its tasks.
         while self.places and self.places[0].loop.is_closed():
             self.leave(self.places[0])
         if not self.places:
-            return self.bucket.take()
-        return self.bucket.wait() + len(self.places) * interval
+            return self.bucket.take(cost)
+        return self.bucket.wait(cost) + self.owed * interval
 
-    def join(self) -> _Place:
+    def join(self, cost: int) -> _Place:
         """A new place, the last one, for the running loop."""
-        place = _Place(asyncio.get_running_loop())
+        place = _Place(asyncio.get_running_loop(), cost)
         if not self.places:
             place.turn.set_result(None)
         self.places.append(place)
+        self.owed += cost
         return place
 
     def leave(self, place: _Place) -> None:
@@ -187,12 +197,13 @@ class _Line:
             return
         first = self.places[0] is place
         self.places.remove(place)
+        self.owed -= place.cost
         while first and self.places:
             head = self.places[0]
             try:
                 head.loop.call_soon_threadsafe(_begin, head.turn)
             except RuntimeError:  # that loop is closed
-                self.places.popleft()
+                self.owed -= self.places.popleft().cost
             else:
                 return
 

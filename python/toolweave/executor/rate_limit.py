@@ -28,39 +28,46 @@ class TokenBucket:
         clock: The time in seconds, from any origin; it must not go back.
     """
 
-    __slots__ = ("_burst", "_clock", "_due", "_interval", "_reserves")
+    __slots__ = ("_clock", "_due", "_interval", "_per", "_reserves")
 
     def __init__(self, limit: RateLimit, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._interval = limit.per / limit.calls
-        self._burst = limit.per - self._interval
+        self._per = limit.per
         self._reserves = limit.on_limit == "wait"
         # When the bucket will be full again. One number instead of a count of tokens and the
         # time of that count, and nothing to refill.
         self._due = float("-inf")
 
-    def take(self) -> float:
-        """Takes a token.
+    def take(self, tokens: int = 1) -> float:
+        """Takes a token, or several at once.
 
         Where calls wait for the limit, a token that is not there yet is reserved: the caller
         sleeps for as long as it is told and then goes ahead, without asking again. So each of
         many waiters has a time of its own, in the order in which they asked. Where calls are
         refused, nothing is reserved.
 
+        Args:
+            tokens: How many, no more than the bucket holds.
+
         Returns:
             0 if the token is taken; otherwise in how many seconds there is one.
         """
         now = self._clock()
         due = max(self._due, now)
-        wait = max(due - self._burst - now, 0.0)
+        wait = max(due - self._burst(tokens) - now, 0.0)
         if wait == 0 or self._reserves:
-            self._due = due + self._interval
+            self._due = due + tokens * self._interval
         return wait
 
-    def wait(self) -> float:
-        """In how many seconds there is a token; it is not taken."""
+    def wait(self, tokens: int = 1) -> float:
+        """In how many seconds there are so many tokens; they are not taken."""
         now = self._clock()
-        return max(max(self._due, now) - self._burst - now, 0.0)
+        return max(max(self._due, now) - self._burst(tokens) - now, 0.0)
+
+    def _burst(self, tokens: int) -> float:
+        # A bucket that is full has all of its tokens, whatever the rounding.
+        return max(self._per - tokens * self._interval, 0.0)
 
     def is_full(self) -> bool:
         """Whether it has all of its tokens again, so that a new one would do the same."""

@@ -15,6 +15,7 @@ from starlette.routing import Route
 from ..exceptions import ToolweaveError
 from ..limits import RateLimiter
 from .answers import Inbox
+from .bodies import Bodies
 from .errors import Refused, on_http, on_ours, on_refused
 from .feed import ChatFeeds
 from .foreign import ForeignRoutes
@@ -76,15 +77,16 @@ def chat_app(
     """
     limits = limits or WebLimits()
     rate = None if limits.requests is None else RateLimiter(limits.requests, max_wait=0.0)
-    gate = Gate(authenticate, rate)
+    gate = Gate(authenticate, rate, limits)
+    bodies = Bodies(gate, limits)
     feeds = ChatFeeds(store, limits)
     late = LateResults(store, feeds)
     runs = ChatRuns(store, feeds, late, responder, limits)
     turns = Turns(store, runs, limits)
     inbox = Inbox(store, late, runs)
     streams = Streams(store, feeds, Formats(encoders), limits)
-    chats = ChatRoutes(gate, store, feeds, runs, turns, inbox, streams, limits)
-    foreign = ForeignRoutes(gate, store, turns, inbox, streams, limits)
+    chats = ChatRoutes(gate, bodies, store, feeds, runs, turns, inbox, streams, limits)
+    foreign = ForeignRoutes(gate, bodies, store, turns, inbox, streams)
 
     @asynccontextmanager
     async def life(_: Starlette) -> AsyncGenerator[None, None]:

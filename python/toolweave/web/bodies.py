@@ -6,18 +6,30 @@ import asyncio
 import json
 import math
 import re
-from typing import TYPE_CHECKING, Any, NoReturn, cast
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
 
 from starlette.requests import ClientDisconnect
 
+from .._core import JsonMeter
 from .errors import Refused
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from starlette.requests import Request
 
     from .limits import WebLimits
+    from .security import Gate
+
+_T = TypeVar("_T")
+
+# What is longer is parsed in a thread: that takes longer than to go there and back.
+_AT_ONCE = 16_384
+# How many of those at once.
+_THREADS = 2
+# Beyond it some versions of Python take minutes, and others refuse.
+_LONGEST_NUMBER = 4000
+_CLOSE = {"Connection": "close"}
 
 # Deeper than anything that is meant, and far from what a recursion could not take.
 _DEEPEST = 100
@@ -28,63 +40,129 @@ _LARGEST = 2**53 - 1
 _NUMBER = re.compile(r"[0-9]{1,16}")
 
 
-async def read_json(
-    request: Request, limits: WebLimits, *, most: int | None = None
-) -> dict[str, Any]:
-    """The body of a request: a JSON object.
+class Bodies:
+    """Reads the bodies of requests, and refuses those that would cost too much.
 
-    The content type has to be JSON: a form of another site cannot send that without asking first.
+    What a body would become is counted while it arrives. Long ones are parsed in a thread, and
+    count in the rate of requests.
 
     Args:
-        request: The request.
-        limits: How slow it may be.
-        most: How many bytes it may have; what the limits say if not given.
-
-    Raises:
-        Refused: It is too long, too slow, or something else.
+        gate: Who knows how often somebody may ask.
+        limits: How long, how slow and how rich in values a body may be.
     """
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind != "application/json":
-        raise Refused(415, "not_json", "The content type has to be application/json.")
-    try:
-        body = await asyncio.wait_for(
-            _read(request, most or limits.max_body_bytes), limits.body_timeout
-        )
-    except asyncio.TimeoutError:
-        raise Refused(
-            408, "too_slow", f"The body has to arrive within {limits.body_timeout:g} seconds."
-        ) from None
-    except ClientDisconnect:
-        raise Refused(400, "gone", "The client has left.") from None
-    return parse_object(body)
+
+    def __init__(self, gate: Gate, limits: WebLimits) -> None:
+        self._gate = gate
+        self._limits = limits
+        # Each holds the interpreter for a while, and memory.
+        self._aside = asyncio.Semaphore(_THREADS)
+
+    async def json(self, request: Request, user: str | None) -> dict[str, Any]:
+        """The body of a request: a JSON object.
+
+        The content type has to be JSON: a form of another site cannot send that without asking
+        first.
+
+        Args:
+            request: The request.
+            user: Who asks.
+
+        Raises:
+            RateLimitedError: Somebody has sent too much of late.
+            Refused: It is too long, too slow, or something else.
+        """
+        return await self._read(request, user, self._limits.max_body_bytes, _same)
+
+    async def transcript(
+        self, request: Request, user: str | None, read: Callable[[dict[str, Any]], _T]
+    ) -> _T:
+        """As `json`, of a client that sends all that it has each time.
+
+        Args:
+            request: The request.
+            user: Who asks.
+            read: Reads what is in the body.
+        """
+        return await self._read(request, user, self._limits.max_transcript_bytes, read)
+
+    async def _read(
+        self,
+        request: Request,
+        user: str | None,
+        most: int,
+        read: Callable[[dict[str, Any]], _T],
+    ) -> _T:
+        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if kind != "application/json":
+            raise Refused(415, "not_json", "The content type has to be application/json.")
+        timeout = self._limits.body_timeout
+        try:
+            body = await asyncio.wait_for(self._receive(request, most), timeout)
+        except asyncio.TimeoutError:
+            raise Refused(
+                408, "too_slow", f"The body has to arrive within {timeout:g} seconds."
+            ) from None
+        except ClientDisconnect:
+            raise Refused(400, "gone", "The client has left.") from None
+        await self._gate.weigh(request, user, len(body))
+        if len(body) <= _AT_ONCE:
+            return read(parse_object(body))
+        async with self._aside:
+            return await asyncio.to_thread(lambda: read(parse_object(body)))
+
+    async def _receive(self, request: Request, limit: int) -> bytes:
+        said = length_of(request)
+        # A client that is still sending does not hear the answer, so a little too much is listened
+        # to.
+        patience = 2 * limit
+        if said is not None and said > patience:
+            raise _too_long(limit)
+        body, meter = bytearray(), JsonMeter()
+        refused: Refused | None = None
+        length = 0
+        async for piece in request.stream():
+            length += len(piece)
+            if length > patience:
+                break
+            if refused is None:
+                meter.push(piece)
+                body += piece
+                refused = _too_long(limit) if length > limit else self._excess(meter)
+            if refused is not None:
+                body.clear()
+        if refused is not None:
+            raise refused
+        return bytes(body)
+
+    def _excess(self, meter: JsonMeter) -> Refused | None:
+        """What is too much of what has come so far."""
+        if meter.depth > _DEEPEST:
+            return _too_deep()
+        most = self._limits.max_body_values
+        if meter.values > most:
+            return Refused(
+                413, "too_many_values", f"A body holds at most {most} values.", headers=_CLOSE
+            )
+        if meter.longest_number > _LONGEST_NUMBER:
+            return Refused(
+                400, "no_number", f"A number in the body has at most {_LONGEST_NUMBER} characters."
+            )
+        return None
 
 
-async def _read(request: Request, limit: int) -> bytes:
+def length_of(request: Request) -> int | None:
+    """How many bytes of body a request says that it has."""
     said = request.headers.get("content-length", "")
-    # A client that is still sending does not hear the answer, so a little too much is listened to.
-    patience = 2 * limit
-    if _NUMBER.fullmatch(said) and int(said) > patience:
-        raise _too_long(limit)
-    pieces: list[bytes] = []
-    length = 0
-    async for piece in request.stream():
-        length += len(piece)
-        if length > patience:
-            break
-        if length <= limit:
-            pieces.append(piece)
-        else:
-            pieces.clear()
-    if length > limit:
-        raise _too_long(limit)
-    return b"".join(pieces)
+    return int(said) if _NUMBER.fullmatch(said) else None
+
+
+def _same(body: dict[str, Any]) -> dict[str, Any]:
+    return body
 
 
 def _too_long(limit: int) -> Refused:
     # What is still to come is not read, so that the connection cannot be used again.
-    return Refused(
-        413, "too_long", f"A body has at most {limit} bytes.", headers={"Connection": "close"}
-    )
+    return Refused(413, "too_long", f"A body has at most {limit} bytes.", headers=_CLOSE)
 
 
 def parse_object(body: bytes) -> dict[str, Any]:

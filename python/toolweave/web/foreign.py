@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from starlette.routing import BaseRoute, Route
 
 from ..kinds import Outcome
-from .bodies import is_id, read_json
+from .bodies import is_id
 from .encoders.ag_ui import AgUiEncoder
 from .encoders.ag_ui_request import read_ag_ui_request
 from .encoders.ai_sdk import AiSdkEncoder
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
     from ..store import MessageStore, RunRecord
     from .answers import Inbox, Taken
+    from .bodies import Bodies
     from .encoders.requests import Answer
-    from .limits import WebLimits
     from .security import Gate
     from .streams import Streams
     from .turns import Turns
@@ -41,28 +41,28 @@ class ForeignRoutes:
 
     Args:
         gate: Who may ask.
+        bodies: Reads what is sent.
         store: Where the chats are.
         turns: Takes what users say.
         inbox: Takes what users answer.
         streams: Tells what happens.
-        limits: What requests may cost.
     """
 
     def __init__(
         self,
         gate: Gate,
+        bodies: Bodies,
         store: MessageStore,
         turns: Turns,
         inbox: Inbox,
         streams: Streams,
-        limits: WebLimits,
     ) -> None:
         self._gate = gate
+        self._bodies = bodies
         self._store = store
         self._turns = turns
         self._inbox = inbox
         self._streams = streams
-        self._limits = limits
 
     def routes(self) -> list[BaseRoute]:
         """Where they are."""
@@ -75,7 +75,7 @@ class ForeignRoutes:
     async def _ai_sdk(self, request: Request) -> Response:
         user = await self._gate.user(request)
         version = read_ai_sdk_version(request.headers.get(VERSION_HEADER))
-        asked = read_ai_sdk_request(await self._body(request))
+        asked = await self._bodies.transcript(request, user, read_ai_sdk_request)
         run = await self._run(
             request, user, asked.chat_id, asked.text, asked.message_id, asked.answers
         )
@@ -95,7 +95,7 @@ class ForeignRoutes:
 
     async def _ag_ui(self, request: Request) -> Response:
         user = await self._gate.user(request)
-        asked = read_ag_ui_request(await self._body(request))
+        asked = await self._bodies.transcript(request, user, read_ag_ui_request)
         run = await self._run(
             request, user, asked.thread_id, asked.text, asked.message_id, asked.answers
         )
@@ -106,10 +106,6 @@ class ForeignRoutes:
             protocol_version=asked.protocol_version,
         )
         return await self._streams.of_run(request, run, encoder, user)
-
-    async def _body(self, request: Request) -> dict[str, Any]:
-        # The client sends all that it has, each time.
-        return await read_json(request, self._limits, most=self._limits.max_transcript_bytes)
 
     async def _run(
         self,

@@ -26,8 +26,13 @@ class WebLimits:
 
     max_body_bytes: int = 1_000_000
     """How long the body of a request may be."""
-    max_transcript_bytes: int = 16_000_000
+    max_transcript_bytes: int = 2_000_000
     """How long a body may be in which a client of another protocol sends all that it has."""
+    max_body_values: int = 50_000
+    """How many values a body may hold: objects, arrays, names of members, texts, numbers. A
+    megabyte may be one of them, or half a million."""
+    bytes_per_request: int = 32_000
+    """How much of a body counts as one more request in `requests`."""
     body_timeout: float = 15.0
     """How long a body may take to arrive, in seconds."""
     max_message_bytes: int = 200_000
@@ -43,8 +48,8 @@ class WebLimits:
     streams: int = 4096
     """How many streams may be open at once."""
     requests: RateLimit | None = _REQUESTS
-    """How often a user may ask; without users, each client address. None for as often as they
-    like."""
+    """How often a user may ask; without users, each client address. Long bodies count as several
+    requests. None for as often as they like."""
     heartbeat: float = 15.0
     """After how many seconds of silence a stream says that it is still there."""
     send_timeout: float = 60.0

@@ -9,7 +9,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import BaseRoute, Route
 
 from ..exceptions import StoreError
-from .bodies import check_fields, flag_of, id_of, is_id, number_of, read_json, text_of
+from .bodies import check_fields, flag_of, id_of, is_id, number_of, text_of
 from .errors import Refused, unknown_chat
 from .security import who
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from ..store import Chat, MessageStore, StoredMessage
     from .answers import Inbox
+    from .bodies import Bodies
     from .feed import ChatFeeds
     from .limits import WebLimits
     from .runs import ChatRuns
@@ -37,6 +38,7 @@ class ChatRoutes:
 
     Args:
         gate: Who may ask.
+        bodies: Reads what is sent.
         store: Where the chats are.
         feeds: Who reads them.
         runs: What goes on in them.
@@ -49,6 +51,7 @@ class ChatRoutes:
     def __init__(
         self,
         gate: Gate,
+        bodies: Bodies,
         store: MessageStore,
         feeds: ChatFeeds,
         runs: ChatRuns,
@@ -58,6 +61,7 @@ class ChatRoutes:
         limits: WebLimits,
     ) -> None:
         self._gate = gate
+        self._bodies = bodies
         self._store = store
         self._feeds = feeds
         self._runs = runs
@@ -117,7 +121,7 @@ class ChatRoutes:
 
     async def _create(self, request: Request) -> Response:
         user = await self._gate.user(request)
-        body = await read_json(request, self._limits)
+        body = await self._bodies.json(request, user)
         check_fields(body, "chatId", "metadata")
         metadata: object = body.get("metadata", {})
         if not isinstance(metadata, dict):
@@ -186,7 +190,7 @@ class ChatRoutes:
         return JSONResponse({"messages": [_told(stored) for stored in history.stored]})
 
     async def _say(self, request: Request, user: str | None, chat: Chat) -> Response:
-        body = await read_json(request, self._limits)
+        body = await self._bodies.json(request, user)
         check_fields(body, "text", "messageId")
         text = text_of(body, "text", required=bool(body), limit=self._limits.max_message_bytes)
         said = await self._turns.say(
@@ -201,8 +205,8 @@ class ChatRoutes:
             answer["messageId"] = said.message_id
         return JSONResponse(answer, status_code=202)
 
-    async def _stop(self, request: Request, _: str | None, chat: Chat) -> Response:
-        await read_json(request, self._limits)
+    async def _stop(self, request: Request, user: str | None, chat: Chat) -> Response:
+        await self._bodies.json(request, user)
         run_id: str = request.path_params["run_id"]
         run = await self._store.run(run_id) if is_id(run_id) else None
         if run is None or run.chat_id != chat.chat_id:
@@ -211,7 +215,7 @@ class ChatRoutes:
         return JSONResponse({"runId": run_id, "stopping": stopping}, status_code=202)
 
     async def _answer(self, request: Request, user: str | None, chat: Chat) -> Response:
-        body = await read_json(request, self._limits)
+        body = await self._bodies.json(request, user)
         key: str = request.path_params["key"]
         kind = await self._inbox.kind(chat.chat_id, key) if _may_be_key(key) else None
         if kind == "approval" or (kind is None and "approved" in body):

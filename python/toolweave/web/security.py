@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING, TypeAlias
 from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
 
+from ..exceptions import RateLimitedError
+from .bodies import length_of
 from .errors import Refused, answer, refusal, too_many
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from ..limits import RateLimiter
+    from .limits import WebLimits
 
 Authenticate: TypeAlias = "Callable[[Request], str | Awaitable[str | None] | None]"
 """Tells who asks: the id of the user; None for nobody who may. Any other refusal it raises as
@@ -84,11 +87,15 @@ class Gate:
     Args:
         authenticate: Who asks; None where everybody may do everything.
         rate: How often each may ask.
+        limits: What counts as more than one request.
     """
 
-    def __init__(self, authenticate: Authenticate | None, rate: RateLimiter | None) -> None:
+    def __init__(
+        self, authenticate: Authenticate | None, rate: RateLimiter | None, limits: WebLimits
+    ) -> None:
         self._authenticate = authenticate
         self._rate = rate
+        self._limits = limits
 
     async def user(self, request: Request) -> str | None:
         """Who asks, after it was seen to that they may, and not too often.
@@ -106,8 +113,32 @@ class Gate:
             raise Refused(403, "cross_site", "Pages of other sites may not do this.")
         user = await self._known(request)
         if self._rate is not None:
-            await self._rate.acquire(who(request, user))
+            await self._rate.acquire(who(request, user), self._cost(length_of(request) or 0))
         return user
+
+    async def weigh(self, request: Request, user: str | None, size: int) -> None:
+        """Counts a body that came without saying how long it is.
+
+        Raises:
+            RateLimitedError: Somebody has sent too much of late.
+        """
+        # The request itself has counted, and will again.
+        more = self._cost(size) - 1
+        if self._rate is None or length_of(request) is not None or not more:
+            return
+        try:
+            await self._rate.acquire(who(request, user), more)
+        except RateLimitedError as error:
+            again = error.retry_after + self._rate.limit.per / self._rate.limit.calls
+            raise RateLimitedError(str(error), again) from None
+
+    def _cost(self, size: int) -> int:
+        """How many requests one counts for, by the length of its body."""
+        limits = self._limits
+        if self._rate is None or size > 2 * max(limits.max_body_bytes, limits.max_transcript_bytes):
+            # One that says it is too long is not read at all.
+            return 1
+        return min(1 + size // limits.bytes_per_request, self._rate.limit.calls)
 
     async def _known(self, request: Request) -> str | None:
         if self._authenticate is None:

@@ -1,0 +1,228 @@
+"""Bodies: what they would become is counted while they arrive, and what they cost is paid for."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+import time
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from starlette.requests import Request
+from starlette.types import Message as AsgiMessage
+
+from chatting import chatting, new_chat, on_a_server
+from toolweave import Agent, Message
+from toolweave.limits import RateLimitedError, RateLimiter
+from toolweave.tools import RateLimit
+from toolweave.web import Refused, WebLimits, bodies
+from toolweave.web.bodies import Bodies
+from toolweave.web.security import Gate
+
+JSON = {"content-type": "application/json"}
+MOST = 50
+
+
+async def model(messages: Sequence[Message]) -> str:  # noqa: ARG001
+    return "Yes."
+
+
+def code(answer: httpx.Response) -> tuple[int, str]:
+    return answer.status_code, answer.json()["error"]["code"]
+
+
+def values(value: object) -> int:
+    """How many values there are in one, names of members included."""
+    if isinstance(value, dict):
+        return 1 + sum(1 + values(each) for each in value.values())
+    return 1 + (sum(map(values, value)) if isinstance(value, list) else 0)
+
+
+def arriving(body: bytes, sizes: Sequence[int]) -> Request:
+    """A request whose body arrives in pieces."""
+    pieces: list[AsgiMessage] = []
+    for size in sizes:
+        pieces.append({"type": "http.request", "body": body[:size], "more_body": True})
+        body = body[size:]
+    pieces.append({"type": "http.request", "body": body, "more_body": False})
+
+    async def receive() -> AsgiMessage:
+        return pieces.pop(0)
+
+    headers = [(b"content-type", b"application/json")]
+    return Request({"type": "http", "method": "POST", "headers": headers}, receive)
+
+
+def reader(limits: WebLimits) -> Bodies:
+    return Bodies(Gate(None, None, limits), limits)
+
+
+trees = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text('[]{},:"\\ x'),
+    lambda inner: st.lists(inner, max_size=12) | st.dictionaries(st.text("ab,"), inner),
+    max_leaves=60,
+)
+
+
+@settings(max_examples=30)
+@given(st.dictionaries(st.text("ab"), trees), st.lists(st.integers(1, 40), max_size=8))
+def test_a_body_is_taken_exactly_if_it_holds_no_more_values_than_it_may(
+    body: dict[str, Any], sizes: list[int]
+) -> None:
+    request = arriving(json.dumps(body).encode(), sizes)
+    reading = reader(WebLimits(max_body_values=MOST)).json(request, None)
+    if values(body) <= MOST:
+        assert asyncio.run(reading) == body
+        return
+    with pytest.raises(Refused) as refused:
+        asyncio.run(reading)
+    assert (refused.value.status, refused.value.code) == (413, "too_many_values")
+
+
+@given(st.sampled_from([b'{"n": ' + b"9" * 5000 + b"}", b"9" * 900_000, b"[" * 900_000]))
+@settings(max_examples=3)
+def test_what_is_dear_to_parse_is_not_parsed(body: bytes) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(bodies, "parse_object", None)
+        with pytest.raises(Refused) as refused:
+            asyncio.run(reader(WebLimits()).json(arriving(body, []), None))
+    assert refused.value.status == 400
+
+
+def test_long_bodies_are_read_beside_the_event_loop() -> None:
+    threads: list[int] = []
+
+    def read(body: dict[str, Any]) -> int:
+        threads.append(threading.get_ident())
+        return len(body)
+
+    async def main() -> None:
+        for length in (10, 100_000):
+            request = arriving(json.dumps({"text": "x" * length}).encode(), [])
+            assert await reader(WebLimits()).transcript(request, None, read) == 1
+
+    asyncio.run(main())
+    assert threads[0] == threading.get_ident() != threads[1]
+
+
+async def in_pieces(body: bytes) -> AsyncIterator[bytes]:
+    for start in range(0, len(body), 60_000):
+        yield body[start : start + 60_000]
+
+
+@on_a_server
+async def test_half_a_million_values_hold_up_nobody(tmp_path: Path) -> None:
+    longest = 0.0
+
+    async def watch() -> None:
+        nonlocal longest
+        while True:
+            before = time.monotonic()
+            await asyncio.sleep(0.001)
+            longest = max(longest, time.monotonic() - before)
+
+    lists = b'{"messages": [' + b"[]," * 600_000 + b"[]]}"
+    async with chatting(tmp_path, Agent(model)) as client:
+        chat = await new_chat(client)
+        watching = asyncio.create_task(watch())
+        for path in ("/ai-sdk/chat", "/ag-ui", "/chats", f"{chat}/messages", f"{chat}/answers/k"):
+            for content in (lists[:1_900_000], in_pieces(lists[:1_900_000])):
+                answer = await client.post(path, content=content, headers=JSON)
+                assert code(answer)[0] == 413, path
+        watching.cancel()
+        assert longest < 0.25
+
+
+def history(length: int) -> dict[str, Any]:
+    """A long conversation, as `useChat` sends it."""
+    turns = [
+        {
+            "id": f"m{number}",
+            "role": ("user", "assistant")[number % 2],
+            "parts": [{"type": "text", "text": "A sentence of the usual length, and another. " * 8}],
+        }
+        for number in range(length)
+    ]
+    return {"id": "c", "messages": [*turns, {**turns[0], "id": "new"}]}
+
+
+@on_a_server
+async def test_a_long_history_fits(tmp_path: Path) -> None:
+    async with chatting(tmp_path, Agent(model), limits=WebLimits(shutdown_grace=0.0)) as client:
+        body = json.dumps(history(4000)).encode()
+        assert 1_700_000 < len(body) < 2_000_000
+        answer = await client.post("/ai-sdk/chat", content=body, headers=JSON)
+        assert answer.status_code == 200, answer.text
+
+
+@pytest.mark.parametrize("is_streamed", [False, True])
+@on_a_server
+async def test_a_long_body_counts_as_many_requests(tmp_path: Path, is_streamed: bool) -> None:
+    limits = WebLimits(
+        requests=RateLimit(10, 3600.0, on_limit="refuse"),
+        bytes_per_request=1000,
+        shutdown_grace=0.0,
+    )
+    body = json.dumps({"metadata": {"note": "x" * 3500}}).encode()
+
+    def content() -> Any:
+        return in_pieces(body) if is_streamed else body
+
+    async with chatting(tmp_path, Agent(model), limits=limits) as client:
+        told = [await client.post("/chats", content=content(), headers=JSON) for _ in range(3)]
+        assert [each.status_code for each in told] == [201, 201, 429]
+        assert 300 < int(told[2].headers["retry-after"]) < 1500
+        # A short one goes through, since there is something left.
+        assert (await client.get("/chats")).status_code == 200
+
+
+@on_a_server
+async def test_a_body_that_costs_more_than_there_is_goes_through_by_itself(tmp_path: Path) -> None:
+    limits = WebLimits(
+        requests=RateLimit(3, 3600.0, on_limit="refuse"), bytes_per_request=10, shutdown_grace=0.0
+    )
+    async with chatting(tmp_path, Agent(model), limits=limits) as client:
+        answer = await client.post("/chats", json={"metadata": {"note": "x" * 500}})
+        assert answer.status_code == 201
+        assert (await client.get("/chats")).status_code == 429
+
+
+def passed(
+    limit: RateLimit, asked: Sequence[tuple[float, int]]
+) -> Iterator[tuple[float, Mapping[str, Any]]]:
+    """When somebody asks, and what came of it."""
+    now = 0.0
+    limiter = RateLimiter(limit, max_wait=0.0, clock=lambda: now)
+    for pause, cost in asked:
+        now += pause
+        try:
+            asyncio.run(limiter.acquire("ann", cost))
+        except RateLimitedError as error:
+            before, now = now, now + error.retry_after
+            asyncio.run(limiter.acquire("ann", cost))
+            yield before, {"refused": error.retry_after}
+        yield now, {"cost": min(cost, limit.calls)}
+
+
+@settings(max_examples=40)
+@given(
+    st.integers(1, 8),
+    st.lists(st.tuples(st.integers(0, 64).map(lambda n: n / 8), st.integers(1, 12)), max_size=12),
+)
+def test_costs_keep_to_the_rate_and_pass_when_they_were_told_to(
+    calls: int, asked: list[tuple[float, int]]
+) -> None:
+    limit = RateLimit(calls, 8.0, on_limit="refuse")
+    told = [(at, what["cost"]) for at, what in passed(limit, asked) if "cost" in what]
+    assert len(told) == len(asked)
+    for first in range(len(told)):
+        for last in range(first, len(told)):
+            span = told[last][0] - told[first][0]
+            total = sum(cost for _, cost in told[first : last + 1])
+            assert total <= calls * (1 + span / 8.0) + 1e-6
