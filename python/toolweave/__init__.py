@@ -71,6 +71,7 @@ from ._core import (
 )
 from .exceptions import (
     ChatBusyError,
+    ChatLimitError,
     ChatNotFoundError,
     ConsolidationError,
     ContractError,
@@ -181,6 +182,7 @@ __all__ = [
     "Approver",
     "Budget",
     "ChatBusyError",
+    "ChatLimitError",
     "ChatModel",
     "ChatNotFoundError",
     "ConsolidationError",

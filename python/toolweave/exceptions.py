@@ -14,6 +14,7 @@ ToolweaveError
 ├── SchemaError               (also a ValueError)
 ├── StoreError                (also a RuntimeError)
 │   ├── ChatBusyError
+│   ├── ChatLimitError
 │   ├── ChatNotFoundError
 │   └── RunLostError
 ├── ToolError                 (also a RuntimeError)
@@ -188,6 +189,18 @@ class ChatBusyError(StoreError):
         """The chat."""
         self.run_id = run_id
         """The run that is active."""
+
+
+class ChatLimitError(StoreError):
+    """A chat cannot be made, since its user has as many as they may have."""
+
+    def __init__(self, message: str, user_id: str, limit: int) -> None:
+        super().__init__(message)
+        self.args = (message, user_id, limit)
+        self.user_id = user_id
+        """The user."""
+        self.limit = limit
+        """How many they may have."""
 
 
 class ChatNotFoundError(StoreError):

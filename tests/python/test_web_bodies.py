@@ -141,11 +141,14 @@ async def test_half_a_million_values_hold_up_nobody(tmp_path: Path) -> None:
 
 def history(length: int) -> dict[str, Any]:
     """A long conversation, as `useChat` sends it."""
+    said = {"type": "text", "text": "A sentence of the usual length, and another. " * 8}
     turns = [
         {
             "id": f"m{number}",
             "role": ("user", "assistant")[number % 2],
-            "parts": [{"type": "text", "text": "A sentence of the usual length, and another. " * 8}],
+            "parts": [
+                {"type": "text", "text": "A sentence of the usual length, and another. " * 8}
+            ],
         }
         for number in range(length)
     ]

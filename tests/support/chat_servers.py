@@ -32,7 +32,8 @@ Event = dict[str, Any]
 @asynccontextmanager
 async def serve(app: Starlette) -> AsyncIterator[httpx.AsyncClient]:
     """Serves an application as it is in production, and asks it."""
-    with socket.socket() as bound:
+    # Named as what it is, so that the loop switches Nagle's algorithm off: 40 ms a request.
+    with socket.socket(proto=socket.IPPROTO_TCP) as bound:
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         bound.bind(("127.0.0.1", 0))
         # Who connects before the server is ready waits in line.

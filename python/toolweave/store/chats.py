@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from functools import partial
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Row, RowMapping, Table, and_, delete, exists, func, or_, select
 from sqlalchemy.dialects import postgresql, sqlite
 
-from ..exceptions import StoreError
+from ..exceptions import ChatLimitError, StoreError
 from .checks import object_from, to_json
 from .records import Chat, Purged, moment
 from .watching import GONE
@@ -37,10 +38,12 @@ async def create(
     user_id: str | None,
     metadata: dict[str, Any],
     exist_ok: bool,
+    max_chats: int | None,
 ) -> Chat:
     """Makes a chat.
 
     Raises:
+        ChatLimitError: The user has `max_chats` already.
         MessageError: The metadata are no JSON, or too long.
         StoreError: It is there already, and `exist_ok` is not set.
     """
@@ -55,11 +58,21 @@ async def create(
         "metadata_json": to_json(metadata, "the metadata of a chat", _LONGEST_METADATA),
     }
     chats = database.tables.chats
+    if max_chats is not None and user_id is not None and database.is_postgresql:
+        # Of those who make one at once nobody would see the others'.
+        key = f"{database.channel} {user_id}".encode("utf-8", "surrogatepass")
+        number = int.from_bytes(blake2b(key, digest_size=8).digest(), "big", signed=True)
+        await connection.execute(select(func.pg_advisory_xact_lock(number)))
     insert = postgresql.insert if database.is_postgresql else sqlite.insert
     statement = insert(chats).values(row).on_conflict_do_nothing().returning(chats.c.id)
     made = (await connection.execute(statement)).first()
     if made is None and not exist_ok:
         raise StoreError(f"there is a chat {chat_id!r} already")
+    if made is not None and max_chats is not None and user_id is not None:
+        some = select(chats.c.id).where(chats.c.user_id == user_id).limit(max_chats + 1)
+        counted = await connection.execute(select(func.count()).select_from(some.subquery()))
+        if counted.scalar_one() > max_chats:
+            raise ChatLimitError(f"a user has at most {max_chats} chats", user_id, max_chats)
     found = await find(connection, database, chat_id)
     if found is None:
         raise StoreError(f"the chat {chat_id!r} was deleted while it was made", True)

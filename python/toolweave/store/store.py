@@ -58,6 +58,7 @@ class MessageStore(RunLedger, AnswerLedger):
         user_id: str | None = None,
         metadata: Mapping[str, Any] | None = None,
         exist_ok: bool = False,
+        max_chats: int | None = None,
     ) -> Chat:
         """Makes a chat.
 
@@ -66,13 +67,18 @@ class MessageStore(RunLedger, AnswerLedger):
             user_id: Whose it is.
             metadata: Anything else: a JSON object.
             exist_ok: Whether a chat that is there already is returned as it is, whosever it is.
+            max_chats: How many chats the user may have with this one; None for any number.
 
         Raises:
+            ChatLimitError: The user has that many already.
             StoreError: It is there already.
+            ValueError: `max_chats` is below 1.
         """
         chat_id = uuid.uuid4().hex if chat_id is None else checked_id(chat_id, "chat_id")
         optional_id(user_id, "user_id")
         fields = checked_object({} if metadata is None else metadata, "metadata")
+        if max_chats is not None and max_chats < 1:
+            raise ValueError(f"max_chats must be at least 1, got {max_chats!r}")
         now = self.now()
         return await self._database.write(
             lambda connection: chats.create(
@@ -83,6 +89,7 @@ class MessageStore(RunLedger, AnswerLedger):
                 user_id=user_id,
                 metadata=fields,
                 exist_ok=exist_ok,
+                max_chats=max_chats,
             )
         )
 

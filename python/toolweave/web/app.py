@@ -22,6 +22,7 @@ from .foreign import ForeignRoutes
 from .formats import ENCODERS, Formats
 from .late import LateResults
 from .limits import WebLimits
+from .names import ChatNames
 from .routes import ChatRoutes
 from .runs import ChatRuns
 from .security import Gate, SecurityHeaders
@@ -77,16 +78,17 @@ def chat_app(
     """
     limits = limits or WebLimits()
     rate = None if limits.requests is None else RateLimiter(limits.requests, max_wait=0.0)
-    gate = Gate(authenticate, rate, limits)
+    gate = Gate(authenticate, rate, limits, allowed_hosts or ())
     bodies = Bodies(gate, limits)
+    names = ChatNames(store, limits)
     feeds = ChatFeeds(store, limits)
     late = LateResults(store, feeds)
     runs = ChatRuns(store, feeds, late, responder, limits)
     turns = Turns(store, runs, limits)
     inbox = Inbox(store, late, runs)
     streams = Streams(store, feeds, Formats(encoders), limits)
-    chats = ChatRoutes(gate, bodies, store, feeds, runs, turns, inbox, streams, limits)
-    foreign = ForeignRoutes(gate, bodies, store, turns, inbox, streams)
+    chats = ChatRoutes(gate, bodies, names, store, feeds, runs, turns, inbox, streams, limits)
+    foreign = ForeignRoutes(gate, bodies, names, store, turns, inbox, streams)
 
     @asynccontextmanager
     async def life(_: Starlette) -> AsyncGenerator[None, None]:

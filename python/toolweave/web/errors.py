@@ -12,6 +12,7 @@ from starlette.responses import JSONResponse
 
 from ..exceptions import (
     ChatBusyError,
+    ChatLimitError,
     MessageError,
     RateLimitedError,
     ResultError,
@@ -92,6 +93,10 @@ def refusal(error: Exception) -> Refused:
     """The answer that an exception of this package is."""
     if isinstance(error, ChatBusyError):
         return Refused(409, "chat_busy", "A run is going on in this chat: stop it, or wait.")
+    if isinstance(error, ChatLimitError):
+        return Refused(
+            409, "too_many_chats", f"You have {error.limit} chats, which is the limit: delete some."
+        )
     if isinstance(error, RateLimitedError):
         return too_many(_sentence(error), after=error.retry_after)
     if isinstance(error, (MessageError, ResultError, ValidationError)):

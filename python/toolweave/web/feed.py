@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..store.reading import lost_event
 from .encoders.native import to_json
+from .names import shown
 from .sse import frame
 from .tasks import end
 
@@ -51,6 +52,7 @@ class Entry(NamedTuple):
 def entry_of(event: Mapping[str, Any]) -> Entry:
     """An event of the store, made ready to be sent."""
     number = event["sequenceNumber"]
+    event = shown(event)
     return Entry(number, event, frame([to_json(event)], number))
 
 

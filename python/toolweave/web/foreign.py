@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from starlette.routing import BaseRoute, Route
 
 from ..kinds import Outcome
-from .bodies import is_id
 from .encoders.ag_ui import AgUiEncoder
 from .encoders.ag_ui_request import read_ag_ui_request
 from .encoders.ai_sdk import AiSdkEncoder
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from .answers import Inbox, Taken
     from .bodies import Bodies
     from .encoders.requests import Answer
+    from .names import ChatNames
     from .security import Gate
     from .streams import Streams
     from .turns import Turns
@@ -42,6 +42,7 @@ class ForeignRoutes:
     Args:
         gate: Who may ask.
         bodies: Reads what is sent.
+        names: Finds and makes chats.
         store: Where the chats are.
         turns: Takes what users say.
         inbox: Takes what users answer.
@@ -52,6 +53,7 @@ class ForeignRoutes:
         self,
         gate: Gate,
         bodies: Bodies,
+        names: ChatNames,
         store: MessageStore,
         turns: Turns,
         inbox: Inbox,
@@ -59,6 +61,7 @@ class ForeignRoutes:
     ) -> None:
         self._gate = gate
         self._bodies = bodies
+        self._names = names
         self._store = store
         self._turns = turns
         self._inbox = inbox
@@ -90,8 +93,8 @@ class ForeignRoutes:
         # Where its client looks by itself, behind the address that it posts to.
         user = await self._gate.user(request)
         chat_id: str = request.path_params["chat_id"]
-        await self._enter(chat_id, user, make=False)
-        return await self._streams.active(request, chat_id, user)
+        chat = await self._names.enter(chat_id, user, make=False)
+        return await self._streams.active(request, chat.chat_id, user)
 
     async def _ag_ui(self, request: Request) -> Response:
         user = await self._gate.user(request)
@@ -117,7 +120,7 @@ class ForeignRoutes:
         answers: Sequence[Answer],
     ) -> RunRecord:
         """The run that answers what is new."""
-        await self._enter(chat_id, user, make=text is not None)
+        chat_id = (await self._names.enter(chat_id, user, make=text is not None)).chat_id
         if len(answers) > _MOST_ANSWERS:
             # Each of them is written by itself.
             raise Refused(413, "too_long", f"At most {_MOST_ANSWERS} answers are taken at once.")
@@ -147,12 +150,3 @@ class ForeignRoutes:
                 decided["reason"] = answer.reason
             value = decided
         return await self._inbox.take(chat_id, answer.key, value, is_error=False, user_id=user)
-
-    async def _enter(self, chat_id: str, user: str | None, *, make: bool) -> None:
-        if not is_id(chat_id):
-            raise Refused(400, "wrong_id", "The id of the chat cannot be one.")
-        chat = await self._store.chat(chat_id)
-        if chat is None and make:
-            chat = await self._store.create_chat(chat_id, user_id=user, exist_ok=True)
-        if chat is None or (user is not None and chat.user_id != user):
-            raise unknown_chat()

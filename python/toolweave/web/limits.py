@@ -39,6 +39,9 @@ class WebLimits:
     """How long what a user says may be, in UTF-8."""
     max_metadata_bytes: int = 16_000
     """How long what a client keeps with a chat may be, as JSON; lists of chats hold all of it."""
+    chats_per_user: int | None = 10_000
+    """How many chats a user may have; None for as many as they like. Without users, chats are not
+    counted."""
     runs_per_user: int = 8
     """How many runs of a user may go on at once; without users, of each client address."""
     runs: int = 256
@@ -78,10 +81,10 @@ class WebLimits:
         for each in fields(self):
             value = getattr(self, each.name)
             if isinstance(value, RateLimit) or (
-                value is None and each.name in {"requests", "run_timeout"}
+                value is None and each.name in {"requests", "run_timeout", "chats_per_user"}
             ):
                 continue
-            whole = each.type == "int"
+            whole = str(each.type).startswith("int")
             least = 0 if each.name in {"batch", "shutdown_grace"} else 1 if whole else 1e-3
             if (
                 isinstance(value, bool)

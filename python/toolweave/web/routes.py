@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, cast
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import BaseRoute, Route
 
-from ..exceptions import StoreError
 from .bodies import check_fields, flag_of, id_of, is_id, number_of, text_of
-from .errors import Refused, unknown_chat
+from .errors import Refused
+from .names import shown, shown_id
 from .security import who
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from .bodies import Bodies
     from .feed import ChatFeeds
     from .limits import WebLimits
+    from .names import ChatNames
     from .runs import ChatRuns
     from .security import Gate
     from .streams import Streams
@@ -39,6 +40,7 @@ class ChatRoutes:
     Args:
         gate: Who may ask.
         bodies: Reads what is sent.
+        names: Finds and makes chats.
         store: Where the chats are.
         feeds: Who reads them.
         runs: What goes on in them.
@@ -52,6 +54,7 @@ class ChatRoutes:
         self,
         gate: Gate,
         bodies: Bodies,
+        names: ChatNames,
         store: MessageStore,
         feeds: ChatFeeds,
         runs: ChatRuns,
@@ -62,6 +65,7 @@ class ChatRoutes:
     ) -> None:
         self._gate = gate
         self._bodies = bodies
+        self._names = names
         self._store = store
         self._feeds = feeds
         self._runs = runs
@@ -92,21 +96,10 @@ class ChatRoutes:
 
         async def endpoint(request: Request) -> Response:
             user = await self._gate.user(request)
-            chat = await self.chat(request.path_params["chat_id"], user)
+            chat = await self._names.find(request.path_params["chat_id"], user)
             return await serve(request, user, chat)
 
         return Route(path, endpoint, methods=[method])
-
-    async def chat(self, chat_id: str, user: str | None) -> Chat:
-        """A chat of a user's.
-
-        Raises:
-            Refused: There is none.
-        """
-        found = await self._store.chat(chat_id) if is_id(chat_id) else None
-        if found is None or (user is not None and found.user_id != user):
-            raise unknown_chat()
-        return found
 
     # Chats.
 
@@ -115,7 +108,7 @@ class ChatRoutes:
         limit = number_of(request.query_params.get("limit", "100"), "`limit`", largest=_MOST)
         before = request.query_params.get("before")
         if before is not None:
-            before = (await self.chat(before, user)).chat_id
+            before = (await self._names.find(before, user)).chat_id
         chats = await self._store.chats(user_id=user, limit=limit, before=before)
         return JSONResponse({"chats": [await self._described(chat) for chat in chats]})
 
@@ -130,19 +123,12 @@ class ChatRoutes:
         limit = self._limits.max_metadata_bytes
         if len(json.dumps(metadata, ensure_ascii=False).encode()) > limit:
             raise Refused(413, "too_long", f"`metadata` has at most {limit} bytes.")
-        try:
-            chat = await self._store.create_chat(
-                chat_id, user_id=user, metadata=cast("dict[str, Any]", metadata)
-            )
-        except StoreError:
-            if chat_id is None or await self._store.chat(chat_id) is None:
-                raise
-            # Whether it is one's own is nobody's business.
-            raise Refused(409, "id_taken", "There is a chat with this id.") from None
+        chat = await self._names.create(chat_id, user, cast("dict[str, Any]", metadata))
+        known = shown_id(chat.chat_id)
         return JSONResponse(
-            {"chatId": chat.chat_id},
+            {"chatId": known},
             status_code=201,
-            headers={"Location": f"{request.url.path}/{chat.chat_id}"},
+            headers={"Location": f"{request.url.path}/{known}"},
         )
 
     async def _show(self, _: Request, __: str | None, chat: Chat) -> Response:
@@ -166,15 +152,16 @@ class ChatRoutes:
 
     async def _export(self, _: Request, __: str | None, chat: Chat) -> Response:
         lines = self._store.export_chat(chat.chat_id)
+        stored, known = (json.dumps(each) for each in (chat.chat_id, shown_id(chat.chat_id)))
         return StreamingResponse(
-            (f"{line}\n" async for line in lines),
+            (f"{line.replace(stored, known)}\n" async for line in lines),
             media_type="application/x-ndjson",
             headers={"Content-Disposition": 'attachment; filename="chat.jsonl"'},
         )
 
     async def _described(self, chat: Chat) -> dict[str, Any]:
         return {
-            "chatId": chat.chat_id,
+            "chatId": shown_id(chat.chat_id),
             "createdUtc": _milliseconds(chat.created.timestamp()),
             "updatedUtc": _milliseconds(chat.updated.timestamp()),
             "lastSequenceNumber": chat.last_event,
@@ -197,7 +184,7 @@ class ChatRoutes:
             chat.chat_id, text, id_of(body, "messageId"), user, payer=who(request, user)
         )
         answer: dict[str, Any] = {
-            "chatId": chat.chat_id,
+            "chatId": shown_id(chat.chat_id),
             "runId": said.run_id,
             "sequenceNumber": said.sequence_number,
         }
@@ -249,7 +236,7 @@ def _told(stored: StoredMessage) -> dict[str, Any]:
         "messageId": stored.message_id,
         "sequenceNumber": stored.sequence_number,
         "timestampUtc": _milliseconds(stored.timestamp.timestamp()),
-        "message": stored.message.to_dict(),
+        "message": shown(stored.message.to_dict()),
     }
     if stored.run_id is not None:
         told["runId"] = stored.run_id

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import inspect
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, TypeAlias
+from urllib.parse import urlsplit
 
 from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
@@ -40,6 +41,9 @@ PAGE_POLICY = (
     "form-action 'none'"
 )
 """The content security policy of a page: its own scripts and styles, and nothing of others."""
+
+
+_PORTS = {"http": 80, "https": 443}
 
 
 class SecurityHeaders:
@@ -88,11 +92,17 @@ class Gate:
         authenticate: Who asks; None where everybody may do everything.
         rate: How often each may ask.
         limits: What counts as more than one request.
+        allowed_hosts: The names of the server, whose pages may ask as well.
     """
 
     def __init__(
-        self, authenticate: Authenticate | None, rate: RateLimiter | None, limits: WebLimits
+        self,
+        authenticate: Authenticate | None,
+        rate: RateLimiter | None,
+        limits: WebLimits,
+        allowed_hosts: Sequence[str] = (),
     ) -> None:
+        self._allowed_hosts = [host.lower() for host in allowed_hosts]
         self._authenticate = authenticate
         self._rate = rate
         self._limits = limits
@@ -106,10 +116,7 @@ class Gate:
         Raises:
             Refused: Nobody who may, or too often.
         """
-        if (
-            request.method not in {"GET", "HEAD"}
-            and request.headers.get("sec-fetch-site") == "cross-site"
-        ):
+        if request.method not in {"GET", "HEAD"} and self._is_foreign(request):
             raise Refused(403, "cross_site", "Pages of other sites may not do this.")
         user = await self._known(request)
         if self._rate is not None:
@@ -139,6 +146,30 @@ class Gate:
             # One that says it is too long is not read at all.
             return 1
         return min(1 + size // limits.bytes_per_request, self._rate.limit.calls)
+
+    def _is_foreign(self, request: Request) -> bool:
+        """Whether a page of another site asks, as far as its browser says."""
+        site = request.headers.get("sec-fetch-site")
+        if site is not None:
+            return site == "cross-site"
+        # Browsers leave that out where there is no TLS, and old ones everywhere.
+        origin = request.headers.get("origin")
+        if origin is None:
+            return False
+        try:
+            asking = urlsplit(origin.lower())
+            port = asking.port or _PORTS.get(asking.scheme)
+            asked = urlsplit(f"//{request.headers.get('host', '').lower()}")
+            asked_port = asked.port or _PORTS.get(asking.scheme)
+        except ValueError:
+            return True
+        if not asking.hostname:
+            return True
+        same = (asking.hostname, port) == (asked.hostname, asked_port)
+        return not same and not any(
+            asking.hostname == host or (host[:2] == "*." and asking.hostname.endswith(host[1:]))
+            for host in self._allowed_hosts
+        )
 
     async def _known(self, request: Request) -> str | None:
         if self._authenticate is None:

@@ -1,0 +1,228 @@
+"""Ids of chats: nobody learns by them what others have, and nobody has more chats than they may."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from starlette.requests import Request
+
+from chatting import chatting, on_a_server, serve
+from storing import on
+from toolweave import Agent, ChatLimitError, Message
+from toolweave.store import MessageStore
+from toolweave.web import AgentResponder, WebLimits, chat_app
+
+LIMITS = WebLimits(batch=0.005, shutdown_grace=0.0, requests=None, chats_per_user=3)
+
+
+def user(request: Request) -> str | None:
+    return request.headers.get("x-user")
+
+
+async def model(messages: Sequence[Message]) -> str:  # noqa: ARG001
+    return "Yes."
+
+
+def ai_sdk(chat: str, number: int = 0) -> dict[str, Any]:
+    parts = [{"type": "text", "text": "Hi"}]
+    return {"id": chat, "messages": [{"id": f"a{number}", "role": "user", "parts": parts}]}
+
+
+def ag_ui(chat: str, number: int = 0) -> dict[str, Any]:
+    message = {"id": f"g{number}", "role": "user", "content": "Hi"}
+    return {"threadId": chat, "runId": "mine", "messages": [message]}
+
+
+ASKED: dict[str, tuple[str, str, Any]] = {
+    "make": ("POST", "/chats", lambda chat: {"chatId": chat, "metadata": {"of": "mine"}}),
+    "list": ("GET", "/chats", None),
+    "list before": ("GET", "/chats?before={chat}", None),
+    "show": ("GET", "/chats/{chat}", None),
+    "delete": ("DELETE", "/chats/{chat}", None),
+    "messages": ("GET", "/chats/{chat}/messages", None),
+    "say": ("POST", "/chats/{chat}/messages", lambda _: {"text": "Well?", "messageId": "m"}),
+    "go on": ("POST", "/chats/{chat}/messages", lambda _: {}),
+    "events": ("GET", "/chats/{chat}/events", None),
+    "events of AG-UI": ("GET", "/chats/{chat}/events?format=ag-ui", None),
+    "stream": ("GET", "/chats/{chat}/stream", None),
+    "export": ("GET", "/chats/{chat}/export", None),
+    "stop": ("POST", "/chats/{chat}/runs/r/stop", lambda _: {}),
+    "answer": ("POST", "/chats/{chat}/answers/k", lambda _: {"result": 1}),
+    "useChat": ("POST", "/ai-sdk/chat", ai_sdk),
+    "useChat resumes": ("GET", "/ai-sdk/chat/{chat}/stream", None),
+    "AG-UI": ("POST", "/ag-ui", ag_ui),
+}
+"""Each route that takes the id of a chat."""
+
+
+def test_the_law_knows_all_routes() -> None:
+    app = chat_app(MessageStore("sqlite://"), AgentResponder(Agent(model)))
+    known = {(method, re.sub(r"\?.*", "", path)) for method, path, _ in ASKED.values()}
+    known = {(method, path.replace("{chat}", "{chat_id}")) for method, path in known}
+    known = {(m, p.replace("runs/r/", "runs/{run_id}/")) for m, p in known}
+    known = {(m, p.replace("answers/k", "answers/{key:path}")) for m, p in known}
+    routes = {
+        (method, route.path)  # type: ignore[attr-defined]
+        for route in app.routes
+        for method in route.methods - {"HEAD"}  # type: ignore[attr-defined]
+    }
+    assert known == routes - {("GET", "/healthz")}
+
+
+async def told(client: httpx.AsyncClient, who: str, chat: str, asked: Sequence[str]) -> list[str]:
+    """What a user hears who asks these things of a chat, without what differs by chance."""
+    heard: list[str] = []
+    for each in asked:
+        method, path, body = ASKED[each]
+        answer = await client.request(
+            method,
+            path.format(chat=chat),
+            json=None if body is None else body(chat),
+            headers={"x-user": who},
+        )
+        if method == "POST" and answer.status_code in (200, 202):
+            # Until it is over.
+            await client.get(f"/chats/{chat}/events", headers={"x-user": who})
+        text = f"{each}: {answer.status_code} {dict(answer.headers)} {answer.text}"
+        text = re.sub(r"'(date|content-length)': '[^']*'", "", text)
+        text = re.sub(r"\d\d\d\d-\d\d-\d\dT[0-9:.+]*|\d{13}", "TIME", text)
+        ids = list(dict.fromkeys(re.findall(r"(?<![0-9a-f])[0-9a-f]{32}", text)))
+        for position, found in enumerate(ids):
+            text = text.replace(found, f"ID-{position}")
+        heard.append(text.replace(chat, "CHAT").replace(who, "WHO"))
+    return heard
+
+
+def test_who_names_anothers_chat_hears_what_is_heard_of_a_free_name(tmp_path: Path) -> None:
+    worlds = iter(range(1000, 10_000))
+
+    async def main(examples: list[list[str]]) -> None:
+        async with chatting(tmp_path, Agent(model), authenticate=user, limits=LIMITS) as client:
+            for asked in examples:
+                number = next(worlds)
+                taken, free = f"chat-t-{number}", f"chat-f-{number}"
+                ann = {"x-user": f"ann-{number}"}
+                made = await client.post("/chats", json={"chatId": taken}, headers=ann)
+                assert made.status_code == 201
+                before = (await client.get(f"/chats/{taken}", headers=ann)).text
+                assert await told(client, f"bob-t-{number}", taken, asked) == await told(
+                    client, f"bob-f-{number}", free, asked
+                )
+                # Nor does anything happen to Ann's.
+                assert (await client.get(f"/chats/{taken}", headers=ann)).text == before
+
+    @settings(max_examples=3)
+    @given(st.lists(st.lists(st.sampled_from(sorted(ASKED)), max_size=6), min_size=3, max_size=6))
+    def law(examples: list[list[str]]) -> None:
+        asyncio.run(main(examples))
+
+    each = [[name] for name in ASKED]
+    asyncio.run(main([*each, ["make", *ASKED], ["useChat", "show", "export", "make", "delete"]]))
+    law()
+
+
+@on_a_server
+async def test_there_are_only_so_many_chats_of_a_user(tmp_path: Path) -> None:
+    async with chatting(tmp_path, Agent(model), authenticate=user, limits=LIMITS) as client:
+        ann, bob = {"x-user": "ann"}, {"x-user": "bob"}
+        made = await asyncio.gather(
+            *(client.post("/chats", json={}, headers=ann) for _ in range(8))
+        )
+        assert sorted(each.status_code for each in made) == [201] * 3 + [409] * 5
+        for path, body in (
+            ("/chats", {"chatId": "c"}),
+            ("/ai-sdk/chat", ai_sdk("c")),
+            ("/ag-ui", ag_ui("c")),
+        ):
+            answer = await client.post(path, json=body, headers=ann)
+            error = answer.json()["error"]
+            assert (answer.status_code, error["code"]) == (409, "too_many_chats")
+            assert "3 chats" in error["message"]
+            assert (await client.get("/chats/c", headers=ann)).status_code == 404
+        assert (await client.post("/chats", json={}, headers=bob)).status_code == 201
+        [one, *_] = (await client.get("/chats", headers=ann)).json()["chats"]
+        await client.delete(f"/chats/{one['chatId']}", headers=ann)
+        assert (await client.post("/chats", json={}, headers=ann)).status_code == 201
+
+
+def test_those_who_make_chats_at_once_keep_to_the_limit(store_url: str) -> None:
+    async def scenario(store: MessageStore) -> None:
+        made = await asyncio.gather(
+            *(store.create_chat(user_id="ann", max_chats=4) for _ in range(12)),
+            return_exceptions=True,
+        )
+        refused = [each for each in made if isinstance(each, ChatLimitError)]
+        assert (len(refused), refused[0].user_id, refused[0].limit) == (8, "ann", 4)
+        assert len(await store.chats(user_id="ann")) == 4
+        # One that is there is no new one.
+        chat = (await store.chats())[0]
+        again = await store.create_chat(chat.chat_id, user_id="ann", max_chats=4, exist_ok=True)
+        assert again == chat
+        with pytest.raises(ValueError, match="at least 1, got 0"):
+            await store.create_chat(max_chats=0)
+
+    on(store_url, scenario)
+
+
+@pytest.mark.parametrize(
+    ("headers", "passes"),
+    [
+        ({}, True),
+        ({"origin": "http://127.0.0.1:{port}"}, True),
+        ({"origin": "HTTP://127.0.0.1:{port}"}, True),
+        ({"origin": "http://evil.example"}, False),
+        ({"origin": "http://127.0.0.1:1"}, False),
+        ({"origin": "http://127.0.0.1.evil.example:{port}"}, False),
+        ({"origin": "null"}, False),
+        ({"origin": ""}, False),
+        ({"origin": "http://["}, False),
+        ({"origin": "https://chat.example", "host": "chat.example"}, True),
+        ({"origin": "https://chat.example:443", "host": "chat.example"}, True),
+        ({"origin": "http://chat.example:443", "host": "chat.example"}, False),
+        ({"origin": "https://sub.chat.example", "host": "chat.example"}, False),
+        # A proxy asks by another name, but the browser has said whose page it is.
+        ({"origin": "https://chat.example", "sec-fetch-site": "same-origin"}, True),
+        ({"origin": "https://chat.example", "sec-fetch-site": "cross-site"}, False),
+    ],
+)
+@on_a_server
+async def test_pages_of_other_sites_change_nothing(
+    tmp_path: Path, headers: dict[str, str], passes: bool
+) -> None:
+    async with chatting(tmp_path, Agent(model)) as client:
+        given = {name: value.format(port=client.base_url.port) for name, value in headers.items()}
+        answer = await client.post("/chats", json={}, headers=given)
+        assert answer.status_code == (201 if passes else 403)
+        if not passes:
+            assert answer.json()["error"]["code"] == "cross_site"
+        chats = (await client.get("/chats")).json()["chats"]
+        assert len(chats) == passes
+
+
+@on_a_server
+async def test_pages_of_the_names_of_a_server_may_ask(tmp_path: Path) -> None:
+    store = MessageStore(f"sqlite:///{tmp_path / 'chats.db'}")
+    hosts = ["127.0.0.1", "chat.example", "*.team.example", "*"]
+    app = chat_app(store, AgentResponder(Agent(model)), allowed_hosts=hosts)
+    async with serve(app) as client:
+        for origin, status in (
+            ("https://chat.example", 201),
+            ("https://one.team.example", 201),
+            ("https://team.example.evil", 403),
+            ("https://evilteam.example", 403),
+        ):
+            answer = await client.post(
+                "/chats",
+                content=json.dumps({}),
+                headers={"origin": origin, "content-type": "application/json"},
+            )
+            assert answer.status_code == status, origin
