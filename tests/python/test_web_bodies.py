@@ -146,9 +146,7 @@ def history(length: int) -> dict[str, Any]:
         {
             "id": f"m{number}",
             "role": ("user", "assistant")[number % 2],
-            "parts": [
-                {"type": "text", "text": "A sentence of the usual length, and another. " * 8}
-            ],
+            "parts": [said],
         }
         for number in range(length)
     ]

@@ -71,9 +71,7 @@ def _event(row: Row[Any], chat_id: str) -> StreamEvent:
         fields: dict[str, Any] = json.loads(text)
     except (MessageError, TypeError, ValueError, RecursionError):
         # What stands there may be what somebody said, and is in no log.
-        _log.error(
-            "an event cannot be read", extra={"chat_id": chat_id, "sequence_number": number}
-        )
+        _log.error("an event cannot be read", extra={"chat_id": chat_id, "sequence_number": number})
         event = lost_event(chat_id, number, when)
         return event if run_id is None else {**event, "runId": run_id}
     for name in NUMBERED:

@@ -41,7 +41,8 @@ class MessageStore(RunLedger, AnswerLedger):
         clock: The time in seconds since 1970.
         poll: How often to ask whether another process has changed a watched chat, in seconds, where
             the database does not tell.
-        patience: For how many seconds to try again where the server is away, as in a restart.
+        patience: For how many seconds to try again where the server is away, as in a restart, or
+            where the file is locked when the store is opened.
         max_message_bytes: How long the JSON of a message, an event or an answer may be.
 
     Raises:

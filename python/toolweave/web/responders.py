@@ -33,7 +33,7 @@ class Turn:
     """What is to be answered."""
 
     chat_id: str
-    """The chat."""
+    """The chat, as the store knows it; see `docs/web.md` about users who choose the same id."""
     run_id: str
     """The run that answers."""
     user_id: str | None
