@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
@@ -25,7 +25,7 @@ async def use(store: MessageStore) -> None:
 
 
 @contextmanager
-def held(path: Path, how: str = "EXCLUSIVE") -> Iterator[sqlite3.Connection]:
+def held(path: Path, how: str = "EXCLUSIVE") -> Generator[sqlite3.Connection, None, None]:
     """The file, locked."""
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("PRAGMA locking_mode=EXCLUSIVE")

@@ -60,12 +60,11 @@ async def events(
         first = select(runs.c.first_event).where(runs.c.id == run_id).scalar_subquery()
         statement = statement.where(table.c.run_id == run_id, table.c.sequence_number >= first)
     rows = await connection.execute(statement)
-    return [_event(row, chat_id) for row in rows]
+    return [_event(chat_id, number, when, of, text) for number, when, of, text in rows]
 
 
-def _event(row: Row[Any], chat_id: str) -> StreamEvent:
+def _event(chat_id: str, number: int, when: int, run_id: str | None, text: str) -> StreamEvent:
     """A row as an event; where it is damaged one that says so, with the same number."""
-    number, when, run_id, text = row
     try:
         check_stream_event(text)
         fields: dict[str, Any] = json.loads(text)

@@ -164,8 +164,9 @@ class Streams:
 
 
 def _starts_another(event: Mapping[str, Any], run: RunRecord) -> bool:
-    is_start = event["kind"] == "run" and event["status"] == "started"
-    return is_start and event["runId"] != run.run_id
+    if event["kind"] != "run" or event["status"] != "started":
+        return False
+    return bool(event["runId"] != run.run_id)
 
 
 class _Stream(EventSourceResponse):
