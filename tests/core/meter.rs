@@ -32,9 +32,9 @@ fn counts(value: &Value) -> (usize, usize, usize) {
         Value::String(_) => return (1, 0, 0),
         other => return (1, 0, other.to_string().len()),
     };
-    inner.into_iter().fold((1, 1, 0), |sum, each| {
-        (sum.0 + each.0, sum.1.max(each.1 + 1), sum.2.max(each.2))
-    })
+    inner
+        .into_iter()
+        .fold((1, 1, 0), |sum, each| (sum.0 + each.0, sum.1.max(each.1 + 1), sum.2.max(each.2)))
 }
 
 proptest! {

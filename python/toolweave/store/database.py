@@ -10,18 +10,17 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
-from urllib.parse import urlencode
 
 from sqlalchemy import event, func, select
-from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
+from sqlalchemy.engine import URL
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 from sqlalchemy.pool import AsyncAdaptedQueuePool, StaticPool
 
-from .. import extras
 from ..exceptions import StoreError
 from .tables import make_tables
+from .urls import check_kind, completed, is_file, open_file
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
@@ -34,18 +33,8 @@ _log = logging.getLogger("toolweave.store")
 
 _T = TypeVar("_T")
 
-_DRIVERS = {
-    "sqlite": ("sqlite+aiosqlite", "aiosqlite", "store"),
-    "postgresql": ("postgresql+asyncpg", "asyncpg", "postgres"),
-    "postgres": ("postgresql+asyncpg", "asyncpg", "postgres"),
-}
-"""By what a URL begins with: the driver, its module and the extra that brings it."""
-
 _OLDEST_SQLITE = (3, 35)
 """The first that has `RETURNING`."""
-
-_SQLITE_OPTIONS = ("cache", "immutable", "mode", "modeof", "nolock", "psow", "uri", "vfs")
-"""What SQLite reads in a URL of its own; all else it would leave out without a word."""
 
 _BUSY_SECONDS = 30.0
 """How long SQLite waits for another process that writes."""
@@ -115,8 +104,8 @@ class Database:
         self.schema = schema
         self.prefix = prefix
         self._is_ours = not isinstance(url, AsyncEngine)
-        self._engine = url if isinstance(url, AsyncEngine) else _engine(_completed(url))
-        _check_kind(self._engine.dialect.name)
+        self._engine = url if isinstance(url, AsyncEngine) else _engine(completed(url))
+        check_kind(self._engine.dialect.name)
         self.is_postgresql = self._engine.dialect.name == "postgresql"
         if schema is not None and not self.is_postgresql:
             raise ValueError("SQLite has no schemas; give the tables a prefix instead")
@@ -377,9 +366,9 @@ class Database:
         url = self._engine.url
         if not self.is_postgresql:
             _check_version()
-            if self._is_ours and (_is_file(url) or url.query):
+            if self._is_ours and (is_file(url) or url.query):
                 # A driver that fails leaves a thread behind, which fails in turn.
-                await asyncio.to_thread(_open_file, url)
+                await asyncio.to_thread(open_file, url, _STEP_SECONDS)
         async with self._connected() as connection:
             if self._is_ours and not self.is_postgresql:
                 # Readers and a writer do not wait for each other. Kept in the file.
@@ -391,18 +380,6 @@ def _check_version() -> None:
         oldest = ".".join(map(str, _OLDEST_SQLITE))
         found = sqlite3.sqlite_version
         raise StoreError(f"SQLite {found} is too old; {oldest} or newer is needed")
-
-
-def _is_file(url: URL) -> bool:
-    """Whether it is the path of a file, and nothing but that."""
-    return url.database not in (None, "", ":memory:") and not url.query
-
-
-def _open_file(url: URL) -> None:
-    path, options = str(url.database), {**url.query}
-    if options.pop("uri", None) is not None:
-        path = f"{path}?{urlencode(options, doseq=True)}"
-    sqlite3.connect(path, timeout=_STEP_SECONDS, uri=bool(url.query)).close()
 
 
 @contextmanager
@@ -459,52 +436,6 @@ def _said(error: BaseException | None) -> str:
     return said.rpartition(">: ")[2] or type(error).__name__
 
 
-def _completed(url: str | URL) -> URL:
-    """The URL with the driver that we use."""
-    try:
-        made = make_url(url)
-    except (ArgumentError, ValueError, TypeError):
-        # The text is not repeated: it may hold a password.
-        raise StoreError(
-            "the URL of the store cannot be read; it looks like sqlite:///chats.db or "
-            "postgresql://user:password@host/database"
-        ) from None
-    if made.drivername in _DRIVERS:
-        driver, module, extra = _DRIVERS[made.drivername]
-        extras.require(module, extra)
-        made = made.set(drivername=driver)
-    _check_kind(made.get_backend_name())
-    if made.get_backend_name() == "sqlite":
-        _check_file(made)
-    return made
-
-
-def _check_file(url: URL) -> None:
-    """Refuses what would open another file than is meant, or be left out without a word."""
-    path = url.database or ""
-    # The values are not repeated: people put anything into URLs.
-    options = sorted(url.query)
-    if path.startswith("file:") and url.query.get("uri") in ("true", "1"):
-        unknown = [name for name in options if name not in _SQLITE_OPTIONS]
-        if unknown:
-            known = ", ".join(_SQLITE_OPTIONS)
-            raise StoreError(f"SQLite has no option {unknown[0]!r} in a URL; it has {known}")
-        return
-    example = "sqlite:///file:chats.db?mode=rw&uri=true"
-    if options:
-        raise StoreError(
-            f"the option {options[0]!r} would be ignored; a URL of SQLite takes options only as "
-            f"in {example}"
-        )
-    if path.startswith("file:"):
-        raise StoreError(f"a name that begins with 'file:' needs uri=true, as in {example}")
-
-
-def _check_kind(name: str) -> None:
-    if name not in ("sqlite", "postgresql"):
-        raise StoreError(f"a store is kept in SQLite or PostgreSQL, not in {name}")
-
-
 def _engine(url: URL) -> AsyncEngine:
     if url.get_backend_name() != "sqlite":
         try:
@@ -514,7 +445,7 @@ def _engine(url: URL) -> AsyncEngine:
                 f"the driver {url.drivername} cannot be used: {_said(error)}"
             ) from error
     # Connections are kept, the last one first: it knows what it was told last.
-    kept = {"poolclass": AsyncAdaptedQueuePool, "pool_use_lifo": True} if _is_file(url) else {}
+    kept = {"poolclass": AsyncAdaptedQueuePool, "pool_use_lifo": True} if is_file(url) else {}
     engine = create_async_engine(
         url, hide_parameters=True, connect_args={"timeout": _BUSY_SECONDS}, **kept
     )
