@@ -453,7 +453,7 @@ def _engine(url: URL) -> AsyncEngine:
     @event.listens_for(engine.sync_engine, "connect")
     def prepare(connection: DBAPIConnection, _: ConnectionPoolEntry) -> None:
         # Text that is damaged is read as far as it is text, and fails by itself, not its page.
-        driver: Any = connection.driver_connection  # pyright: ignore[reportAttributeAccessIssue]
+        driver: Any = connection.driver_connection
         driver.text_factory = _TEXT
         cursor = connection.cursor()
         cursor.execute("PRAGMA foreign_keys=ON")
