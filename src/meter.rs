@@ -9,7 +9,7 @@
 //! let mut meter = JsonMeter::default();
 //! meter.push(br#"{"rows": [[1, 20], "#);
 //! meter.push(br#"["a,b", null]]}"#);
-//! assert_eq!((meter.values(), meter.depth(), meter.longest_number()), (9, 3, 2));
+//! assert_eq!((meter.values(), meter.depth(), meter.longest_number()), (9, 3, 4));
 //! ```
 
 /// Where in the text the next byte stands.

@@ -2084,7 +2084,7 @@ class JsonMeter:
         >>> meter.push(b'{"rows": [[1, 20], ')
         >>> meter.push(b'["a,b", null]]}')
         >>> meter.values, meter.depth, meter.longest_number
-        (9, 3, 2)
+        (9, 3, 4)
     """
 
     def __new__(cls) -> JsonMeter: ...

@@ -94,10 +94,10 @@ async def told(client: httpx.AsyncClient, who: str, chat: str, asked: Sequence[s
             await client.get(f"/chats/{chat}/events", headers={"x-user": who})
         text = f"{each}: {answer.status_code} {dict(answer.headers)} {answer.text}"
         text = re.sub(r"'(date|content-length)': '[^']*'", "", text)
-        text = re.sub(r"\d\d\d\d-\d\d-\d\dT[0-9:.+]*|\d{13}", "TIME", text)
         ids = list(dict.fromkeys(re.findall(r"(?<![0-9a-f])[0-9a-f]{32}", text)))
         for position, found in enumerate(ids):
             text = text.replace(found, f"ID-{position}")
+        text = re.sub(r"\d\d\d\d-\d\d-\d\dT[0-9:.+]*|\b\d{13}\b", "TIME", text)
         heard.append(text.replace(chat, "CHAT").replace(who, "WHO"))
     return heard
 
