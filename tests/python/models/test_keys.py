@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 from urllib.parse import quote
 
+import httpx
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -83,10 +84,20 @@ def native(url: str) -> HttpModel:
 
 def langchain(url: str) -> LangChainModel:
     from langchain_openai import ChatOpenAI
+    from openai import DefaultAsyncHttpxClient
     from pydantic import SecretStr
 
+    # A client of its own that keeps no connection, since nothing closes it with the loop.
+    limits = httpx.Limits(max_keepalive_connections=0)
+    client = DefaultAsyncHttpxClient(verify=False, limits=limits)
     return LangChainModel(
-        ChatOpenAI(model="m", base_url=url, api_key=SecretStr(KEY), max_retries=0)
+        ChatOpenAI(
+            model="m",
+            base_url=url,
+            api_key=SecretStr(KEY),
+            max_retries=0,
+            http_async_client=client,
+        )
     )
 
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import text as sql
 
-from conversation_strategies import messages as any_messages
+from damaged_histories import damaged
 from effort import effort
 from stored_runs import BOOK, BOOKED, FETCH, FETCHED, with_store
 from toolweave import (
@@ -55,18 +55,6 @@ def loaded(*messages: Message, url: str = "sqlite://") -> History:
 
 def kinds(history: History) -> list[tuple[str, str, str | None]]:
     return [(each.kind, each.message_id, each.tool_call_id) for each in history.problems]
-
-
-names = st.sampled_from(["a", "b", "c"])
-calls = st.lists(st.builds(ToolCall, names, names, st.just({})), max_size=4)
-results = st.lists(st.builds(ToolResult, names, names, names), max_size=4)
-damaged = st.lists(
-    any_messages
-    | st.builds(TextMessage, names, role=st.sampled_from(["user", "assistant", "tool", "system"]))
-    | st.builds(ToolCallMessage, calls)
-    | st.builds(ToolResultMessage, results),
-    max_size=8,
-)
 
 
 @settings(max_examples=effort(25))

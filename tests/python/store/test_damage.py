@@ -12,8 +12,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import text as sql
 
-from chatting import all_events, chatting, finished, lines, new_chat, numbers, on_a_server, say
-from storing import begin, on, text
+from chat_servers import (
+    all_events,
+    finished,
+    lines,
+    new_chat,
+    numbers,
+    on_a_server,
+    say,
+    serve_agent,
+)
+from effort import effort
+from stored_runs import begin, text, with_store
 from toolweave import Agent, Message
 from toolweave.store import MessageStore
 
@@ -41,7 +51,7 @@ async def damage(store: MessageStore, chat_id: str, number: int, value: str) -> 
         await connection.execute(statement, {"value": value, "chat": chat_id, "at": number})
 
 
-@settings(max_examples=10)
+@settings(max_examples=effort(10))
 @given(st.dictionaries(st.integers(1, 6), st.sampled_from(DAMAGES)))
 def test_a_damaged_event_takes_nothing_with_it(damages: dict[int, str]) -> None:
     async def scenario(store: MessageStore) -> None:
@@ -59,7 +69,7 @@ def test_a_damaged_event_takes_nothing_with_it(damages: dict[int, str]) -> None:
             else:
                 assert event == was
 
-    on("sqlite://", scenario)
+    with_store("sqlite://", scenario)
 
 
 def test_the_log_names_the_row_and_nothing_that_was_in_it(
@@ -72,7 +82,7 @@ def test_the_log_names_the_row_and_nothing_that_was_in_it(
         await store.events("c")
 
     with caplog.at_level(logging.ERROR, "toolweave.store"):
-        on(store_url, scenario)
+        with_store(store_url, scenario)
     [record] = caplog.records
     assert record.getMessage() == "an event cannot be read"
     assert (vars(record)["chat_id"], vars(record)["sequence_number"]) == ("c", 2)
@@ -91,7 +101,7 @@ def test_bytes_that_are_no_text_damage_their_row_alone() -> None:
         told = [event["kind"] for event in await store.events("c")]
         assert told == ["unreadable", "unreadable", "text"]
 
-    on("sqlite://", scenario)
+    with_store("sqlite://", scenario)
 
 
 def test_a_run_with_damaged_events_is_recovered(store_url: str) -> None:
@@ -103,7 +113,7 @@ def test_a_run_with_damaged_events_is_recovered(store_url: str) -> None:
         assert run.status == "finished"
         assert "unreadable" not in {each.message.kind for each in (await store.load("c")).stored}
 
-    on(store_url, scenario)
+    with_store(store_url, scenario)
 
 
 async def model(messages: Sequence[Message]) -> str:  # noqa: ARG001
@@ -113,7 +123,7 @@ async def model(messages: Sequence[Message]) -> str:  # noqa: ARG001
 @on_a_server
 async def test_streams_go_on_behind_damaged_and_lost_rows(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'chats.db'}"
-    async with chatting(tmp_path, Agent(model)) as client, MessageStore(url) as elsewhere:
+    async with serve_agent(tmp_path, Agent(model)) as client, MessageStore(url) as elsewhere:
         chat = await new_chat(client)
         chat_id = chat.rpartition("/")[2]
         runs: list[str] = []

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from storing import on, text
+from stored_runs import text, with_store
 from toolweave import StoreError
 from toolweave.store import MessageStore
 
@@ -40,14 +40,14 @@ def test_a_locked_file_is_waited_for_as_long_as_the_patience_is(
 ) -> None:
     path = tmp_path / "chats.db"
     if not is_new:
-        on(f"sqlite:///{path}", use)
+        with_store(f"sqlite:///{path}", use)
     with held(path):
         began = time.monotonic()
         with pytest.raises(StoreError, match="locked") as failed:
-            on(f"sqlite:///{path}", use, patience=0.2)
+            with_store(f"sqlite:///{path}", use, patience=0.2)
         assert 0.2 <= time.monotonic() - began < SOON
         assert failed.value.transient
-    on(f"sqlite:///{path}", use, patience=0.0)
+    with_store(f"sqlite:///{path}", use, patience=0.0)
 
 
 def test_who_opens_a_locked_file_can_be_cancelled(tmp_path: Path) -> None:

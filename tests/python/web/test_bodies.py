@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 from starlette.requests import Request
 from starlette.types import Message as AsgiMessage
 
-from chatting import chatting, new_chat, on_a_server
+from chat_servers import new_chat, on_a_server, serve_agent
+from effort import effort
 from toolweave import Agent, Message
 from toolweave.limits import RateLimitedError, RateLimiter
 from toolweave.tools import RateLimit
@@ -70,7 +71,7 @@ trees = st.recursive(
 )
 
 
-@settings(max_examples=30)
+@settings(max_examples=effort(30))
 @given(st.dictionaries(st.text("ab"), trees), st.lists(st.integers(1, 40), max_size=8))
 def test_a_body_is_taken_exactly_if_it_holds_no_more_values_than_it_may(
     body: dict[str, Any], sizes: list[int]
@@ -86,7 +87,7 @@ def test_a_body_is_taken_exactly_if_it_holds_no_more_values_than_it_may(
 
 
 @given(st.sampled_from([b'{"n": ' + b"9" * 5000 + b"}", b"9" * 900_000, b"[" * 900_000]))
-@settings(max_examples=3)
+@settings(max_examples=effort(3))
 def test_what_is_dear_to_parse_is_not_parsed(body: bytes) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(bodies, "parse_object", None)
@@ -128,7 +129,7 @@ async def test_half_a_million_values_hold_up_nobody(tmp_path: Path) -> None:
             longest = max(longest, time.monotonic() - before)
 
     lists = b'{"messages": [' + b"[]," * 600_000 + b"[]]}"
-    async with chatting(tmp_path, Agent(model)) as client:
+    async with serve_agent(tmp_path, Agent(model)) as client:
         chat = await new_chat(client)
         watching = asyncio.create_task(watch())
         for path in ("/ai-sdk/chat", "/ag-ui", "/chats", f"{chat}/messages", f"{chat}/answers/k"):
@@ -155,7 +156,7 @@ def history(length: int) -> dict[str, Any]:
 
 @on_a_server
 async def test_a_long_history_fits(tmp_path: Path) -> None:
-    async with chatting(tmp_path, Agent(model), limits=WebLimits(shutdown_grace=0.0)) as client:
+    async with serve_agent(tmp_path, Agent(model), limits=WebLimits(shutdown_grace=0.0)) as client:
         body = json.dumps(history(4000)).encode()
         assert 1_700_000 < len(body) < 2_000_000
         answer = await client.post("/ai-sdk/chat", content=body, headers=JSON)
@@ -175,7 +176,7 @@ async def test_a_long_body_counts_as_many_requests(tmp_path: Path, is_streamed: 
     def content() -> Any:
         return in_pieces(body) if is_streamed else body
 
-    async with chatting(tmp_path, Agent(model), limits=limits) as client:
+    async with serve_agent(tmp_path, Agent(model), limits=limits) as client:
         told = [await client.post("/chats", content=content(), headers=JSON) for _ in range(3)]
         assert [each.status_code for each in told] == [201, 201, 429]
         assert 300 < int(told[2].headers["retry-after"]) < 1500
@@ -188,7 +189,7 @@ async def test_a_body_that_costs_more_than_there_is_goes_through_by_itself(tmp_p
     limits = WebLimits(
         requests=RateLimit(3, 3600.0, on_limit="refuse"), bytes_per_request=10, shutdown_grace=0.0
     )
-    async with chatting(tmp_path, Agent(model), limits=limits) as client:
+    async with serve_agent(tmp_path, Agent(model), limits=limits) as client:
         answer = await client.post("/chats", json={"metadata": {"note": "x" * 500}})
         assert answer.status_code == 201
         assert (await client.get("/chats")).status_code == 429
@@ -211,7 +212,7 @@ def passed(
         yield now, {"cost": min(cost, limit.calls)}
 
 
-@settings(max_examples=40)
+@settings(max_examples=effort(40))
 @given(
     st.integers(1, 8),
     st.lists(st.tuples(st.integers(0, 64).map(lambda n: n / 8), st.integers(1, 12)), max_size=12),

@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import text as sql
 
-from storing import BOOK, BOOKED, FETCH, FETCHED, on
-from test_store_load import calls, damaged, names, results
+from damaged_histories import calls, damaged, names, results
+from effort import effort
+from stored_runs import BOOK, BOOKED, FETCH, FETCHED, with_store
 from toolweave import (
     Message,
     TextMessage,
@@ -31,7 +32,7 @@ loose = st.lists(
 chats = st.lists(st.tuples(damaged | loose, st.sets(st.integers(1, 12), max_size=3)), max_size=8)
 
 
-@settings(max_examples=8)
+@settings(max_examples=effort(8))
 @given(chats, st.data())
 def test_a_page_is_a_part_of_the_whole(
     chats: list[tuple[list[Message], set[int]]], data: st.DataObject
@@ -53,7 +54,7 @@ def test_a_page_is_a_part_of_the_whole(
                 limit = data.draw(st.none() | st.integers(0, len(messages) + 1))
                 assert await store.load(chat, after=after, limit=limit) == whole.part(after, limit)
 
-    on("sqlite://", scenario)
+    with_store("sqlite://", scenario)
 
 
 def test_parts_that_stand_far_apart_are_found(store_url: str) -> None:
@@ -66,7 +67,7 @@ def test_parts_that_stand_far_apart_are_found(store_url: str) -> None:
         for after in (390, 400, 401, 795, 801, 802):
             assert await store.load("c", after=after, limit=10) == whole.part(after, 10)
 
-    on(store_url, scenario)
+    with_store(store_url, scenario)
 
 
 async def steps_of(store: MessageStore, chat_id: str, after: int) -> int:
@@ -108,4 +109,4 @@ def test_the_last_page_costs_what_the_first_one_does(is_open: bool) -> None:
         # Only an open call has others looked through, without reading them.
         assert costs[2] < (20 * 4000 if is_open else 2 * min(costs)), costs
 
-    on("sqlite://", scenario)
+    with_store("sqlite://", scenario)

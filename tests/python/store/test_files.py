@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from storing import on, text
+from stored_runs import text, with_store
 from toolweave import StoreError
 from toolweave.store import MessageStore
 
@@ -36,7 +36,7 @@ async def use(store: MessageStore) -> None:
 def test_no_option_opens_another_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_there: bool
 ) -> None:
-    on(f"sqlite:///{tmp_path}/made.db", use)
+    with_store(f"sqlite:///{tmp_path}/made.db", use)
     for start, options, uri in product(("", "file:"), OPTIONS, ({}, {"uri": "true"})):
         with tempfile.TemporaryDirectory() as folder:
             monkeypatch.chdir(folder)
@@ -45,7 +45,9 @@ def test_no_option_opens_another_file(
             given = urlencode({**options, **uri})
             failed = False
             try:
-                on(f"sqlite:///{start}x.db?{given}" if given else f"sqlite:///{start}x.db", use)
+                with_store(
+                    f"sqlite:///{start}x.db?{given}" if given else f"sqlite:///{start}x.db", use
+                )
             except StoreError as error:
                 failed = True
                 assert "s3cr3t" not in str(error)
@@ -61,7 +63,7 @@ def test_no_option_opens_another_file(
 
 def test_a_file_that_may_only_be_read_is_not_written(tmp_path: Path) -> None:
     path = tmp_path / "chats.db"
-    on(f"sqlite:///{path}", use)
+    with_store(f"sqlite:///{path}", use)
 
     async def main() -> None:
         url = f"sqlite:///file:{path}?mode=ro&uri=true"

@@ -15,8 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from starlette.requests import Request
 
-from chatting import chatting, on_a_server, serve
-from storing import on
+from chat_servers import on_a_server, serve, serve_agent
+from effort import effort
+from stored_runs import with_store
 from toolweave import Agent, ChatLimitError, Message
 from toolweave.store import MessageStore
 from toolweave.web import AgentResponder, WebLimits, chat_app
@@ -106,7 +107,7 @@ def test_who_names_anothers_chat_hears_what_is_heard_of_a_free_name(tmp_path: Pa
     worlds = iter(range(1000, 10_000))
 
     async def main(examples: list[list[str]]) -> None:
-        async with chatting(tmp_path, Agent(model), authenticate=user, limits=LIMITS) as client:
+        async with serve_agent(tmp_path, Agent(model), authenticate=user, limits=LIMITS) as client:
             for asked in examples:
                 number = next(worlds)
                 taken, free = f"chat-t-{number}", f"chat-f-{number}"
@@ -120,7 +121,7 @@ def test_who_names_anothers_chat_hears_what_is_heard_of_a_free_name(tmp_path: Pa
                 # Nor does anything happen to Ann's.
                 assert (await client.get(f"/chats/{taken}", headers=ann)).text == before
 
-    @settings(max_examples=3)
+    @settings(max_examples=effort(3))
     @given(st.lists(st.lists(st.sampled_from(sorted(ASKED)), max_size=6), min_size=3, max_size=6))
     def law(examples: list[list[str]]) -> None:
         asyncio.run(main(examples))
@@ -132,7 +133,7 @@ def test_who_names_anothers_chat_hears_what_is_heard_of_a_free_name(tmp_path: Pa
 
 @on_a_server
 async def test_there_are_only_so_many_chats_of_a_user(tmp_path: Path) -> None:
-    async with chatting(tmp_path, Agent(model), authenticate=user, limits=LIMITS) as client:
+    async with serve_agent(tmp_path, Agent(model), authenticate=user, limits=LIMITS) as client:
         ann, bob = {"x-user": "ann"}, {"x-user": "bob"}
         made = await asyncio.gather(
             *(client.post("/chats", json={}, headers=ann) for _ in range(8))
@@ -170,7 +171,7 @@ def test_those_who_make_chats_at_once_keep_to_the_limit(store_url: str) -> None:
         with pytest.raises(ValueError, match="at least 1, got 0"):
             await store.create_chat(max_chats=0)
 
-    on(store_url, scenario)
+    with_store(store_url, scenario)
 
 
 @pytest.mark.parametrize(
@@ -198,7 +199,7 @@ def test_those_who_make_chats_at_once_keep_to_the_limit(store_url: str) -> None:
 async def test_pages_of_other_sites_change_nothing(
     tmp_path: Path, headers: dict[str, str], passes: bool
 ) -> None:
-    async with chatting(tmp_path, Agent(model)) as client:
+    async with serve_agent(tmp_path, Agent(model)) as client:
         given = {name: value.format(port=client.base_url.port) for name, value in headers.items()}
         answer = await client.post("/chats", json={}, headers=given)
         assert answer.status_code == (201 if passes else 403)
