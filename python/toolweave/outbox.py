@@ -7,10 +7,16 @@ the reader has come as far as the run: so what a journal writes comes behind wha
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections import deque
 from typing import Generic, TypeVar
 
 E = TypeVar("E")
+
+BACKLOG = 1024
+"""How many events may wait to be read before progress is dropped."""
+
+_log = logging.getLogger("toolweave")
 
 
 class Outbox(Generic[E]):
@@ -23,6 +29,7 @@ class Outbox(Generic[E]):
         "_done",
         "_error",
         "_events",
+        "_missed",
         "_over",
         "_progress",
         "_released",
@@ -40,6 +47,7 @@ class Outbox(Generic[E]):
         self._over = False
         self._error: BaseException | None = None
         self._released = False
+        self._missed = False
 
     # For the run.
 
@@ -53,6 +61,20 @@ class Outbox(Generic[E]):
         self._events.append(event)
         if self._waits is not None:
             self._ring()
+
+    def offer(self, event: E) -> None:
+        """Tell of progress, which a reader who is far behind misses.
+
+        A tool may report without end, so this is what keeps the memory of a run bounded. Starts
+        and results are as many as the calls, and are always put.
+        """
+        if len(self._events) < BACKLOG:
+            self.put(event)
+        elif not self._missed:
+            self._missed = True
+            _log.warning(
+                "the reader of a run is too slow and misses progress; this is logged once for each"
+            )
 
     def end(self, error: BaseException | None = None) -> None:
         """Says that nothing more will come. Only the first end counts.

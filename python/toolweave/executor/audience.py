@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..outbox import Outbox
+from .events import ToolProgress
 
 if TYPE_CHECKING:
     from .._core import InvalidToolCall, ToolCall
@@ -34,7 +35,10 @@ class Audience:
     def tell(self, event: ToolEvent, execution: Execution) -> None:
         """Says what happened to a call. Of calls that tools make only observers hear."""
         if self._watched and execution.parent is None:
-            self.outbox.put(event)
+            if isinstance(event, ToolProgress):
+                self.outbox.offer(event)
+            else:
+                self.outbox.put(event)
         if self._observers is not None:
             self._observers.notify(event, execution.call)
 

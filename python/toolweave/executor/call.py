@@ -260,6 +260,8 @@ class Execution:
 
     def progress(self, value: Any) -> None:
         """Takes what the tool reports. On the event loop's thread only."""
+        # Time since the last report counts, also where the tool kept the loop from seeing it pass.
+        self.check()
         if self.settled or self.stopped is not None:
             return
         self._progressed = True
@@ -268,10 +270,17 @@ class Execution:
             patience.touch()
         self.run.audience.tell(ToolProgress(self.call.id, value), self)
 
+    def check(self) -> None:
+        """Stop the call if it is past its time. On the event loop's thread only."""
+        if self.patience is not None and self.stopped is None:
+            self.patience.check()
+
     # The end.
 
     def _succeeded(self, value: Any) -> ToolResult | Deferred:
-        # Whatever a tool still says after it was stopped, it was too late.
+        # Whatever a tool still says after it was stopped, it was too late. The clock decides: a
+        # tool that never awaits keeps the timer from ringing.
+        self.check()
         self._go_on()
         if isinstance(value, Deferred):
             return value
@@ -284,6 +293,8 @@ class Execution:
     def failed(self, error: BaseException) -> ToolResult:
         """The result of a call that ended with an exception."""
         name = self.call.name
+        if isinstance(error, (Exception, asyncio.CancelledError)):
+            self.check()
         if self.stopped is not None:
             return self.stopped_result()
         if isinstance(error, _Refused):

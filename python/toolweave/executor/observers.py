@@ -20,6 +20,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from .._core import ToolResult
+from ..outbox import BACKLOG
 from . import threads
 from .events import ToolProgress, ToolStarted
 from .pools import run_blocking
@@ -35,9 +36,6 @@ AnyObserver: TypeAlias = (
     "Observer | Callable[[ToolEvent], object] | Sequence[Observer | Callable[[ToolEvent], object]]"
 )
 """An object with some of the methods of `Observer`, a callable that takes every event, or many."""
-
-BACKLOG = 1024
-"""How many things may wait for an observer before it misses progress."""
 
 _CALLABLE = "__call__"
 

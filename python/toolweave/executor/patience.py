@@ -61,6 +61,10 @@ class Patience:
             self.touch()
             self._watch()
 
+    def check(self) -> None:
+        """Stop the call if a deadline has passed, whether or not the loop had a turn to see it."""
+        self.expire(self._execution.run.loop.time())
+
     def expire(self, now: float) -> float | None:
         """A deadline has come, or one that was moved meanwhile; see `Deadlines`."""
         # While it is paused, `resume` is what asks to be called again.

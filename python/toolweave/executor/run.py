@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from .. import tracing
 from .._core import InvalidToolCall, ToolAggregateMessage, ToolCall, ToolResult
 from ..exceptions import ValidationError
+from ..outbox import BACKLOG
 from ..runs import Run
 from ..tools.context import ToolContext
 from . import failure
@@ -90,6 +91,7 @@ class ToolRun(Run["ToolEvent"]):
         # Those that may not have taken their first step.
         self._fresh: list[Execution] = []
         self._from_threads: deque[tuple[Execution, Any]] = deque()
+        self._rung = False
         self._ends: list[asyncio.Future[None]] = []
         self._closed = False
         self._cancelled = False
@@ -300,7 +302,14 @@ class ToolRun(Run["ToolEvent"]):
 
     def progress_from_thread(self, execution: Execution, value: Any) -> None:
         """Takes what a tool reports on a thread of its own."""
+        if len(self._from_threads) >= BACKLOG:
+            # The loop is busy with other things, and no thread is to fill the memory meanwhile.
+            return
         self._from_threads.append((execution, value))
+        if self._rung:
+            return
+        # As in `pools`: taken back before the loop looks, so that nothing is overlooked.
+        self._rung = True
         try:
             self.loop.call_soon_threadsafe(self._hear_threads)
         except RuntimeError:
@@ -308,7 +317,9 @@ class ToolRun(Run["ToolEvent"]):
             self._from_threads.clear()
 
     def _hear_threads(self) -> None:
-        while self._from_threads:
+        self._rung = False
+        # Not until there are none: a thread that never pauses would keep the loop here for ever.
+        for _ in range(len(self._from_threads)):
             execution, value = self._from_threads.popleft()
             execution.progress(value)
 

@@ -5,6 +5,7 @@ Whatever the kind, what comes of it can be awaited; a coroutine function is simp
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -42,12 +43,24 @@ def given(execution: Execution) -> dict[str, Any]:
     return {**execution.arguments, parameter: execution.run.context(execution)}
 
 
+# For how long, and for how many items, a generator that never awaits may keep the event loop.
+_SLICE = 0.005
+_ITEMS = 100
+
+
 async def _last(execution: Execution, values: AsyncGenerator[Any, None]) -> Any:
     last: Any = None
+    time = execution.run.loop.time
+    items, until = 0, time() + _SLICE
     try:
         async for last in values:
             if not isinstance(last, Deferred):
                 execution.progress(last)
+            items += 1
+            if items >= _ITEMS or time() >= until:
+                # Timers ring, readers read, and a cancellation arrives here.
+                await asyncio.sleep(0)
+                items, until = 0, time() + _SLICE
     finally:
         await values.aclose()
     return last

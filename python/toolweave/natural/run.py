@@ -20,6 +20,7 @@ from .._core import (
     UsageMessage,
     UsageUpdate,
 )
+from ..executor.events import ToolProgress
 from ..kinds import FinishReason
 from ..models import closing
 from ..outbox import Outbox
@@ -335,7 +336,10 @@ class ReplyRun(Run["UseEvent"]):
     def _hear(self, event: ToolEvent) -> None:
         if isinstance(event, ToolAggregateMessage):
             self.aggregate = event = enveloped(event, self._submitted, self._envelope)
-        self._out.put(event)
+        if isinstance(event, ToolProgress):
+            self._out.offer(event)
+        else:
+            self._out.put(event)
 
     def _tools_over(self, task: asyncio.Task[None]) -> None:
         self._failed(task)
