@@ -72,6 +72,8 @@ class ErrorCode(_Name):
     """A rate limit was hit."""
     TOO_LARGE = "too_large"
     """The arguments or the result were too large."""
+    TOO_MANY = "too_many"
+    """The reply made more calls than it may."""
 
 
 class FinishReason(_Name):

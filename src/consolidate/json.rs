@@ -1,6 +1,6 @@
 //! JSON text, taken apart without losing how it is spelled.
 
-use memchr::memchr2;
+use memchr::{memchr2, memmem};
 use serde_json::{Map, Value};
 
 /// How deep JSON may be nested to be laid out anew or read back.
@@ -177,11 +177,23 @@ pub(super) fn on_one_line(text: &str) -> Option<String> {
     laid_out(text, false)
 }
 
+/// How many times longer JSON text may become when it is laid out, and by how much more.
+///
+/// A model may write an array of many items deep inside of others, in which the indentation would
+/// be a hundred times what it wrote.
+const GROWTH: usize = 4;
+const SLACK: usize = 256;
+
+/// The length of JSON text, control characters taken for what they were before they were escaped.
+fn unescaped(text: &str) -> usize {
+    text.len() - 5 * memmem::find_iter(text.as_bytes(), "\\u00").count()
+}
+
 fn laid_out(text: &str, indent: bool) -> Option<String> {
     if !text.trim_start_matches(SPACE).starts_with(['{', '[']) {
         return None;
     }
-    let limit = 16 * text.len() + 1024;
+    let limit = GROWTH * unescaped(text) + SLACK;
     let mut writer = Writer {
         text: String::with_capacity(text.len()),
         depth: 0,

@@ -55,7 +55,8 @@ impl Layout {
             Tag::Name => (tag.opening(&call.name), tag.closing(&call.name)),
             Tag::ToolCall => (tag.opening(&attribute(&call.name)), tag.closing(TOOL_CALL)),
         };
-        let arguments = neutralise_json(&format!("{:#}", call.arguments), &self.names);
+        let compact = call.arguments.to_string();
+        let arguments = neutralise_json(&indented(&compact).unwrap_or(compact), &self.names);
         if self.fenced {
             format!("{opening}\n```json\n{arguments}\n```\n{closing}")
         } else {

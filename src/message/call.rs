@@ -137,6 +137,8 @@ wire_names! {
         RateLimited = "rate_limited",
         /// The arguments or the result were too large.
         TooLarge = "too_large",
+        /// The reply made more calls than it may.
+        TooMany = "too_many",
     }
 }
 

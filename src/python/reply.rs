@@ -82,7 +82,7 @@ fn record(py: Python<'_>, oddity: Oddity<'_>, open: &OpenIds) {
         }
         Oddity::Renamed { call, id, name, other } => {
             LOG.warning(py, "a native call was renamed", |fields| {
-                match open.get(&call) {
+                match open.get(call) {
                     Some(id) => fields.set_item("tool_call_id", id)?,
                     None => fields.set_item("tool_call_id", id)?,
                 }

@@ -2,10 +2,35 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING
+
+from .results import utf8
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+_log = logging.getLogger("toolweave.executor")
+
+
+def made_by(factory: Callable[[int], str], position: int) -> str:
+    """Return the id that a factory gives, or ``call_N`` in place of one that cannot be used.
+
+    Raises:
+        TypeError: The factory returned no str.
+    """
+    given: object = factory(position)
+    if not isinstance(given, str):
+        raise TypeError(f"id_factory must return a str, not {type(given).__name__}")
+    if given and utf8(given) == given:
+        return given
+    counted = f"call_{position}"
+    _log.warning(
+        "id_factory must return ids that are not empty and without lone surrogates; "
+        "another id is used",
+        extra={"returned": ascii(given), "tool_call_id": counted},
+    )
+    return counted
 
 
 class CallIds:
@@ -33,7 +58,8 @@ class CallIds:
             self._used[given] = 1
             return given
         if not given:
-            given = f"call_{position}" if self._factory is None else self._factory(position)
+            factory = self._factory
+            given = f"call_{position}" if factory is None else made_by(factory, position)
         unique = given
         while unique in self._used:
             self._used[given] += 1

@@ -19,6 +19,7 @@ from .._core import (
     UsageUpdate,
 )
 from ..exceptions import ToolUseParsingError
+from ..executor.ids import made_by
 from ..kinds import FinishReason
 from ..models import as_messages, as_model, closing
 from ..tools.search import listed
@@ -223,7 +224,7 @@ class NaturalToolUseParser:
         elif calls:
             finish = FinishReason.TOOL_CALLS
         elif self._rewrites:
-            call_id = (call_ids or self._id_factory)(0)
+            call_id = made_by(call_ids or self._id_factory, 0)
             for event in await self._rewritten("".join(text), offer, call_id, found):
                 yield event
                 finish = FinishReason.TOOL_CALLS

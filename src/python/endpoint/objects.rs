@@ -42,9 +42,9 @@ impl Objects {
     }
 
     /// The id of a call whose provider gave none.
-    fn id(&self, py: Python<'_>, index: usize) -> PyResult<Py<PyString>> {
+    fn id(&mut self, py: Python<'_>, index: usize) -> PyResult<Py<PyString>> {
         match &self.tools {
-            Some(tools) => tools.id(py, index).map(Bound::unbind),
+            Some(tools) => tools.id(py, index, &mut self.open).map(Bound::unbind),
             None => Ok(PyString::new(py, &format!("call_{index}")).unbind()),
         }
     }
@@ -77,7 +77,7 @@ impl Objects {
                 bound(py, PyToolCallDelta { index, fragment: string(&fragment) })?
             }
             Event::End { index, name, raw, verdict } => {
-                let id = match self.open.remove(&index) {
+                let id = match self.open.remove(index) {
                     Some(id) => id,
                     None => self.id(py, index)?,
                 };

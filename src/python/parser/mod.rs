@@ -2,6 +2,7 @@
 
 mod ended;
 mod events;
+mod ids;
 mod options;
 mod sink;
 mod stream;
@@ -11,8 +12,9 @@ pub(crate) use self::{
     events::{
         PyDiscarded, PyFabricatedResult, PyInvalidToolCall, PyToolCallDelta, PyToolCallStart,
     },
+    ids::{IdFactory, OpenIds},
     options::PyLimits,
-    sink::{Collector, IdFactory, OpenIds, Tools},
+    sink::{Collector, Tools},
     stream::PyEventStream,
 };
 
@@ -200,7 +202,8 @@ impl PyParser {
         truncated: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
         let text = arguments.to_str()?;
-        let mut open = OpenIds::from([(index, id.clone().unbind())]);
+        let mut open = OpenIds::new();
+        open.insert(index, id.clone().unbind());
         let mut sink = Collector::new(id.py(), &self.tools, &mut open);
         sink.reading(arguments, text);
         sink.end(&self.parser.native(index, name, text, ending(truncated)))?;

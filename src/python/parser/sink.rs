@@ -1,13 +1,9 @@
 //! From frames to Python objects.
 
-use std::{
-    collections::BTreeMap,
-    sync::{Arc, OnceLock},
-};
+use std::sync::{Arc, OnceLock};
 
 use pyo3::{
     PyTraverseError, PyVisit,
-    exceptions::PyTypeError,
     prelude::*,
     types::{PyString, PyTuple},
 };
@@ -15,6 +11,7 @@ use pyo3::{
 use super::{
     ended::{Ended, fabricated},
     events::{PyDiscarded, PyToolCallDelta, PyToolCallStart},
+    ids::{IdFactory, OpenIds},
 };
 use crate::{
     calls::{Backend, Judge},
@@ -37,48 +34,15 @@ pub(crate) struct Tools {
     pub(super) ids: Option<IdFactory>,
 }
 
-/// A function of the index that gives an id.
-#[derive(Debug)]
-pub(crate) struct IdFactory {
-    function: Py<PyAny>,
-    /// The option that it was given as.
-    option: &'static str,
-}
-
-/// The ids of the calls that are open, by their positions.
-pub(crate) type OpenIds = BTreeMap<usize, Py<PyString>>;
-
-impl IdFactory {
-    pub(crate) fn new(option: &'static str, function: Py<PyAny>) -> Self {
-        Self { function, option }
-    }
-
-    /// What the caller gave as that option, if anything.
-    pub(crate) fn from_option(
-        option: &'static str,
-        given: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<Option<Self>> {
-        let Some(given) = given else { return Ok(None) };
-        if !given.is_callable() {
-            let class = given.get_type().name()?;
-            return Err(PyTypeError::new_err(format!(
-                "{option} must be a function of the index, or None, not {class}"
-            )));
-        }
-        Ok(Some(Self::new(option, given.clone().unbind())))
-    }
-}
-
 impl Tools {
     /// The same, for another parser.
     pub(super) fn share(&self, py: Python<'_>) -> Self {
-        let shared = |ids: &IdFactory| IdFactory::new(ids.option, ids.function.clone_ref(py));
         Self {
             judge: Arc::clone(&self.judge),
             core_judge: Arc::clone(&self.core_judge),
             names: Arc::clone(&self.names),
             // Not shared: the garbage collector counts who refers to it.
-            ids: self.ids.as_ref().map(shared),
+            ids: self.ids.as_ref().map(|ids| ids.clone_ref(py)),
         }
     }
 
@@ -96,24 +60,23 @@ impl Tools {
     }
 
     pub(crate) fn traverse(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
-        visit.call(self.ids.as_ref().map(|ids| &ids.function))
+        self.ids.as_ref().map_or(Ok(()), |ids| ids.traverse(visit))
     }
 
     pub(crate) fn clear(&mut self) {
         self.ids = None;
     }
 
-    pub(crate) fn id<'py>(&self, py: Python<'py>, index: usize) -> PyResult<Bound<'py, PyString>> {
-        let Some(ids) = &self.ids else {
-            return Ok(PyString::new(py, &format!("call_{index}")));
-        };
-        match ids.function.bind(py).call1((index,))?.cast_into::<PyString>() {
-            Ok(id) => Ok(id),
-            Err(err) => {
-                let given = err.into_inner().get_type().name()?.to_string();
-                let message = format!("{} must return a str, not {given}", ids.option);
-                Err(PyTypeError::new_err(message))
-            }
+    /// The id of the call at `index`, where the provider gave none.
+    pub(crate) fn id<'py>(
+        &self,
+        py: Python<'py>,
+        index: usize,
+        open: &mut OpenIds,
+    ) -> PyResult<Bound<'py, PyString>> {
+        match &self.ids {
+            Some(ids) => ids.id(py, index, open),
+            None => Ok(PyString::new(py, &format!("call_{index}"))),
         }
     }
 }
@@ -297,7 +260,7 @@ impl<'a, 'py> Collector<'a, 'py> {
     fn start(&mut self, index: usize, id: Option<&str>, name: &str) {
         let id = match id {
             Some(id) => Ok(PyString::new(self.py, id)),
-            None => self.tools.id(self.py, index),
+            None => self.tools.id(self.py, index, self.open),
         };
         match id {
             Err(error) => self.fail(error),
@@ -311,9 +274,9 @@ impl<'a, 'py> Collector<'a, 'py> {
 
     pub(super) fn end(&mut self, found: &Found<'_>) -> PyResult<()> {
         let py = self.py;
-        let id = match self.open.remove(&found.index) {
+        let id = match self.open.remove(found.index) {
             Some(id) => id,
-            None => self.tools.id(py, found.index)?.unbind(),
+            None => self.tools.id(py, found.index, self.open)?.unbind(),
         };
         let name = match found.tool.and_then(|tool| self.tools.names.get(tool)) {
             Some(name) => name.clone_ref(py),

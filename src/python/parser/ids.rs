@@ -1,0 +1,127 @@
+//! Ids for calls whose provider gave none.
+
+use std::collections::{BTreeMap, HashSet};
+
+use pyo3::{
+    PyTraverseError, PyVisit,
+    exceptions::PyTypeError,
+    prelude::*,
+    types::{PyDict, PyString},
+};
+
+use crate::python::log::Log;
+
+static LOG: Log = Log::new("parser");
+
+/// A function of the index that gives an id.
+#[derive(Debug)]
+pub(crate) struct IdFactory {
+    function: Py<PyAny>,
+    /// The option that it was given as.
+    option: &'static str,
+}
+
+/// The ids of one reply: those of the calls that are open, by their positions, and all that a
+/// factory may not repeat.
+#[derive(Debug, Default)]
+pub(crate) struct OpenIds {
+    open: BTreeMap<usize, Py<PyString>>,
+    given: HashSet<String>,
+}
+
+impl OpenIds {
+    pub(crate) fn new() -> Self {
+        Self::default()
+    }
+
+    pub(crate) fn insert(&mut self, index: usize, id: Py<PyString>) {
+        self.open.insert(index, id);
+    }
+
+    pub(crate) fn get(&self, index: usize) -> Option<&Py<PyString>> {
+        self.open.get(&index)
+    }
+
+    pub(crate) fn remove(&mut self, index: usize) -> Option<Py<PyString>> {
+        self.open.remove(&index)
+    }
+
+    /// Forgets the reply.
+    pub(crate) fn clear(&mut self) {
+        self.open.clear();
+        self.given.clear();
+    }
+
+    /// `call_N`, or with a suffix where a factory has given just that.
+    fn counted(&mut self, index: usize) -> String {
+        let counted = format!("call_{index}");
+        let mut id = counted.clone();
+        let mut number = 1;
+        while !self.given.insert(id.clone()) {
+            number += 1;
+            id = format!("{counted}#{number}");
+        }
+        id
+    }
+}
+
+impl IdFactory {
+    pub(crate) fn new(option: &'static str, function: Py<PyAny>) -> Self {
+        Self { function, option }
+    }
+
+    /// What the caller gave as that option, if anything.
+    pub(crate) fn from_option(
+        option: &'static str,
+        given: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Option<Self>> {
+        let Some(given) = given else { return Ok(None) };
+        if !given.is_callable() {
+            let class = given.get_type().name()?;
+            return Err(PyTypeError::new_err(format!(
+                "{option} must be a function of the index, or None, not {class}"
+            )));
+        }
+        Ok(Some(Self::new(option, given.clone().unbind())))
+    }
+
+    pub(super) fn clone_ref(&self, py: Python<'_>) -> Self {
+        Self::new(self.option, self.function.clone_ref(py))
+    }
+
+    pub(super) fn traverse(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.function)
+    }
+
+    /// The id of the call at `index`. One that could not be told from others, or not be stored or
+    /// sent, is replaced: the reply has been read by then, and nothing of it is to be lost.
+    pub(super) fn id<'py>(
+        &self,
+        py: Python<'py>,
+        index: usize,
+        ids: &mut OpenIds,
+    ) -> PyResult<Bound<'py, PyString>> {
+        let id = match self.function.bind(py).call1((index,))?.cast_into::<PyString>() {
+            Ok(id) => id,
+            Err(err) => {
+                let given = err.into_inner().get_type().name()?.to_string();
+                let message = format!("{} must return a str, not {given}", self.option);
+                return Err(PyTypeError::new_err(message));
+            }
+        };
+        if id.to_str().is_ok_and(|id| !id.is_empty() && ids.given.insert(id.to_owned())) {
+            return Ok(id);
+        }
+        let counted = ids.counted(index);
+        let message = format!(
+            "{} must return ids that are not empty, not repeated in a reply and without lone \
+             surrogates; another id is used",
+            self.option
+        );
+        LOG.warning(py, &message, |fields: &Bound<'_, PyDict>| {
+            fields.set_item("returned", id.repr()?)?;
+            fields.set_item("tool_call_id", &counted)
+        });
+        Ok(PyString::new(py, &counted))
+    }
+}

@@ -1,0 +1,135 @@
+"""Ids that an `id_factory` gives: whatever it returns, calls have ids that can be told apart."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import toolweave as tw
+from executing import call, run
+from parsing import TOOLS, source
+from toolweave.executor import ToolExecutor
+from toolweave.natural import NaturalToolUse, NaturalToolUseParser
+from toolweave.testing import ScriptedModel
+
+PING = "<Ping>{}</Ping>"
+PING_TOOL: dict[str, Any] = {"name": "Ping", "parameters": {"type": "object", "properties": {}}}
+IDS = st.lists(st.sampled_from(["", "a", "b", "call_0", "call_2", "a#2", "\ud800", "x\udfffy"]))
+
+
+def ids_of(events: Any) -> list[str]:
+    return [event.id for event in events if isinstance(event, (tw.ToolCall, tw.InvalidToolCall))]
+
+
+def check(ids: list[str], given: list[str], count: int) -> None:
+    """There are as many as calls, all different and of text; those that can be used are used."""
+    assert len(ids) == count
+    assert len(set(ids)) == count
+    for number, found in enumerate(ids):
+        assert found
+        found.encode()
+        wanted = given[number] if number < len(given) else ""
+        fits = wanted and wanted.isprintable() and wanted not in ids[:number]
+        assert (found == wanted) == bool(fits)
+
+
+@given(returned=IDS, count=st.integers(0, 8))
+def test_every_call_has_an_id_of_its_own_whatever_the_factory_returns(
+    returned: list[str], count: int
+) -> None:
+    def factory(index: int) -> str:
+        return returned[index] if index < len(returned) else ""
+
+    reply = f"a{PING}" * count
+    events = tw.parse(reply, TOOLS, id_factory=factory)
+    assert source(events) == reply
+    check(ids_of(events), returned, count)
+
+    parser = tw.Parser(TOOLS, id_factory=factory)
+    # What one reply was given says nothing about the next.
+    for _ in range(2):
+        chunks = [*(event for chunk in reply for event in parser.push(chunk)), *parser.finish()]
+        assert ids_of(chunks) == ids_of(events)
+    reader = tw.UpdateReader(tw.Parser(TOOLS), call_ids=factory)
+    read = [*reader.push(tw.TextDelta(reply)), *reader.finish(truncated=False)]
+    assert ids_of(read) == ids_of(events)
+
+
+@given(returned=IDS, count=st.integers(0, 8))
+def test_calls_without_ids_get_ones_of_their_own_in_the_executor(
+    returned: list[str], count: int
+) -> None:
+    def factory(position: int) -> str:
+        return returned[position] if position < len(returned) else ""
+
+    async def main() -> None:
+        executor = ToolExecutor(id_factory=factory)
+        aggregate = await executor.execute([tw.ToolCall("", "Ping", {}) for _ in range(count)])
+        ids = [call.id for call in aggregate.tool_calls]
+        assert len(set(ids)) == len(ids) == count
+        assert all(ids)
+        assert ids == [result.tool_call_id for result in aggregate.tool_results]
+        tw.to_openai([aggregate])
+
+    run(main())
+
+
+@pytest.mark.parametrize(
+    ("factory", "said"), [(lambda _: "", "''"), (lambda _: "\udc00", "'\\udc00'")]
+)
+def test_an_id_that_cannot_be_used_is_replaced_with_a_warning(
+    factory: Callable[[int], str], said: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.WARNING, "toolweave"):
+        tw.parse(PING, TOOLS, id_factory=factory)
+        run(ToolExecutor(id_factory=factory).execute([call("Ping", call_id="")]))
+    assert [record.name for record in caplog.records] == ["toolweave.parser", "toolweave.executor"]
+    for record in caplog.records:
+        assert "id_factory must return" in record.getMessage()
+        assert vars(record)["returned"] == said
+        assert vars(record)["tool_call_id"] == "call_0"
+
+
+def test_a_repeated_id_is_replaced_with_a_warning(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING, "toolweave"):
+        events = tw.parse(PING * 3, TOOLS, id_factory=lambda _: "same")
+    assert ids_of(events) == ["same", "call_1", "call_2"]
+    assert [vars(record)["returned"] for record in caplog.records] == ["'same'"] * 2
+
+
+def test_a_call_that_a_fallback_finds_has_an_id_that_can_be_used() -> None:
+    async def main() -> None:
+        parser = NaturalToolUseParser(
+            ScriptedModel("Let me ping."),
+            [PING_TOOL],
+            fallback=ScriptedModel('{"name": "Ping", "arguments": {}}'),
+            rewrite_plain_replies=True,
+            id_factory=lambda _: "\ud800",
+        )
+        events = [event async for event in parser.stream("Ping!")]
+        assert ids_of(events) == ["call_0"]
+
+    asyncio.run(main())
+
+
+def test_a_reply_whose_factory_repeats_itself_is_run_whole() -> None:
+    async def main() -> None:
+        use = NaturalToolUse(
+            ScriptedModel(f"One {PING}, two {PING}."),
+            [PING_TOOL],
+            handlers={"Ping": lambda: "pong"},
+            id_factory=lambda _: "",
+        )
+        [text, aggregate] = await use.complete("Ping twice.")
+        assert isinstance(text, tw.TextMessage)
+        assert text.text == "One , two ."
+        assert isinstance(aggregate, tw.ToolAggregateMessage)
+        assert [result.result for result in aggregate.tool_results] == ["pong", "pong"]
+
+    asyncio.run(main())
