@@ -27,7 +27,7 @@ from .results import truncate, utf8
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from .._core import InvalidToolCall, Violation
+    from .._core import InvalidToolCall, ToolCall, Violation
 
 ErrorDetail: TypeAlias = Literal["none", "message", "full"]
 """How much of an exception the model reads: nothing, its first line, or all with the traceback."""
@@ -37,6 +37,11 @@ MAX_MESSAGE = 500
 
 MAX_NAMES = 50
 """How many tools are named to a model that asked for one that does not exist."""
+
+MAX_REFUSALS = 16_384
+"""How long all sentences on refused calls of a reply may be beyond what it wrote, in characters."""
+
+_BEGINNING = 200
 
 # What stands in front of every text of a tool that failed on its own.
 _FAILED = "Error executing tool"
@@ -128,9 +133,38 @@ def invalid_call(call: InvalidToolCall, available: Iterable[str] = ()) -> Failur
     if call.kind == "unknown_tool":
         return unknown_tool(call.name, available)
     failure = invalid_arguments(call.name, call.violations)
-    if call.kind in ("too_large", "too_many"):
+    if call.kind == "too_large":
         return Failure(failure.text, ErrorCode.TOO_LARGE)
+    if call.kind == "too_many":
+        return Failure(failure.text, ErrorCode.TOO_MANY)
     return failure
+
+
+class Refusals:
+    """What the model reads of the calls of a reply that were refused: in all, no more than it wrote.
+
+    A sentence on a call may be many times longer than the call, since it names tools and quotes
+    arguments. The first ones stand as they are; when all together become longer than what the model
+    wrote, only the beginning of each.
+    """
+
+    __slots__ = ("_room",)
+
+    def __init__(self) -> None:
+        self._room = MAX_REFUSALS
+
+    def bounded(self, text: str, call: ToolCall | InvalidToolCall) -> str:
+        """Return the text, or its beginning.
+
+        Args:
+            text: What the model is to read.
+            call: What it wrote.
+        """
+        self._room += len(call.raw)
+        if len(text) > max(self._room, _BEGINNING):
+            text = f"{text[: _BEGINNING - 1]}…"
+        self._room -= len(text)
+        return text
 
 
 def timeout(name: str, seconds: float, *, idle: bool = False) -> Failure:

@@ -82,6 +82,7 @@ class ToolRun(Run["ToolEvent"]):
         self._shared = shared
         self._unread: deque[ToolEvent] = deque()
         self._ids = CallIds(shared.defaults.id_factory)
+        self._refusals = failure.Refusals()
         self._in_line = plans.ordered or self.turns.bounded
         self._reply: Reply | None = None
         # By position; calls that are open or deferred have no result.
@@ -248,9 +249,8 @@ class ToolRun(Run["ToolEvent"]):
             "a call is refused",
             extra={"tool": call.name, "tool_call_id": call.id, "error_code": refused.code.value},
         )
-        result = ToolResult(
-            call.id, call.name, refused.text, is_error=True, error_code=refused.code
-        )
+        text = self._refusals.bounded(refused.text, heard)
+        result = ToolResult(call.id, call.name, text, is_error=True, error_code=refused.code)
         self._results[slot] = result
         self.audience.announce(result, heard)
         self._end_if_over()

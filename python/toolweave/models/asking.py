@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, cast
 from .. import tracing
 from .._core import Joiner, UsageUpdate
 from .conversation import as_messages
+from .excess import without_excess
 from .function import FunctionModel
 from .reading import closing
 
@@ -77,7 +78,7 @@ async def complete(
         ModelError: The model could not be asked, or broke off.
     """
     asked = as_model(model)
-    read = as_messages(messages)
+    read = without_excess(as_messages(messages))
     name: str = getattr(asked, "name", type(asked).__name__)
     provider: str = getattr(asked, "provider", "unknown")
     joiner = Joiner()

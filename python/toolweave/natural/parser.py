@@ -22,6 +22,7 @@ from ..exceptions import ToolUseParsingError
 from ..executor.ids import made_by
 from ..kinds import FinishReason
 from ..models import as_messages, as_model, closing
+from ..models.excess import without_excess
 from ..tools.search import listed
 from .fallback import Fallback
 from .offer import Offers, kept
@@ -273,7 +274,7 @@ class NaturalToolUseParser:
         self, messages: Messages, offer: Offer, options: ModelOptions | None
     ) -> tuple[Request, tuple[str, ...]]:
         """What the model is sent, and the names of the searchable tools that it knows."""
-        conversation = as_messages(messages)
+        conversation = without_excess(as_messages(messages))
         found = offer.found(conversation, None if options is None else options.tool_choice)
         if self.native:
             return native_request(conversation, offer, options, found), found
@@ -309,10 +310,12 @@ class NaturalToolUseParser:
             mended = None if self._fallback is None else await self._fallback.mend(event, offer)
             if mended is not None:
                 return mended
-            _log.warning(
-                "a call cannot be run",
-                extra={"tool": event.name, "tool_call_id": event.id, "kind": event.kind},
-            )
+            # One record for each of them would be as many as the model likes.
+            if event.kind != "too_many":
+                _log.warning(
+                    "a call cannot be run",
+                    extra={"tool": event.name, "tool_call_id": event.id, "kind": event.kind},
+                )
             if self.strict:
                 raise ToolUseParsingError(_sentence(event), event)
         return event

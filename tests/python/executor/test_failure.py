@@ -210,7 +210,7 @@ def test_invalid_arguments_are_answered_with_every_violation() -> None:
         ("schema_violation", ErrorCode.INVALID_ARGUMENTS),
         ("unclosed", ErrorCode.INVALID_ARGUMENTS),
         ("too_large", ErrorCode.TOO_LARGE),
-        ("too_many", ErrorCode.TOO_LARGE),
+        ("too_many", ErrorCode.TOO_MANY),
     ],
 )
 def test_an_invalid_call_is_answered_by_its_kind(kind: str, code: ErrorCode) -> None:

@@ -1,0 +1,95 @@
+"""The calls of a reply that made too many, which no later request repeats.
+
+A model that writes ``<F/>`` a hundred thousand times would otherwise read each of these calls again,
+with a sentence on why it was not run, in every request from then on.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .._core import ToolAggregateMessage, ToolCallMessage, ToolResult, ToolResultMessage
+from ..kinds import ErrorCode
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from .. import Message
+
+
+def without_excess(messages: Sequence[Message]) -> Sequence[Message]:
+    """Leave out the calls that were one too many, with their results.
+
+    The last result that stays has a line that counts them; where none stays, one of theirs does.
+
+    Args:
+        messages: The messages, which stay as they are.
+
+    Returns:
+        What a model is sent: the very same messages where no reply made too many calls.
+    """
+    if not any(_is_excess(result) for result in _results(messages)):
+        return messages
+    shown: list[Message] = []
+    for turn in _turns(messages):
+        excess = [result for result in _results(turn) if _is_excess(result)]
+        shown.extend(_trimmed(turn, excess) if excess else turn)
+    return shown
+
+
+def _is_excess(result: ToolResult) -> bool:
+    return result.error_code is ErrorCode.TOO_MANY
+
+
+def _results(messages: Iterable[Message]) -> Iterator[ToolResult]:
+    for message in messages:
+        if isinstance(message, (ToolAggregateMessage, ToolResultMessage)):
+            yield from message.tool_results
+
+
+def _turns(messages: Iterable[Message]) -> Iterator[list[Message]]:
+    """The messages, those with results behind the one with their calls."""
+    turn: list[Message] = []
+    for message in messages:
+        if turn and not isinstance(message, ToolResultMessage):
+            yield turn
+            turn = []
+        turn.append(message)
+    if turn:
+        yield turn
+
+
+def _trimmed(turn: Iterable[Message], excess: Sequence[ToolResult]) -> Iterator[Message]:
+    kept = [result for result in _results(turn) if not _is_excess(result)]
+    if kept:
+        said = f"{kept[-1].result}\n[{len(excess)} more calls were not run"
+        carrier = kept[-1].__replace__(result=f"{said}: the reply made too many]")
+    else:
+        said = f"{len(excess)} calls were not run: the reply made too many"
+        carrier = excess[0].__replace__(result=said)
+    left_out = {result.tool_call_id for result in excess} - {carrier.tool_call_id}
+    for message in turn:
+        if isinstance(message, ToolAggregateMessage):
+            yield message.__replace__(
+                tool_calls=[call for call in message.tool_calls if call.id not in left_out],
+                tool_results=list(_without(message.tool_results, left_out, carrier)),
+            )
+        elif isinstance(message, ToolCallMessage):
+            calls = [call for call in message.tool_calls if call.id not in left_out]
+            yield message.__replace__(tool_calls=calls)
+        elif isinstance(message, ToolResultMessage):
+            results = list(_without(message.tool_results, left_out, carrier))
+            if results:
+                yield message.__replace__(tool_results=results)
+        else:
+            yield message
+
+
+def _without(
+    results: Iterable[ToolResult], left_out: set[str], carrier: ToolResult
+) -> Iterator[ToolResult]:
+    for result in results:
+        if result.tool_call_id == carrier.tool_call_id:
+            yield carrier
+        elif result.tool_call_id not in left_out:
+            yield result
