@@ -10,6 +10,7 @@ import pytest
 
 import toolweave
 from effort import EFFORT
+from loop_watchdog import Watchdog, watching
 from postgres_server import PostgresServer
 
 # Most of what the tests of faults assert is in there.
@@ -31,6 +32,18 @@ def no_certificates(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         patch.delenv("SSL_CERT_FILE", raising=False)
         patch.setenv("SSL_CERT_DIR", str(tmp_path_factory.mktemp("certificates")))
         yield
+
+
+@pytest.fixture(autouse=True)
+def loop_watchdog(request: pytest.FixtureRequest) -> Iterator[Watchdog]:
+    """Fails a test in which something held an event loop for too long.
+
+    A test whose own code does so on purpose is marked with ``holds_the_loop`` and a reason.
+    """
+    with watching(Watchdog()) as watchdog:
+        yield watchdog
+    if request.node.get_closest_marker("holds_the_loop") is None:
+        watchdog.check()
 
 
 @pytest.fixture(scope="session")

@@ -37,6 +37,9 @@ class LoopGuard:
 
 
 def _key(call: ToolCall, result: ToolResult | None) -> tuple[str, str]:
+    # Those that were too many did nothing, and may be without number.
+    if result is not None and result.error_code is ErrorCode.TOO_MANY:
+        return "", ""
     # Calls that could not be read have no arguments; what was written tells them apart.
     unread = result is not None and result.error_code is ErrorCode.INVALID_ARGUMENTS
     made = call.raw if unread else ResultCache.key(call.name, call.arguments)

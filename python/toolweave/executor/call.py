@@ -21,7 +21,7 @@ from .deferred import Deferred
 from .events import ToolApprovalRequested, ToolProgress, ToolStarted
 from .journal import Entry
 from .patience import Grace, Patience
-from .results import to_text, truncate
+from .results import to_text, to_text_off_loop, truncate
 from .stop import Stop
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ class Execution:
                 value = await (
                     plan.invoke(self) if plan.retries is None else attempt(self, plan.retries)
                 )
-                outcome = self._succeeded(value)
+                outcome = await self._succeeded(value)
         except BaseException as error:  # noqa: BLE001 - every call has a result
             outcome = self.failed(error)
         if self.span is not None and isinstance(outcome, ToolResult):
@@ -277,14 +277,14 @@ class Execution:
 
     # The end.
 
-    def _succeeded(self, value: Any) -> ToolResult | Deferred:
+    async def _succeeded(self, value: Any) -> ToolResult | Deferred:
         # Whatever a tool still says after it was stopped, it was too late. The clock decides: a
         # tool that never awaits keeps the timer from ringing.
         self.check()
         self._go_on()
         if isinstance(value, Deferred):
             return value
-        text, limit = to_text(value), self.plan.max_result_chars
+        text, limit = await to_text_off_loop(value), self.plan.max_result_chars
         if limit is not None:
             text = truncate(text, limit)
         call = self.call

@@ -9,9 +9,11 @@ Example:
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import functools
 import importlib
+import itertools
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -62,6 +64,48 @@ def to_text(value: object) -> str:
             return text
     plain = to_json_value(value)
     return plain if isinstance(plain, str) else _dump(plain)
+
+
+async def to_text_off_loop(value: object) -> str:
+    """Return what `to_text` does, without keeping the event loop for a value of many parts.
+
+    Raises:
+        ResultError: As `to_text`.
+    """
+    if type(value) is str or type(value) is int:
+        return to_text(value)
+    if type(value) is dict or type(value) is list:
+        # The fast encoder takes less time for most values than a thread takes to begin.
+        text = _quick(cast("object", value))
+        if text is not None:
+            return text
+    if not _has_many_parts(value):
+        return to_text(value)
+    try:
+        return await asyncio.to_thread(to_text, value)
+    except RuntimeError:
+        # Somebody has changed it meanwhile, as nobody can while the loop waits.
+        return to_text(value)
+
+
+# How many parts of a value are written on the event loop; characters weigh less than items.
+_FEW = 1000
+_CHARACTERS = 1000
+
+
+def _has_many_parts(value: object) -> bool:
+    """Whether it is a container of many values, as far as that is seen without converting any."""
+    waiting: list[Any] = [value]
+    known = 0
+    while waiting and known <= _FEW:
+        each = waiting.pop()
+        if isinstance(each, (str, bytes, bytearray)):
+            known += len(each) // _CHARACTERS
+        elif isinstance(each, (dict, list, tuple, set, frozenset)):
+            inner: Any = each.values() if isinstance(each, dict) else each
+            known += len(inner)
+            waiting.extend(itertools.islice(inner, _FEW))
+    return known > _FEW
 
 
 def to_json_value(value: object) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias, cast
@@ -26,7 +27,7 @@ from ..models.excess import without_excess
 from ..tools.search import listed
 from .fallback import Fallback
 from .offer import Offers, kept
-from .reader import CUT_OFF, read_updates
+from .reader import CUT_OFF, LONGEST_PIECE, read_updates
 from .request import Style, native_request
 
 if TYPE_CHECKING:
@@ -42,6 +43,9 @@ if TYPE_CHECKING:
     from .request import Request
 
 _log = logging.getLogger("toolweave.natural")
+
+# How many events of a reply are handled before others have the event loop.
+_EVENTS = 256
 
 ToolMode: TypeAlias = Literal["natural", "native", "auto"]
 """Who carries the calls: the text, the provider's protocol, or that where the model has it."""
@@ -210,7 +214,7 @@ class NaturalToolUseParser:
         offer = self._offers.of(self._tools if tools is None else tools)
         request, found = self._request(messages, offer, options)
         text: list[str] = []
-        calls = 0
+        calls = read = 0
         finish: FinishReason | None = None
         async with closing(self._read(request, offer, call_ids)) as events:
             async for event in events:
@@ -218,6 +222,10 @@ class NaturalToolUseParser:
                     finish = finish or event.reason
                     continue
                 calls += isinstance(event, ToolCallStart)
+                read += 1
+                if read % _EVENTS == 0 or _is_long(event):
+                    # One chunk may hold any number of calls, or a very long one.
+                    await asyncio.sleep(0)
                 yield await self._judged(event, offer, text)
         finish = finish or FinishReason.MISSING
         if finish in CUT_OFF:
@@ -327,6 +335,10 @@ class NaturalToolUseParser:
             return ()
         call = await self._fallback.rewrite(text, offer, call_id, found=found)
         return () if call is None else (ToolCallStart(call.index, call.id, call.name), call)
+
+
+def _is_long(event: Read) -> bool:
+    return isinstance(event, (ToolCall, InvalidToolCall)) and len(event.raw) > LONGEST_PIECE
 
 
 def _call_id(index: int) -> str:

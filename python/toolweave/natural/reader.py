@@ -5,12 +5,12 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, TypeAlias
 
-from .._core import FinishUpdate
+from .._core import FinishUpdate, TextDelta
 from ..kinds import FinishReason
 from ..models import closing
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterable
+    from collections.abc import AsyncGenerator, AsyncIterable, Iterable
 
     from .. import Event, Update, UpdateReader, UsageUpdate
 
@@ -24,6 +24,21 @@ ReplyEvent: TypeAlias = "Read | FinishUpdate"
 
 CUT_OFF = frozenset({FinishReason.LENGTH, FinishReason.CONTENT_FILTER, FinishReason.MISSING})
 """Why a reply may have ended before the model had said everything."""
+
+
+LONGEST_PIECE = 32_768
+"""How many characters of a chunk are read at once."""
+
+
+def _pieces(update: Update) -> Iterable[Update]:
+    """A long chunk in pieces: it may hold calls without number, and the loop waits for each."""
+    if not isinstance(update, TextDelta) or len(update.text) <= LONGEST_PIECE:
+        return (update,)
+    text = update.text
+    return (
+        TextDelta(text[start : start + LONGEST_PIECE])
+        for start in range(0, len(text), LONGEST_PIECE)
+    )
 
 
 async def read_updates(
@@ -58,8 +73,9 @@ async def read_updates(
             if isinstance(update, FinishUpdate):
                 finish = finish or update.reason
                 continue
-            for event in reader.push(update):
-                yield event
+            for piece in _pieces(update):
+                for event in reader.push(piece):
+                    yield event
     finish = finish or FinishReason.MISSING
     for event in reader.finish(truncated=failure is not None or finish in CUT_OFF):
         yield event

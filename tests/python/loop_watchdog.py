@@ -1,0 +1,120 @@
+"""How long each callback of an event loop keeps it, for all loops of a process.
+
+`watching` measures every callback on every `asyncio` loop and raises for those that were too long.
+It counts the CPU time of the loop's thread rather than time on the clock, so that a busy machine
+fails no test, and leaves out the garbage collector, which runs when it likes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import toolweave
+
+BUDGET = 0.05
+"""Seconds that a callback may take, whatever it is given."""
+
+BYTE = 40e-9
+"""Seconds that it may take for each byte of its input, where that is more."""
+
+# The module that developers build is not optimised; wheels are.
+_SLOWNESS = 10 if (Path(toolweave.__file__).parents[2] / "Cargo.toml").exists() else 1
+
+
+class LoopHeldError(AssertionError):
+    """A callback kept the event loop for too long."""
+
+
+class Watchdog:
+    """What the callbacks of a test have taken.
+
+    Args:
+        allowance: Seconds that each may take, beside what their input allows.
+    """
+
+    def __init__(self, allowance: float = BUDGET) -> None:
+        self.longest = 0.0
+        """Seconds that the longest callback has taken."""
+        self.late: list[str] = []
+        """Those that took too long, as sentences."""
+        self._budget = allowance * _SLOWNESS
+
+    def input(self, size: int) -> None:
+        """Allow for an input of so many bytes."""
+        self._budget = max(self._budget, BYTE * size * _SLOWNESS)
+
+    def took(self, seconds: float, describe: Callable[[], str]) -> None:
+        """Note a callback."""
+        self.longest = max(self.longest, seconds)
+        if seconds > self._budget:
+            budget = f"{1000 * self._budget:.0f} ms"
+            self.late.append(f"{1000 * seconds:.0f} ms of {budget}: {describe()}")
+
+    def check(self) -> None:
+        """Raise for callbacks that took too long.
+
+        Raises:
+            LoopHeldError: There are such callbacks.
+        """
+        late, self.late = self.late, []
+        if late:
+            shown = "\n  ".join(late[:10])
+            raise LoopHeldError(f"callbacks held their event loop for too long:\n  {shown}")
+
+
+# Nobody else is to be found where a handle looks for its own method.
+_run: Callable[[asyncio.Handle], None] = asyncio.Handle._run
+_current: list[Watchdog] = []
+_collecting = threading.local()
+
+
+@contextmanager
+def watching(watchdog: Watchdog) -> Iterator[Watchdog]:
+    """Measure all callbacks of this process while the block runs; the innermost block counts."""
+    _current.append(watchdog)
+    if len(_current) == 1:
+        asyncio.Handle._run = _measured  # type: ignore[method-assign]
+        gc.callbacks.append(_collected)
+    try:
+        yield watchdog
+    finally:
+        _current.remove(watchdog)
+        if not _current:
+            asyncio.Handle._run = _run  # type: ignore[method-assign]
+            gc.callbacks.remove(_collected)
+
+
+def _measured(handle: asyncio.Handle) -> None:
+    before = getattr(_collecting, "seconds", 0.0)
+    began = time.thread_time()
+    try:
+        _run(handle)
+    finally:
+        seconds = time.thread_time() - began
+        if seconds > 0.001:
+            seconds -= getattr(_collecting, "seconds", 0.0) - before
+        if _current:
+            _current[-1].took(seconds, lambda: _described(handle))
+
+
+def _collected(phase: str, _: dict[str, int]) -> None:
+    if phase == "start":
+        _collecting.began = time.thread_time()
+    else:
+        spent = time.thread_time() - getattr(_collecting, "began", time.thread_time())
+        _collecting.seconds = getattr(_collecting, "seconds", 0.0) + spent
+
+
+def _described(handle: asyncio.Handle) -> str:
+    callback: Any = handle._callback
+    owner = getattr(callback, "__self__", None)
+    if isinstance(owner, asyncio.Task):
+        return f"a step of {owner!r}"
+    return repr(callback)

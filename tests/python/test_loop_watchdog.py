@@ -1,0 +1,97 @@
+"""The watchdog of event loops: it bites, and only those who held one."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import time
+from collections.abc import Callable
+
+import pytest
+
+from loop_watchdog import LoopHeldError, Watchdog, watching
+
+SHORT, LONG = 0.001, 0.06
+
+
+def spin(seconds: float) -> None:
+    until = time.thread_time() + seconds
+    while time.thread_time() < until:
+        pass
+
+
+def by_step(act: Callable[[], object]) -> None:
+    async def main() -> None:
+        await asyncio.sleep(0)
+        act()
+
+    asyncio.run(main())
+
+
+def by_callback(act: Callable[[], object]) -> None:
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+        loop.call_soon(act)
+        await asyncio.sleep(0)
+
+    asyncio.run(main())
+
+
+def by_timer(act: Callable[[], object]) -> None:
+    async def main() -> None:
+        asyncio.get_running_loop().call_later(0, act)
+        await asyncio.sleep(0.01)
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("way", [by_step, by_callback, by_timer])
+def test_a_callback_that_holds_the_loop_is_named(
+    way: Callable[[Callable[[], object]], None],
+) -> None:
+    watchdog = Watchdog(LONG / 2000)
+    with watching(watchdog):
+        way(lambda: spin(LONG))
+    assert watchdog.longest >= LONG
+    with pytest.raises(LoopHeldError, match="main" if way is by_step else "lambda"):
+        watchdog.check()
+    watchdog.check()
+
+
+def test_time_that_is_not_spent_on_the_loop_is_not_counted() -> None:
+    def collect() -> None:
+        # As dear as a collection may be where a whole suite has filled the memory.
+        kept = [[number] for number in range(200_000)]
+        gc.collect()
+        del kept
+
+    async def main() -> None:
+        time.sleep(LONG)
+        await asyncio.to_thread(spin, LONG)
+
+    watchdog = Watchdog()
+    with watching(watchdog):
+        asyncio.run(main())
+        longest = watchdog.longest
+        assert longest < LONG / 2
+        before = time.thread_time()
+        by_step(collect)
+        assert watchdog.longest < time.thread_time() - before
+    watchdog.check()
+
+
+def test_a_large_input_is_allowed_for() -> None:
+    watchdog = Watchdog(LONG / 2000)
+    watchdog.input(int(1.5 * LONG / 40e-9))
+    with watching(watchdog):
+        by_step(lambda: spin(LONG))
+    watchdog.check()
+
+
+def test_the_innermost_watchdog_counts() -> None:
+    outer, inner = Watchdog(), Watchdog()
+    with watching(outer):
+        with watching(inner):
+            by_step(lambda: spin(LONG))
+        by_step(lambda: spin(SHORT))
+    assert inner.longest >= LONG > outer.longest
