@@ -195,7 +195,9 @@ def test_messages_keep_every_call_and_requests_leave_out_those_beyond_the_limit(
     )
 
     async def main() -> None:
-        model = ScriptedModel([*script, tw.FinishUpdate("tool_calls")], "Done.", native_tools=native)
+        model = ScriptedModel(
+            [*script, tw.FinishUpdate("tool_calls")], "Done.", native_tools=native
+        )
         agent = Agent(model, TOOLS, tool_mode="auto", limits=tw.Limits(max_calls=MAX_CALLS))
         async with agent.open("Go on.") as run:
             async for _ in run:
@@ -209,7 +211,9 @@ def test_messages_keep_every_call_and_requests_leave_out_those_beyond_the_limit(
             assert len(shown.tool_calls) == len(shown.tool_results) == MAX_CALLS
             text = shown.tool_results[-1].result
         else:
-            text = "\n".join(m.text for m in sent if isinstance(m, tw.TextMessage) and m.role != "system")
+            text = "\n".join(
+                m.text for m in sent if isinstance(m, tw.TextMessage) and m.role != "system"
+            )
             assert text.count("<tool_response") == MAX_CALLS
         assert text.count("84 more calls") == 1
 
@@ -249,9 +253,7 @@ def test_the_next_request_of_a_scene_is_bounded_by_the_reply(piece: str, native:
 def too_many(count: int, *, first: int = 0) -> tuple[list[tw.ToolCall], list[tw.ToolResult]]:
     calls = [tw.ToolCall(f"call_{first + number}", "F", {}) for number in range(count)]
     results = [
-        tw.ToolResult(
-            call.id, "F", "too many", is_error=True, error_code=ErrorCode.TOO_MANY
-        )
+        tw.ToolResult(call.id, "F", "too many", is_error=True, error_code=ErrorCode.TOO_MANY)
         for call in calls
     ]
     return calls, results
@@ -298,4 +300,6 @@ def test_other_histories_are_sent_as_they_are() -> None:
     calls, _ = too_many(2)
     results = [tw.ToolResult(call.id, "F", "ok") for call in calls]
     history = [tw.TextMessage("Hi"), tw.ToolAggregateMessage(calls, results)]
-    assert all(sent is given for sent, given in zip(asked_of(history), as_messages(history), strict=True))
+    assert all(
+        sent is given for sent, given in zip(asked_of(history), as_messages(history), strict=True)
+    )

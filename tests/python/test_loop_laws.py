@@ -1,0 +1,145 @@
+"""No operation holds the event loop for long, however large its input within the limits is.
+
+The suite's `loop_watchdog` fails each of these tests in which a callback takes more than 50 ms, or
+40 ns for each byte of the input.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import toolweave as tw
+from loop_watchdog import SLOWNESS, Watchdog
+from toolweave.agent import Agent
+from toolweave.executor import ToolExecutor
+from toolweave.kinds import ErrorCode
+from toolweave.store import MessageStore
+from toolweave.testing import ScriptedModel
+from toolweave.tools import Tool
+
+OBJECT = {"type": "object"}
+
+
+def many(number: int) -> int:
+    """So many as are within the limits, and fewer where the module is not optimised."""
+    return number // (10 * SLOWNESS if SLOWNESS > 1 else 1)
+
+
+REPLIES = {
+    "empty calls": "<F/>" * many(40_000),
+    "calls with text between": "a<F/>" * many(30_000),
+    "unknown calls": '<tool_call name="G"/>' * many(10_000),
+    "made-up results": '<tool_response name="F">x</tool_response>' * many(20_000),
+    "text": "word " * many(400_000),
+    "text like tags": "<F " * many(200_000),
+    "thoughts": "<think>x</think>" * many(20_000),
+    "a long call": '<F>{"a": "' + "x" * many(1_000_000) + '"}</F>',
+    "a call of many items": '<F>{"a": [' + "1," * many(250_000) + "1]}</F>",
+    "a broken call": '<F>{"a": [' + "1," * many(200_000) + "1,]</F>",
+    "a deep call": '<F>{"a": ' + "[" * 100 + "1," * many(100_000) + "1" + "]" * 100 + "}</F>",
+}
+
+
+@pytest.mark.parametrize("reply", REPLIES.values(), ids=list(REPLIES))
+def test_a_reply_in_one_chunk(reply: str, loop_watchdog: Watchdog) -> None:
+    loop_watchdog.input(len(reply))
+
+    async def main() -> None:
+        tool = Tool.from_schema("F", OBJECT, _okay)
+        model = ScriptedModel([reply, tw.FinishUpdate("stop")], "Done.")
+        async with Agent(model, [tool], limits=tw.Limits(max_calls=20)).open("Go on.") as run:
+            async for _ in run:
+                pass
+        assert run.messages
+
+    asyncio.run(main())
+
+
+async def _okay(**_: Any) -> str:
+    return "ok"
+
+
+RESULTS: dict[str, Any] = {
+    "text": "word " * many(800_000),
+    "text like tags": "<F>" * many(300_000),
+    "numbers": list(range(many(200_000))),
+    "objects": [{"a": number, "b": "x"} for number in range(many(40_000))],
+    "a set": set(range(many(150_000))),
+    "tuples": [(number, {number}) for number in range(many(60_000))],
+    "JSON text": json.dumps([{"a": number} for number in range(many(60_000))]),
+    "deep": [json.loads("[" * 100 + "]" * 100)] * many(2_000),
+}
+
+
+@pytest.mark.parametrize("value", RESULTS.values(), ids=list(RESULTS))
+@pytest.mark.parametrize("native", [False, True])
+def test_the_result_of_a_tool(value: Any, native: bool, loop_watchdog: Watchdog) -> None:
+    async def F() -> Any:  # noqa: N802 - the name of the tool
+        return value
+
+    async def main() -> None:
+        executor = ToolExecutor([Tool.from_schema("F", OBJECT, F)])
+        # Its text is the input of the request.
+        aggregate = await executor.execute([tw.ToolCall("call_0", "F", {})])
+        [result] = aggregate.tool_results
+        assert not result.is_error
+        loop_watchdog.input(len(result.result))
+        call: Any = tw.ToolCallUpdate(None, 0, "F", "{}") if native else "<F/>"
+        model = ScriptedModel([call, tw.FinishUpdate("tool_calls")], "Done.", native_tools=native)
+        agent = Agent(model, executor=executor, tool_mode="auto")
+        assert (await agent.run("Go on.")).text == "Done."
+
+    asyncio.run(main())
+
+
+def test_a_result_that_changes_while_it_is_written_is_written_all_the_same() -> None:
+    shared: dict[int, set[int]] = {number: {number} for number in range(20_000)}
+
+    async def F() -> Any:  # noqa: N802 - the name of the tool
+        asyncio.get_running_loop().call_later(0.001, change, 0)
+        return shared
+
+    def change(times: int) -> None:
+        shared[-times] = {times}
+        if times < 50:
+            asyncio.get_running_loop().call_later(0.001, change, times + 1)
+
+    async def main() -> None:
+        executor = ToolExecutor([Tool.from_schema("F", OBJECT, F)])
+        aggregate = await executor.execute([tw.ToolCall("call_0", "F", {})])
+        [result] = aggregate.tool_results
+        assert not result.is_error
+        assert len(json.loads(result.result)) >= 20_000
+
+    asyncio.run(main())
+
+
+def test_calls_beyond_the_limit_cost_the_guard_against_loops_nothing() -> None:
+    async def main() -> None:
+        model = ScriptedModel(["<F/>" * many(60_000), tw.FinishUpdate("stop")], "Done.")
+        tools = [Tool.from_schema("F", OBJECT, _okay)]
+        agent = Agent(model, tools, max_repeats=2, limits=tw.Limits(max_calls=20))
+        result = await agent.run("Go on.")
+        [aggregate] = [m for m in result.messages if isinstance(m, tw.ToolAggregateMessage)]
+        assert aggregate.tool_results[-1].error_code is ErrorCode.TOO_MANY
+
+    asyncio.run(main())
+
+
+def test_large_messages_are_stored_and_loaded(tmp_path: Path, loop_watchdog: Watchdog) -> None:
+    async def main() -> None:
+        async with MessageStore(f"sqlite:///{tmp_path / 'chats.db'}") as store:
+            text = "word <é> " * many(60_000)
+            loop_watchdog.input(3 * len(text.encode()))
+            chat = await store.create_chat()
+            messages = [tw.TextMessage(text, id=f"m{number}") for number in range(3)]
+            await store.write(chat.chat_id, messages=messages)
+            history = await store.load(chat.chat_id)
+            assert [message.to_dict()["text"] for message in history.messages] == [text] * 3
+
+    asyncio.run(main())
