@@ -1213,6 +1213,8 @@ class Parser:
         in_code: What a call inside Markdown code is: ``text`` or ``call``.
         limits: What a reply may cost; `Limits()` if not given.
         id_factory: Gives the id of the call at an index; ``call_0``, ``call_1``, ... if not given.
+            An id that is empty, repeated in the reply or has lone surrogates is replaced, with a
+            warning.
 
     Raises:
         ContractError: A tool cannot be called by its name, or two share one.

@@ -64,7 +64,7 @@ def size(request: Any) -> int:
 
 
 async def grown(
-    script: Any, written: int, *, native: bool, form: Literal["single", "split"]
+    script: Any, *, native: bool, form: Literal["single", "split"]
 ) -> tuple[list[tw.Message], int]:
     """The messages of a reply, and by how much the next request is larger than the one before."""
     use = NaturalToolUse(
@@ -139,7 +139,7 @@ def test_the_next_request_is_bounded_by_the_reply(
     reply = reply.encode(errors="replace").decode()
 
     async def main() -> None:
-        _, growth = await grown([reply, tw.FinishUpdate(end)], written, native=False, form=form)
+        _, growth = await grown([reply, tw.FinishUpdate(end)], native=False, form=form)
         assert growth <= bound(written), (growth, written)
 
     asyncio.run(main())
@@ -178,7 +178,7 @@ def test_the_next_request_is_bounded_by_the_native_calls(
 
     async def main() -> None:
         script = [*updates, tw.FinishUpdate("tool_calls")]
-        _, growth = await grown(script, written, native=True, form="split")
+        _, growth = await grown(script, native=True, form="split")
         assert growth <= bound(written), (growth, written)
 
     asyncio.run(main())

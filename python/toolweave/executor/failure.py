@@ -141,7 +141,7 @@ def invalid_call(call: InvalidToolCall, available: Iterable[str] = ()) -> Failur
 
 
 class Refusals:
-    """What the model reads of the calls of a reply that were refused: in all, no more than it wrote.
+    """What the model reads of refused calls: for a whole reply, hardly more than it wrote.
 
     A sentence on a call may be many times longer than the call, since it names tools and quotes
     arguments. The first ones stand as they are; when all together become longer than what the model

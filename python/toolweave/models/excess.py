@@ -1,7 +1,7 @@
 """The calls of a reply that made too many, which no later request repeats.
 
-A model that writes ``<F/>`` a hundred thousand times would otherwise read each of these calls again,
-with a sentence on why it was not run, in every request from then on.
+A model that writes ``<F/>`` a hundred thousand times would otherwise read each of these calls
+again, with a sentence on why it was not run, in every request from then on.
 """
 
 from __future__ import annotations
