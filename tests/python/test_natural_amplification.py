@@ -29,9 +29,15 @@ A_CALL = 640
 A_REPLY = 24_000
 
 OBJECT = {"type": "object"}
+
+
+def okay(**_: Any) -> str:
+    return "ok"
+
+
 TOOLS = Toolset(
     [
-        Tool.from_schema(name, schema, lambda **_: "ok")
+        Tool.from_schema(name, schema, okay)
         for name, schema in {
             "F": OBJECT,
             "Strict": {

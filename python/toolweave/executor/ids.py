@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 _log = logging.getLogger("toolweave.executor")
 
 
-def made_by(factory: Callable[[int], str], position: int) -> str:
+def made_by(factory: Callable[[int], object], position: int) -> str:
     """Return the id that a factory gives, or ``call_N`` in place of one that cannot be used.
 
     Raises:
         TypeError: The factory returned no str.
     """
-    given: object = factory(position)
+    given = factory(position)
     if not isinstance(given, str):
         raise TypeError(f"id_factory must return a str, not {type(given).__name__}")
     if given and utf8(given) == given:

@@ -16,7 +16,7 @@ import importlib
 import itertools
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import fields, is_dataclass
 from datetime import date, datetime, time, timedelta
@@ -66,7 +66,7 @@ def to_text(value: object) -> str:
     return plain if isinstance(plain, str) else _dump(plain)
 
 
-async def to_text_off_loop(value: object) -> str:
+async def to_text_off_loop(value: Any) -> str:
     """Return what `to_text` does, without keeping the event loop for a value of many parts.
 
     Raises:
@@ -79,6 +79,7 @@ async def to_text_off_loop(value: object) -> str:
         text = _quick(cast("object", value))
         if text is not None:
             return text
+    value = cast("object", value)
     if not _has_many_parts(value):
         return to_text(value)
     try:
@@ -95,14 +96,16 @@ _CHARACTERS = 1000
 
 def _has_many_parts(value: object) -> bool:
     """Whether it is a container of many values, as far as that is seen without converting any."""
-    waiting: list[Any] = [value]
+    waiting: list[object] = [value]
     known = 0
     while waiting and known <= _FEW:
         each = waiting.pop()
         if isinstance(each, (str, bytes, bytearray)):
             known += len(each) // _CHARACTERS
         elif isinstance(each, (dict, list, tuple, set, frozenset)):
-            inner: Any = each.values() if isinstance(each, dict) else each
+            inner = cast("Collection[Any]", each)
+            if isinstance(inner, Mapping):
+                inner = cast("Mapping[Any, Any]", inner).values()
             known += len(inner)
             waiting.extend(itertools.islice(inner, _FEW))
     return known > _FEW

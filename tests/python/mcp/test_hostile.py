@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from loop_watchdog import Watchdog
 from mcp_processes import plain_server
 from toolweave import FunctionContract, ToolCall, ToolResult
 from toolweave.executor import ToolExecutor
@@ -100,11 +102,12 @@ def test_all_pages_are_read_and_a_listing_without_end_is_cut(tmp_path: Path) -> 
     asyncio.run(main())
 
 
-def test_there_are_only_so_many_tools_and_words(tmp_path: Path) -> None:
+def test_there_are_only_so_many_tools_and_words(tmp_path: Path, loop_watchdog: Watchdog) -> None:
     listed = [
         {"name": f"tool_{number}", "inputSchema": OBJECT, "description": "very " * 2000}
         for number in range(MAX_TOOLS + 2)
     ]
+    loop_watchdog.input(len(json.dumps(listed)))
 
     async def main() -> None:
         async with plain_server({"pages": [{"tools": listed}]}, tmp_path) as tools:
