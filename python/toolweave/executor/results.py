@@ -16,7 +16,7 @@ import importlib
 import itertools
 import json
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import fields, is_dataclass
 from datetime import date, datetime, time, timedelta
@@ -103,9 +103,9 @@ def _has_many_parts(value: object) -> bool:
         if isinstance(each, (str, bytes, bytearray)):
             known += len(each) // _CHARACTERS
         elif isinstance(each, (dict, list, tuple, set, frozenset)):
-            inner = cast("Collection[Any]", each)
-            if isinstance(inner, Mapping):
-                inner = cast("Mapping[Any, Any]", inner).values()
+            inner: Any = cast("object", each)
+            if isinstance(each, dict):
+                inner = inner.values()
             known += len(inner)
             waiting.extend(itertools.islice(inner, _FEW))
     return known > _FEW
