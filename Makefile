@@ -13,7 +13,7 @@ CARGO_FUZZ := target/tools/bin/cargo-fuzz
 # uv takes seconds where pip takes half a minute; it trusts the certificates that the system does.
 UV := $(BIN)/python -m uv --quiet
 INSTALL := $(UV) pip install --python $(BIN)/python
-export UV_NATIVE_TLS := 1
+export UV_SYSTEM_CERTS := 1
 CHECKED := target/checked-wheel
 
 CORE := Cargo.toml Cargo.lock $(shell find src -name '*.rs')

@@ -57,6 +57,7 @@ __all__ = [
     "Validator",
     "Violation",
     "__version__",
+    "_is_debug_build",
     "_rebuild",
     "_without_keys",
     "check_stream_event",
@@ -80,6 +81,7 @@ __all__ = [
 _T = TypeVar("_T")
 
 __version__: Final[str]
+_is_debug_build: Final[bool]
 
 @final
 class Repair:

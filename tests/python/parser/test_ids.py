@@ -11,11 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import toolweave as tw
-from executing import call, run
-from parsing import TOOLS, source
+from executor_events import call
+from parser_replies import TOOLS, source
 from toolweave.executor import ToolExecutor
 from toolweave.natural import NaturalToolUse, NaturalToolUseParser
 from toolweave.testing import ScriptedModel
+from virtual_time import run
 
 PING = "<Ping>{}</Ping>"
 PING_TOOL: dict[str, Any] = {"name": "Ping", "parameters": {"type": "object", "properties": {}}}

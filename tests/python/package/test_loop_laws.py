@@ -26,8 +26,8 @@ OBJECT = {"type": "object"}
 
 
 def many(number: int) -> int:
-    """So many as are within the limits, and fewer where the module is not optimised."""
-    return number // (10 * SLOWNESS if SLOWNESS > 1 else 1)
+    """As many as are within the limits, and fewer where the module is not optimised."""
+    return number // (4 if SLOWNESS > 1 else 1)
 
 
 REPLIES = {

@@ -13,8 +13,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import toolweave as tw
-from scening import call as called
-from scening import managing, model_of, ran
+from calculator_scenes import call as called
+from calculator_scenes import manager_of, model_of, result_of
+from effort import effort
 from toolweave.agent import Agent
 from toolweave.kinds import ErrorCode
 from toolweave.models import as_messages, complete
@@ -128,7 +129,7 @@ PIECES = st.lists(
 )
 
 
-@settings(max_examples=50)
+@settings(max_examples=effort(50))
 @given(
     pieces=PIECES,
     form=st.sampled_from(["single", "split"]),
@@ -166,7 +167,7 @@ NATIVE = st.lists(
 )
 
 
-@settings(max_examples=50)
+@settings(max_examples=effort(50))
 @given(calls=NATIVE, ids=st.sampled_from(["", "id-{}", "same", "i" * 200 + "{}"]))
 @example(calls=[("F", "", 1000)], ids="")
 @example(calls=[("nope", "", 1000)], ids="")
@@ -239,14 +240,14 @@ def test_the_next_request_of_a_scene_is_bounded_by_the_reply(piece: str, native:
     async def main() -> None:
         finish = tw.FinishUpdate("tool_calls")
         script = [[*hostile(prefix), finish] for prefix in "ab"]
-        manager = managing(
+        manager = manager_of(
             *script,
             *["Done."] * 9,
             is_native=native,
             tool_mode="auto",
             limits=tw.Limits(max_calls=MAX_CALLS),
         )
-        await ran(manager, "What is 15 + 27?")
+        await result_of(manager, "What is 15 + 27?")
         sizes = [size(request) for request in model_of(manager).requests]
         written = 100 * len(f"a99{piece}{{}}")
         assert len(sizes) > 1

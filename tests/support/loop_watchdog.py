@@ -15,10 +15,9 @@ import threading
 import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
-import toolweave
+from toolweave import _core
 
 BUDGET = 0.05
 """Seconds that a callback may take, whatever it is given."""
@@ -26,7 +25,7 @@ BUDGET = 0.05
 BYTE = 40e-9
 """Seconds that it may take for each byte of its input, where that is more."""
 
-SLOWNESS = 10 if (Path(toolweave.__file__).parents[2] / "Cargo.toml").exists() else 1
+SLOWNESS = 12 if _core._is_debug_build else 1
 """How much slower the module is that developers build, which is not optimised as wheels are."""
 
 

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from books import Book
-from executing import VirtualTimeLoop, call, codes, now, only, result_of, run, texts
+from executor_events import call, codes, only, result_of, texts
+from memory_journal import MemoryJournal
 from toolweave import ToolResult
 from toolweave.executor import ToolEvent, ToolExecutor, ToolProgress
 from toolweave.natural import NaturalToolUse
@@ -20,6 +20,7 @@ from toolweave.outbox import BACKLOG
 from toolweave.runs import Run
 from toolweave.testing import ScriptedModel
 from toolweave.tools import RetryPolicy, Tool, ToolContext, tool
+from virtual_time import VirtualTimeLoop, now, run
 
 # How much work the loop may wait for, beside the step that is being taken.
 SLICE = 0.01
@@ -129,7 +130,7 @@ def test_a_generator_that_never_awaits_ends_as_a_timeout(
             events: list[ToolEvent] = [event async for event in executor.stream([one])]
             [result] = only(events, ToolResult)
         else:
-            aggregate = await executor.execute([one], journal=Book() if journal else None)
+            aggregate = await executor.execute([one], journal=MemoryJournal() if journal else None)
             [result] = aggregate.tool_results
         assert result.error_code == "timeout", result
         # The step that is being taken and its tidying cannot be cut short.
@@ -163,7 +164,7 @@ def test_what_a_tool_that_held_the_loop_says_past_its_timeout_is_too_late(
         executor = ToolExecutor([shape])
         calls = [call(shape.name, {"seconds": seconds}, str(seconds)) for seconds in (0.5, 3)]
         for one, code in zip(calls, [None, "timeout"], strict=True):
-            aggregate = await executor.execute([one], journal=Book() if journal else None)
+            aggregate = await executor.execute([one], journal=MemoryJournal() if journal else None)
             assert codes(aggregate) == [code]
             assert ("did not finish within 1 second" in texts(aggregate)[0]) == bool(code)
 
