@@ -984,7 +984,7 @@ class Limits:
         cls,
         *,
         max_depth: int = 128,
-        max_argument_bytes: int = 16777216,
+        max_argument_bytes: int = 1048576,
         max_repair_bytes: int = 1048576,
         max_tag_bytes: int = 512,
         max_calls: int = 1000,

@@ -41,7 +41,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             max_depth: Self::DEPTH_CEILING,
-            max_argument_bytes: 16 << 20,
+            max_argument_bytes: 1 << 20,
             max_repair_bytes: 1 << 20,
             max_tag_bytes: 512,
             max_calls: 1000,

@@ -10,6 +10,7 @@ mod convert;
 mod diagnostic;
 mod endpoint;
 mod error;
+mod in_place;
 mod lifecycle;
 mod log;
 mod message;

@@ -5,7 +5,6 @@
 //! core in the words that the core uses.
 
 use jiter::{PythonParse, StringCacheMode};
-use jsonschema::json::Pyo3;
 use memchr::memchr2;
 use pyo3::{
     exceptions::PyTypeError,
@@ -18,8 +17,11 @@ use super::{
     class::record,
     convert::{to_json, to_json_object, to_python},
     error::{InvalidJSONError, ValidationError},
+    in_place::{InPlace, Metered},
 };
-use crate::validator::{MAX_DEPTH, Resources, SchemaError, Validator, Violation, compile};
+use crate::validator::{
+    LOOKS, MAX_DEPTH, Meter, Resources, SchemaError, Validator, Violation, compile,
+};
 
 /// One way in which a value does not fit its schema.
 #[pyclass(name = "Violation", module = "toolweave", frozen, get_all)]
@@ -70,7 +72,7 @@ impl PyViolation {
 /// A schema compiled for Python objects.
 #[derive(Debug)]
 pub(crate) struct Compiled {
-    in_place: jsonschema::Validator<Pyo3>,
+    in_place: jsonschema::Validator<InPlace>,
     /// Explains what `in_place` refuses, and judges what is unsafe to judge in place.
     core: Validator,
 }
@@ -96,10 +98,15 @@ impl Compiled {
     /// Whether `value` fits. Only for what [`Compiled::parse`] made: an object of another
     /// origin may be deeper than the stack.
     pub(crate) fn is_valid(&self, value: &Bound<'_, PyAny>) -> bool {
-        if self.core.steps_back() {
-            return to_json(value).is_ok_and(|value| self.core.is_valid(&value));
+        let tariff = self.core.tariff();
+        if !tariff.steps_back() && !tariff.judges_names() {
+            let meter = Meter::new(LOOKS, tariff);
+            let fits = self.in_place.is_valid(Metered::new(value, &meter));
+            if !meter.is_spent() {
+                return fits;
+            }
         }
-        self.in_place.is_valid(value.as_borrowed())
+        to_json(value).is_ok_and(|value| self.core.is_valid(&value))
     }
 
     /// In which ways `value` does not fit; none if it does. Only for what [`Compiled::parse`]

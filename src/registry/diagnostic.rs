@@ -114,6 +114,8 @@ codes! {
     UnknownMethod = "TW119", Warning;
     /// A site that comes in several blocks.
     RepeatedSite = "TW120", Warning;
+    /// A DTD that is elsewhere, which is never fetched.
+    ExternalDtd = "TW121", Warning;
     /// More to say than is said.
     More = "TW199", Warning;
 }

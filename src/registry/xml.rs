@@ -51,7 +51,8 @@ pub(super) enum Token<'a> {
     Text(Cow<'a, str>, usize),
     Comment(&'a str),
     Instruction(&'a str),
-    Doctype(&'a str),
+    /// What a DOCTYPE says behind its keyword, and where that begins.
+    Doctype(&'a str, usize),
     End,
 }
 
@@ -166,7 +167,9 @@ impl<'a> Xml<'a> {
                     continue;
                 }
                 Event::PI(_) => self.instruction(raw, span).map(Token::Instruction),
-                Event::DocType(_) => self.doctype(raw, span).map(Token::Doctype),
+                Event::DocType(_) => {
+                    self.doctype(raw, span).map(|(text, at)| Token::Doctype(text, at))
+                }
                 Event::Eof => self.end(),
             };
         }
@@ -272,12 +275,17 @@ impl<'a> Xml<'a> {
         Ok(inner)
     }
 
-    fn doctype(&mut self, raw: &'a str, span: Range<usize>) -> Result<&'a str, Finding> {
+    fn doctype(
+        &mut self,
+        raw: &'a str,
+        span: Range<usize>,
+    ) -> Result<(&'a str, usize), Finding> {
         if self.stage > Stage::Start || !raw.starts_with("<!DOCTYPE") {
             return Err(wrong(span, "a DOCTYPE can stand once, before the root element"));
         }
         self.stage = Stage::Doctype;
         let inner = raw[9..raw.len() - 1].trim();
+        let start = span.start + 9 + raw[9..].find(inner).unwrap_or(0);
         if let Some(at) = memchr(b'[', raw.as_bytes()) {
             let at = span.start + at;
             return Err(Finding::new(Code::Entities, at..at + 1, "a DOCTYPE with declarations")
@@ -287,7 +295,7 @@ impl<'a> Xml<'a> {
         if !is_name(name) || !raw[9..].starts_with([' ', '\t', '\r', '\n']) {
             return Err(wrong(span, "a DOCTYPE without the name of the root element"));
         }
-        Ok(inner)
+        Ok((inner, start))
     }
 
     /// What `quick-xml` says, in our words.

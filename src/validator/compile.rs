@@ -19,6 +19,13 @@ use super::{
 
 /// A schema may hold this many values, resources included.
 const MAX_VALUES: usize = 200_000;
+/// Numbers of more than [`LONG_NUMBER`] characters may have this many in all, resources included:
+/// meta-schemas ask for items that differ, and the crate compares them all with one another.
+const MAX_LONG_NUMBERS: usize = 20_000;
+/// Shorter numbers differ as floats where they differ.
+const LONG_NUMBER: usize = 15;
+/// Arrays and objects may be listed this often, resources included, for the same reason.
+const MAX_LISTED: usize = 1_000;
 /// A schema may hold this many patterns, resources included.
 const MAX_PATTERNS: usize = 500;
 /// A pattern may be this long, in characters.
@@ -71,6 +78,7 @@ impl jsonschema::Retrieve for Nothing {
 impl Documents<'_> {
     fn check_size(self) -> Result<(), SchemaError> {
         let mut values = 0;
+        let mut long_numbers = 0;
         for (uri, document) in self.iter() {
             let path = Self::path_of(uri);
             match excess::find(document) {
@@ -89,9 +97,22 @@ impl Documents<'_> {
             if values > MAX_VALUES {
                 return Err(too_large(&path, "too many values in the schema", MAX_VALUES));
             }
+            long_numbers += long_number_chars(document);
+            if long_numbers > MAX_LONG_NUMBERS {
+                let what = "too many characters in long numbers of the schema";
+                return Err(too_large(&path, what, MAX_LONG_NUMBERS));
+            }
         }
         let mut patterns = 0;
+        let mut listed = 0;
         let found = self.walk(|member| {
+            if let ("enum", Value::Array(options)) = (member.key, member.value) {
+                listed += options.iter().filter(|one| one.is_array() || one.is_object()).count();
+                if listed > MAX_LISTED {
+                    let what = "too many arrays and objects listed in the schema";
+                    return ControlFlow::Break(too_large(member.path, what, MAX_LISTED));
+                }
+            }
             let single = (member.key == "pattern").then(|| member.value.as_str()).flatten();
             let keys = (member.key == "patternProperties").then(|| member.value.as_object());
             let keys = keys.flatten().into_iter().flat_map(|patterns| patterns.keys());
@@ -220,6 +241,18 @@ fn is_culprit(reason: &ReferencingError, key: &str, target: &str, base: &str) ->
             target.trim_end_matches('#') == specification.trim_end_matches('#')
         }
         _ => uri::from_str(target).is_err(),
+    }
+}
+
+/// How many characters the long numbers in `value` have. The depth is known to be sane.
+fn long_number_chars(value: &Value) -> usize {
+    match value {
+        Value::Number(number) => {
+            Some(number.as_str().len()).filter(|length| *length > LONG_NUMBER).unwrap_or(0)
+        }
+        Value::Array(items) => items.iter().map(long_number_chars).sum(),
+        Value::Object(members) => members.values().map(long_number_chars).sum(),
+        _ => 0,
     }
 }
 

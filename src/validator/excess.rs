@@ -5,7 +5,7 @@
 
 use serde_json::{Number, Value};
 
-use super::sentence::push_step;
+use super::{sentence::push_step, tariff::BYTES};
 
 /// How deep a schema or a value may be nested.
 pub const MAX_DEPTH: usize = 128;
@@ -23,26 +23,36 @@ pub(crate) enum Excess {
     Number(Number),
 }
 
-/// Whether `value` is neither too deep nor holds numbers that are too large.
-pub(crate) fn is_sane(value: &Value) -> bool {
-    first_below(value, 0, None).is_none()
+/// How much there is in `value`: one for each value, and one for each [`BYTES`] of text. Nothing
+/// if it is too deep or holds numbers that are too large.
+pub(super) fn weigh(value: &Value) -> Option<usize> {
+    let mut weight = 0;
+    first_below(value, 0, None, &mut weight).is_none().then_some(weight)
 }
 
 /// The first thing that is too much in `value`, and its place as a JSON Pointer.
 pub(crate) fn find(value: &Value) -> Option<(String, Excess)> {
     let mut path = String::new();
-    let excess = first_below(value, 0, Some(&mut path))?;
+    let excess = first_below(value, 0, Some(&mut path), &mut 0)?;
     Some((path, excess))
 }
 
 /// `path` is left at the place of what is found. The recursion ends at [`MAX_DEPTH`].
-fn first_below(value: &Value, depth: usize, mut path: Option<&mut String>) -> Option<Excess> {
+fn first_below(
+    value: &Value,
+    depth: usize,
+    mut path: Option<&mut String>,
+    weight: &mut usize,
+) -> Option<Excess> {
     if depth > MAX_DEPTH {
         return Some(Excess::Depth);
     }
+    *weight += 1;
     let end = path.as_ref().map_or(0, |path| path.len());
     match value {
+        Value::String(text) => *weight += text.len() / BYTES,
         Value::Number(number) => {
+            *weight += number.as_str().len() / BYTES;
             return (!is_sane_number(number)).then(|| Excess::Number(number.clone()));
         }
         Value::Array(items) => {
@@ -51,18 +61,19 @@ fn first_below(value: &Value, depth: usize, mut path: Option<&mut String>) -> Op
                     path.truncate(end);
                     push_step(path, &index.to_string());
                 }
-                if let Some(found) = first_below(item, depth + 1, path.as_deref_mut()) {
+                if let Some(found) = first_below(item, depth + 1, path.as_deref_mut(), weight) {
                     return Some(found);
                 }
             }
         }
         Value::Object(members) => {
             for (key, member) in members {
+                *weight += key.len() / BYTES;
                 if let Some(path) = &mut path {
                     path.truncate(end);
                     push_step(path, key);
                 }
-                if let Some(found) = first_below(member, depth + 1, path.as_deref_mut()) {
+                if let Some(found) = first_below(member, depth + 1, path.as_deref_mut(), weight) {
                     return Some(found);
                 }
             }

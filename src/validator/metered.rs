@@ -1,22 +1,30 @@
-//! Values that stop being looked at when an explanation takes too long.
+//! Values that stop being looked at when a verdict or an explanation takes too long.
 //!
-//! The errors of nested `anyOf`s form a tree that can double with every level
-//! of the value. The validator has no budget of its own, so the value has one:
-//! once its [`Meter`] has run out, every array and object below the top looks
-//! like a null, and what is left of the tree ends there. Errors found from
-//! then on report [`SPENT`] as their value, which tells them from true ones.
+//! A small schema can look at the same value thousands of times, and the errors of nested
+//! `anyOf`s form a tree that can double with every level of the value. The validator has no
+//! budget of its own, so the value has one: once its [`Meter`] has run out, every array and
+//! object below the top looks like a null, and what is left of the work ends there. A verdict
+//! found then is none. Errors found from then on report [`SPENT`] as their value, which tells
+//! them from true ones.
 
-use std::{borrow::Cow, cell::Cell};
+use std::{
+    borrow::Cow,
+    cell::{Cell, RefCell},
+    rc::Rc,
+};
 
 use jsonschema::{
     JsonType, ValidationError,
     error::ValidationErrorKind,
-    json::{Array, Json, Node, NodeIdentity, Object, SerdeJson, cmp, unique},
+    json::{Array, Json, JsonNumber, Node, NodeIdentity, Object, SerdeJson},
 };
 use serde_json::{Map, Number, Value};
 
-/// How many looks one explanation may take.
-const LOOKS: usize = 200_000;
+use super::{
+    decimal,
+    same,
+    tariff::{BYTES, Tariff},
+};
 
 /// What an error reports as its value once the meter has run out. A model does not write it by
 /// accident: U+FFFF is not a character.
@@ -24,36 +32,79 @@ const SPENT: &str = "\u{FFFF}spent";
 
 /// Counts looks at a value.
 #[derive(Debug)]
-pub(super) struct Meter(Cell<usize>);
+pub(crate) struct Meter {
+    left: Cell<usize>,
+    tariff: Tariff,
+}
 
-impl Default for Meter {
-    fn default() -> Self {
-        Self(Cell::new(LOOKS))
-    }
+thread_local! {
+    /// The meter of names that a schema judges as values of their own: the crate makes nodes of
+    /// them from nothing but their text.
+    static OF_NAMES: RefCell<Option<Rc<Meter>>> = const { RefCell::new(None) };
 }
 
 impl Meter {
+    /// A meter that runs out after `looks`.
+    pub(crate) fn new(looks: usize, tariff: Tariff) -> Self {
+        Self { left: Cell::new(looks), tariff }
+    }
+
     /// Whether there are no looks left.
-    pub(super) fn is_spent(&self) -> bool {
-        self.0.get() == 0
+    pub(crate) fn is_spent(&self) -> bool {
+        self.left.get() == 0
     }
 
-    fn look(&self) {
-        self.0.set(self.0.get().saturating_sub(1));
+    /// Leaves no looks.
+    #[cfg(feature = "python")]
+    pub(crate) fn give_up(&self) {
+        self.left.set(0);
     }
 
-    /// Takes as many looks as there are values in `value`.
-    fn copy(&self, value: &Value) {
+    /// Takes one look.
+    pub(crate) fn look(&self) {
+        self.charge(1);
+    }
+
+    /// Takes as many looks as reading `text` is worth.
+    pub(crate) fn read(&self, text: &str) {
+        self.charge(self.tariff.text(text.len()));
+    }
+
+    /// Takes as many looks as the name of a member is worth.
+    pub(crate) fn name(&self, name: &str) {
+        self.charge(self.tariff.name(name.len()));
+    }
+
+    /// Takes `looks`, as far as there are any.
+    pub(crate) fn charge(&self, looks: usize) {
+        self.left.set(self.left.get().saturating_sub(looks));
+    }
+
+    /// Takes as many looks as walking through `value` is worth.
+    fn walk(&self, value: &Value) {
         let mut pending = vec![value];
         while let Some(value) = pending.pop() {
             self.look();
             match value {
                 _ if self.is_spent() => return,
+                Value::String(text) => self.charge(text.len() / BYTES),
+                Value::Number(number) => self.charge(number.as_str().len() / BYTES),
                 Value::Array(items) => pending.extend(items),
-                Value::Object(members) => pending.extend(members.values()),
+                Value::Object(members) => {
+                    pending.extend(members.values());
+                    self.charge(members.keys().map(|key| 1 + key.len() / BYTES).sum());
+                }
                 _ => {}
             }
         }
+    }
+
+    /// Runs `judge` with this meter for names as well.
+    pub(super) fn with_names<T>(self: &Rc<Self>, judge: impl FnOnce() -> T) -> T {
+        let before = OF_NAMES.replace(Some(Rc::clone(self)));
+        let result = judge();
+        OF_NAMES.set(before);
+        result
     }
 }
 
@@ -96,7 +147,10 @@ impl Json for MeteredJson {
         string: &str,
         f: impl FnOnce(Metered<'_>) -> T,
     ) -> T {
-        SerdeJson::with_string_node(buffer, string, |value| f(Metered::free(value)))
+        let meter = OF_NAMES.with_borrow(Clone::clone);
+        SerdeJson::with_string_node(buffer, string, |value| {
+            f(Metered { value, meter: meter.as_deref(), top: true })
+        })
     }
 }
 
@@ -110,11 +164,6 @@ pub(crate) struct Metered<'a> {
 }
 
 impl<'a> Metered<'a> {
-    /// A value that may be looked at without limit.
-    pub(super) fn free(value: &'a Value) -> Self {
-        Self { value, meter: None, top: true }
-    }
-
     /// A value under a meter.
     pub(super) fn new(value: &'a Value, meter: &'a Meter) -> Self {
         Self { value, meter: Some(meter), top: true }
@@ -134,7 +183,7 @@ impl<'a> Metered<'a> {
 impl<'a> Node<'a, MeteredJson> for Metered<'a> {
     type Object = Members<'a>;
     type Array = Items<'a>;
-    type Number = &'a Number;
+    type Number = Figure<'a>;
 
     fn as_object(&self) -> Option<Members<'a>> {
         self.look();
@@ -155,14 +204,45 @@ impl<'a> Node<'a, MeteredJson> for Metered<'a> {
     }
 
     fn as_string(&self) -> Option<Cow<'a, str>> {
-        self.value.as_str().map(Cow::Borrowed)
+        let text = self.value.as_str()?;
+        if let Some(meter) = self.meter {
+            meter.read(text);
+        }
+        Some(Cow::Borrowed(text))
     }
 
-    fn as_number(&self) -> Option<&'a Number> {
-        self.value.as_number()
+    fn as_number(&self) -> Option<Figure<'a>> {
+        let number = self.value.as_number()?;
+        let Some(meter) = self.meter else {
+            return Some(Figure { number, short: Cow::Borrowed(number) });
+        };
+        let (short, looks) = meter.tariff.number(number);
+        meter.charge(looks);
+        // Once the meter has run out a number is as good as another.
+        let short = if meter.is_spent() { Cow::Owned(Number::from(0)) } else { short };
+        Some(Figure { number, short })
+    }
+
+    fn is_number(&self) -> bool {
+        self.look();
+        self.value.is_number()
+    }
+
+    fn is_string(&self) -> bool {
+        self.look();
+        self.value.is_string()
+    }
+
+    fn string_length(&self) -> Option<u64> {
+        let text = self.value.as_str()?;
+        if let Some(meter) = self.meter {
+            meter.charge(1 + text.len() / BYTES);
+        }
+        Some(text.chars().count() as u64)
     }
 
     fn as_boolean(&self) -> Option<bool> {
+        self.look();
         self.value.as_bool()
     }
 
@@ -171,6 +251,7 @@ impl<'a> Node<'a, MeteredJson> for Metered<'a> {
     }
 
     fn json_type(&self) -> JsonType {
+        self.look();
         match self.value {
             Value::Null => JsonType::Null,
             Value::Bool(_) => JsonType::Boolean,
@@ -183,16 +264,27 @@ impl<'a> Node<'a, MeteredJson> for Metered<'a> {
     }
 
     fn equals_value(&self, expected: &Value) -> bool {
-        cmp::equal(self.value, expected)
+        if let Some(meter) = self.meter {
+            if std::mem::discriminant(self.value) != std::mem::discriminant(expected) {
+                meter.look();
+                return false;
+            }
+            meter.walk(self.value);
+            if meter.is_spent() {
+                return false;
+            }
+        }
+        same::equal(self.value, expected)
     }
 
     fn to_value(&self) -> Cow<'a, Value> {
         if self.pretends() {
             Cow::Owned(Value::String(SPENT.to_owned()))
         } else {
-            // Within alternatives the crate keeps copies.
+            // Within alternatives the crate keeps copies, and of what the schema lists as well.
             if let Some(meter) = self.meter {
-                meter.copy(self.value);
+                meter.charge(meter.tariff.error());
+                meter.walk(self.value);
             }
             Cow::Borrowed(self.value)
         }
@@ -220,6 +312,9 @@ impl<'a> Object<'a, MeteredJson> for Members<'a> {
     }
 
     fn get(&self, key: &String) -> Option<Metered<'a>> {
+        if let Some(meter) = self.meter {
+            meter.look();
+        }
         let value = self.members.get(key)?;
         Some(Metered { value, meter: self.meter, top: false })
     }
@@ -240,13 +335,13 @@ impl<'a> Iterator for MembersIter<'a> {
     type Item = (&'a str, Metered<'a>);
 
     fn next(&mut self) -> Option<Self::Item> {
+        let (key, value) = self.members.next()?;
         if let Some(meter) = self.meter {
-            meter.look();
+            meter.name(key);
             if meter.is_spent() {
                 return None;
             }
         }
-        let (key, value) = self.members.next()?;
         Some((key, Metered { value, meter: self.meter, top: false }))
     }
 }
@@ -271,7 +366,15 @@ impl<'a> Array<'a, MeteredJson> for Items<'a> {
     }
 
     fn is_unique(&self) -> bool {
-        unique::is_unique(self.items)
+        if let Some(meter) = self.meter {
+            for item in self.items {
+                meter.walk(item);
+                if meter.is_spent() {
+                    return true;
+                }
+            }
+        }
+        same::is_unique(self.items)
     }
 }
 
@@ -294,5 +397,42 @@ impl<'a> Iterator for ItemsIter<'a> {
         }
         let value = self.items.next()?;
         Some(Metered { value, meter: self.meter, top: false })
+    }
+}
+
+/// A number, or a short one that stands for it.
+#[derive(Debug)]
+pub(crate) struct Figure<'a> {
+    number: &'a Number,
+    short: Cow<'a, Number>,
+}
+
+impl JsonNumber for Figure<'_> {
+    fn as_u64(&self) -> Option<u64> {
+        self.short.as_u64()
+    }
+
+    fn as_i64(&self) -> Option<i64> {
+        self.short.as_i64()
+    }
+
+    fn as_f64(&self) -> Option<f64> {
+        self.short.as_f64()
+    }
+
+    fn as_str(&self) -> Cow<'_, str> {
+        Cow::Borrowed(self.short.as_str())
+    }
+
+    fn to_number(&self) -> Cow<'_, Number> {
+        Cow::Borrowed(&self.short)
+    }
+
+    fn is_integer(&self) -> bool {
+        decimal::is_integer(self.number)
+    }
+
+    fn is_written_as_integer(&self) -> bool {
+        !self.number.as_str().contains(['.', 'e', 'E'])
     }
 }

@@ -25,26 +25,34 @@
 
 mod compile;
 mod cost;
+mod decimal;
 mod documents;
 mod error;
 mod excess;
 mod explain;
 mod metered;
 mod patterns;
+mod same;
 mod sentence;
+mod tariff;
 mod violation;
 
 pub use self::{error::SchemaError, excess::MAX_DEPTH, violation::Violation};
 
-pub(crate) use self::compile::compile;
+#[cfg(feature = "python")]
+pub(crate) use self::{
+    same::{Keys, equal},
+    tariff::LOOKS,
+};
+pub(crate) use self::{compile::compile, metered::Meter, tariff::Tariff};
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, rc::Rc, sync::Arc};
 
 use serde_json::Value;
 
 use self::documents::Documents;
 use self::explain::Judged;
-use self::metered::{Meter, Metered, MeteredJson};
+use self::metered::{Metered, MeteredJson};
 
 /// What there is too much of in `value`, for any schema: depth, or a number without measure.
 pub(crate) fn excess(value: &Value) -> Option<Violation> {
@@ -63,8 +71,16 @@ pub struct Validator {
     compiled: Arc<jsonschema::Validator<MeteredJson>>,
     /// Explanations quote it.
     schema: Arc<Value>,
-    /// Whether it has patterns that long texts are kept from.
-    steps_back: bool,
+    /// What a look at a value is worth.
+    tariff: Tariff,
+}
+
+/// What a validator makes of a value.
+enum Verdict {
+    Fits,
+    DoesNotFit,
+    /// There is too much of something, or it takes too long to tell.
+    Refused(Violation),
 }
 
 impl Validator {
@@ -78,48 +94,77 @@ impl Validator {
         Ok(Self {
             compiled: Arc::new(compile(schema, resources)?),
             schema: Arc::new(schema.clone()),
-            steps_back: patterns::step_back(Documents { schema, resources }),
+            tariff: Tariff::of(Documents { schema, resources }),
         })
     }
 
-    /// Whether values have to be measured before their texts are matched with patterns.
+    /// What a look at a value is worth.
     #[cfg(feature = "python")]
-    pub(crate) fn steps_back(&self) -> bool {
-        self.steps_back
+    pub(crate) fn tariff(&self) -> Tariff {
+        self.tariff
     }
 
     /// Whether `value` fits. One nested deeper than [`MAX_DEPTH`] does not, nor one with a number
     /// past the range of an `f64` or longer than 4,300 characters, nor, where a pattern has
-    /// look-around or back-references, one with a string of more than 10,000 bytes.
+    /// look-around or back-references, one with a string of more than 10,000 bytes, nor one that
+    /// the schema looks at too often: two million times, and 32 times more for each value and for
+    /// each 16 bytes of text.
     pub fn is_valid(&self, value: &Value) -> bool {
-        excess::is_sane(value)
-            && !self.has_too_much_text(value)
-            && self.compiled.is_valid(Metered::free(value))
+        matches!(self.verdict(value), Verdict::Fits)
     }
 
-    fn has_too_much_text(&self, value: &Value) -> bool {
-        self.steps_back && patterns::too_much_text(value)
+    fn verdict(&self, value: &Value) -> Verdict {
+        let Some(weight) = excess::weigh(value) else {
+            let excess = excess(value).unwrap_or_else(|| Violation::unjudged(value));
+            return Verdict::Refused(excess);
+        };
+        if self.tariff.steps_back() && patterns::too_much_text(value) {
+            return Verdict::Refused(Violation::too_much_text(value));
+        }
+        let looks = Tariff::verdict(weight);
+        let (fits, spent) = self.look(value, looks, |node| self.compiled.is_valid(node));
+        match (spent, fits) {
+            (true, _) => Verdict::Refused(Violation::unjudged(value)),
+            (false, true) => Verdict::Fits,
+            (false, false) => Verdict::DoesNotFit,
+        }
+    }
+
+    /// Runs `judge`, and tells whether it took more looks at `value` than these.
+    fn look<T>(
+        &self,
+        value: &Value,
+        looks: usize,
+        judge: impl FnOnce(Metered<'_>) -> T,
+    ) -> (T, bool) {
+        let meter = Meter::new(looks, self.tariff);
+        if !self.tariff.judges_names() {
+            return (judge(Metered::new(value, &meter)), meter.is_spent());
+        }
+        let meter = Rc::new(meter);
+        let result = meter.with_names(|| judge(Metered::new(value, &meter)));
+        (result, meter.is_spent())
     }
 
     /// In which ways `value` does not fit, at most [`MAX_VIOLATIONS`] of them; none if it fits.
     pub fn violations(&self, value: &Value) -> Vec<Violation> {
-        if let Some(violation) = excess(value) {
-            return vec![violation];
+        match self.verdict(value) {
+            Verdict::Fits => Vec::new(),
+            Verdict::Refused(violation) => vec![violation],
+            Verdict::DoesNotFit => self.explain(value),
         }
-        if self.has_too_much_text(value) {
-            return vec![Violation::too_much_text(value)];
-        }
-        if self.compiled.is_valid(Metered::free(value)) {
-            return Vec::new();
-        }
-        let meter = Meter::default();
-        let found: Vec<_> = self
-            .compiled
-            .iter_errors(Metered::new(value, &meter))
-            .filter(|error| metered::is_true(error, &meter))
-            .take(MAX_VIOLATIONS)
-            .map(|error| explain::violation(&error, Judged { value, schema: &self.schema }))
-            .collect();
+    }
+
+    fn explain(&self, value: &Value) -> Vec<Violation> {
+        let meter = Rc::new(Meter::new(self.tariff.explanation(), self.tariff));
+        let found: Vec<_> = meter.with_names(|| {
+            self.compiled
+                .iter_errors(Metered::new(value, &meter))
+                .filter(|error| metered::is_true(error, &meter))
+                .take(MAX_VIOLATIONS)
+                .map(|error| explain::violation(&error, Judged { value, schema: &self.schema }))
+                .collect()
+        });
         if found.is_empty() { vec![Violation::unexplained(value)] } else { found }
     }
 

@@ -4,7 +4,7 @@
 //! each attempt is bounded, but there is one at every character, so the time grows with the
 //! square of the text.
 
-use std::ops::ControlFlow;
+use std::{iter::Peekable, ops::ControlFlow, str::Chars};
 
 use serde_json::Value;
 
@@ -58,4 +58,57 @@ fn squares(value: &Value) -> u128 {
         }
         _ => 0,
     }
+}
+
+/// How many ways through `pattern` may be open at once; 0 where there is about one. A pattern
+/// that is tried from every character, or has a part of any length, can keep as many open as it
+/// has characters, those that are repeated counted as often.
+pub(super) fn ways(pattern: &str) -> usize {
+    let starts_anywhere = !pattern.starts_with('^') || pattern.contains('|');
+    if starts_anywhere || pattern.contains(['*', '+']) || pattern.contains(",}") {
+        length(&mut pattern.chars().peekable(), 0)
+    } else {
+        0
+    }
+}
+
+/// How many groups within one another are told apart.
+const MAX_GROUPS: usize = 32;
+
+/// The length of what `{2,9}` and its like spell out, up to the end of the group.
+fn length(rest: &mut Peekable<Chars<'_>>, depth: usize) -> usize {
+    let mut total = 0_usize;
+    let mut last = 0_usize;
+    while let Some(ch) = rest.next() {
+        let atom = match ch {
+            ')' if depth > 0 => break,
+            '(' if depth < MAX_GROUPS => length(rest, depth + 1),
+            '[' => {
+                while let Some(ch) = rest.next_if(|ch| *ch != ']') {
+                    if ch == '\\' {
+                        rest.next();
+                    }
+                }
+                rest.next();
+                1
+            }
+            '{' => {
+                let counts: String =
+                    std::iter::from_fn(|| rest.next_if(|ch| ch.is_ascii_digit() || *ch == ',')).collect();
+                let most = counts.split(',').filter_map(|count| count.parse::<usize>().ok()).max();
+                last = last.saturating_mul(most.unwrap_or(1).max(1) - 1);
+                total = total.saturating_add(last);
+                continue;
+            }
+            '\\' => {
+                rest.next();
+                1
+            }
+            '*' | '+' | '?' | '|' | '^' | '$' | '}' => continue,
+            _ => 1,
+        };
+        total = total.saturating_add(atom);
+        last = atom;
+    }
+    total
 }

@@ -66,6 +66,19 @@ impl Violation {
         }
     }
 
+    /// For a value of which it takes too long to tell whether it fits.
+    pub(crate) fn unjudged(value: &Value) -> Self {
+        Self {
+            path: String::new(),
+            keyword: "schema".to_owned(),
+            message: "the value: takes too long to check against the schema; send fewer or \
+                      shorter values"
+                .to_owned(),
+            expected: Value::Null,
+            actual: cut(value),
+        }
+    }
+
     /// For a value that does not fit in a way that takes too long to explain.
     pub(crate) fn unexplained(value: &Value) -> Self {
         Self {

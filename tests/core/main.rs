@@ -21,3 +21,4 @@ mod reply;
 mod search;
 mod selection;
 mod validator;
+mod validator_cost;

@@ -20,6 +20,7 @@ from ..tools import Tool, ToolContext, Toolset
 from .connection import Connection
 from .definitions import tools_of
 from .screening import ToolProblem
+from .shallow import make_shallow
 
 if TYPE_CHECKING:
     from mcp.client import Transport
@@ -102,8 +103,14 @@ class MCPTools(Toolset):
     def _follow(self, listing: list[mcp_types.Tool], problems: list[ToolProblem]) -> None:
         """Makes the tools those that the server lists. One that stays the same stays itself."""
         wanted = [definition for definition in listing if self._wants(definition)]
+        ours = {tool.name for _, tool in self._listed.values()}
         tools, unusable = tools_of(
-            wanted, self._send, server=self.name, prefix=self._prefix, options=self._options
+            wanted,
+            self._send,
+            server=self.name,
+            prefix=self._prefix,
+            options=self._options,
+            others=[tool.name for tool in self if tool.name not in ours],
         )
         self.problems = (*problems, *unusable)
         for problem in self.problems:
@@ -247,6 +254,8 @@ async def _http(
 ) -> AsyncGenerator[TransportStreams, None]:
     # How long a tool may take is not for the transport to say.
     timeout = httpx2.Timeout(_HTTP_TIMEOUT, read=None)
-    client = httpx2.AsyncClient(headers=headers, timeout=timeout, auth=auth)
+    client = httpx2.AsyncClient(
+        headers=headers, timeout=timeout, auth=auth, event_hooks={"response": [make_shallow]}
+    )
     async with client, streamable_http_client(url, http_client=client) as streams:
         yield streams

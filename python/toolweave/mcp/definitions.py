@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import mcp_types
@@ -11,6 +11,7 @@ from .._core import Validator
 from ..exceptions import ContractError, SchemaError, ToolDefinitionError
 from ..tools import Tool, ToolContext
 from ..tools.names import usable_name
+from .lookalikes import foreign_letters, is_lookalike
 from .results import fields_of, unwrapped, value_of
 from .screening import OUTPUT_SCHEMA, ToolProblem
 
@@ -34,6 +35,7 @@ def tools_of(
     server: str,
     prefix: str = "",
     options: ToolOptions | None = None,
+    others: Collection[str] = (),
 ) -> tuple[dict[str, Tool[..., Any]], list[ToolProblem]]:
     """The tools that can be used, by the server's names, and what is wrong with the others.
 
@@ -43,6 +45,7 @@ def tools_of(
         server: What the server is called.
         prefix: What the names of the tools begin with, before a ``_``.
         options: How the tools are run.
+        others: Names of further tools that the model is shown.
     """
     tools: dict[str, Tool[..., Any]] = {}
     problems: list[ToolProblem] = []
@@ -54,6 +57,8 @@ def tools_of(
             problems.append(
                 ToolProblem(definition.name, f"the server has more than {MAX_TOOLS} tools")
             )
+        elif problem := _disguise(definition.name, (*others, *tools)):
+            problems.append(ToolProblem(definition.name, problem))
         else:
             name = usable_name(definition.name, prefix, taken)
             try:
@@ -64,6 +69,18 @@ def tools_of(
                 tools[definition.name] = tool
                 taken.add(name)
     return tools, problems
+
+
+def _disguise(name: str, others: Iterable[str]) -> str | None:
+    """What is wrong with a name that looks like another."""
+    if name.isascii():
+        others = (other for other in others if not other.isascii())
+    if scripts := foreign_letters(name):
+        return f"its name {ascii(name)} mixes letters of {scripts}"
+    for other in others:
+        if other != name and is_lookalike(name, other):
+            return f"its name {ascii(name)} looks like {ascii(other)}"
+    return None
 
 
 def _tool(

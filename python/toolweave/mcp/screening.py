@@ -20,6 +20,8 @@ from mcp.shared.message import SessionMessage
 from mcp_types import methods
 from pydantic import ValidationError
 
+from .shallow import CUT, MAX_LEVELS, shallow
+
 if TYPE_CHECKING:
     from types import TracebackType
 
@@ -55,17 +57,20 @@ class Screen:
         self.problems: list[ToolProblem] = []
         """What was taken out since this list was last emptied."""
 
-    def look(self, item: SessionMessage | Exception) -> None:
-        """Screens what came from the server, in place."""
+    def look(self, item: SessionMessage | Exception) -> SessionMessage | Exception:
+        """What came from the server, screened in place."""
+        if isinstance(item, ValidationError):
+            item = _read_again(item)
         if not isinstance(item, SessionMessage):
-            return
+            return item
         message = item.message
         if not isinstance(message, mcp_types.JSONRPCResponse):
-            return
+            return item
         tools = message.result.get("tools")
         if isinstance(tools, list):
             listed = cast("list[object]", tools)
             message.result["tools"] = [tool for tool in listed if self._passes(tool)]
+        return item
 
     def _passes(self, definition: object) -> bool:
         if not isinstance(definition, dict):
@@ -82,8 +87,11 @@ class Screen:
         return True
 
     def _fault(self, tool: dict[str, Any], output_schema: object) -> str | None:
-        if len(json.dumps(tool)) + len(json.dumps(output_schema)) > MAX_DEFINITION_BYTES:
+        text = json.dumps([tool, output_schema])
+        if len(text) > MAX_DEFINITION_BYTES:
             return f"its definition is longer than {MAX_DEFINITION_BYTES // 1024} KiB"
+        if json.dumps(CUT) in text:
+            return f"its definition is nested too deep; at most {MAX_LEVELS} levels are read"
         # What the protocol demands of a page, apart from its tools.
         page = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private", "tools": [tool]}
         try:
@@ -94,6 +102,24 @@ class Screen:
             place = ".".join(str(step) for step in first["loc"] if step not in ("tools", 0))
             return f"its definition is malformed at {place or 'its root'}: {first['msg']}"
         return None
+
+
+def _read_again(error: ValidationError) -> SessionMessage | Exception:
+    """The message that could not be parsed, if it is only nested too deep."""
+    first = error.errors(include_url=False)[0]
+    text = first["input"]
+    if first["type"] != "json_invalid" or not isinstance(text, str):
+        return error
+    try:
+        message = mcp_types.jsonrpc_message_adapter.validate_json(shallow(text), by_name=False)
+    except ValidationError:
+        return error
+    if isinstance(message, mcp_types.JSONRPCResponse) and "tools" not in message.result:
+        # Half a result would pass for a whole one.
+        said = f"the answer is nested deeper than {MAX_LEVELS} levels"
+        fault = mcp_types.ErrorData(code=mcp_types.PARSE_ERROR, message=said)
+        return SessionMessage(mcp_types.JSONRPCError(jsonrpc="2.0", id=message.id, error=fault))
+    return SessionMessage(message)
 
 
 @asynccontextmanager
@@ -130,9 +156,7 @@ class _Incoming:
         return getattr(self._stream, "last_context", None)
 
     async def receive(self) -> SessionMessage | Exception:
-        item = await self._stream.receive()
-        self._screen.look(item)
-        return item
+        return self._screen.look(await self._stream.receive())
 
     def __aiter__(self) -> _Incoming:
         return self
@@ -143,8 +167,7 @@ class _Incoming:
         except BaseException:
             self._on_end()
             raise
-        self._screen.look(item)
-        return item
+        return self._screen.look(item)
 
     async def aclose(self) -> None:
         await self._stream.aclose()

@@ -29,12 +29,12 @@ record!(PyLimits { max_depth, max_argument_bytes, max_repair_bytes, max_tag_byte
     #[pyo3(signature = (
         *,
         max_depth=128,
-        max_argument_bytes=16 << 20,
+        max_argument_bytes=1 << 20,
         max_repair_bytes=1 << 20,
         max_tag_bytes=512,
         max_calls=1000,
     ))]
-    #[pyo3(text_signature = "(*, max_depth=128, max_argument_bytes=16777216, \
+    #[pyo3(text_signature = "(*, max_depth=128, max_argument_bytes=1048576, \
         max_repair_bytes=1048576, max_tag_bytes=512, max_calls=1000)")]
     fn new(
         max_depth: usize,

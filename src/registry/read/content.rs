@@ -63,7 +63,7 @@ impl<'a> Reader<'a, '_> {
                 }
                 Token::Comment(text) => Piece::Comment(lines(text)),
                 Token::Instruction(text) => Piece::Instruction(lines(text)),
-                Token::Doctype(_) | Token::End => continue,
+                Token::Doctype(..) | Token::End => continue,
             };
             let inner = inner.get_or_insert_with(|| {
                 let mut begun = Vec::new();
@@ -92,7 +92,7 @@ impl<'a> Reader<'a, '_> {
                 Token::Text(text, _) => add_text(&mut pieces, &text),
                 Token::Comment(text) => pieces.push(Piece::Comment(lines(text))),
                 Token::Instruction(text) => pieces.push(Piece::Instruction(lines(text))),
-                Token::Doctype(_) | Token::End => {}
+                Token::Doctype(..) | Token::End => {}
             }
         }
         Ok(pieces)

@@ -124,7 +124,10 @@ impl<'a> Reader<'a, '_> {
         let piece = match token {
             Token::Comment(text) => Piece::Comment(lines(text)),
             Token::Instruction(text) => Piece::Instruction(lines(text)),
-            Token::Doctype(text) => Piece::Doctype(lines(text)),
+            Token::Doctype(text, at) => {
+                self.external(text, at);
+                Piece::Doctype(lines(text))
+            }
             Token::Text(text, at) => match self.stray(&text, at) {
                 Some(piece) => piece,
                 None => return Ok(()),
@@ -138,6 +141,16 @@ impl<'a> Reader<'a, '_> {
         };
         self.draft.layout.push(Item::Loose([piece].into()));
         Ok(())
+    }
+
+    /// Reports a DOCTYPE that names more than the root element: a DTD that is elsewhere.
+    fn external(&mut self, text: &str, at: usize) {
+        let Some(space) = text.find([' ', '\t', '\r', '\n']) else { return };
+        let rest = text[space..].trim_start();
+        let start = at + text.len() - rest.len();
+        let hint = "Remove the DOCTYPE; what the DTD declares has to stand in the file.".to_owned();
+        let message = "a DOCTYPE that names a DTD elsewhere, which is never fetched".to_owned();
+        self.warn(Code::ExternalDtd, &(start..start + rest.len()), message, Some(hint));
     }
 
     /// Reports text where only elements count.

@@ -60,7 +60,7 @@ impl<'a> Reader<'a, '_> {
                     Some(piece) => piece,
                     None => continue,
                 },
-                Token::Doctype(_) | Token::End => continue,
+                Token::Doctype(..) | Token::End => continue,
             };
             making.parts.push(Part::Loose([piece].into()));
         }

@@ -1,0 +1,321 @@
+//! Python objects as a validator sees them, judged where they stand.
+//!
+//! Only what the parser makes, and what is as plain, comes here. What is not cheap to judge in
+//! place gives the meter up, and the core judges a copy: integers past 64 bits, and values that
+//! a schema looks at more often than [`LOOKS`](crate::validator::LOOKS).
+
+use std::borrow::Cow;
+
+use jsonschema::{
+    JsonType,
+    json::{Array, Json, JsonNumber, Node, NodeIdentity, Object, Pyo3},
+};
+use pyo3::{
+    Borrowed,
+    prelude::*,
+    types::{PyDict, PyString},
+};
+use serde_json::{Number, Value};
+
+use crate::validator::{Keys, LOOKS, Meter, Tariff, equal};
+
+/// A Python object that is plain JSON.
+type Plain<'py> = Borrowed<'py, 'py, PyAny>;
+/// The items of a list.
+type List<'py> = <Plain<'py> as Node<'py, Pyo3>>::Array;
+/// A number as the crate sees it.
+type PlainNumber<'py> = <Plain<'py> as Node<'py, Pyo3>>::Number;
+
+/// Python objects, each with the meter that counts looks at it.
+#[derive(Debug)]
+pub(crate) struct InPlace;
+
+impl Json for InPlace {
+    type Node<'py> = Metered<'py>;
+    type PreparedKey = Py<PyString>;
+    type StringBuffer = ();
+
+    fn prepare_key(key: &str) -> Py<PyString> {
+        Pyo3::prepare_key(key)
+    }
+
+    // Schemas that judge names are left to the core.
+    fn with_string_node<T>(
+        buffer: &mut (),
+        string: &str,
+        judge: impl FnOnce(Metered<'_>) -> T,
+    ) -> T {
+        let meter = Meter::new(LOOKS, Tariff::PLAIN);
+        Pyo3::with_string_node(buffer, string, |node| judge(Metered { node, meter: &meter }))
+    }
+}
+
+/// An object, or one of its parts.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Metered<'py> {
+    node: Plain<'py>,
+    meter: &'py Meter,
+}
+
+impl<'py> Metered<'py> {
+    pub(crate) fn new(value: &'py Bound<'py, PyAny>, meter: &'py Meter) -> Self {
+        Self { node: value.as_borrowed(), meter }
+    }
+
+    /// Appends what only equal values share.
+    fn write_key(self, keys: &mut Keys) {
+        self.meter.look();
+        if self.meter.is_spent() {
+            return;
+        }
+        if let Some(text) = self.as_string() {
+            keys.string(&text);
+        } else if let Some(number) = self.as_number() {
+            match number.0.as_i64() {
+                Some(small) => keys.integer(small),
+                None => keys.number(number.as_str().as_ref()),
+            }
+        } else if let Some(items) = self.as_array() {
+            keys.array(items.len());
+            items.elements().for_each(|item| item.write_key(keys));
+        } else if let Some(members) = self.as_object() {
+            keys.object(members.len());
+            let mut members: Vec<_> = members.members().collect();
+            members.sort_unstable_by(|(left, _), (right, _)| left.cmp(right));
+            for (name, member) in members {
+                keys.string(&name);
+                member.write_key(keys);
+            }
+        } else if let Some(value) = self.node.as_boolean() {
+            keys.bool(value);
+        } else {
+            keys.null();
+        }
+    }
+}
+
+impl<'py> Node<'py, InPlace> for Metered<'py> {
+    type Object = Members<'py>;
+    type Array = Items<'py>;
+    type Number = Figure<'py>;
+
+    fn as_object(&self) -> Option<Members<'py>> {
+        self.meter.look();
+        if self.meter.is_spent() {
+            return None;
+        }
+        self.node.as_object().map(|members| Members { members, meter: self.meter })
+    }
+
+    fn as_array(&self) -> Option<Items<'py>> {
+        self.meter.look();
+        if self.meter.is_spent() {
+            return None;
+        }
+        self.node.as_array().map(|items| Items { items, meter: self.meter })
+    }
+
+    fn as_string(&self) -> Option<Cow<'py, str>> {
+        let text = self.node.as_string()?;
+        self.meter.read(&text);
+        Some(text)
+    }
+
+    fn as_number(&self) -> Option<Figure<'py>> {
+        self.meter.look();
+        let number = self.node.as_number()?;
+        if number.is_written_as_integer() && number.as_i64().is_none() {
+            self.meter.give_up();
+            return None;
+        }
+        Some(Figure(number))
+    }
+
+    fn is_number(&self) -> bool {
+        self.as_number().is_some()
+    }
+
+    fn as_boolean(&self) -> Option<bool> {
+        self.meter.look();
+        self.node.as_boolean()
+    }
+
+    fn is_null(&self) -> bool {
+        self.meter.look();
+        self.node.is_null()
+    }
+
+    fn json_type(&self) -> JsonType {
+        self.meter.look();
+        self.node.json_type()
+    }
+
+    fn string_length(&self) -> Option<u64> {
+        self.meter.look();
+        self.node.string_length()
+    }
+
+    fn equals_value(&self, expected: &Value) -> bool {
+        self.meter.look();
+        match expected {
+            Value::Null => self.node.is_null(),
+            Value::Bool(expected) => self.node.as_boolean() == Some(*expected),
+            Value::String(expected) => {
+                self.as_string().is_some_and(|text| text.as_ref() == expected.as_str())
+            }
+            Value::Number(expected) => self.as_number().is_some_and(|number| {
+                match (number.as_i64(), expected.as_i64()) {
+                    (Some(left), Some(right)) => left == right,
+                    _ => equal(
+                        &Value::Number(number.to_number().into_owned()),
+                        &Value::Number(expected.clone()),
+                    ),
+                }
+            }),
+            Value::Array(expected) => self.as_array().is_some_and(|items| {
+                items.len() == expected.len()
+                    && items.elements().zip(expected).all(|(item, one)| item.equals_value(one))
+            }),
+            Value::Object(expected) => self.as_object().is_some_and(|members| {
+                members.len() == expected.len()
+                    && members.members().all(|(name, member)| {
+                        expected.get(name.as_ref()).is_some_and(|one| member.equals_value(one))
+                    })
+            }),
+        }
+    }
+
+    fn to_value(&self) -> Cow<'py, Value> {
+        self.node.to_value()
+    }
+
+    fn identity(&self) -> Option<NodeIdentity> {
+        self.node.identity()
+    }
+}
+
+/// The members of a dictionary.
+#[derive(Debug)]
+pub(crate) struct Members<'py> {
+    members: Borrowed<'py, 'py, PyDict>,
+    meter: &'py Meter,
+}
+
+impl<'py> Object<'py, InPlace> for Members<'py> {
+    type Node = Metered<'py>;
+    type MemberName = Cow<'py, str>;
+    type MembersIter = MembersIter<'py>;
+
+    fn len(&self) -> usize {
+        Object::<Pyo3>::len(&self.members)
+    }
+
+    fn get(&self, key: &Py<PyString>) -> Option<Metered<'py>> {
+        self.meter.look();
+        let node = Object::<Pyo3>::get(&self.members, key)?;
+        Some(Metered { node, meter: self.meter })
+    }
+
+    fn members(&self) -> MembersIter<'py> {
+        MembersIter { members: Object::<Pyo3>::members(&self.members), meter: self.meter }
+    }
+}
+
+/// Walks the members of a dictionary until the meter has run out.
+pub(crate) struct MembersIter<'py> {
+    members: <Borrowed<'py, 'py, PyDict> as Object<'py, Pyo3>>::MembersIter,
+    meter: &'py Meter,
+}
+
+impl<'py> Iterator for MembersIter<'py> {
+    type Item = (Cow<'py, str>, Metered<'py>);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let (name, node) = self.members.next()?;
+        self.meter.name(&name);
+        if self.meter.is_spent() {
+            return None;
+        }
+        Some((name, Metered { node, meter: self.meter }))
+    }
+}
+
+/// The items of a list.
+pub(crate) struct Items<'py> {
+    items: List<'py>,
+    meter: &'py Meter,
+}
+
+impl<'py> Array<'py, InPlace> for Items<'py> {
+    type Node = Metered<'py>;
+    type ElementsIter = ItemsIter<'py>;
+
+    fn len(&self) -> usize {
+        self.items.len()
+    }
+
+    fn elements(&self) -> ItemsIter<'py> {
+        ItemsIter { items: self.items.elements(), meter: self.meter }
+    }
+
+    fn is_unique(&self) -> bool {
+        let mut keys = Keys::default();
+        for item in self.elements() {
+            item.write_key(&mut keys);
+            keys.end();
+        }
+        keys.are_unique()
+    }
+}
+
+/// Walks the items of a list until the meter has run out.
+pub(crate) struct ItemsIter<'py> {
+    items: <List<'py> as Array<'py, Pyo3>>::ElementsIter,
+    meter: &'py Meter,
+}
+
+impl<'py> Iterator for ItemsIter<'py> {
+    type Item = Metered<'py>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.meter.look();
+        if self.meter.is_spent() {
+            return None;
+        }
+        let node = self.items.next()?;
+        Some(Metered { node, meter: self.meter })
+    }
+}
+
+/// A number of 64 bits.
+pub(crate) struct Figure<'py>(PlainNumber<'py>);
+
+impl JsonNumber for Figure<'_> {
+    fn as_u64(&self) -> Option<u64> {
+        self.0.as_u64()
+    }
+
+    fn as_i64(&self) -> Option<i64> {
+        self.0.as_i64()
+    }
+
+    fn as_f64(&self) -> Option<f64> {
+        self.0.as_f64()
+    }
+
+    fn as_str(&self) -> Cow<'_, str> {
+        self.0.as_str()
+    }
+
+    fn to_number(&self) -> Cow<'_, Number> {
+        self.0.to_number()
+    }
+
+    fn is_integer(&self) -> bool {
+        self.0.is_integer()
+    }
+
+    fn is_written_as_integer(&self) -> bool {
+        self.0.is_written_as_integer()
+    }
+}

@@ -1,0 +1,144 @@
+//! How much a look at a value is worth under a schema.
+//!
+//! A look takes some ten nanoseconds. What takes longer is worth more of them: reading a text,
+//! the more so where a pattern can keep many ways open; computing with long numbers; copying
+//! what the schema lists into an error.
+
+use std::{borrow::Cow, ops::ControlFlow};
+
+use serde_json::{Number, Value};
+
+use super::{
+    decimal::{Scale, scale_of},
+    documents::Documents,
+    patterns,
+};
+
+/// How much text one look reads.
+pub(super) const BYTES: usize = 16;
+/// How many looks any verdict may take.
+pub(crate) const LOOKS: usize = 2_000_000;
+/// How many looks more a verdict may take for each value and for each [`BYTES`] of text.
+const LOOKS_EACH: usize = 32;
+/// How many looks an explanation may take.
+const EXPLANATION: usize = 200_000;
+/// How many ways that a pattern keeps open cost as much as one look.
+const WAYS: usize = 32;
+/// How many characters a number may have whose arithmetic is as cheap as a look.
+const CHEAP: usize = 64;
+
+/// What looks are worth under one schema.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Tariff {
+    scale: Scale,
+    /// How many patterns there are for the names of members.
+    name_patterns: usize,
+    /// How many ways a pattern may keep open at most.
+    ways: usize,
+    /// Whether a pattern is matched by stepping back.
+    steps_back: bool,
+    /// How many values the longest `enum` or `const` has.
+    listed: usize,
+    /// Whether names of members are judged like values.
+    judges_names: bool,
+}
+
+impl Tariff {
+    /// That of a schema which asks for nothing.
+    pub(crate) const PLAIN: Self = Self {
+        scale: Scale::PLAIN,
+        name_patterns: 0,
+        ways: 0,
+        steps_back: false,
+        listed: 0,
+        judges_names: false,
+    };
+
+    pub(super) fn of(documents: Documents<'_>) -> Self {
+        let mut tariff = Self { steps_back: patterns::step_back(documents), ..Self::PLAIN };
+        for (_, document) in documents.iter() {
+            scale_of(&mut tariff.scale, "", document);
+        }
+        let _ = documents.walk::<()>(|member| {
+            match (member.key, member.value) {
+                ("pattern", Value::String(pattern)) => {
+                    tariff.ways = tariff.ways.max(patterns::ways(pattern));
+                }
+                ("patternProperties", Value::Object(parts)) => {
+                    tariff.name_patterns += parts.len();
+                    let ways = parts.keys().map(|pattern| patterns::ways(pattern)).max();
+                    tariff.ways = tariff.ways.max(ways.unwrap_or(0));
+                }
+                ("enum" | "const", listed) => tariff.listed = tariff.listed.max(size(listed)),
+                ("propertyNames", _) => tariff.judges_names = true,
+                _ => {}
+            }
+            ControlFlow::Continue(())
+        });
+        tariff
+    }
+
+    /// How many looks a verdict on a value of this weight may take.
+    pub(super) fn verdict(weight: usize) -> usize {
+        weight.saturating_mul(LOOKS_EACH).saturating_add(LOOKS)
+    }
+
+    /// How many looks an explanation may take. An error costs some thousand if the schema lists
+    /// as many values, and there should be a few.
+    pub(super) fn explanation(&self) -> usize {
+        EXPLANATION.max(self.error().saturating_mul(2))
+    }
+
+    /// Whether a pattern is matched by stepping back.
+    pub(crate) fn steps_back(&self) -> bool {
+        self.steps_back
+    }
+
+    /// Whether names of members are judged like values.
+    pub(crate) fn judges_names(&self) -> bool {
+        self.judges_names
+    }
+
+    /// Looks for a text of `bytes`.
+    pub(super) fn text(&self, bytes: usize) -> usize {
+        let squares = if self.steps_back { bytes.saturating_mul(bytes) / 8 } else { 0 };
+        1 + bytes / BYTES + bytes.saturating_mul(self.ways) / WAYS + squares
+    }
+
+    /// Looks for the name of a member.
+    pub(super) fn name(&self, bytes: usize) -> usize {
+        if self.name_patterns == 0 { 1 } else { 1 + self.name_patterns * self.text(bytes) }
+    }
+
+    /// Looks for an error.
+    pub(super) fn error(&self) -> usize {
+        1 + self.listed
+    }
+
+    /// A number to compute with in the place of `number`, and the looks for it.
+    pub(super) fn number<'a>(&self, number: &'a Number) -> (Cow<'a, Number>, usize) {
+        let length = number.as_str().len();
+        let short = self.scale.shorten(number);
+        let digits = short.as_str().len();
+        let arithmetic = match digits.checked_mul(digits) {
+            _ if digits <= CHEAP => 0,
+            Some(squares) if self.scale.has_decimals() => squares,
+            squares => squares.unwrap_or(usize::MAX) / CHEAP,
+        };
+        (short, 1 + length / BYTES + arithmetic)
+    }
+}
+
+/// How many values there are in `value`, long texts counted as more. The depth is known to be
+/// sane.
+fn size(value: &Value) -> usize {
+    match value {
+        Value::String(text) => 1 + text.len() / BYTES,
+        Value::Number(number) => 1 + number.as_str().len() / BYTES,
+        Value::Array(items) => 1 + items.iter().map(size).sum::<usize>(),
+        Value::Object(members) => {
+            1 + members.iter().map(|(key, member)| 1 + key.len() / BYTES + size(member)).sum::<usize>()
+        }
+        _ => 1,
+    }
+}
