@@ -144,9 +144,9 @@ impl Scale {
         }
     }
 
-    /// Whether any number of the schema has a fraction.
-    pub(super) fn has_decimals(&self) -> bool {
-        self.decimals > 0
+    /// How many digits the longest number has behind its point.
+    pub(super) fn decimals(&self) -> usize {
+        self.decimals
     }
 
     /// A short number that the schema cannot tell from `number`.

@@ -119,12 +119,12 @@ impl Tariff {
     pub(super) fn number<'a>(&self, number: &'a Number) -> (Cow<'a, Number>, usize) {
         let length = number.as_str().len();
         let short = self.scale.shorten(number);
-        let digits = short.as_str().len();
-        let arithmetic = match digits.checked_mul(digits) {
-            _ if digits <= CHEAP => 0,
-            Some(squares) if self.scale.has_decimals() => squares,
-            squares => squares.unwrap_or(usize::MAX) / CHEAP,
+        // Fractions are compared by their least terms, which is dearer than integers are.
+        let (digits, share) = match (self.scale.decimals(), short.as_str().len()) {
+            (0, digits) => (digits, CHEAP),
+            (decimals, digits) => (digits.max(decimals), CHEAP / 16),
         };
+        let arithmetic = if digits <= CHEAP { 0 } else { digits.saturating_mul(digits) / share };
         (short, 1 + length / BYTES + arithmetic)
     }
 }

@@ -22,3 +22,4 @@ mod search;
 mod selection;
 mod validator;
 mod validator_cost;
+mod validator_numbers;

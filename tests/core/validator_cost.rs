@@ -13,11 +13,11 @@ use serde_json::{Value, json};
 use toolweave::validator::Validator;
 
 /// How long a value's text is.
-const BYTES: usize = 24_000;
+const BYTES: usize = 12_000;
 /// How many times as long as to parse the text it may take to judge the value.
 const FACTOR: u32 = 40;
 /// What any verdict may take beside.
-const CONSTANT: Duration = Duration::from_millis(20);
+const CONSTANT: Duration = Duration::from_millis(500);
 /// What an explanation may take beside. It is bounded by a number of looks, whatever the value.
 const EXPLANATION: Duration = Duration::from_millis(800);
 /// How often a measurement that is over its budget is repeated, on a machine that has more to do.

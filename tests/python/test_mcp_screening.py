@@ -109,7 +109,9 @@ def _answer(request: dict[str, Any]) -> dict[str, Any]:
 
 values = st.recursive(
     st.none() | st.integers() | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3)
+    ),
     max_leaves=8,
 )
 
@@ -207,7 +209,9 @@ def test_honest_names_are_not(names: tuple[str, ...]) -> None:
 
 
 @given(st.text(st.sampled_from("abcdepxy_09"), min_size=1, max_size=8), st.data())
-def test_letters_of_another_script_never_pass_for_latin_ones(name: str, data: st.DataObject) -> None:
+def test_letters_of_another_script_never_pass_for_latin_ones(
+    name: str, data: st.DataObject
+) -> None:
     twins = dict(zip("acepxy", "асерху", strict=True))
     found = [at for at, ch in enumerate(name) if ch in twins]
     swapped = data.draw(st.sets(st.sampled_from(found), min_size=1)) if found else set[int]()
@@ -218,7 +222,9 @@ def test_letters_of_another_script_never_pass_for_latin_ones(name: str, data: st
 
 def test_tools_of_the_users_own_count_as_well(tmp_path: Path) -> None:
     async def main() -> None:
-        tools = plain_server({"pages": [{"tools": [{"name": "рау", "inputSchema": OBJECT}]}]}, tmp_path)
+        tools = plain_server(
+            {"pages": [{"tools": [{"name": "рау", "inputSchema": OBJECT}]}]}, tmp_path
+        )
 
         def pay() -> None:
             """Pay."""
