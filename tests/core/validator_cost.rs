@@ -148,14 +148,6 @@ fn keywords() -> Vec<Value> {
     schemas
 }
 
-struct Slow<'a>(Duration, &'a Value);
-impl Drop for Slow<'_> {
-    fn drop(&mut self) {
-        let t = now() - self.0;
-        if t > Duration::from_millis(300) { eprintln!("   {t:?} {}", self.1); }
-    }
-}
-
 /// Runs `measure` until it keeps to `limit`, at most [`TRIES`] times.
 fn keeps_to(limit: Duration, mut measure: impl FnMut() -> Duration) -> Result<(), Duration> {
     let mut least = Duration::MAX;
@@ -179,10 +171,7 @@ fn a_verdict_costs_in_proportion_to_the_bytes() {
     for (name, text) in shapes() {
         let (parse, value) = time(|| serde_json::from_str::<Value>(&text).unwrap());
         let parse = parse.min(time(|| serde_json::from_str::<Value>(&text).unwrap()).0);
-        eprintln!("{name}: {} bytes, parse {parse:?}", text.len());
         for (validator, schema) in &schemas {
-            let t1 = now();
-            let _guard = Slow(t1, schema);
             let limit = CONSTANT + parse * FACTOR;
             let mut is_valid = true;
             let verdict = keeps_to(limit, || {

@@ -5,16 +5,19 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import httpx2
+import mcp_types
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_processes import plain_server
-from toolweave import Toolset
+from toolweave import ToolCall, Toolset
+from toolweave.executor import ToolExecutor
 from toolweave.mcp import connect_http
 from toolweave.mcp.definitions import tools_of
 from toolweave.mcp.shallow import CUT, MAX_LEVELS, make_shallow, shallow
@@ -49,8 +52,9 @@ def test_a_tool_nested_too_deep_does_not_hide_the_others(
             (problem,) = tools.problems
             assert problem.name == "abyss"
             assert "nested too deep" in problem.message
-            with pytest.raises(Exception, match="nested deeper than 180 levels"):
-                await tools["first"]()
+            run = await ToolExecutor(tools).execute([ToolCall("1", "first", {})])
+            (result,) = run.tool_results
+            assert "nested deeper than 180 levels" in str(result)
 
     with caplog.at_level(logging.WARNING, "toolweave.mcp"):
         asyncio.run(main())
@@ -146,7 +150,7 @@ def test_a_body_is_cut_in_whatever_pieces_it_comes(cuts: list[int], stream: bool
     edges = sorted({0, len(body), *(cut for cut in cuts if cut < len(body))})
 
     async def pieces() -> Any:
-        for start, end in zip(edges, edges[1:], strict=False):
+        for start, end in pairwise(edges):
             yield body[start:end]
 
     def answer(_: httpx2.Request) -> httpx2.Response:
@@ -167,8 +171,6 @@ async def _send(*_: object) -> Any:
 
 
 def listed(*names: str, others: tuple[str, ...] = ()) -> dict[str, str]:
-    import mcp_types
-
     listing = [mcp_types.Tool(name=name, input_schema=OBJECT) for name in names]
     _, problems = tools_of(listing, _send, server="plain", others=others)
     return {problem.name: problem.message for problem in problems}
@@ -187,7 +189,6 @@ def listed(*names: str, others: tuple[str, ...] = ()) -> dict[str, str]:
 )
 def test_a_name_in_disguise_is_left_out(name: str, said: str) -> None:
     assert said in listed("pay", name)[name]
-    assert said in listed(name, "pay").get(name, listed(name, "pay").get("pay", "")) or True
     if "looks" in said:
         assert said in listed(name, others=("pay",))[name]
         assert listed(name) == {}

@@ -76,10 +76,10 @@ def _disguise(name: str, others: Iterable[str]) -> str | None:
     if name.isascii():
         others = (other for other in others if not other.isascii())
     if scripts := foreign_letters(name):
-        return f"its name {ascii(name)} mixes letters of {scripts}"
+        return f"its name {name!a} mixes letters of {scripts}"
     for other in others:
         if other != name and is_lookalike(name, other):
-            return f"its name {ascii(name)} looks like {ascii(other)}"
+            return f"its name {name!a} looks like {other!a}"
     return None
 
 

@@ -1,6 +1,6 @@
 """Names that look like others: letters of several scripts in one, or of another than they seem.
 
-A person who approves `раy` reads "pay", whatever the letters are. The rules are those that UTS 39
+A person who is asked about a `pay` in Cyrillic letters reads "pay". The rules are those that UTS 39
 calls highly restrictive, with scripts told by the names of characters; its table of confusable
 characters is boiled down to the letters that pass for lower-case Latin ones.
 """
@@ -21,15 +21,15 @@ _OF_NO_SCRIPT = frozenset({"FULLWIDTH", "HALFWIDTH", "MODIFIER", "MASCULINE", "F
 
 _LATIN = str.maketrans(
     # Cyrillic, Greek, Armenian, and Latin letters of their own.
-    "авԁеһіїјкӏмнорԛгѕтцѵѡԝхуүпαβγεηικνοπρτυωχϲϳհոսցքօյıɑɡʟ",
-    "abdehiijklmhopqrstuvwwxyynabyenikvonptuwxcjhnugqojiagl",
+    "авԁеһіїјкӏмнорԛгѕтцѵѡԝхуүпαβγεηικνοπρτυωχϲϳհոսցքօյıɑɡʟс",
+    "abdehiijklmhopqrstuvwwxyynabyenikvonptuwxcjhnugqojiaglc",
 )
 """Lower-case letters, and the Latin ones that they pass for."""
 
 
 def foreign_letters(name: str) -> str | None:
     """The scripts that a name mixes though nobody writes them together, as a sentence has them."""
-    scripts = {script for ch in unicodedata.normalize("NFKC", name) if (script := _script(ch))}
+    scripts = {script for ch in name if (script := _script(ch))}
     if len(scripts) < 2 or any(scripts <= together for together in _TOGETHER):
         return None
     *rest, last = sorted(script.capitalize() for script in scripts)
