@@ -12,7 +12,7 @@ import pytest
 
 import toolweave as tw
 
-BYTES = 12_000
+BYTES = 60_000
 """How long the JSON of a value is."""
 
 SECONDS = 0.5
