@@ -163,15 +163,15 @@ impl<'py> Node<'py, InPlace> for Metered<'py> {
             Value::String(expected) => {
                 self.as_string().is_some_and(|text| text.as_ref() == expected.as_str())
             }
-            Value::Number(expected) => self.as_number().is_some_and(|number| {
-                match (number.as_i64(), expected.as_i64()) {
+            Value::Number(expected) => {
+                self.as_number().is_some_and(|number| match (number.as_i64(), expected.as_i64()) {
                     (Some(left), Some(right)) => left == right,
                     _ => equal(
                         &Value::Number(number.to_number().into_owned()),
                         &Value::Number(expected.clone()),
                     ),
-                }
-            }),
+                })
+            }
             Value::Array(expected) => self.as_array().is_some_and(|items| {
                 items.len() == expected.len()
                     && items.elements().zip(expected).all(|(item, one)| item.equals_value(one))

@@ -275,11 +275,7 @@ impl<'a> Xml<'a> {
         Ok(inner)
     }
 
-    fn doctype(
-        &mut self,
-        raw: &'a str,
-        span: Range<usize>,
-    ) -> Result<(&'a str, usize), Finding> {
+    fn doctype(&mut self, raw: &'a str, span: Range<usize>) -> Result<(&'a str, usize), Finding> {
         if self.stage > Stage::Start || !raw.starts_with("<!DOCTYPE") {
             return Err(wrong(span, "a DOCTYPE can stand once, before the root element"));
         }

@@ -87,7 +87,12 @@ impl<'a> Decimal<'a> {
         let first = -(self.count() as i64 + self.exponent);
         let known = self.digits().map(char::from).zip(first..);
         text.extend((from..to.min(first)).map(|_| '0'));
-        text.extend(known.skip_while(|(_, at)| *at < from).take_while(|(_, at)| *at < to).map(|(digit, _)| digit));
+        text.extend(
+            known
+                .skip_while(|(_, at)| *at < from)
+                .take_while(|(_, at)| *at < to)
+                .map(|(digit, _)| digit),
+        );
         text.extend((from.max(-self.exponent)..to).map(|_| '0'));
     }
 }
@@ -191,7 +196,8 @@ fn least_common_multiple(modulus: u64, divisor: &Decimal<'_>) -> Option<u64> {
     let factor = divisor.digits().try_fold(0_u64, |value, digit| {
         value.checked_mul(10)?.checked_add(u64::from(digit - b'0'))
     })?;
-    let factor = factor.checked_mul(10_u64.checked_pow(divisor.exponent.max(0).try_into().ok()?)?)?;
+    let factor =
+        factor.checked_mul(10_u64.checked_pow(divisor.exponent.max(0).try_into().ok()?)?)?;
     let (mut left, mut right) = (modulus, factor);
     while right != 0 {
         (left, right) = (right, left % right);

@@ -21,8 +21,7 @@ use jsonschema::{
 use serde_json::{Map, Number, Value};
 
 use super::{
-    decimal,
-    same,
+    decimal, same,
     tariff::{BYTES, Tariff},
 };
 

@@ -39,12 +39,12 @@ mod violation;
 
 pub use self::{error::SchemaError, excess::MAX_DEPTH, violation::Violation};
 
+pub(crate) use self::{compile::compile, metered::Meter, tariff::Tariff};
 #[cfg(feature = "python")]
 pub(crate) use self::{
     same::{Keys, equal},
     tariff::LOOKS,
 };
-pub(crate) use self::{compile::compile, metered::Meter, tariff::Tariff};
 
 use std::{collections::BTreeMap, rc::Rc, sync::Arc};
 

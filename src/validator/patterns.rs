@@ -94,7 +94,8 @@ fn length(rest: &mut Peekable<Chars<'_>>, depth: usize) -> usize {
             }
             '{' => {
                 let counts: String =
-                    std::iter::from_fn(|| rest.next_if(|ch| ch.is_ascii_digit() || *ch == ',')).collect();
+                    std::iter::from_fn(|| rest.next_if(|ch| ch.is_ascii_digit() || *ch == ','))
+                        .collect();
                 let most = counts.split(',').filter_map(|count| count.parse::<usize>().ok()).max();
                 last = last.saturating_mul(most.unwrap_or(1).max(1) - 1);
                 total = total.saturating_add(last);

@@ -14,7 +14,8 @@ pub(crate) fn equal(left: &Value, right: &Value) -> bool {
     match (left, right) {
         (Value::Number(left), Value::Number(right)) => decimal::equal(left, right),
         (Value::Array(left), Value::Array(right)) => {
-            left.len() == right.len() && left.iter().zip(right).all(|(left, right)| equal(left, right))
+            left.len() == right.len()
+                && left.iter().zip(right).all(|(left, right)| equal(left, right))
         }
         (Value::Object(left), Value::Object(right)) => {
             left.len() == right.len()

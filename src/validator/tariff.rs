@@ -137,7 +137,10 @@ fn size(value: &Value) -> usize {
         Value::Number(number) => 1 + number.as_str().len() / BYTES,
         Value::Array(items) => 1 + items.iter().map(size).sum::<usize>(),
         Value::Object(members) => {
-            1 + members.iter().map(|(key, member)| 1 + key.len() / BYTES + size(member)).sum::<usize>()
+            1 + members
+                .iter()
+                .map(|(key, member)| 1 + key.len() / BYTES + size(member))
+                .sum::<usize>()
         }
         _ => 1,
     }

@@ -76,14 +76,17 @@ fn shapes() -> Vec<(&'static str, String)> {
         ("large exponents", items(|at| format!("1.{at}e+290"))),
         ("small exponents", items(|at| format!("{at}.5e-900"))),
         ("strings", items(|at| format!("\"item {at}\""))),
-        ("equal beginnings", items(|at| format!("\"{:a<600}{at}\"", "")),),
+        ("equal beginnings", items(|at| format!("\"{:a<600}{at}\"", ""))),
         ("nested arrays", items(shape)),
         ("equal keys", items(|at| format!("{{\"a\":1,\"b\":{at}}}"))),
         ("swapped members", items(|at| format!("{{\"a{at}\":{at},\"b{at}\":{at}}}"))),
         ("numbers within", items(|at| format!("{{\"a\":[{}]}}", digits(at, 401)))),
         ("empty objects", items(|_| "{}".to_owned())),
         ("one long string", format!("[\"{}\"]", "ab ".repeat(BYTES / 3))),
-        ("members", format!("{{{}}}", items(|at| format!("\"k{at}\":{at}")).trim_matches(['[', ']']))),
+        (
+            "members",
+            format!("{{{}}}", items(|at| format!("\"k{at}\":{at}")).trim_matches(['[', ']'])),
+        ),
     ]
 }
 
@@ -130,8 +133,17 @@ fn keywords() -> Vec<Value> {
         json!({"uniqueItems": true}),
     ];
     let formats = [
-        "date-time", "email", "hostname", "ipv6", "uri", "iri", "uri-template", "json-pointer",
-        "regex", "uuid", "duration",
+        "date-time",
+        "email",
+        "hostname",
+        "ipv6",
+        "uri",
+        "iri",
+        "uri-template",
+        "json-pointer",
+        "regex",
+        "uuid",
+        "duration",
     ];
     let mut schemas: Vec<_> = each_of.iter().map(each).collect();
     schemas.extend(formats.map(|format| {

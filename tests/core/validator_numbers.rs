@@ -19,9 +19,11 @@ fn digits(most: usize) -> impl Strategy<Value = String> {
 }
 
 fn integer(most: usize) -> impl Strategy<Value = String> {
-    (any::<bool>(), digits(most)).prop_map(|(negative, digits)| {
-        if negative { format!("-{digits}") } else { digits }
-    })
+    (any::<bool>(), digits(most)).prop_map(
+        |(negative, digits)| {
+            if negative { format!("-{digits}") } else { digits }
+        },
+    )
 }
 
 fn decimal(whole: usize, decimals: usize) -> impl Strategy<Value = String> {
@@ -115,7 +117,8 @@ proptest! {
 fn what_takes_too_long_to_judge_is_refused_in_words() {
     let listed: Value = (0..20_000).map(|at| json!([at])).chain([json!(1.5)]).take(900).collect();
     let validator = Validator::new(&json!({"items": {"items": {"enum": listed}}})).unwrap();
-    let value: Value = (0..400).map(|_| (0..100).map(|at| json!([at, 0])).collect::<Value>()).collect();
+    let value: Value =
+        (0..400).map(|_| (0..100).map(|at| json!([at, 0])).collect::<Value>()).collect();
     let violations = validator.violations(&value);
     assert!(!validator.is_valid(&value));
     assert_eq!(violations.len(), 1);

@@ -28,9 +28,8 @@ fuzz_target!(|data: &[u8]| {
         let Ok(validator) = Validator::new(&schema) else { return };
         let value = many(&value);
         let limit = CONSTANT + EACH * u32::try_from(value.to_string().len()).unwrap_or(u32::MAX);
-        let least = (0..TRIES)
-            .map(|_| time(|| validator.is_valid(&value)))
-            .find(|taken| *taken <= limit);
+        let least =
+            (0..TRIES).map(|_| time(|| validator.is_valid(&value))).find(|taken| *taken <= limit);
         assert!(least.is_some(), "more than {limit:?} for {schema}");
     }
 });
