@@ -1,8 +1,9 @@
 //! Python objects as a validator sees them, judged where they stand.
 //!
 //! Only what the parser makes, and what is as plain, comes here. What is not cheap to judge in
-//! place gives the meter up, and the core judges a copy: integers past 64 bits, and values that
-//! a schema looks at more often than [`LOOKS`](crate::validator::LOOKS).
+//! place gives the meter up, and the core judges a copy: integers past 64 bits, floats that are
+//! long when written out, and values that a schema looks at more often than
+//! [`LOOKS`](crate::validator::LOOKS).
 
 use std::borrow::Cow;
 
@@ -49,6 +50,9 @@ impl Json for InPlace {
         Pyo3::with_string_node(buffer, string, |node| judge(Metered { node, meter: &meter }))
     }
 }
+
+/// How many digits a number has at most that is judged in place.
+const DIGITS: usize = 20;
 
 /// An object, or one of its parts.
 #[derive(Clone, Copy, Debug)]
@@ -124,10 +128,13 @@ impl<'py> Node<'py, InPlace> for Metered<'py> {
     fn as_number(&self) -> Option<Figure<'py>> {
         self.meter.look();
         let number = self.node.as_number()?;
-        if number.is_written_as_integer() && number.as_i64().is_none() {
+        let is_short = number.as_i64().is_some()
+            || !number.is_written_as_integer() && number.as_f64().is_some_and(is_short);
+        if !is_short {
             self.meter.give_up();
             return None;
         }
+        self.meter.compute(DIGITS);
         Some(Figure(number))
     }
 
@@ -192,6 +199,11 @@ impl<'py> Node<'py, InPlace> for Metered<'py> {
     fn identity(&self) -> Option<NodeIdentity> {
         self.node.identity()
     }
+}
+
+/// Whether a float has few digits even where it is written without an exponent.
+fn is_short(float: f64) -> bool {
+    float == 0.0 || (1e-4..1e15).contains(&float.abs())
 }
 
 /// The members of a dictionary.
@@ -287,7 +299,7 @@ impl<'py> Iterator for ItemsIter<'py> {
     }
 }
 
-/// A number of 64 bits.
+/// A short number.
 pub(crate) struct Figure<'py>(PlainNumber<'py>);
 
 impl JsonNumber for Figure<'_> {

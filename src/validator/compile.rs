@@ -9,7 +9,7 @@ use jsonschema::{
 use serde_json::Value;
 
 use super::{
-    Resources, cost,
+    Resources, cost, decimal,
     documents::{Documents, resolve},
     error::{SchemaError, too_large},
     excess::{self, Excess, MAX_DEPTH},
@@ -244,11 +244,11 @@ fn is_culprit(reason: &ReferencingError, key: &str, target: &str, base: &str) ->
     }
 }
 
-/// How many characters the long numbers in `value` have. The depth is known to be sane.
+/// How many characters the long numbers in `value` have, written out. The depth is known to be sane.
 fn long_number_chars(value: &Value) -> usize {
     match value {
         Value::Number(number) => {
-            Some(number.as_str().len()).filter(|length| *length > LONG_NUMBER).unwrap_or(0)
+            Some(decimal::written_out(number)).filter(|length| *length > LONG_NUMBER).unwrap_or(0)
         }
         Value::Array(items) => items.iter().map(long_number_chars).sum(),
         Value::Object(members) => members.values().map(long_number_chars).sum(),

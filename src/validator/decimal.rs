@@ -23,7 +23,7 @@ impl<'a> Decimal<'a> {
     pub(super) fn of(text: &'a str) -> Self {
         let (negative, text) = text.strip_prefix('-').map_or((false, text), |text| (true, text));
         let (mantissa, exponent) = match text.find(['e', 'E']) {
-            Some(at) => (&text[..at], text[at + 1..].parse().unwrap_or(0)),
+            Some(at) => (&text[..at], exponent_of(&text[at + 1..])),
             None => (text, 0),
         };
         let (head, tail) = mantissa.split_once('.').unwrap_or((mantissa, ""));
@@ -118,6 +118,14 @@ pub(super) fn is_integer(number: &Number) -> bool {
         || Decimal::of(text).is_integer()
 }
 
+/// How many characters `number` has as it stands or written out without an exponent, whichever is
+/// more.
+pub(super) fn written_out(number: &Number) -> usize {
+    let text = number.as_str();
+    let decimal = Decimal::of(text);
+    text.len().max(decimal.whole().saturating_add(decimal.decimals()))
+}
+
 /// How finely the numbers of a schema look at those of a value.
 ///
 /// A limit of three digits cannot tell one number of a thousand digits from another, and
@@ -133,17 +141,22 @@ pub(super) struct Scale {
     decimals: usize,
     /// A multiple of all divisors, without their points; 0 if that would be too large.
     modulus: u64,
+    /// How many digits the longest `const` has before its point.
+    constant: usize,
 }
 
 impl Scale {
     /// That of a schema without numbers.
-    pub(super) const PLAIN: Self = Self { whole: 20, decimals: 0, modulus: 1 };
+    pub(super) const PLAIN: Self = Self { whole: 20, decimals: 0, modulus: 1, constant: 0 };
 
     /// Adds a number of the schema, which stands under `key`.
     pub(super) fn add(&mut self, key: &str, number: &Number) {
         let number = Decimal::of(number.as_str());
         self.whole = self.whole.max(number.whole());
         self.decimals = self.decimals.max(number.decimals());
+        if key == "const" {
+            self.constant = self.constant.max(number.whole());
+        }
         if key == "multipleOf" {
             self.modulus = least_common_multiple(self.modulus, &number).unwrap_or(0);
         }
@@ -154,12 +167,22 @@ impl Scale {
         self.decimals
     }
 
+    /// How many digits the longest `const` has before its point.
+    pub(super) fn constant(&self) -> usize {
+        self.constant
+    }
+
     /// A short number that the schema cannot tell from `number`.
     pub(super) fn shorten<'a>(&self, number: &'a Number) -> Cow<'a, Number> {
-        if number.as_str().len() <= SHORT {
+        let text = number.as_str();
+        // An exponent spells in a few characters what the crate writes out.
+        if text.len() <= SHORT && !text.as_bytes().iter().any(|byte| matches!(byte, b'e' | b'E')) {
             return Cow::Borrowed(number);
         }
-        let short = self.stand_in(&Decimal::of(number.as_str()));
+        if written_out(number) <= SHORT {
+            return Cow::Borrowed(number);
+        }
+        let short = self.stand_in(&Decimal::of(text));
         Number::from_str(&short).map_or(Cow::Borrowed(number), Cow::Owned)
     }
 
@@ -190,6 +213,13 @@ impl Scale {
         }
         text
     }
+}
+
+/// The exponent that `text` spells, cut to where sums of it still have room.
+fn exponent_of(text: &str) -> i64 {
+    const MOST: i64 = i64::MAX / 4;
+    let most = if text.starts_with('-') { -MOST } else { MOST };
+    text.parse().map_or(most, |exponent: i64| exponent.clamp(-MOST, MOST))
 }
 
 fn least_common_multiple(modulus: u64, divisor: &Decimal<'_>) -> Option<u64> {

@@ -74,6 +74,12 @@ impl Meter {
         self.charge(self.tariff.name(name.len()));
     }
 
+    /// Takes as many looks as computing with a number of so many digits is worth.
+    #[cfg(feature = "python")]
+    pub(crate) fn compute(&self, digits: usize) {
+        self.charge(self.tariff.arithmetic(digits));
+    }
+
     /// Takes `looks`, as far as there are any.
     pub(crate) fn charge(&self, looks: usize) {
         self.left.set(self.left.get().saturating_sub(looks));

@@ -26,6 +26,10 @@ const EXPLANATION: usize = 200_000;
 const WAYS: usize = 32;
 /// How many characters a number may have whose arithmetic is as cheap as a look.
 const CHEAP: usize = 64;
+/// The same where the crate computes with fractions.
+const CHEAP_FRACTION: usize = 20;
+/// How many looks a short fraction costs.
+const FRACTION: usize = 8;
 
 /// What looks are worth under one schema.
 #[derive(Clone, Copy, Debug)]
@@ -115,16 +119,25 @@ impl Tariff {
         1 + self.listed
     }
 
+    /// Looks for computing with a number of so many digits.
+    pub(super) fn arithmetic(&self, digits: usize) -> usize {
+        match (self.scale.decimals(), self.scale.constant()) {
+            (0, ..=CHEAP_FRACTION) if digits <= CHEAP => 0,
+            (0, ..=CHEAP_FRACTION) => digits.saturating_mul(digits) / CHEAP,
+            // Fractions are compared by their least terms, which is dearer than integers are. So
+            // is a long `const`: the crate makes a fraction of it each time.
+            (decimals, constant) => match digits.max(decimals).max(constant) {
+                ..=CHEAP_FRACTION => FRACTION,
+                digits => digits.saturating_mul(digits) / 2,
+            },
+        }
+    }
+
     /// A number to compute with in the place of `number`, and the looks for it.
     pub(super) fn number<'a>(&self, number: &'a Number) -> (Cow<'a, Number>, usize) {
         let length = number.as_str().len();
         let short = self.scale.shorten(number);
-        // Fractions are compared by their least terms, which is dearer than integers are.
-        let (digits, share) = match (self.scale.decimals(), short.as_str().len()) {
-            (0, digits) => (digits, CHEAP),
-            (decimals, digits) => (digits.max(decimals), CHEAP / 16),
-        };
-        let arithmetic = if digits <= CHEAP { 0 } else { digits.saturating_mul(digits) / share };
+        let arithmetic = self.arithmetic(short.as_str().len());
         (short, 1 + length / BYTES + arithmetic)
     }
 }

@@ -32,17 +32,24 @@ fn decimal(whole: usize, decimals: usize) -> impl Strategy<Value = String> {
 }
 
 fn limit() -> impl Strategy<Value = String> {
-    prop_oneof![integer(5), integer(60), decimal(4, 4), decimal(30, 50)]
+    prop_oneof![integer(5), integer(60), decimal(4, 4), decimal(30, 50), scientific()]
+}
+
+/// Numbers with an exponent that the crate would write out.
+fn scientific() -> impl Strategy<Value = String> {
+    (decimal(3, 6), -320..300_i32).prop_map(|(digits, exponent)| format!("{digits}e{exponent}"))
 }
 
 /// Numbers, those near a limit among them.
 fn number(limit: String) -> impl Strategy<Value = String> {
     let beside = limit.clone();
     let longer = (0..80_usize, any::<bool>()).prop_map(move |(zeros, more)| {
-        let point = if beside.contains('.') { "" } else { "." };
-        format!("{beside}{point}{}{}", "0".repeat(zeros), if more { "1" } else { "0" })
+        let (digits, exponent) = beside.find('e').map_or((&*beside, ""), |at| beside.split_at(at));
+        let point = if digits.contains('.') { "" } else { "." };
+        let last = if more { "1" } else { "0" };
+        format!("{digits}{point}{}{last}{exponent}", "0".repeat(zeros))
     });
-    prop_oneof![Just(limit), longer, integer(200), decimal(40, 90), decimal(200, 3)]
+    prop_oneof![Just(limit), longer, integer(200), decimal(40, 90), decimal(200, 3), scientific()]
 }
 
 proptest! {
