@@ -32,11 +32,11 @@ impl<'a> Decimal<'a> {
             negative,
             head: head.trim_start_matches('0'),
             tail: significant,
-            exponent: exponent - significant.len() as i64,
+            exponent: exponent - signed(significant.len()),
         };
         if this.tail.is_empty() {
             let significant = this.head.trim_end_matches('0');
-            this.exponent += (this.head.len() - significant.len()) as i64;
+            this.exponent += signed(this.head.len() - significant.len());
             this.head = significant;
         }
         if this.head.is_empty() {
@@ -59,7 +59,7 @@ impl<'a> Decimal<'a> {
 
     /// How many digits stand before the point.
     fn whole(&self) -> usize {
-        usize::try_from(self.count() as i64 + self.exponent).unwrap_or(0)
+        usize::try_from(signed(self.count()) + self.exponent).unwrap_or(0)
     }
 
     /// How many digits stand behind the point.
@@ -84,7 +84,7 @@ impl<'a> Decimal<'a> {
     /// The digits `from..to`, counted from the left of the point (negative) to its right, with
     /// zeros where the number has none.
     fn write_digits(&self, text: &mut String, from: i64, to: i64) {
-        let first = -(self.count() as i64 + self.exponent);
+        let first = -(signed(self.count()) + self.exponent);
         let known = self.digits().map(char::from).zip(first..);
         text.extend((from..to.min(first)).map(|_| '0'));
         text.extend(
@@ -188,7 +188,7 @@ impl Scale {
 
     fn stand_in(&self, number: &Decimal<'_>) -> String {
         let mut text = String::from(if number.negative { "-" } else { "" });
-        let point = -(number.whole() as i64);
+        let point = -signed(number.whole());
         if number.whole() == 0 {
             text.push('0');
         } else if self.modulus == 0 || number.whole() <= self.whole + 2 * SHORT {
@@ -200,12 +200,15 @@ impl Scale {
             let rest = whole.bytes().fold(0, |rest, digit| {
                 (rest * 10 + u128::from(digit - b'0')) % u128::from(self.modulus)
             });
-            text.push_str(&format!("{}{rest:0>width$}", self.modulus, width = self.whole + 1));
+            text.push_str(&self.modulus.to_string());
+            let rest = rest.to_string();
+            text.extend(std::iter::repeat_n('0', (self.whole + 1).saturating_sub(rest.len())));
+            text.push_str(&rest);
         }
         let decimals = number.decimals();
         if decimals > 0 {
             text.push('.');
-            number.write_digits(&mut text, 0, decimals.min(self.decimals) as i64);
+            number.write_digits(&mut text, 0, signed(decimals.min(self.decimals)));
             if decimals > self.decimals {
                 // More decimals than any number of the schema.
                 text.push('1');
@@ -215,9 +218,16 @@ impl Scale {
     }
 }
 
-/// The exponent that `text` spells, cut to where sums of it still have room.
+/// The largest exponent: sums of a few still have room.
+const MOST: i64 = i64::MAX / 8;
+
+/// A count of digits, to be added to exponents.
+fn signed(count: usize) -> i64 {
+    i64::try_from(count).map_or(MOST, |count| count.min(MOST))
+}
+
+/// The exponent that `text` spells, at most [`MOST`].
 fn exponent_of(text: &str) -> i64 {
-    const MOST: i64 = i64::MAX / 4;
     let most = if text.starts_with('-') { -MOST } else { MOST };
     text.parse().map_or(most, |exponent: i64| exponent.clamp(-MOST, MOST))
 }

@@ -80,7 +80,7 @@ enum Verdict {
     Fits,
     DoesNotFit,
     /// There is too much of something, or it takes too long to tell.
-    Refused(Violation),
+    Refused(Box<Violation>),
 }
 
 impl Validator {
@@ -116,15 +116,15 @@ impl Validator {
     fn verdict(&self, value: &Value) -> Verdict {
         let Some(weight) = excess::weigh(value) else {
             let excess = excess(value).unwrap_or_else(|| Violation::unjudged(value));
-            return Verdict::Refused(excess);
+            return Verdict::Refused(Box::new(excess));
         };
         if self.tariff.steps_back() && patterns::too_much_text(value) {
-            return Verdict::Refused(Violation::too_much_text(value));
+            return Verdict::Refused(Box::new(Violation::too_much_text(value)));
         }
         let looks = Tariff::verdict(weight);
         let (fits, spent) = self.look(value, looks, |node| self.compiled.is_valid(node));
         match (spent, fits) {
-            (true, _) => Verdict::Refused(Violation::unjudged(value)),
+            (true, _) => Verdict::Refused(Box::new(Violation::unjudged(value))),
             (false, true) => Verdict::Fits,
             (false, false) => Verdict::DoesNotFit,
         }
@@ -150,7 +150,7 @@ impl Validator {
     pub fn violations(&self, value: &Value) -> Vec<Violation> {
         match self.verdict(value) {
             Verdict::Fits => Vec::new(),
-            Verdict::Refused(violation) => vec![violation],
+            Verdict::Refused(violation) => vec![*violation],
             Verdict::DoesNotFit => self.explain(value),
         }
     }

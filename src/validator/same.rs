@@ -120,7 +120,9 @@ impl Keys {
             Value::String(text) => self.string(text),
             Value::Array(items) => {
                 self.array(items.len());
-                items.iter().for_each(|item| self.write(item));
+                for item in items {
+                    self.write(item);
+                }
             }
             Value::Object(members) => {
                 self.object(members.len());
