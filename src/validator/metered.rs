@@ -85,22 +85,31 @@ impl Meter {
         self.left.set(self.left.get().saturating_sub(looks));
     }
 
-    /// Takes as many looks as walking through `value` is worth.
+    /// Takes as many looks as walking through `value` is worth. The depth is known to be sane.
     fn walk(&self, value: &Value) {
-        let mut pending = vec![value];
-        while let Some(value) = pending.pop() {
-            self.look();
-            match value {
-                _ if self.is_spent() => return,
-                Value::String(text) => self.charge(text.len() / BYTES),
-                Value::Number(number) => self.charge(number.as_str().len() / BYTES),
-                Value::Array(items) => pending.extend(items),
-                Value::Object(members) => {
-                    pending.extend(members.values());
-                    self.charge(members.keys().map(|key| 1 + key.len() / BYTES).sum());
+        self.look();
+        match value {
+            _ if self.is_spent() => {}
+            Value::String(text) => self.charge(text.len() / BYTES),
+            Value::Number(number) => self.charge(number.as_str().len() / BYTES),
+            Value::Array(items) => {
+                for item in items {
+                    self.walk(item);
+                    if self.is_spent() {
+                        return;
+                    }
                 }
-                _ => {}
             }
+            Value::Object(members) => {
+                for (key, member) in members {
+                    self.charge(1 + key.len() / BYTES);
+                    self.walk(member);
+                    if self.is_spent() {
+                        return;
+                    }
+                }
+            }
+            _ => {}
         }
     }
 
