@@ -36,7 +36,9 @@ pub(crate) fn consolidated<'py>(
     })?;
     let options = Options { form, tag: self::tag(tag)?, fenced };
     let messages = extract_messages(messages)?;
-    listed(py, &consolidate::consolidate(&messages, &contracts(tools)?, options)?)
+    let tools = contracts(tools)?;
+    let written = py.detach(|| consolidate::consolidate(&messages, &tools, options))?;
+    listed(py, &written)
 }
 
 /// Reads back what `consolidate` wrote.

@@ -74,12 +74,18 @@ pub(crate) fn to_json_object(object: &Bound<'_, PyAny>) -> PyResult<Map<String, 
 
 /// One walk through a Python object, with the way that led to where it is.
 #[derive(Default)]
-struct Walk {
-    path: Vec<String>,
+struct Walk<'py> {
+    path: Vec<Step<'py>>,
 }
 
-impl Walk {
-    fn value(&mut self, object: &Bound<'_, PyAny>) -> PyResult<Value> {
+/// A step of the way, written out only for an error: there may be half a million.
+enum Step<'py> {
+    Index(usize),
+    Key(Bound<'py, PyString>),
+}
+
+impl<'py> Walk<'py> {
+    fn value(&mut self, object: &Bound<'py, PyAny>) -> PyResult<Value> {
         if self.path.len() > MAX_DEPTH {
             return Err(PyValueError::new_err(format!(
                 "nested deeper than {MAX_DEPTH} levels, or a structure that contains itself"
@@ -140,17 +146,17 @@ impl Walk {
         }
     }
 
-    fn items<'py>(&mut self, items: impl Iterator<Item = Bound<'py, PyAny>>) -> PyResult<Value> {
-        let mut array = Vec::new();
+    fn items(&mut self, items: impl Iterator<Item = Bound<'py, PyAny>>) -> PyResult<Value> {
+        let mut array = Vec::with_capacity(items.size_hint().0);
         for (index, item) in items.enumerate() {
-            self.path.push(index.to_string());
+            self.path.push(Step::Index(index));
             array.push(self.value(&item)?);
             self.path.pop();
         }
         Ok(Value::Array(array))
     }
 
-    fn members<'py>(
+    fn members(
         &mut self,
         pairs: impl Iterator<Item = (Bound<'py, PyAny>, Bound<'py, PyAny>)>,
     ) -> PyResult<Value> {
@@ -159,9 +165,9 @@ impl Walk {
             let Ok(key) = key.cast::<PyString>() else {
                 return Err(self.error(&format!("key {} is not a string", key.repr()?)));
             };
-            let key = self.text(key)?;
-            self.path.push(key.clone());
-            object.insert(key, self.value(&value)?);
+            let text = self.text(key)?;
+            self.path.push(Step::Key(key.clone()));
+            object.insert(text, self.value(&value)?);
             self.path.pop();
         }
         Ok(Value::Object(object))
@@ -171,7 +177,13 @@ impl Walk {
         let mut place = String::new();
         for step in &self.path {
             place.push('/');
-            place.push_str(&step.replace('~', "~0").replace('/', "~1"));
+            match step {
+                Step::Index(index) => place.push_str(&index.to_string()),
+                Step::Key(key) => {
+                    let key = key.to_string_lossy();
+                    place.push_str(&key.replace('~', "~0").replace('/', "~1"));
+                }
+            }
         }
         if place.is_empty() {
             place.push_str("the top");

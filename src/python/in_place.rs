@@ -3,7 +3,7 @@
 //! Only what the parser makes, and what is as plain, comes here. What is not cheap to judge in
 //! place gives the meter up, and the core judges a copy: integers past 64 bits, floats that are
 //! long when written out, and values that a schema looks at more often than
-//! [`LOOKS`](crate::validator::LOOKS).
+//! [`LOOKS`].
 
 use std::borrow::Cow;
 

@@ -29,6 +29,11 @@ SLOWNESS = 12 if _core._is_debug_build else 1
 """How much slower the module is that developers build, which is not optimised as wheels are."""
 
 
+def many(number: int) -> int:
+    """As many as are within the limits, and fewer where the module is not optimised."""
+    return number // (4 if SLOWNESS > 1 else 1)
+
+
 class LoopHeldError(AssertionError):
     """A callback kept the event loop for too long."""
 
@@ -46,6 +51,20 @@ class Watchdog:
         self.late: list[str] = []
         """Those that took too long, as sentences."""
         self._budget = allowance * SLOWNESS
+        self._others: tuple[str, ...] = ()
+
+    def leave_out(self, *tasks: str) -> None:
+        """Take no note of tasks whose names begin so: those of other packages."""
+        self._others += tasks
+
+    def is_ours(self, handle: asyncio.Handle) -> bool:
+        """Whether a callback is to be noted."""
+        owner = getattr(handle._callback, "__self__", None)
+        return not (
+            self._others
+            and isinstance(owner, asyncio.Task)
+            and owner.get_name().startswith(self._others)
+        )
 
     def input(self, size: int) -> None:
         """Allow for an input of so many bytes."""
@@ -103,7 +122,7 @@ def _measured(handle: asyncio.Handle) -> None:
         seconds = time.thread_time() - began
         if seconds > 0.001:
             seconds -= getattr(_collecting, "seconds", 0.0) - before
-        if _current and len(sys.modules) == modules:
+        if _current and len(sys.modules) == modules and _current[-1].is_ours(handle):
             _current[-1].took(seconds, lambda: _described(handle))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 import sys
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 log = logging.getLogger("toolweave.mcp")
 
 _HTTP_TIMEOUT = 30.0
+# One record for each tool that is left out would be as many as the server likes.
+_LOGGED = 20
 
 
 class MCPTools(Toolset):
@@ -61,6 +64,8 @@ class MCPTools(Toolset):
         self._include = include
         self._options = options
         self._listed: dict[str, tuple[mcp_types.Tool, Tool[..., Any]]] = {}
+        # Listings are taken one after the other, in the order in which they came.
+        self._following = asyncio.Lock()
         self._connection = Connection(
             name,
             transport,
@@ -100,11 +105,17 @@ class MCPTools(Toolset):
     ) -> mcp_types.CallToolResult:
         return await self._connection.call(tool, arguments, context, repeatable=repeatable)
 
-    def _follow(self, listing: list[mcp_types.Tool], problems: list[ToolProblem]) -> None:
+    async def _follow(
+        self, listing: list[mcp_types.Tool], problems: list[ToolProblem]
+    ) -> None:
         """Makes the tools those that the server lists. One that stays the same stays itself."""
+        async with self._following:
+            await self._take(listing, problems)
+
+    async def _take(self, listing: list[mcp_types.Tool], problems: list[ToolProblem]) -> None:
         wanted = [definition for definition in listing if self._wants(definition)]
         ours = {tool.name for _, tool in self._listed.values()}
-        tools, unusable = tools_of(
+        tools, unusable = await tools_of(
             wanted,
             self._send,
             server=self.name,
@@ -113,12 +124,15 @@ class MCPTools(Toolset):
             others=[tool.name for tool in self if tool.name not in ours],
         )
         self.problems = (*problems, *unusable)
-        for problem in self.problems:
+        for problem in self.problems[:_LOGGED]:
             log.warning(
                 "a tool of an MCP server is left out: %s",
                 problem.message,
                 extra={"server": self.name, "tool": problem.name},
             )
+        if len(self.problems) > _LOGGED:
+            more = len(self.problems) - _LOGGED
+            log.warning("%d more tools are left out", more, extra={"server": self.name})
         definitions = {definition.name: definition for definition in reversed(wanted)}
         before, self._listed = self._listed, {}
         for name, (definition, tool) in before.items():

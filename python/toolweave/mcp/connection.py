@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import mcp_types
@@ -43,7 +43,7 @@ class Connection:
         *,
         connect_timeout: float,
         reconnect: bool,
-        on_listing: Callable[[list[mcp_types.Tool], list[ToolProblem]], None],
+        on_listing: Callable[[list[mcp_types.Tool], list[ToolProblem]], Awaitable[None]],
     ) -> None:
         self._name = name
         self._transport = transport
@@ -91,8 +91,12 @@ class Connection:
         except BaseException:
             await link.close()
             raise
+        try:
+            await self._on_listing(*listing)
+        except BaseException:
+            await link.close()
+            raise
         self._link = link
-        self._on_listing(*listing)
         self._stale.clear()
         self._fresh.set()
         self._watchers = [asyncio.create_task(self._keep_fresh(link), name="toolweave-mcp-list")]
@@ -205,7 +209,7 @@ class Connection:
             self._fresh.set()  # Nobody is left to wait for.
 
     async def _list(self, link: Link) -> None:
-        self._on_listing(*await link.tools())
+        await self._on_listing(*await link.tools())
 
     async def _catch_up(self) -> None:
         try:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import mcp_types
 
 from .._core import Validator
 from ..exceptions import ContractError, SchemaError, ToolDefinitionError
+from ..slices import in_slices
 from ..tools import Tool, ToolContext
 from ..tools.names import usable_name
 from .lookalikes import foreign_letters, is_lookalike
@@ -28,8 +29,8 @@ Send = Callable[[str, Mapping[str, Any], ToolContext, bool], Awaitable[mcp_types
 """Calls a server's tool: by its name there, and whether the call may be sent twice."""
 
 
-def tools_of(
-    listing: Iterable[mcp_types.Tool],
+async def tools_of(
+    listing: Sequence[mcp_types.Tool],
     send: Send,
     *,
     server: str,
@@ -50,7 +51,7 @@ def tools_of(
     tools: dict[str, Tool[..., Any]] = {}
     problems: list[ToolProblem] = []
     taken: set[str] = set()
-    for definition in listing:
+    async for definition in in_slices(listing):
         if definition.name in tools:
             problems.append(ToolProblem(definition.name, "it is listed twice; the first counts"))
         elif len(tools) == MAX_TOOLS:

@@ -16,7 +16,7 @@ from mcp_types.version import LATEST_HANDSHAKE_VERSION, MODERN_PROTOCOL_VERSIONS
 
 from .. import __version__
 from .questions import ask
-from .screening import Screen, ToolProblem, screened
+from .screening import Screen, ToolProblem, screened, tools_on
 
 if TYPE_CHECKING:
     from mcp.client import ClientRequestContext
@@ -123,7 +123,7 @@ class Link:
         seen: set[str] = set()
         for _ in range(MAX_PAGES):
             page = await self._client.list_tools(cursor=cursor)
-            tools += page.tools
+            tools += tools_on(page)
             cursor = page.next_cursor
             if cursor is None:
                 break

@@ -3,7 +3,8 @@
 The SDK refuses a whole page of `tools/list` for one tool that is not as the protocol says, and it
 holds results to the `outputSchema` of the server with a validator that a hostile pattern keeps
 busy for ever. So a malformed tool is taken out here, on record, and an output schema is put
-where only we look for it.
+where only we look for it. What passes is handed on beside the listing, so that thousands of tools
+are not read again in one go.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from mcp.shared.message import SessionMessage
 from mcp_types import methods
 from pydantic import ValidationError
 
+from ..slices import in_slices
 from .shallow import CUT, MAX_LEVELS, shallow
 
 if TYPE_CHECKING:
@@ -30,6 +32,9 @@ if TYPE_CHECKING:
 
 OUTPUT_SCHEMA = "toolweave/outputSchema"
 """Where in a tool's `_meta` its output schema stands."""
+
+TOOLS = "toolweave/tools"
+"""Where in the `_meta` of a page the tools stand that passed."""
 
 MAX_DEFINITION_BYTES = 256 * 1024
 """A tool whose definition is longer as JSON is left out."""
@@ -57,8 +62,8 @@ class Screen:
         self.problems: list[ToolProblem] = []
         """What was taken out since this list was last emptied."""
 
-    def look(self, item: SessionMessage | Exception) -> SessionMessage | Exception:
-        """What came from the server, screened in place."""
+    async def look(self, item: SessionMessage | Exception) -> SessionMessage | Exception:
+        """Screen what came from the server, in place."""
         if isinstance(item, ValidationError):
             item = _read_again(item)
         if not isinstance(item, SessionMessage):
@@ -69,24 +74,34 @@ class Screen:
         tools = message.result.get("tools")
         if isinstance(tools, list):
             listed = cast("list[object]", tools)
-            message.result["tools"] = [tool for tool in listed if self._passes(tool)]
+            passed = [self._passed(definition) async for definition in in_slices(listed)]
+            meta: object = message.result.get("_meta")
+            if meta is not None and not isinstance(meta, dict):
+                return item  # The SDK refuses the page.
+            message.result["_meta"] = {
+                **cast("dict[str, object]", meta or {}),
+                TOOLS: [tool for tool in passed if tool is not None],
+            }
+            message.result["tools"] = []
         return item
 
-    def _passes(self, definition: object) -> bool:
+    def _passed(self, definition: object) -> mcp_types.Tool | None:
         if not isinstance(definition, dict):
             self.problems.append(ToolProblem("", "its definition is no object"))
-            return False
+            return None
         tool = cast("dict[str, Any]", definition)
         output_schema = tool.pop("outputSchema", None)
-        if (fault := self._fault(tool, output_schema)) is not None:
+        passed = self._read(tool, output_schema)
+        if isinstance(passed, str):
             name = tool.get("name")
-            self.problems.append(ToolProblem(name if isinstance(name, str) else "", fault))
-            return False
+            self.problems.append(ToolProblem(name if isinstance(name, str) else "", passed))
+            return None
         if output_schema is not None:
-            tool["_meta"] = {**(tool.get("_meta") or {}), OUTPUT_SCHEMA: output_schema}
-        return True
+            passed.meta = {**(passed.meta or {}), OUTPUT_SCHEMA: output_schema}
+        return passed
 
-    def _fault(self, tool: dict[str, Any], output_schema: object) -> str | None:
+    def _read(self, tool: dict[str, Any], output_schema: object) -> mcp_types.Tool | str:
+        """The tool, or what is wrong with it."""
         text = json.dumps([tool, output_schema])
         if len(text) > MAX_DEFINITION_BYTES:
             return f"its definition is longer than {MAX_DEFINITION_BYTES // 1024} KiB"
@@ -96,12 +111,17 @@ class Screen:
         page = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private", "tools": [tool]}
         try:
             methods.validate_server_result("tools/list", self._version(), page)
-            mcp_types.Tool.model_validate(tool, by_name=False)
+            return mcp_types.Tool.model_validate(tool, by_name=False)
         except ValidationError as err:
             first = err.errors(include_url=False, include_input=False)[0]
             place = ".".join(str(step) for step in first["loc"] if step not in ("tools", 0))
             return f"its definition is malformed at {place or 'its root'}: {first['msg']}"
-        return None
+
+
+def tools_on(page: mcp_types.ListToolsResult) -> list[mcp_types.Tool]:
+    """The tools on a page that was screened."""
+    passed: object = (page.meta or {}).get(TOOLS)
+    return cast("list[mcp_types.Tool]", passed) if isinstance(passed, list) else page.tools
 
 
 def _read_again(error: ValidationError) -> SessionMessage | Exception:
@@ -156,7 +176,7 @@ class _Incoming:
         return getattr(self._stream, "last_context", None)
 
     async def receive(self) -> SessionMessage | Exception:
-        return self._screen.look(await self._stream.receive())
+        return await self._screen.look(await self._stream.receive())
 
     def __aiter__(self) -> _Incoming:
         return self
@@ -167,7 +187,7 @@ class _Incoming:
         except BaseException:
             self._on_end()
             raise
-        return self._screen.look(item)
+        return await self._screen.look(item)
 
     async def aclose(self) -> None:
         await self._stream.aclose()

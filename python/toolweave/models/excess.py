@@ -32,8 +32,11 @@ def without_excess(messages: Sequence[Message]) -> Sequence[Message]:
         return messages
     shown: list[Message] = []
     for turn in _turns(messages):
-        excess = [result for result in _results(turn) if _is_excess(result)]
-        shown.extend(_trimmed(turn, excess) if excess else turn)
+        kept: list[ToolResult] = []
+        excess: list[ToolResult] = []
+        for result in _results(turn):
+            (excess if _is_excess(result) else kept).append(result)
+        shown.extend(_trimmed(turn, kept, excess) if excess else turn)
     return shown
 
 
@@ -59,8 +62,9 @@ def _turns(messages: Iterable[Message]) -> Iterator[list[Message]]:
         yield turn
 
 
-def _trimmed(turn: Iterable[Message], excess: Sequence[ToolResult]) -> Iterator[Message]:
-    kept = [result for result in _results(turn) if not _is_excess(result)]
+def _trimmed(
+    turn: Iterable[Message], kept: Sequence[ToolResult], excess: Sequence[ToolResult]
+) -> Iterator[Message]:
     if kept:
         said = f"{kept[-1].result}\n[{len(excess)} more calls were not run"
         carrier = kept[-1].__replace__(result=f"{said}: the reply made too many]")

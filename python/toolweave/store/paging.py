@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import Row, func, select
 
 from ..kinds import MessageKind
+from ..slices import in_slices
 from .records import History, StoredMessage, StoreProblem
 from .settling import Settling
 
@@ -132,7 +133,8 @@ class Window:
         statement = select(table).where(table.c.chat_id == self._chat_id, where).order_by(order)
         if limit is not None:
             statement = statement.limit(limit)
-        return [self._read(row) for row in await self._connection.execute(statement)]
+        rows = await self._connection.execute(statement)
+        return [self._read(row) async for row in in_slices(rows)]
 
 
 async def page(window: Window, outcomes: Outcomes, after: int, limit: int | None) -> History:

@@ -14,6 +14,7 @@ from ..executor import failure
 from ..executor.deferred import METADATA as DEFERRED
 from ..executor.results import to_text
 from ..kinds import ErrorCode
+from ..slices import in_slices
 from .columns import plain
 from .paging import Window, page
 from .records import History, StoredMessage, StoreProblem, StreamEvent, moment
@@ -60,7 +61,10 @@ async def events(
         first = select(runs.c.first_event).where(runs.c.id == run_id).scalar_subquery()
         statement = statement.where(table.c.run_id == run_id, table.c.sequence_number >= first)
     rows = await connection.execute(statement)
-    return [_event(chat_id, number, when, of, text) for number, when, of, text in rows]
+    return [
+        _event(chat_id, number, when, of, text)
+        async for number, when, of, text in in_slices(rows)
+    ]
 
 
 def _event(chat_id: str, number: int, when: int, run_id: str | None, text: str) -> StreamEvent:

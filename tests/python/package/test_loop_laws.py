@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import toolweave as tw
-from loop_watchdog import SLOWNESS, Watchdog
+from loop_watchdog import Watchdog, many
 from toolweave.agent import Agent
 from toolweave.executor import ToolExecutor
 from toolweave.kinds import ErrorCode
@@ -23,11 +23,6 @@ from toolweave.testing import ScriptedModel
 from toolweave.tools import Tool
 
 OBJECT = {"type": "object"}
-
-
-def many(number: int) -> int:
-    """As many as are within the limits, and fewer where the module is not optimised."""
-    return number // (4 if SLOWNESS > 1 else 1)
 
 
 REPLIES = {

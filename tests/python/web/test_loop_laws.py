@@ -1,0 +1,122 @@
+"""No request holds the event loop for long, however much it brings or asks for."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chat_servers import new_chat, on_a_server, say, serve, serve_agent
+from loop_watchdog import Watchdog, many
+from toolweave import Agent, Message
+from toolweave.store import MessageStore
+from toolweave.web import AgentResponder, WebLimits, chat_app
+
+JSON = {"content-type": "application/json"}
+LIMITS = WebLimits(batch=0.005, shutdown_grace=0.0, requests=None)
+# Bodies are near both limits, and no part of one is a long text in the place of many.
+VALUES = many(LIMITS.max_body_values) - 1000
+BYTES = many(LIMITS.max_transcript_bytes) - 1000
+
+
+async def model(messages: Sequence[Message]) -> str:  # noqa: ARG001
+    return "Yes."
+
+
+def use_chat() -> dict[str, Any]:
+    number = VALUES // 12
+    parts = [{"type": "text", "text": "é" * ((BYTES // number - 80) // 6)}]
+    said = [{"id": f"m{each}", "role": "user", "parts": parts} for each in range(number)]
+    return {"id": "c", "messages": said}
+
+
+def use_chat_of_tools() -> dict[str, Any]:
+    number = VALUES // 14
+    part = {"type": "dynamic-tool", "toolName": "F", "state": "output-available", "output": "x" * 40}
+    parts = [{**part, "toolCallId": f"c{each}", "input": {}} for each in range(number)]
+    said = {"role": "user", "parts": [{"type": "text", "text": "Go on."}]}
+    return {"id": "c", "messages": [{"id": "a", "role": "assistant", "parts": parts}, {**said, "id": "b"}]}
+
+
+def ag_ui() -> dict[str, Any]:
+    number = VALUES // 8
+    text = "é" * ((BYTES // number - 60) // 6)
+    said = [{"id": f"m{each}", "role": "user", "content": text} for each in range(number)]
+    known = {"tools": [], "context": [], "state": {}, "forwardedProps": {}}
+    return {"threadId": "t", "runId": "r", "messages": said, **known}
+
+
+def ag_ui_of_tools() -> dict[str, Any]:
+    number = VALUES // 20
+    call = {"type": "function", "function": {"name": "F", "arguments": "{}"}}
+    said = [
+        {"id": f"m{each}", "role": "assistant", "toolCalls": [{**call, "id": f"c{each}"}]}
+        for each in range(number)
+    ]
+    last = {"id": "last", "role": "user", "content": "Go on."}
+    known = {"tools": [], "context": [], "state": {"a": [{}] * 1000}, "forwardedProps": {}}
+    return {"threadId": "t", "runId": "r", "messages": [*said, last], **known}
+
+
+TRANSCRIPTS = {
+    "useChat": ("/ai-sdk/chat", use_chat()),
+    "useChat with tools": ("/ai-sdk/chat", use_chat_of_tools()),
+    "AG-UI": ("/ag-ui", ag_ui()),
+    "AG-UI with tools": ("/ag-ui", ag_ui_of_tools()),
+}
+
+
+@pytest.mark.parametrize(("path", "body"), TRANSCRIPTS.values(), ids=list(TRANSCRIPTS))
+@on_a_server
+async def test_a_transcript(
+    tmp_path: Path, loop_watchdog: Watchdog, path: str, body: Mapping[str, Any]
+) -> None:
+    content = json.dumps(body).encode()
+    loop_watchdog.input(len(content))
+    async with serve_agent(tmp_path, Agent(model), limits=LIMITS) as client:
+        answer = await client.post(path, content=content, headers=JSON)
+        assert answer.status_code == 200, answer.text[:500]
+        assert "Yes." in answer.text
+
+
+@on_a_server
+async def test_what_is_said_and_answered(tmp_path: Path, loop_watchdog: Watchdog) -> None:
+    size = many(LIMITS.max_body_bytes)
+    loop_watchdog.input(size)
+    values: list[Any] = [{"a": "x" * 8}] * (VALUES // 3)
+    async with serve_agent(tmp_path, Agent(model), limits=LIMITS) as client:
+        chat = await new_chat(client)
+        await say(client, chat, "word\n" * (many(LIMITS.max_message_bytes) // 5))
+        for body in ({"result": values}, {"result": "é" * (size // 6 - 100)}, {"x": values}):
+            content = json.dumps(body).encode()
+            assert len(content) <= size
+            for path in ("answers/k", "messages"):
+                answer = await client.post(f"{chat}/{path}", content=content, headers=JSON)
+                assert answer.status_code in {200, 400, 404}, answer.text[:500]
+
+
+@pytest.mark.parametrize("form", ["native", "ai-sdk", "ag-ui"])
+@pytest.mark.parametrize("length", [40, 40_000])
+@on_a_server
+async def test_a_replay(
+    tmp_path: Path, loop_watchdog: Watchdog, form: str, length: int
+) -> None:
+    number = many(8_000 if length < 1000 else 100)
+    reply = "word <é> " * (length // 9)
+    loop_watchdog.input(3 * number * length if length > 1000 else 0)
+    events: list[dict[str, Any]] = [
+        {"kind": "text", "messageId": "m", "runId": "r", "generationId": "g", "delta": reply}
+        for _ in range(number)
+    ]
+    store = MessageStore(f"sqlite:///{tmp_path / 'chats.db'}", poll=0.02)
+    async with serve(chat_app(store, AgentResponder(Agent(model)), limits=LIMITS)) as client:
+        chat = await new_chat(client)
+        chat_id = chat.rpartition("/")[2]
+        await store.write(chat_id, events=events)
+        async with client.stream("GET", f"{chat}/events?format={form}") as answer:
+            got = [piece async for piece in answer.aiter_raw()]
+        assert answer.status_code in {200, 204}
+        print(form, length, answer.status_code, sum(map(len, got)), loop_watchdog.longest)
