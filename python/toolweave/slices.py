@@ -1,10 +1,11 @@
-"""Long work on an event loop, in slices between which others run."""
+"""Long work of an event loop: in slices between which others run, or in a thread."""
 
 from __future__ import annotations
 
 import asyncio
+import itertools
 import time
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable
@@ -13,6 +14,12 @@ _T = TypeVar("_T")
 
 _SECONDS = 0.01
 """For how long a slice keeps the event loop."""
+
+MANY = 1000
+"""From how many parts on a value is better left to a thread."""
+
+# So many characters weigh as much as an item.
+_CHARACTERS = 1000
 
 
 async def in_slices(items: Iterable[_T]) -> AsyncIterator[_T]:
@@ -27,3 +34,20 @@ async def in_slices(items: Iterable[_T]) -> AsyncIterator[_T]:
             await asyncio.sleep(0)
             until = time.monotonic() + _SECONDS
         yield item
+
+
+def has_many_parts(value: object) -> bool:
+    """Whether it is a container of many values, as far as that is seen without converting any."""
+    waiting: list[object] = [value]
+    known = 0
+    while waiting and known <= MANY:
+        each = waiting.pop()
+        if isinstance(each, (str, bytes, bytearray)):
+            known += len(each) // _CHARACTERS
+        elif isinstance(each, (dict, list, tuple, set, frozenset)):
+            inner: Any = cast("object", each)
+            if isinstance(each, dict):
+                inner = inner.values()
+            known += len(inner)
+            waiting.extend(itertools.islice(inner, MANY))
+    return known > MANY

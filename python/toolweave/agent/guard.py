@@ -30,16 +30,23 @@ class LoopGuard:
         """Takes the calls of the next reply, and says whether they are part of a loop."""
         if self._most is None:
             return False
-        results = {result.tool_call_id: result for result in aggregate.tool_results}
-        calls = {_key(call, results.get(call.id)) for call in aggregate.tool_calls}
+        results: dict[str, ToolResult] = {}
+        excess: set[str] = set()
+        for result in aggregate.tool_results:
+            if result.error_code is ErrorCode.TOO_MANY:
+                excess.add(result.tool_call_id)
+            else:
+                results[result.tool_call_id] = result
+        # Those that were too many did nothing, and may be without number.
+        calls = {("", "")} if excess else set()
+        for call in aggregate.tool_calls:
+            if call.id not in excess:
+                calls.add(_key(call, results.get(call.id)))
         self._seen.update(calls)
         return all(self._seen[call] >= self._most for call in calls)
 
 
 def _key(call: ToolCall, result: ToolResult | None) -> tuple[str, str]:
-    # Those that were too many did nothing, and may be without number.
-    if result is not None and result.error_code is ErrorCode.TOO_MANY:
-        return "", ""
     # Calls that could not be read have no arguments; what was written tells them apart.
     unread = result is not None and result.error_code is ErrorCode.INVALID_ARGUMENTS
     made = call.raw if unread else ResultCache.key(call.name, call.arguments)

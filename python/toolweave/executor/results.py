@@ -13,7 +13,6 @@ import asyncio
 import base64
 import functools
 import importlib
-import itertools
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -26,6 +25,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 from uuid import UUID
 
 from ..exceptions import ResultError
+from ..slices import has_many_parts
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -80,35 +80,13 @@ async def to_text_off_loop(value: Any) -> str:
         if text is not None:
             return text
     value = cast("object", value)
-    if not _has_many_parts(value):
+    if not has_many_parts(value):
         return to_text(value)
     try:
         return await asyncio.to_thread(to_text, value)
     except RuntimeError:
         # Somebody has changed it meanwhile, as nobody can while the loop waits.
         return to_text(value)
-
-
-# How many parts of a value are written on the event loop; characters weigh less than items.
-_FEW = 1000
-_CHARACTERS = 1000
-
-
-def _has_many_parts(value: object) -> bool:
-    """Whether it is a container of many values, as far as that is seen without converting any."""
-    waiting: list[object] = [value]
-    known = 0
-    while waiting and known <= _FEW:
-        each = waiting.pop()
-        if isinstance(each, (str, bytes, bytearray)):
-            known += len(each) // _CHARACTERS
-        elif isinstance(each, (dict, list, tuple, set, frozenset)):
-            inner: Any = cast("object", each)
-            if isinstance(each, dict):
-                inner = inner.values()
-            known += len(inner)
-            waiting.extend(itertools.islice(inner, _FEW))
-    return known > _FEW
 
 
 def to_json_value(value: object) -> Any:

@@ -105,9 +105,7 @@ class MCPTools(Toolset):
     ) -> mcp_types.CallToolResult:
         return await self._connection.call(tool, arguments, context, repeatable=repeatable)
 
-    async def _follow(
-        self, listing: list[mcp_types.Tool], problems: list[ToolProblem]
-    ) -> None:
+    async def _follow(self, listing: list[mcp_types.Tool], problems: list[ToolProblem]) -> None:
         """Makes the tools those that the server lists. One that stays the same stays itself."""
         async with self._following:
             await self._take(listing, problems)

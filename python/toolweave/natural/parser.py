@@ -28,7 +28,7 @@ from ..tools.search import listed
 from .fallback import Fallback
 from .offer import Offers, kept
 from .reader import CUT_OFF, LONGEST_PIECE, read_updates
-from .request import Style, native_request
+from .request import Style, is_large, native_request
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterable, Callable, Iterable, Sequence
@@ -212,7 +212,12 @@ class NaturalToolUseParser:
                 before it has been yielded.
         """
         offer = self._offers.of(self._tools if tools is None else tools)
-        request, found = self._request(messages, offer, options)
+        conversation = as_messages(messages)
+        if is_large(conversation):
+            asked = await asyncio.to_thread(self._request, conversation, offer, options)
+        else:
+            asked = self._request(conversation, offer, options)
+        request, found = asked
         text: list[str] = []
         calls = read = 0
         finish: FinishReason | None = None

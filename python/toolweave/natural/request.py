@@ -5,12 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from .._core import TextMessage, consolidate, render_contracts
+from .._core import (
+    TextMessage,
+    ToolAggregateMessage,
+    ToolCallMessage,
+    consolidate,
+    render_contracts,
+)
 from ..kinds import Role
 from ..protocols import ModelOptions
+from ..slices import MANY, has_many_parts
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from .. import FunctionContract, Message
     from .offer import Offer, Tag
@@ -96,6 +103,21 @@ class Style:
                 ]
         prompt = offer.prompt(None, self.tag, fenced=self.fenced, found=found)
         return [TextMessage(prompt, role=Role.SYSTEM), *messages] if prompt else messages
+
+
+def is_large(messages: Iterable[Message]) -> bool:
+    """Whether a conversation takes longer to write than a thread takes to begin."""
+    parts = 0
+    for message in messages:
+        parts += 1
+        if isinstance(message, (ToolCallMessage, ToolAggregateMessage)):
+            calls = message.tool_calls
+            parts += len(calls)
+            if parts <= MANY and any(has_many_parts(call.arguments) for call in calls):
+                return True
+        if parts > MANY:
+            return True
+    return False
 
 
 def native_request(

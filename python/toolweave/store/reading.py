@@ -62,8 +62,7 @@ async def events(
         statement = statement.where(table.c.run_id == run_id, table.c.sequence_number >= first)
     rows = await connection.execute(statement)
     return [
-        _event(chat_id, number, when, of, text)
-        async for number, when, of, text in in_slices(rows)
+        _event(chat_id, number, when, of, text) async for number, when, of, text in in_slices(rows)
     ]
 
 

@@ -73,14 +73,15 @@ def untouched(convert: Convert | None) -> frozenset[type]:
 def copy_json(value: Any) -> Any:
     """A JSON value whose lists and dicts are its own."""
     # A call may bring half a million numbers, and calling this for each would take longest.
-    if is_object(value):
+    kind = type(value)
+    if kind is list:
+        return [entry if type(entry) in _ATOMS else copy_json(entry) for entry in value]
+    if kind is dict or is_object(value):
         return {
             key: entry if type(entry) in _ATOMS else copy_json(entry)
             for key, entry in value.items()
         }
-    if is_array(value):
-        return [entry if type(entry) in _ATOMS else copy_json(entry) for entry in value]
-    return value
+    return copy_json(list(value)) if is_array(value) else value
 
 
 def is_object(value: object) -> TypeGuard[dict[str, Any]]:

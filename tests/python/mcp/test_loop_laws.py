@@ -53,7 +53,7 @@ ANSWERS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "rows": (ROWS, {"result": [{"a": each, "b": "x"} for each in range(many(40_000))]}),
     "numbers": ({}, {"result": list(range(many(150_000)))}),
     "wrong": (ROWS, {"result": [{"a": "x"}] * many(60_000)}),
-    "deep": ({}, {"result": [DEEP] * many(4_000)}),
+    "deep": ({}, {"result": [DEEP] * many(1_500)}),
     "text": ({"type": "string", "minLength": 4}, {"result": "word <é> " * many(100_000)}),
 }
 

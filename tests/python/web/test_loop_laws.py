@@ -35,10 +35,18 @@ def use_chat() -> dict[str, Any]:
 
 def use_chat_of_tools() -> dict[str, Any]:
     number = VALUES // 14
-    part = {"type": "dynamic-tool", "toolName": "F", "state": "output-available", "output": "x" * 40}
+    part = {
+        "type": "dynamic-tool",
+        "toolName": "F",
+        "state": "output-available",
+        "output": "x" * 40,
+    }
     parts = [{**part, "toolCallId": f"c{each}", "input": {}} for each in range(number)]
     said = {"role": "user", "parts": [{"type": "text", "text": "Go on."}]}
-    return {"id": "c", "messages": [{"id": "a", "role": "assistant", "parts": parts}, {**said, "id": "b"}]}
+    return {
+        "id": "c",
+        "messages": [{"id": "a", "role": "assistant", "parts": parts}, {**said, "id": "b"}],
+    }
 
 
 def ag_ui() -> dict[str, Any]:
@@ -101,9 +109,7 @@ async def test_what_is_said_and_answered(tmp_path: Path, loop_watchdog: Watchdog
 @pytest.mark.parametrize("form", ["native", "ai-sdk", "ag-ui"])
 @pytest.mark.parametrize("length", [40, 40_000])
 @on_a_server
-async def test_a_replay(
-    tmp_path: Path, loop_watchdog: Watchdog, form: str, length: int
-) -> None:
+async def test_a_replay(tmp_path: Path, loop_watchdog: Watchdog, form: str, length: int) -> None:
     number = many(8_000 if length < 1000 else 100)
     reply = "word <é> " * (length // 9)
     loop_watchdog.input(3 * number * length if length > 1000 else 0)
@@ -119,4 +125,3 @@ async def test_a_replay(
         async with client.stream("GET", f"{chat}/events?format={form}") as answer:
             got = [piece async for piece in answer.aiter_raw()]
         assert answer.status_code in {200, 204}
-        print(form, length, answer.status_code, sum(map(len, got)), loop_watchdog.longest)
