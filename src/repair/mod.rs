@@ -14,6 +14,7 @@
 //! assert_eq!(mended.repairs[0].path, "/city");
 //! ```
 
+mod checked;
 mod convert;
 mod fit;
 mod frames;
@@ -90,5 +91,5 @@ fn fewest_repairs(readings: impl Iterator<Item = Mended>) -> Option<Mended> {
 }
 
 fn is_json(text: &str) -> bool {
-    serde_json::from_str::<serde_json::Value>(text).is_ok()
+    serde_json::from_str::<checked::Checked>(text).is_ok()
 }

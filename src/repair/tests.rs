@@ -222,6 +222,21 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
     #[test]
+    fn what_is_checked_is_json_exactly_if_it_can_be_read(
+        document in document(),
+        cut in any::<Index>(),
+        with in prop::sample::select(vec!["", ",", "1", "\"", "]", "\\ud800", "-0.e", "\u{1}"]),
+    ) {
+        let mut text = document.to_string();
+        let at = text.char_indices().map(|(at, _)| at).nth(cut.index(text.chars().count())).unwrap();
+        text.insert_str(at, with);
+        let is_read = serde_json::from_str::<Value>(&text).is_ok();
+        prop_assert_eq!(is_json(&text), is_read, "{}", text);
+        let deep = "[".repeat(130) + &"]".repeat(130);
+        prop_assert_eq!(is_json(&deep), serde_json::from_str::<Value>(&deep).is_ok());
+    }
+
+    #[test]
     fn whatever_comes_out_is_json_and_stays_as_it_is(text in r#"[\{\}\[\]\(\),:"'`a1.+\\\-# /*tu\n“”‘’]{0,40}"#) {
         for text in [format!("{{{text}"), format!("{{\"a\": {text}}}"), text] {
             if let Some(mended) = mend_json(&text) {

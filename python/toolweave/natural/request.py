@@ -9,6 +9,7 @@ from .._core import (
     TextMessage,
     ToolAggregateMessage,
     ToolCallMessage,
+    ToolResultMessage,
     consolidate,
     render_contracts,
 )
@@ -27,6 +28,8 @@ STOP = "<tool_response"
 
 # OpenAI's API takes no more than four, and says 400 to a fifth.
 _MOST_STOPS = 4
+# So many characters of a result take as long to write as an argument.
+_CHARACTERS = 100
 
 
 @dataclass(frozen=True)
@@ -115,6 +118,8 @@ def is_large(messages: Iterable[Message]) -> bool:
             parts += len(calls)
             if parts <= MANY and any(has_many_parts(call.arguments) for call in calls):
                 return True
+        if isinstance(message, (ToolResultMessage, ToolAggregateMessage)):
+            parts += sum(len(result.result) for result in message.tool_results) // _CHARACTERS
         if parts > MANY:
             return True
     return False

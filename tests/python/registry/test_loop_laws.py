@@ -9,9 +9,11 @@ from loop_watchdog import many
 from sample_registries import SEARCH, registry_of
 from toolweave.registry import ToolRegistry
 
+LONG = SEARCH.replace("a search?", "a search? " + "Look at the words, é and ü too. " * 160)
+
 
 def registry(size: int) -> str:
-    tools = [SEARCH.replace('name="search"', f'name="search_{number}"') for number in range(size)]
+    tools = [LONG.replace('name="search"', f'name="search_{number}"') for number in range(size)]
     return registry_of(Thing="".join(tools))
 
 
@@ -19,7 +21,7 @@ def test_a_file_that_is_watched(tmp_path: Path) -> None:
     file = tmp_path / "tools.xml"
     file.write_text(registry(10), "utf-8")
     loaded = ToolRegistry.load(file)
-    large = registry(many(20_000))
+    large = registry(many(2_000))
 
     async def main() -> None:
         toolset = loaded.toolset("Recipe")
