@@ -36,7 +36,7 @@ REPLIES = {
     "a long call": '<F>{"a": "' + "x" * many(1_000_000) + '"}</F>',
     "a call of many items": '<F>{"a": [' + "1," * many(250_000) + "1]}</F>",
     "a call of many lists": '<F>{"a": [' + "[]," * many(150_000) + "1]}</F>",
-    "a broken call": '<F>{"a": [' + "1," * many(500_000) + "1,]</F>",
+    "a broken call": '<F>{"a": [' + "1," * many(300_000) + "1,]</F>",
     "a deep call": '<F>{"a": ' + "[" * 100 + "1," * many(100_000) + "1" + "]" * 100 + "}</F>",
 }
 
