@@ -38,7 +38,7 @@ class LoopGuard:
             else:
                 results[result.tool_call_id] = result
         # Those that were too many did nothing, and may be without number.
-        calls = {("", "")} if excess else set()
+        calls: set[tuple[str, str]] = {("", "")} if excess else set()
         for call in aggregate.tool_calls:
             if call.id not in excess:
                 calls.add(_key(call, results.get(call.id)))
