@@ -73,7 +73,7 @@ def untouched(convert: Convert | None) -> frozenset[type]:
 def copy_json(value: Any) -> Any:
     """A JSON value whose lists and dicts are its own."""
     # A call may bring half a million numbers, and calling this for each would take longest.
-    kind: type[Any] = type(value)
+    kind: object = value.__class__
     if kind is list:
         return [entry if type(entry) in _ATOMS else copy_json(entry) for entry in value]
     if kind is dict or is_object(value):
