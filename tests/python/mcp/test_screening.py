@@ -172,7 +172,7 @@ async def _send(*_: object) -> Any:
 
 def listed(*names: str, others: tuple[str, ...] = ()) -> dict[str, str]:
     listing = [mcp_types.Tool(name=name, input_schema=OBJECT) for name in names]
-    _, problems = tools_of(listing, _send, server="plain", others=others)
+    _, problems = asyncio.run(tools_of(listing, _send, server="plain", others=others))
     return {problem.name: problem.message for problem in problems}
 
 
