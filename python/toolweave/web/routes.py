@@ -12,6 +12,7 @@ from .bodies import check_fields, flag_of, id_of, is_id, number_of, text_of
 from .errors import Refused
 from .names import shown, shown_id
 from .security import who
+from .sse import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -154,7 +155,7 @@ class ChatRoutes:
         lines = self._store.export_chat(chat.chat_id)
         stored, known = (json.dumps(each) for each in (chat.chat_id, shown_id(chat.chat_id)))
         return StreamingResponse(
-            (f"{line.replace(stored, known)}\n" async for line in lines),
+            (f"{one_line(line.replace(stored, known))}\n" async for line in lines),
             media_type="application/x-ndjson",
             headers={"Content-Disposition": 'attachment; filename="chat.jsonl"'},
         )

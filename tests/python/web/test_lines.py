@@ -1,0 +1,104 @@
+"""Every event of a stream is one line, whatever its text holds and whoever splits the lines."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from chat_servers import all_events, new_chat, on_a_server, say, serve_agent, text_of
+from effort import effort
+from encoded_runs import EventLog, call
+from toolweave import Agent
+from toolweave.testing import ScriptedModel
+from toolweave.web.encoders import Encoder
+from toolweave.web.encoders.ag_ui import AgUiEncoder
+from toolweave.web.encoders.ai_sdk import AiSdkEncoder
+from toolweave.web.encoders.native import NativeEncoder
+from toolweave.web.feed import entry_of
+from toolweave.web.sse import frame
+
+# All that `str.splitlines` splits at, more of it than chance would bring.
+SEPARATORS = "\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"
+texts = st.text(
+    st.sampled_from(SEPARATORS + '"\\') | st.characters(codec="utf-8"), min_size=1, max_size=12
+)
+ENCODERS: dict[str, Callable[[], Encoder]] = {
+    "native": NativeEncoder,
+    "ai-sdk": AiSdkEncoder,
+    "ag-ui": lambda: AgUiEncoder(history=[{"id": "before", "role": "user", "content": SEPARATORS}]),
+}
+
+
+def run_of(text: str) -> list[dict[str, Any]]:
+    """A run in which a text stands wherever a run has any."""
+    log = EventLog().asked(text).started().text("g", 0, text).reasoning("g", 1, text)
+    log.fragment("g", 0, call_id="call_0", name="add", arguments=text)
+    log.calls("g", call("call_0", "add", {text: text}), call("call_1", text, invalid=text, index=1))
+    log.state("g", "call_0", "awaiting_answer", key="key", question=text)
+    log.result("g", "call_0", text, done=False).result("g", "call_0", text)
+    log.scene("Running", message=text)
+    return log.finished("error", error=text).events
+
+
+def reads(stream: bytes) -> list[str]:
+    """The data of a stream, as a client reads it that splits lines as httpx does."""
+    response = httpx.Response(200, content=stream)
+    return [line[6:] for line in response.iter_lines() if line.startswith("data: ")]
+
+
+def parsed(payloads: list[str]) -> list[Any]:
+    return [each if each == "[DONE]" else json.loads(each) for each in payloads]
+
+
+@pytest.mark.parametrize("make", ENCODERS.values(), ids=list(ENCODERS))
+@settings(max_examples=effort(60))
+@example(text=SEPARATORS)
+@given(text=texts)
+def test_each_payload_is_one_line_and_the_same_json(make: Callable[[], Encoder], text: str) -> None:
+    encoder = make()
+    told = [payload for event in run_of(text) for payload in encoder.encode(event)]
+    told += encoder.close()
+    stream = frame(told, 7)
+    for line in stream.decode().split("\n"):
+        assert line.splitlines() in ([line], [])
+    found = reads(stream)
+    assert parsed(found) == parsed(told)
+
+
+@settings(max_examples=effort(60))
+@example(text=SEPARATORS)
+@given(text=texts)
+def test_events_as_they_are_kept_are_read_back_as_they_were(text: str) -> None:
+    log = run_of(text)
+    stream = b"".join(entry_of(event).framed for event in log)
+    assert [json.loads(data) for data in reads(stream)] == log
+
+
+@pytest.mark.parametrize("format_", ["native", "ai-sdk", "ag-ui"])
+@on_a_server
+async def test_a_client_that_splits_at_every_separator_reads_all(
+    tmp_path: Path, format_: str
+) -> None:
+    text = f"a{SEPARATORS}b"
+    async with serve_agent(tmp_path, Agent(ScriptedModel(text))) as client:
+        chat = await new_chat(client)
+        await say(client, chat, f"q{SEPARATORS}")
+        told = await all_events(client, chat)
+        assert text_of(told) == text
+        assert text_of(told, "user") == f"q{SEPARATORS}"
+        answer = await client.get(f"{chat}/events?format={format_}")
+        found = [line[6:] for line in answer.iter_lines() if line.startswith("data: ")]
+        assert len(found) == answer.text.count("\ndata: ")
+        said = "".join(str(each["delta"]) for each in parsed(found) if "delta" in each)
+        assert text in said
+        export = await client.get(f"{chat}/export")
+        assert [json.loads(line) for line in export.iter_lines()] == [
+            json.loads(line) for line in export.text.split("\n") if line
+        ]
