@@ -11,13 +11,12 @@ Prints:
 from __future__ import annotations
 
 import asyncio
-import json
 import socket
 
-import httpx
 import uvicorn
 
 from toolweave import Agent, tool
+from toolweave.client import AsyncChatClient
 from toolweave.lifecycle import StreamReducer
 from toolweave.store import MessageStore
 from toolweave.testing import ScriptedModel
@@ -30,30 +29,23 @@ def transfer(to: str, amount: int) -> str:
     return f"{amount} for {to}"
 
 
-async def read(client: httpx.AsyncClient, chat: str, reducer: StreamReducer) -> str:
-    """Reads on until somebody is asked, and returns the key to answer under; or to the end."""
-    after = reducer.last_sequence_number
-    async with client.stream("GET", f"{chat}/events?after={after}") as stream:
-        async for line in stream.aiter_lines():
-            if line.startswith("data: "):
-                event = json.loads(line.removeprefix("data: "))
-                reducer.push(event)
-                if "key" in event:
-                    return str(event["key"])
-    return ""
-
-
-async def converse(client: httpx.AsyncClient) -> None:
+async def converse(client: AsyncChatClient) -> None:
     """Says something, and sees to what comes of it."""
-    chat = f"/chats/{(await client.post('/chats', json={})).json()['chatId']}"
-    await client.post(f"{chat}/messages", json={"text": "Give Ann 20."})
-    reducer = StreamReducer()
-    key = await read(client, chat, reducer)
+    chat = await client.start()
+    await client.say(chat, "Give Ann 20.")
+    reducer, key = StreamReducer(), ""
+    async with client.follow(chat, reducer=reducer) as events:
+        async for event in events:
+            if event["kind"] == "tool_state" and "key" in event:
+                key = event["key"]
+                break  # somebody is asked; the run waits, whoever listens
     [call] = reducer.snapshot()["messages"][-1]["toolCalls"]
     print(call["name"], call["arguments"], call["state"])
-    answer = await client.post(f"{chat}/answers/{key}", json={"approved": True})
-    print("answered later, by another request:", answer.json()["outcome"])
-    await read(client, chat, reducer)
+    outcome = await client.approve(chat, key)
+    print("answered later, by another request:", outcome)
+    async with client.follow(chat, reducer=reducer) as events:  # goes on where it was
+        async for _ in events:
+            pass
     _, calls, said = reducer.snapshot()["messages"]
     print(calls["toolCalls"][0]["state"], "|", calls["toolCalls"][0]["result"])
     print(said["role"], "|", said["text"])
@@ -68,7 +60,7 @@ async def main() -> None:
         server = uvicorn.Server(uvicorn.Config(app, log_level="warning"))
         serving = asyncio.create_task(server.serve(sockets=[bound]))
         port = bound.getsockname()[1]
-        async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}") as client:
+        async with AsyncChatClient(f"http://127.0.0.1:{port}") as client:
             await converse(client)
         server.should_exit = True
         await serving

@@ -1,6 +1,7 @@
 """Everything this package raises.
 
 ToolweaveError
+├── ChatRequestError          (also a RuntimeError)
 ├── ConsolidationError        (also a ValueError)
 ├── ContractError             (also a ValueError)
 ├── HandlerError              (also an ImportError)
@@ -44,6 +45,25 @@ class ToolweaveError(Exception):
     # pickling; the message is the first of it.
     def __str__(self) -> str:
         return str(self.args[0]) if self.args else ""
+
+
+class ChatRequestError(ToolweaveError, RuntimeError):
+    """A server of chats refused a request, or could not be reached. Raised by `toolweave.client`.
+
+    The client's own exception, where there was one, is the `__cause__`.
+    """
+
+    def __init__(
+        self, message: str, status: int | None, code: str, retry_after: float | None = None
+    ) -> None:
+        super().__init__(message, status, code, retry_after)
+        self.status = status
+        """The HTTP status; None where there was no answer."""
+        self.code = code
+        """The server's code, such as ``chat_busy`` or ``not_found``; otherwise ``unreachable``,
+        ``unreadable``, ``event_too_long`` or ``refused``."""
+        self.retry_after = retry_after
+        """How many seconds the server asks to wait, where it does."""
 
 
 class ConsolidationError(ToolweaveError, ValueError):

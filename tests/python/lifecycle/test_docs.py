@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import io
 import json
 import re
 from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import httpx
-
-from chat_servers import app_of, new_chat, on_a_server, say, serve
+from chat_servers import QUICK, all_events, app_of, new_chat, on_a_server, say, serve
+from cutting_proxy import cutting
 from markdown_blocks import blocks
 from paths import DOCS, SCHEMAS
 from toolweave import Agent, Message
@@ -50,45 +49,6 @@ def test_events_come_to_what_the_page_says() -> None:
     assert printed.getvalue() == said
 
 
-class Cutting:
-    """Stands between clients and a server, and cuts every connection after so many bytes.
-
-    Args:
-        port: The server's.
-        length: How many bytes of answers pass; twice as many on each further connection.
-    """
-
-    def __init__(self, port: int, length: int) -> None:
-        self.cuts = 0
-        self._port = port
-        self._length = length
-
-    async def pass_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        answers, asks = await asyncio.open_connection("127.0.0.1", self._port)
-        asking = asyncio.create_task(self._ask(reader, asks))
-        left, self._length = self._length, 2 * self._length
-        try:
-            while piece := await answers.read(left):
-                writer.write(piece)
-                await writer.drain()
-                left -= len(piece)
-                if not left:
-                    self.cuts += 1
-                    break
-        finally:
-            asking.cancel()
-            await asyncio.wait([asking])
-            for each in (writer, asks):
-                each.close()
-                with contextlib.suppress(OSError):
-                    await each.wait_closed()
-
-    async def _ask(self, reader: asyncio.StreamReader, asks: asyncio.StreamWriter) -> None:
-        while piece := await reader.read(4096):
-            asks.write(piece)
-        asks.close()
-
-
 async def add(a: int, b: int) -> int:
     """Adds two numbers."""
     return a + b
@@ -105,17 +65,19 @@ async def model(messages: Sequence[Message]) -> AsyncIterator[str]:
 async def test_the_client_goes_on_wherever_its_line_breaks(tmp_path: Path) -> None:
     namespace: dict[str, Any] = {}
     exec(compile(PYTHON[1].code, str(PAGE), "exec"), namespace)
-    async with serve(app_of(tmp_path, Agent(model, [add]))) as client:
+    limits = replace(QUICK, retry=0.01)
+    async with serve(app_of(tmp_path, Agent(model, [add]), limits=limits)) as client:
         chat = await new_chat(client)
         await say(client, chat, "What is 2 + 3?")
-        cutting = Cutting(client.base_url.port or 0, 500)
-        server = await asyncio.start_server(cutting.pass_on, "127.0.0.1", 0)
-        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
-        async with httpx.AsyncClient(base_url=url) as cut:
-            found = await namespace["follow"](cut, chat.removeprefix("/chats/"), pause=0.01)
-        server.close()
-        await server.wait_closed()
-    assert cutting.cuts > 1
+        printed = io.StringIO()
+        async with cutting(client.base_url, 500) as (url, proxy):
+            with contextlib.redirect_stdout(printed):
+                found = await namespace["follow"](url, chat.removeprefix("/chats/"))
+        log = await all_events(client, chat)
+    assert proxy.cuts > 1
+    assert printed.getvalue() == "".join(
+        f"{event['sequenceNumber']} {event['kind']}\n" for event in log
+    )
     assert found["missing"] == found["problems"] == []
     assert [run["stopReason"] for run in found["runs"]] == ["completed"]
     [call] = [call for each in found["messages"] for call in each.get("toolCalls", ())]

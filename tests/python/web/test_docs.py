@@ -56,7 +56,7 @@ def test_the_blocks_run_and_the_client_prints_what_the_page_says(
     async def ask() -> None:
         async with serve(apps[0]) as client:
             with contextlib.redirect_stdout(printed):
-                await namespace["ask"](client)
+                await namespace["ask"](str(client.base_url))
         async with serve(apps[-1]) as client:
             assert (await client.get("/chats")).status_code == 401
             session = {"cookie": "session=a-long-random-value"}

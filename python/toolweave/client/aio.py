@@ -1,0 +1,290 @@
+"""A client of chats for asyncio."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import httpx
+
+from .._core import StreamReducer
+from . import exchanges
+from .exchanges import Backoff, Sending
+from .following import Following, is_stream
+from .options import Options
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable, Mapping
+
+    from typing_extensions import Self
+
+    from ..lifecycle import StreamEvent
+    from .exchanges import Exchange, Outcome, Said
+
+_T = TypeVar("_T")
+
+
+class AsyncChatEvents:
+    """The events of a chat, as they come. Made by `AsyncChatClient.follow`.
+
+    Leaving the `async with` block drops the connection; what runs in the chat goes on. After an
+    error or a cancellation the iteration may be taken up again, after the last event that was read.
+    """
+
+    def __init__(
+        self, read: Callable[[Following], AsyncGenerator[StreamEvent, None]], following: Following
+    ) -> None:
+        self._read = read
+        self._following = following
+        self._events = read(following)
+        self._closed = False
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> StreamEvent:
+        while True:
+            try:
+                return await anext(self._events)
+            except StopAsyncIteration:
+                if self._closed or self._following.done:
+                    raise
+            # What ended the reading was told to the reader, who asks for more all the same.
+            self._following.restart()
+            self._events = self._read(self._following)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Drop the connection, and end the iteration."""
+        self._closed = True
+        await self._events.aclose()
+
+    @property
+    def last_sequence_number(self) -> int:
+        """The number of the last event that was read, to go on after."""
+        return self._following.after
+
+    def snapshot(self) -> dict[str, Any]:
+        """What the events so far come to; see `StreamReducer.snapshot`."""
+        return self._following.reducer.snapshot()
+
+
+class AsyncChatClient:
+    """A client of a server of `toolweave.web`; for asyncio, on one event loop.
+
+    Requests that are safe to send again are sent again where the connection failed or the server
+    has too much to do: all but `start`.
+
+    Args:
+        base_url: The server, with the path below which it is mounted, if any.
+        headers: Further headers of every request, such as those that say who the user is.
+        timeout: Seconds to connect, and to wait for the next bytes. More than the server's
+            heartbeat, which is 15 seconds unless it was given another one.
+        retries: How many times in a row a request is sent again, or a stream is connected to again
+            without any news, before it fails.
+        backoff: Seconds before the first of them; twice as many before each further one, at most
+            30. A stream that says after how long to connect again is obeyed.
+        max_event_bytes: The longest event that is read.
+        http_client: The client of httpx to ask with, which stays open; otherwise one of its own.
+
+    Raises:
+        TypeError: An argument has the wrong type.
+        ValueError: An argument is out of range.
+
+    Example:
+        >>> async def last_words(url: str, text: str) -> str:
+        ...     async with AsyncChatClient(url, headers={"Cookie": "session=..."}) as client:
+        ...         chat = await client.start()
+        ...         await client.say(chat, text)
+        ...         return (await client.snapshot(chat))["messages"][-1]["text"]
+    """
+
+    def __init__(
+        self,
+        base_url: str,
+        *,
+        headers: Mapping[str, str] | None = None,
+        timeout: float = 60.0,
+        retries: int = 8,
+        backoff: float = 0.5,
+        max_event_bytes: int = 64 * 1024 * 1024,
+        http_client: httpx.AsyncClient | None = None,
+    ) -> None:
+        self._options = Options(
+            base_url, dict(headers or {}), timeout, retries, backoff, max_event_bytes
+        )
+        self._owned = http_client is None
+        self._http = httpx.AsyncClient() if http_client is None else http_client
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Close the connections, unless they are those of an `http_client`."""
+        if self._owned:
+            await self._http.aclose()
+
+    async def start(
+        self, *, chat_id: str | None = None, metadata: Mapping[str, Any] | None = None
+    ) -> str:
+        """Start a chat, and return its id.
+
+        Args:
+            chat_id: The id that it shall have; otherwise the server chooses.
+            metadata: What the client keeps with it.
+
+        Raises:
+            ChatRequestError: The server refused, as with `id_taken`, or cannot be reached.
+        """
+        return await self._send(exchanges.start(chat_id, metadata))
+
+    async def say(
+        self, chat_id: str, text: str | None = None, *, message_id: str | None = None
+    ) -> Said:
+        """Say something, which starts a run.
+
+        Args:
+            chat_id: The chat.
+            text: What is said; None goes on with the history as it is.
+            message_id: The id of the message; otherwise a random one. A message that the server has
+                already starts nothing, and the receipt is the same.
+
+        Raises:
+            ChatRequestError: The server refused, as with `chat_busy` while a run goes on, or cannot
+                be reached.
+        """
+        return await self._send(exchanges.say(chat_id, text, message_id))
+
+    async def stop(self, chat_id: str, run_id: str) -> bool:
+        """Ask for the end of a run, and return whether it was still running.
+
+        Raises:
+            ChatRequestError: There is no such run, or the server cannot be reached.
+        """
+        return await self._send(exchanges.stop(chat_id, run_id))
+
+    async def approve(
+        self, chat_id: str, key: str, approved: bool = True, *, reason: str | None = None
+    ) -> Outcome:
+        """Allow a call that waits for approval, or refuse it.
+
+        Args:
+            chat_id: The chat.
+            key: The `key` of the event `tool_state` that asks.
+            approved: Whether the call may run.
+            reason: Why not, for the model.
+
+        Raises:
+            ChatRequestError: Nobody waits for it (`not_found`), it was answered otherwise
+                (`conflict`), or the server cannot be reached.
+        """
+        return await self._send(exchanges.approve(chat_id, key, approved, reason))
+
+    async def answer(
+        self, chat_id: str, key: str, result: object, *, is_error: bool = False
+    ) -> Outcome:
+        """Answer a question of a tool, or give a result that comes late.
+
+        Args:
+            chat_id: The chat.
+            key: The `key` of the event `tool_state` that asks.
+            result: The answer, as JSON has it.
+            is_error: Whether it says that the call failed.
+
+        Raises:
+            ChatRequestError: The answer does not fit the question (`unusable`), nobody waits for it
+                (`not_found`), it was answered otherwise (`conflict`), or the server cannot be
+                reached.
+        """
+        return await self._send(exchanges.answer(chat_id, key, result, is_error))
+
+    def follow(
+        self,
+        chat_id: str,
+        *,
+        after: int | None = None,
+        further_runs: bool = False,
+        reducer: StreamReducer | None = None,
+    ) -> AsyncChatEvents:
+        """Read what happens in a chat, each event once and in order, until nothing runs in it.
+
+        Where the line breaks it connects again and goes on after the last event that was read.
+        The iteration raises a `ChatRequestError` if the server refuses, or cannot be reached so
+        many times in a row as the client may try.
+
+        Args:
+            chat_id: The chat.
+            after: The number of the last event that is known; otherwise that of the `reducer`.
+            further_runs: Whether to wait for further runs as well, without end.
+            reducer: Takes every event; a fresh one unless given. `snapshot()` is made by it.
+        """
+        following = self._options.following(chat_id, after, further_runs, reducer)
+        return AsyncChatEvents(self._read, following)
+
+    async def snapshot(self, chat_id: str) -> dict[str, Any]:
+        """Follow a chat from its start until nothing runs in it; what it has come to.
+
+        Raises:
+            ChatRequestError: The server refused, or cannot be reached.
+        """
+        async with self.follow(chat_id) as events:
+            async for _ in events:
+                pass
+            return events.snapshot()
+
+    async def _read(self, following: Following) -> AsyncGenerator[StreamEvent, None]:
+        options = self._options
+        while not following.done:
+            headers = {**options.headers, **following.headers()}
+            try:
+                async with self._http.stream(
+                    "GET", following.url, headers=headers, timeout=options.timeout
+                ) as response:
+                    if is_stream(response.status_code, response.headers):
+                        async for chunk in response.aiter_bytes():
+                            for event in following.push(chunk):
+                                yield event
+                        following.ended()
+                    else:
+                        content = await response.aread()
+                        following.answered(response.status_code, response.headers, content)
+            except httpx.RequestError as error:
+                following.failed(error, passes=_passes(error))
+            if following.pause:
+                await asyncio.sleep(following.pause)
+
+    async def _send(self, exchange: Exchange[_T]) -> _T:
+        options = self._options
+        url = f"{options.base_url}{exchange.path}"
+        sending = Sending(exchange, url, Backoff(options.retries, options.backoff))
+        while not sending.done:
+            try:
+                response = await self._http.request(
+                    exchange.method,
+                    url,
+                    json=exchange.body,
+                    headers=options.headers,
+                    timeout=options.timeout,
+                )
+            except httpx.RequestError as error:
+                sending.failed(error, passes=_passes(error))
+            else:
+                sending.answered(response.status_code, response.headers, response.content)
+            if sending.pause:
+                await asyncio.sleep(sending.pause)
+        return sending.result
+
+
+def _passes(error: httpx.RequestError) -> bool:
+    """Whether a connection that failed so may be better next time."""
+    return isinstance(
+        error, (httpx.TimeoutException, httpx.NetworkError, httpx.RemoteProtocolError)
+    )

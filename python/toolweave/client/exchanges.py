@@ -1,0 +1,250 @@
+"""Requests of a client and what their answers come to, without the sending."""
+
+from __future__ import annotations
+
+import json
+import random
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar, cast
+from urllib.parse import quote
+from uuid import uuid4
+
+from ..exceptions import ChatRequestError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+_T = TypeVar("_T")
+
+Outcome: TypeAlias = Literal["resolved", "duplicate"]
+"""What an answer came to: it counts, or the same one had been given before."""
+
+_LONGEST_PAUSE = 30.0
+# Statuses that may pass by themselves.
+_PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
+
+
+@dataclass(frozen=True)
+class Said:
+    """The server's receipt of what was said."""
+
+    chat_id: str
+    """The chat."""
+    run_id: str
+    """The run that answers, which `stop` takes."""
+    sequence_number: int
+    """The last event before the run."""
+    message_id: str | None
+    """The id of the message; None where the chat goes on without one."""
+
+
+@dataclass(frozen=True)
+class Exchange(Generic[_T]):
+    """A request, and how its answer is read."""
+
+    method: str
+    path: str
+    read: Callable[[Mapping[str, Any]], _T]
+    body: Mapping[str, Any] | None = None
+    repeatable: bool = False
+    """Whether it may be sent again where nobody knows if it arrived."""
+
+
+def start(chat_id: str | None, metadata: Mapping[str, Any] | None) -> Exchange[str]:
+    """A new chat; its id."""
+    given = {"chatId": chat_id, "metadata": metadata}
+    body = {name: value for name, value in given.items() if value is not None}
+    return Exchange("POST", "/chats", lambda answer: str(answer["chatId"]), body)
+
+
+def say(chat_id: str, text: str | None, message_id: str | None) -> Exchange[Said]:
+    """A message to a chat, under an id that makes it safe to send it again."""
+    if text is None:
+        if message_id is not None:
+            raise ValueError("message_id must be None where text is, got both")
+        return Exchange("POST", f"{path_of(chat_id)}/messages", _said, {})
+    body = {"text": text, "messageId": message_id or uuid4().hex}
+    return Exchange("POST", f"{path_of(chat_id)}/messages", _said, body, repeatable=True)
+
+
+def stop(chat_id: str, run_id: str) -> Exchange[bool]:
+    """The end of a run; whether it was still running."""
+    path = f"{path_of(chat_id)}/runs/{_segment(run_id, 'run_id')}/stop"
+    return Exchange("POST", path, lambda answer: bool(answer["stopping"]), {}, repeatable=True)
+
+
+def approve(chat_id: str, key: str, approved: bool, reason: str | None) -> Exchange[Outcome]:
+    """The answer to an approval."""
+    body = {"approved": approved, **({} if reason is None else {"reason": reason})}
+    return _answer(chat_id, key, body)
+
+
+def answer(chat_id: str, key: str, result: object, is_error: bool) -> Exchange[Outcome]:
+    """The answer to a question, or a result that comes late."""
+    return _answer(chat_id, key, {"result": result, **({"isError": True} if is_error else {})})
+
+
+def _answer(chat_id: str, key: str, body: Mapping[str, Any]) -> Exchange[Outcome]:
+    path = f"{path_of(chat_id)}/answers/{_segment(key, 'key')}"
+    return Exchange("POST", path, _outcome, body, repeatable=True)
+
+
+def path_of(chat_id: str) -> str:
+    """The path of a chat, below the server's."""
+    return f"/chats/{_segment(chat_id, 'chat_id')}"
+
+
+def _segment(text: str, name: str) -> str:
+    if text in ("", ".", ".."):
+        raise ValueError(f"{name} must be an id, got {text!r}")
+    return quote(text, safe="")
+
+
+def _said(answer: Mapping[str, Any]) -> Said:
+    return Said(
+        str(answer["chatId"]),
+        str(answer["runId"]),
+        int(answer["sequenceNumber"]),
+        answer.get("messageId"),
+    )
+
+
+def _outcome(answer: Mapping[str, Any]) -> Outcome:
+    return "duplicate" if answer["outcome"] == "duplicate" else "resolved"
+
+
+class Backoff:
+    """Pauses between attempts: growing, jittered and bounded in number.
+
+    Args:
+        retries: How often to try again in a row.
+        first: Seconds before the first of them, about.
+    """
+
+    def __init__(self, retries: int, first: float) -> None:
+        self.first = first
+        self.failures = 0
+        self._retries = retries
+
+    def next(self, retry_after: float | None = None) -> float | None:
+        """Seconds until the next attempt; None if there was the last one."""
+        self.failures += 1
+        if self.failures > self._retries:
+            return None
+        pause = min(self.first * 2.0 ** min(self.failures - 1, 20), _LONGEST_PAUSE)
+        # So that clients which were cut off together do not come back together.
+        pause *= 1 - random.random() / 2  # noqa: S311 - no secret
+        return max(pause, min(retry_after or 0.0, _LONGEST_PAUSE))
+
+
+class Sending(Generic[_T]):
+    """The state of an exchange while it is sent, perhaps more than once.
+
+    Args:
+        exchange: The request.
+        url: Where it goes, for errors.
+        backoff: How often and when to try again.
+    """
+
+    def __init__(self, exchange: Exchange[_T], url: str, backoff: Backoff) -> None:
+        self.done = False
+        self.pause = 0.0
+        """Seconds to wait before it is sent again."""
+        self._exchange = exchange
+        self._where = f"{exchange.method} {url}"
+        self._backoff = backoff
+        self._result: list[_T] = []
+
+    @property
+    def result(self) -> _T:
+        """The answer, once it is done."""
+        return self._result[0]
+
+    def answered(self, status: int, headers: Mapping[str, str], content: bytes) -> None:
+        """Read an answer.
+
+        Raises:
+            ChatRequestError: The server refused, or its answer cannot be read.
+        """
+        if 200 <= status < 300:
+            try:
+                self._result.append(self._exchange.read(json.loads(content)))
+            except (ValueError, KeyError, TypeError, RecursionError) as error:
+                raise unreadable(self._where, status) from error
+            self.done = True
+            return
+        refused = refusal(self._where, status, headers, content)
+        self._again(refused, passes=status in _PASSING)
+
+    def failed(self, error: Exception, *, passes: bool) -> None:
+        """Decide on a connection that failed.
+
+        Raises:
+            ChatRequestError: There is no further attempt.
+        """
+        try:
+            self._again(unreachable(self._where, error), passes=passes)
+        except ChatRequestError as final:
+            raise final from error
+
+    def _again(self, error: ChatRequestError, *, passes: bool) -> None:
+        pause = None
+        if passes and self._exchange.repeatable:
+            pause = self._backoff.next(error.retry_after)
+        if pause is None:
+            raise error
+        self.pause = pause
+
+
+def passing(status: int) -> bool:
+    """Whether a refusal with this status may pass by itself."""
+    return status in _PASSING
+
+
+def refusal(
+    where: str, status: int, headers: Mapping[str, str], content: bytes
+) -> ChatRequestError:
+    """The error that an answer is."""
+    code, message = _code_and_message(content)
+    said = ": ".join(part for part in (code, message) if part)
+    after = headers.get("retry-after", "")
+    return ChatRequestError(
+        f"{where} was answered with {status}{f' {said}' if said else ''}",
+        status,
+        code or "refused",
+        float(after[:9]) if after.isascii() and after.isdigit() else None,
+    )
+
+
+def unreadable(where: str, status: int) -> ChatRequestError:
+    """The error of an answer that is none of this protocol."""
+    return ChatRequestError(
+        f"{where} was answered with {status} and what no server of chats says", status, "unreadable"
+    )
+
+
+def unreachable(where: str, error: Exception | None) -> ChatRequestError:
+    """The error of a server that gave no answer, or broke off every time."""
+    said = "the stream ended early" if error is None else str(error) or type(error).__name__
+    return ChatRequestError(f"{where} failed: {said}", None, "unreachable")
+
+
+def _code_and_message(content: bytes) -> tuple[str | None, str | None]:
+    try:
+        parsed: object = json.loads(content)
+    except (ValueError, RecursionError):
+        return None, None
+    if not isinstance(parsed, dict):
+        return None, None
+    body = cast("dict[str, object]", parsed)
+    if isinstance(outcome := body.get("outcome"), str):
+        return outcome, None
+    error = body.get("error")
+    if not isinstance(error, dict):
+        return None, None
+    fields = cast("dict[str, object]", error)
+    code, message = fields.get("code"), fields.get("message")
+    return (
+        code if isinstance(code, str) else None,
+        message if isinstance(message, str) else None,
+    )

@@ -1,0 +1,64 @@
+"""Options of a client, checked."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from .._core import StreamReducer
+from .exchanges import Backoff
+from .following import Following
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclass
+class Options:
+    """Where a client asks, and how patiently."""
+
+    base_url: str
+    headers: Mapping[str, str]
+    timeout: float
+    retries: int
+    backoff: float
+    max_event_bytes: int
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.base_url, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TypeError(f"base_url must be a string, got {type(self.base_url).__name__}")
+        if not self.base_url.startswith(("http://", "https://")):
+            raise ValueError(f"base_url must start with http:// or https://, got {self.base_url!r}")
+        self.base_url = self.base_url.rstrip("/")
+        for name, value in (("timeout", self.timeout), ("backoff", self.backoff)):
+            if not (math.isfinite(value) and value > 0):
+                raise ValueError(f"{name} must be a number above 0, got {value!r}")
+        _check_integer("retries", self.retries, 0)
+        _check_integer("max_event_bytes", self.max_event_bytes, 1)
+
+    def following(
+        self, chat_id: str, after: int | None, further_runs: bool, reducer: StreamReducer | None
+    ) -> Following:
+        """The state of a client that begins to follow a chat."""
+        if reducer is None:
+            reducer = StreamReducer()
+        if after is None:
+            after = reducer.last_sequence_number
+        _check_integer("after", after, 0)
+        return Following(
+            self.base_url,
+            chat_id,
+            reducer=reducer,
+            after=after,
+            further_runs=further_runs,
+            backoff=Backoff(self.retries, self.backoff),
+            max_event_bytes=self.max_event_bytes,
+        )
+
+
+def _check_integer(name: str, value: int, least: int) -> None:
+    if not isinstance(value, int) or isinstance(value, bool):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TypeError(f"{name} must be an integer, got {type(value).__name__}")
+    if value < least:
+        raise ValueError(f"{name} must be at least {least}, got {value}")

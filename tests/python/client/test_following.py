@@ -1,0 +1,234 @@
+"""Following a chat against scripted answers: what is asked again, and when it ends."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import httpx
+import pytest
+
+from chat_clients import FLAVOURS, chat_client, scripted
+from chat_servers import on_a_server
+from encoded_runs import EventLog
+from toolweave.exceptions import ChatRequestError
+from toolweave.lifecycle import StreamReducer
+from toolweave.web.sse import frame
+
+LOG = EventLog().asked("Hi").started().text("g", 0, "Hel", "lo").finished().events
+URL = "http://chats.example/api/"
+HEARTBEAT = b":\n\n"
+
+flavours = pytest.mark.parametrize("flavour", FLAVOURS)
+
+
+def stream(*events: dict[str, Any], before: bytes = b"retry: 1\n\n") -> httpx.Response:
+    body = before + b"".join(
+        frame([json.dumps(event)], event["sequenceNumber"]) for event in events
+    )
+    return httpx.Response(200, headers={"content-type": "text/event-stream"}, content=body)
+
+
+def refused(status: int, code: str, **headers: str) -> httpx.Response:
+    body = {"error": {"code": code, "message": "A sentence."}}
+    return httpx.Response(status, json=body, headers=headers)
+
+
+async def read(
+    flavour: str, answers: list[httpx.Response | Exception], **options: Any
+) -> tuple[list[Any], list[httpx.Request], dict[str, Any]]:
+    """What a client reads and asks of scripted answers."""
+    mocked, asked = scripted(flavour, answers)
+    client_options = {
+        name: options.pop(name)
+        for name in ("retries", "max_event_bytes", "headers")
+        if name in options
+    }
+    async with chat_client(flavour, URL, **mocked, **client_options) as client:
+        events = client.follow("chat", **options)
+        told = [event async for event in events]
+        assert events.last_sequence_number == (told[-1]["sequenceNumber"] if told else 0)
+        return told, asked, events.snapshot()
+
+
+@flavours
+@on_a_server
+async def test_whatever_ends_a_connection_all_is_read_once_and_in_order(flavour: str) -> None:
+    whole = StreamReducer()
+    for event in LOG:
+        whole.push(event)
+    told, asked, snapshot = await read(
+        flavour,
+        [
+            httpx.ConnectError("refused"),
+            stream(*LOG[:2]),
+            refused(503, "store_failed", **{"retry-after": "0"}),
+            httpx.ReadTimeout("silence"),
+            # In good order, as a server ends that shuts down; what is known comes again.
+            stream(*LOG[1:3]),
+            refused(429, "too_many"),
+            stream(),
+            stream(*LOG[3:]),
+            httpx.Response(204),
+        ],
+        headers={"Authorization": "Bearer x"},
+    )
+    assert told == LOG
+    assert snapshot == whole.snapshot()
+    assert [request.headers["last-event-id"] for request in asked] == list("002223335")
+    assert {str(request.url) for request in asked} == {f"{URL}chats/chat/events"}
+    assert {request.headers["authorization"] for request in asked} == {"Bearer x"}
+
+
+@flavours
+@on_a_server
+async def test_who_has_read_already_goes_on_after_it(flavour: str) -> None:
+    reducer = StreamReducer()
+    for event in LOG[:3]:
+        reducer.push(event)
+    told, asked, snapshot = await read(
+        flavour, [stream(*LOG[3:]), httpx.Response(204)], reducer=reducer, further_runs=True
+    )
+    assert told == LOG[3:]
+    assert asked[0].headers["last-event-id"] == "3"
+    assert asked[0].url.params["follow"] == "1"
+    assert snapshot["messages"][-1]["text"] == "Hello"
+
+
+@flavours
+@on_a_server
+async def test_attempts_without_news_are_counted_and_those_with_news_are_not(flavour: str) -> None:
+    lost: list[httpx.Response | Exception] = [httpx.ReadError("reset"), stream()]
+    answers = [answer for event in LOG for answer in (*lost, stream(event))]
+    beating = [stream(before=HEARTBEAT + b"retry: 1\n\n") for _ in range(9)]
+    told, asked, _ = await read(flavour, [*answers, *beating, httpx.Response(204)], retries=2)
+    assert told == LOG
+    assert len(asked) == 3 * len(LOG) + 10
+    with pytest.raises(ChatRequestError, match=r"GET .*/chats/chat/events failed: reset") as caught:
+        await read(flavour, [stream(LOG[0]), *lost, httpx.ReadError("reset")], retries=2)
+    assert (caught.value.status, caught.value.code) == (None, "unreachable")
+    assert isinstance(caught.value.__cause__, httpx.ReadError)
+
+
+@pytest.mark.parametrize(
+    ("answer", "status", "code"),
+    [
+        (refused(404, "unknown_chat"), 404, "unknown_chat"),
+        (refused(400, "beyond_end"), 400, "beyond_end"),
+        (httpx.Response(401, text="<html>"), 401, "refused"),
+        (httpx.Response(302, headers={"location": "/login"}), 302, "refused"),
+        (httpx.Response(200, text="<html>"), 200, "unreadable"),
+        (stream({"kind": "text", "sequenceNumber": 1}), 200, "unreadable"),
+        (stream({"sequenceNumber": "one"}), 200, "unreadable"),
+        (stream(before=b"data: [" * 2 + b"\n\n"), 200, "unreadable"),
+        (stream(before=b"data: " + b"[" * 5000 + b"\n\n"), 200, "event_too_long"),
+        (httpx.UnsupportedProtocol("ftp"), None, "unreachable"),
+    ],
+)
+@flavours
+@on_a_server
+async def test_what_does_not_pass_by_itself_fails_at_once(
+    flavour: str, answer: httpx.Response | Exception, status: int | None, code: str
+) -> None:
+    with pytest.raises(ChatRequestError) as caught:
+        await read(flavour, [answer], max_event_bytes=4000)
+    assert (caught.value.status, caught.value.code) == (status, code)
+
+
+@flavours
+@on_a_server
+async def test_requests_that_are_safe_are_sent_again_and_others_are_not(flavour: str) -> None:
+    receipt = {"chatId": "c", "runId": "r", "messageId": "m", "sequenceNumber": 1}
+    mocked, asked = scripted(
+        flavour,
+        [
+            httpx.ReadError("reset"),
+            refused(503, "store_failed"),
+            httpx.Response(202, json=receipt),
+            httpx.ReadError("reset"),
+            httpx.Response(202, json={"runId": "r", "stopping": True}),
+            httpx.ReadError("reset"),
+            httpx.ReadError("reset"),
+            httpx.Response(200, json=["nobody", "says", "so"]),
+            refused(429, "too_many", **{"retry-after": "7"}),
+        ],
+    )
+    async with chat_client(flavour, URL, retries=2, **mocked) as client:
+        said = await client.say("a/b", "Hello")
+        assert (said.run_id, said.sequence_number, said.message_id) == ("r", 1, "m")
+        bodies = [json.loads(request.content) for request in asked]
+        assert bodies[0] == bodies[1] == bodies[2]
+        assert bodies[0]["messageId"]
+        assert asked[0].url.raw_path == b"/api/chats/a%2Fb/messages"
+        assert await client.stop("c", "r") is True
+        for ask in (client.start, lambda: client.say("c")):
+            with pytest.raises(ChatRequestError, match="failed: reset"):
+                await ask()
+        with pytest.raises(ChatRequestError, match="what no server of chats says"):
+            await client.start()
+        with pytest.raises(ChatRequestError, match=r"with 429 too_many: A sentence") as caught:
+            await client.start()
+        assert caught.value.retry_after == 7.0
+
+
+@flavours
+@on_a_server
+async def test_arguments_are_checked_at_once(flavour: str) -> None:
+    for url, options, message in [
+        ("chats.example", {}, "base_url must start with http:// or https://"),
+        (URL, {"timeout": 0}, "timeout must be a number above 0"),
+        (URL, {"backoff": float("nan")}, "backoff must be a number above 0"),
+        (URL, {"retries": -1}, "retries must be at least 0, got -1"),
+        (URL, {"max_event_bytes": 0}, "max_event_bytes must be at least 1, got 0"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            async with chat_client(flavour, url, **options):
+                pass
+    async with chat_client(flavour, URL) as client:
+        for chat in ("", ".", ".."):
+            with pytest.raises(ValueError, match="chat_id must be an id"):
+                client.follow(chat)
+        with pytest.raises(ValueError, match="after must be at least 0"):
+            client.follow("chat", after=-1)
+        with pytest.raises(ValueError, match="message_id must be None"):
+            await client.say("chat", message_id="m")
+
+
+@flavours
+@on_a_server
+async def test_after_an_error_the_iteration_goes_on_where_it_was(flavour: str) -> None:
+    reset = httpx.ReadError("reset")
+    mocked, asked = scripted(
+        flavour,
+        [stream(*LOG[:2]), reset, reset, reset, stream(*LOG[2:]), httpx.Response(204)],
+    )
+    async with chat_client(flavour, URL, retries=1, **mocked) as client:
+        events = client.follow("chat")
+        assert [await anext(events), await anext(events)] == LOG[:2]
+        with pytest.raises(ChatRequestError, match="failed: reset"):
+            await anext(events)
+        assert [event async for event in events] == LOG[2:]
+        assert [event async for event in events] == []
+        assert len(asked) == 6
+        left = client.follow("chat")
+        await left.aclose()
+        assert [event async for event in left] == []
+
+
+@on_a_server
+async def test_a_reader_that_is_cancelled_may_read_on() -> None:
+    async def answer(request: httpx.Request) -> httpx.Response:
+        asked.append(request)
+        if len(asked) == 1:
+            await asyncio.Event().wait()
+        return stream(*LOG) if len(asked) == 2 else httpx.Response(204)
+
+    asked: list[httpx.Request] = []
+    http = httpx.AsyncClient(transport=httpx.MockTransport(answer))
+    async with http, chat_client("async", URL, http_client=http) as client:
+        events = client.follow("chat")
+        with pytest.raises(asyncio.TimeoutError):
+            await asyncio.wait_for(anext(events), 0.01)
+        assert [event async for event in events] == LOG
+        assert not http.is_closed
