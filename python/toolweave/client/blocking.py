@@ -11,7 +11,7 @@ from .._core import StreamReducer
 from . import exchanges
 from .exchanges import Backoff, Sending
 from .following import Following, is_stream
-from .options import Options
+from .options import Options, check_client
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping
@@ -118,6 +118,7 @@ class ChatClient:
         self._options = Options(
             base_url, dict(headers or {}), timeout, retries, backoff, max_event_bytes
         )
+        check_client(http_client, httpx.Client)
         self._owned = http_client is None
         self._http = httpx.Client() if http_client is None else http_client
 

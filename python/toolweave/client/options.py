@@ -32,6 +32,8 @@ class Options:
             raise ValueError(f"base_url must start with http:// or https://, got {self.base_url!r}")
         self.base_url = self.base_url.rstrip("/")
         for name, value in (("timeout", self.timeout), ("backoff", self.backoff)):
+            if not isinstance(value, (int, float)) or isinstance(value, bool):  # pyright: ignore[reportUnnecessaryIsInstance]
+                raise TypeError(f"{name} must be a number, got {type(value).__name__}")
             if not (math.isfinite(value) and value > 0):
                 raise ValueError(f"{name} must be a number above 0, got {value!r}")
         _check_integer("retries", self.retries, 0)
@@ -54,6 +56,14 @@ class Options:
             further_runs=further_runs,
             backoff=Backoff(self.retries, self.backoff),
             max_event_bytes=self.max_event_bytes,
+        )
+
+
+def check_client(given: object, wanted: type) -> None:
+    """Raise unless a client of httpx, where one is given, is of the kind that is asked with."""
+    if given is not None and not isinstance(given, wanted):
+        raise TypeError(
+            f"http_client must be an httpx.{wanted.__name__}, got {type(given).__name__}"
         )
 
 

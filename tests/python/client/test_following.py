@@ -12,6 +12,7 @@ import pytest
 from chat_clients import FLAVOURS, chat_client, scripted
 from chat_servers import on_a_server
 from encoded_runs import EventLog
+from toolweave.client import AsyncChatClient, ChatClient
 from toolweave.exceptions import ChatRequestError
 from toolweave.lifecycle import StreamReducer
 from toolweave.web.sse import frame
@@ -185,6 +186,15 @@ async def test_arguments_are_checked_at_once(flavour: str) -> None:
         with pytest.raises(ValueError, match=message):
             async with chat_client(flavour, url, **options):
                 pass
+    wrong, _ = scripted(next(other for other in FLAVOURS if other != flavour), [])
+    for url, options, message in [
+        (None, {}, "base_url must be a string, got NoneType"),
+        (URL, {"timeout": "1"}, "timeout must be a number, got str"),
+        (URL, {"retries": 1.5}, "retries must be an integer, got float"),
+        (URL, wrong, "http_client must be an httpx"),
+    ]:
+        with pytest.raises(TypeError, match=message):
+            (AsyncChatClient if flavour == "async" else ChatClient)(url, **options)
     async with chat_client(flavour, URL) as client:
         for chat in ("", ".", ".."):
             with pytest.raises(ValueError, match="chat_id must be an id"):
