@@ -181,9 +181,12 @@ class Journal(Protocol):
     does not cancel what is being written, but a journal that does not answer is given up after
     the executor's grace.
 
-    One optional method says more: ``async def deferred(self, call: ToolCall, awaited:
-    PendingResult) -> None`` is awaited when the result of a call comes later. The run that takes
-    that result in awaits `finished`.
+    Two optional methods say more:
+
+    - ``def fitted(self, call: ToolCall, result: ToolResult) -> ToolResult`` gives the result as the
+      journal can keep it, such as cut with a notice. That one is told, and passed to `finished`.
+    - ``async def deferred(self, call: ToolCall, awaited: PendingResult) -> None`` is awaited when
+      the result of a call comes later. The run that takes that result in awaits `finished`.
     """
 
     async def started(self, call: ToolCall) -> None:

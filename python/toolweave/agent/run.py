@@ -205,8 +205,10 @@ class AgentRun(Run["AgentEvent"]):
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        await super().__aexit__(kind, error, traceback)
-        await self._generator.aclose()
+        try:
+            await super().__aexit__(kind, error, traceback)
+        finally:
+            await self._generator.aclose()
 
     async def _events(self) -> AsyncGenerator[AgentEvent, None]:
         with self._span():

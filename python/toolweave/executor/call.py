@@ -19,7 +19,7 @@ from .attempts import attempt
 from .cache import Follower, Hit
 from .deferred import Deferred
 from .events import ToolApprovalRequested, ToolProgress, ToolStarted
-from .journal import Entry
+from .journal import Entry, fitted
 from .patience import Grace, Patience
 from .results import to_text, to_text_off_loop, truncate
 from .stop import Stop
@@ -203,7 +203,8 @@ class Execution:
                 run.turns.enter(self, None)
         if isinstance(found, Hit):
             known = found.value
-            return ToolResult(self.call.id, self.call.name, known.result, value=known.value)
+            own = ToolResult(self.call.id, self.call.name, known.result, value=known.value)
+            return own if self.parent is not None else fitted(run.journal, self.call, own)
         self.leader = found
         return None
 

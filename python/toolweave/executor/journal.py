@@ -12,7 +12,7 @@ from .deferred import Deferred
 if TYPE_CHECKING:
     from collections.abc import Awaitable
 
-    from .._core import ToolResult
+    from .._core import ToolCall, ToolResult
     from ..protocols import Journal
     from .call import Execution
 
@@ -105,6 +105,7 @@ class Entry:
             outcome = run.later.add(execution, outcome)
         try:
             if not isinstance(outcome, Deferred):
+                outcome = fitted(journal, call, outcome)
                 await self._written(journal.finished(call, outcome))
             elif (deferred := getattr(journal, "deferred", None)) is not None:
                 await self._written(deferred(call, run.deferred.get(execution.key)))
@@ -163,6 +164,13 @@ class Entry:
         if self._writing is not None:
             execution.run.leave_behind(self._writing)
             self._writing.cancel()
+
+
+def fitted(journal: Journal | None, call: ToolCall, result: ToolResult) -> ToolResult:
+    """Return the result as the journal can keep it."""
+    fit = getattr(journal, "fitted", None)
+    found: ToolResult = result if fit is None else fit(call, result)
+    return found
 
 
 def check_journal(journal: object) -> None:

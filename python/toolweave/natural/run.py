@@ -353,8 +353,11 @@ class ReplyRun(Run["UseEvent"]):
                 await asyncio.wait([self._tools])
                 if self.aggregate is None:
                     await self._run.cancel()
-                    async for event in self._run:
-                        self._hear(event)
+                    try:
+                        async for event in self._run:
+                            self._hear(event)
+                    except Exception as error:  # noqa: BLE001 - raised for who reads
+                        self._error = self._error or error
         finally:
             if self._model is not None:
                 _, running = await asyncio.wait([self._model], timeout=_GRACE)

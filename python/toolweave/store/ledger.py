@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, TypeVar
 
+from ..exceptions import MessageError
 from . import writing
 from .database import Database
 from .migrating import migrate as bring_up
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from .writing import Chain, Draft
 
 _T = TypeVar("_T")
+_Event = TypeVar("_Event", bound="Mapping[str, Any]")
 
 MAX_MESSAGE_BYTES = 16 * 1024 * 1024
 """How long the JSON of a message or an event may be."""
@@ -110,6 +112,29 @@ class Ledger:
             started=started,
             finished=finished,
             pending=pending,
+        )
+
+    def fitting(
+        self, chat_id: str, events: Iterable[_Event], messages: Iterable[Message]
+    ) -> tuple[list[_Event], list[Message]]:
+        """Return the events and messages that can be written, in order.
+
+        Args:
+            chat_id: The chat.
+            events: Events.
+            messages: Messages.
+        """
+
+        def fits(events: Iterable[_Event] = (), messages: Iterable[Message] = ()) -> bool:
+            try:
+                self._draft(chat_id, events, messages)
+            except (MessageError, TypeError, ValueError):
+                return False
+            return True
+
+        return (
+            [each for each in events if fits(events=[each])],
+            [each for each in messages if fits(messages=[each])],
         )
 
     async def _change(

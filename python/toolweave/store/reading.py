@@ -162,14 +162,16 @@ async def _outcomes(
     rows = await call_rows(connection, database, chat_id, ids=ids)
     outcomes: dict[tuple[int, str], ToolResult] = {}
     for stored, call in missing:
-        if stored.run_id is not None and stored.run_id in active:
-            continue
         entry = awaited.get(_key(stored, call))
+        row = row_of(rows, call, stored.generation_id, stored.run_id)
+        if stored.run_id is not None and stored.run_id in active:
+            if entry is None and row is not None and row.result_json is not None:
+                outcomes[stored.sequence_number, call.id] = outcome(call, row)
+            continue
         if entry is not None and entry.call_id == plain(call.id):
             if entry.result_json is not None:
                 outcomes[stored.sequence_number, call.id] = late_result(call, entry.result_json)
             continue
-        row = row_of(rows, call, stored.generation_id, stored.run_id)
         outcomes[stored.sequence_number, call.id] = outcome(call, row)
     return outcomes
 

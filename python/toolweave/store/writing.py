@@ -13,11 +13,19 @@ from typing import TYPE_CHECKING, Any, cast
 
 from sqlalchemy import func, insert, select, update
 
-from .._core import MessageBase, ToolCall, ToolResult, ToolResultMessage, check_stream_event
+from .._core import (
+    MessageBase,
+    ToolAggregateMessage,
+    ToolCall,
+    ToolResult,
+    ToolResultMessage,
+    check_stream_event,
+)
 from ..exceptions import ChatNotFoundError, MessageError, RunLostError
 from .checks import bounded, checked_id, optional_id, to_json
 from .columns import plain
 from .database import TRANSACTION, Database, Trace
+from .fitting import fitted_message
 from .records import Awaited, StoredMessage, StreamEvent, Written, moment
 
 if TYPE_CHECKING:
@@ -46,6 +54,8 @@ class Draft:
     """Calls that have their result."""
     pending: tuple[Awaited, ...] = ()
     """What somebody is waited for from now on."""
+    apart: tuple[ToolAggregateMessage, ...] = ()
+    """Messages whose results are kept with their calls only, as they were given."""
 
     @property
     def is_talk(self) -> bool:
@@ -79,12 +89,14 @@ def draft(
         MessageError: Something is no event or no message, is too long, or belongs to another chat.
         TypeError: Something is of another type.
     """
+    apart: list[ToolAggregateMessage] = []
     return Draft(
         tuple(_event(chat_id, each, limit) for each in events),
-        tuple(_message(chat_id, each, limit) for each in messages),
+        tuple(_message(chat_id, each, limit, apart) for each in messages),
         tuple(_call(each) for each in started),
         tuple((_call(call), _result(result)) for call, result in finished),
         tuple(_awaited(each) for each in pending),
+        tuple(apart),
     )
 
 
@@ -193,6 +205,16 @@ async def append(
         await _start(connection, database, scope, what.started, now)
     for call, result in what.finished:
         await _finish(connection, database, scope, call, result, now)
+    for message in what.apart:
+        of_message = (
+            chain.chat_id,
+            message.run_id or run_id,
+            message.generation_id or generation_id,
+        )
+        calls = {call.id: call for call in message.tool_calls}
+        for result in message.tool_results:
+            call = calls[result.tool_call_id]
+            await _finish(connection, database, of_message, call, result, now)
     if what.pending:
         waits = [_pending_row(chain.chat_id, each, run_id, now) for each in what.pending]
         await connection.execute(insert(tables.pending), waits)
@@ -391,7 +413,9 @@ def _event(chat_id: str, given: object, limit: int) -> tuple[Mapping[str, Any], 
     return fields, to_json(fields, f"an event of kind {kind!r}", limit)
 
 
-def _message(chat_id: str, message: object, limit: int) -> tuple[Message, str]:
+def _message(
+    chat_id: str, message: object, limit: int, apart: list[ToolAggregateMessage]
+) -> tuple[Message, str]:
     if not isinstance(message, MessageBase):
         raise TypeError(f"a message is one of toolweave's, not {type(message).__name__}")
     message = cast("Message", message)
@@ -401,7 +425,10 @@ def _message(chat_id: str, message: object, limit: int) -> tuple[Message, str]:
         message = message.__replace__(id=uuid.uuid4().hex)
     for name in ("id", "run_id", "generation_id"):
         optional_id(getattr(message, name), f"the {name} of a message")
-    return message, bounded(message.to_json(), f"the message {message.id!r}", limit)
+    short, text = fitted_message(message, message.to_json(), limit)
+    if short is not message and isinstance(message, ToolAggregateMessage):
+        apart.append(message)
+    return short, bounded(text, f"the message {message.id!r}", limit)
 
 
 def _call(call: object) -> ToolCall:

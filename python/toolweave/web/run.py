@@ -125,6 +125,7 @@ class ChatRun:
             if timer is not None:
                 timer.cancel()
             await self._leave_helpers()
+        await self._writer.settle()
         await self._end(failure)
         if failure is not None and not isinstance(failure, (Exception, asyncio.CancelledError)):
             raise failure

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from .._core import ToolResult
+from ..exceptions import MessageError, RunLostError
 from ..executor import ToolDeferred, ToolQuestion
 from ..store import Awaited
+from ..store.fitting import fitted_event, fitted_result
 from .merging import can_wait, merged, size_of
 
 if TYPE_CHECKING:
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
     from .. import Message, ToolCall
     from ..executor import PendingResult
     from ..lifecycle import Transcriber, TurnEvent
-    from ..store import MessageStore
+    from ..store import MessageStore, Written
     from .feed import ChatFeed
     from .limits import WebLimits
     from .merging import Draft
@@ -56,7 +58,7 @@ class RunWriter:
         failed: Callable[[Exception], None],
     ) -> None:
         self.error: Exception | None = None
-        """Why nothing more is written."""
+        """Why the run cannot go on: something could not be written."""
         self.chat_id = chat_id
         """The chat."""
         self.run_id = run_id
@@ -80,6 +82,12 @@ class RunWriter:
         self._reply: Reply | None = None
         self._known: frozenset[str] = frozenset()
         self._taken_messages = 0
+        self._written_messages = 0
+        self._has_failed = False
+        # Messages that the store does not take.
+        self._unfit: set[str | None] = set()
+        # Nothing more is written before the end.
+        self._is_over = False
         self.asked: Callable[[ToolQuestion], str] | None = None
         """Gives the key under which a question of a tool is answered."""
         self.kept: Callable[[ToolCall, str], None] | None = None
@@ -158,13 +166,21 @@ class RunWriter:
     async def started(self, call: ToolCall) -> None:
         """Writes that a tool is about to run, behind what the model said before."""
         await self._caught_up()
+        self._check()
         generation = self._at_work
         self._calls[call.id] = (call, generation)
         await self.flush(_Step(generation, started=(call,)))
+        # Something said before it may be lost: no tool begins any more.
+        self._check()
+
+    def fitted(self, call: ToolCall, result: ToolResult) -> ToolResult:
+        """Return the result, cut with a notice if it is too long for the store."""
+        return fitted_result(call, result, self._store.max_bytes)
 
     async def finished(self, call: ToolCall, result: ToolResult) -> None:
         """Writes what a tool answered, and then tells of it."""
         await self._caught_up()
+        result = self.fitted(call, result)
         _, generation = self._calls.pop(call.id, (call, self._at_work))
         if self._is_called(call, generation):
             self._tell(result, generation)
@@ -206,7 +222,7 @@ class RunWriter:
         """Takes events, which are written soon."""
         urgent = False
         for each in drafts:
-            draft = cast("Draft", each)
+            draft = fitted_event(cast("Draft", each), self._store.max_bytes)
             urgent = urgent or not can_wait(draft)
             self._size += size_of(draft)
             both = merged(self._drafts[-1], draft) if self._drafts else None
@@ -214,7 +230,7 @@ class RunWriter:
                 self._drafts.append(draft)
             else:
                 self._drafts[-1] = both
-        if not self._drafts or self.error is not None:
+        if not self._drafts or self._is_over:
             return
         if urgent or self._timer is None:
             if self._timer is not None:
@@ -237,9 +253,11 @@ class RunWriter:
             Exception: It could not be written, or something before it.
         """
         # Closed at once: what was told for this step is not written before it, nor with another.
-        self._closed.append(self._taken(step or _Step()))
+        batch = self._taken(step or _Step())
+        self._closed.append(batch)
         await asyncio.shield(self._spawn())
-        self._check()
+        if not batch.is_written:
+            self._check()
 
     def _spawn(self) -> asyncio.Task[None]:
         task = asyncio.get_running_loop().create_task(self._write())
@@ -249,30 +267,47 @@ class RunWriter:
 
     async def _write(self) -> None:
         async with self._lock:
-            while self.error is None:
+            while not self._is_over:
                 batch = self._closed.popleft() if self._closed else self._taken(_Step())
                 if not batch:
                     return
-                step = batch.step
                 try:
-                    written = await self._store.write(
-                        self.chat_id,
-                        run_id=self.run_id,
-                        owner=self._owner,
-                        generation_id=step.generation_id,
-                        events=batch.drafts,
-                        messages=batch.messages,
-                        started=step.started,
-                        finished=step.finished,
-                        pending=step.pending,
-                    )
+                    written = await self._save(batch)
                 except Exception as error:  # noqa: BLE001 - told to whoever writes
                     self.fail(error)
                     return
+                batch.is_written = True
+                self._written_messages += len(batch.messages)
                 self._feed.publish(written.events, written.revision)
                 if not self._closed and (self._timer is not None or not self._drafts):
                     # What came meanwhile has a moment of its own.
                     return
+
+    async def _save(self, batch: _Batch) -> Written:
+        """Writes a batch. Of one that cannot be written, what can be."""
+        if self.error is not None:
+            # Something that was told before it may be lost, so no tool starts.
+            batch = replace(batch, step=replace(batch.step, started=()))
+        try:
+            return await self._store_batch(batch)
+        except MessageError as error:
+            self._stop(error)
+            rest = self._store.fitting(self.chat_id, batch.drafts, batch.messages)
+            return await self._store_batch(_Batch(*rest, replace(batch.step, started=())))
+
+    async def _store_batch(self, batch: _Batch) -> Written:
+        step = batch.step
+        return await self._store.write(
+            self.chat_id,
+            run_id=self.run_id,
+            owner=self._owner,
+            generation_id=step.generation_id,
+            events=batch.drafts,
+            messages=batch.messages,
+            started=step.started,
+            finished=step.finished,
+            pending=step.pending,
+        )
 
     def _taken(self, step: _Step) -> _Batch:
         """All that is not in a batch yet, with the messages of replies that are whole by now."""
@@ -284,49 +319,82 @@ class RunWriter:
     def _new(self) -> list[Message]:
         if self._reply is None:
             return []
-        return [each for each in self._reply.finished_messages if each.id not in self._known]
+        known = self._known | self._unfit
+        return [each for each in self._reply.finished_messages if each.id not in known]
 
     def fail(self, error: Exception) -> None:
-        """Writes nothing more, for a reason. The first one counts."""
-        if self.error is not None:
+        """Writes nothing more but the end, for a reason. The first one counts."""
+        if self._is_over:
             return
-        self.error = error
+        self._is_over = True
+        if isinstance(error, RunLostError):
+            # Whatever went wrong before, the run is another's now.
+            self.error = error
         self._drafts.clear()
         self._closed.clear()
+        # The end is written with all messages, since they may be all that the chat knows.
+        self._taken_messages = self._written_messages
+        self._cancel_timer()
+        self._stop(error)
+
+    def _stop(self, error: Exception) -> None:
+        """Keeps why the run cannot go on, and says so once."""
+        self.error = self.error or error
+        if not self._has_failed:
+            self._has_failed = True
+            self._failed(error)
+
+    def _cancel_timer(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        self._failed(error)
 
     def _check(self) -> None:
         if self.error is not None:
             raise self.error
 
+    async def settle(self) -> None:
+        """Waits for what is being written, and leaves only what can be written with the end."""
+        self._cancel_timer()
+        if self._closed:
+            await self._spawn()
+        async with self._lock:
+            new = self._new()[self._taken_messages :]
+            drafts, messages = self._store.fitting(self.chat_id, self._drafts, new)
+            lost = len(self._drafts) - len(drafts) + len(new) - len(messages)
+            self._drafts = drafts
+            self._unfit.update({each.id for each in new} - {each.id for each in messages})
+        if lost:
+            self._stop(MessageError(f"{lost} events or messages are too long for the store"))
+
     async def finish(
         self, stop_reason: str, drafts: Sequence[Draft], error: str | None = None
     ) -> None:
-        """Writes the end of the run, with all that is not written yet.
+        """Writes the end of the run, with all that is not written yet. To be called once settled.
 
         Raises:
             StoreError: It could not be written.
         """
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-        if self._closed:
-            await self._spawn()
         async with self._lock:
             batch = self._taken(_Step())
-            written = await self._store.finish_run(
-                self.run_id,
-                self._owner,
-                stop_reason,
-                error=error,
-                events=[*batch.drafts, *drafts],
-                # What could not be written before cannot be part of the end.
-                messages=batch.messages if self.error is None else [],
-            )
+            events = [*batch.drafts, *drafts]
+            try:
+                written = await self._end(stop_reason, error, events, batch.messages)
+            except RunLostError:
+                raise
+            except Exception:
+                if self.error is None or not batch.messages:
+                    raise
+                # What the store refused before must not keep the run from its end.
+                written = await self._end(stop_reason, error, events, [])
         self._feed.publish(written.events)
+
+    async def _end(
+        self, stop_reason: str, error: str | None, events: list[Draft], messages: list[Message]
+    ) -> Written:
+        return await self._store.finish_run(
+            self.run_id, self._owner, stop_reason, error=error, events=events, messages=messages
+        )
 
 
 @dataclass(frozen=True)
@@ -342,13 +410,14 @@ class _Step:
         return bool(self.started or self.finished or self.pending)
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Batch:
     """What is written in one transaction."""
 
     drafts: list[Draft]
     messages: list[Message]
     step: _Step
+    is_written: bool = False
 
     def __bool__(self) -> bool:
         return bool(self.drafts or self.messages or self.step)
