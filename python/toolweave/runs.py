@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from abc import abstractmethod
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, TypeVar
@@ -12,6 +13,25 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 E = TypeVar("E")
+
+
+def check_no_loop(name: str) -> None:
+    """Raise if an event loop runs in this thread, which `run_sync` would block.
+
+    Args:
+        name: What has the method `run`.
+
+    Raises:
+        RuntimeError: One does.
+    """
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return
+    raise RuntimeError(
+        "an event loop is running in this thread, and run_sync would block it: "
+        f"use `await {name}.run(...)` here"
+    )
 
 
 class Run(AsyncIterator[E]):

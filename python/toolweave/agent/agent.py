@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from ..executor.journal import check_journal
 from ..models import as_messages
 from ..natural import NaturalToolUse
+from ..runs import check_no_loop
 from .run import AgentResult, AgentRun, Rules
 
 if TYPE_CHECKING:
@@ -201,14 +202,8 @@ class Agent:
             RuntimeError: An event loop is running in this thread.
             Exception: As `run` does.
         """
-        try:
-            asyncio.get_running_loop()
-        except RuntimeError:
-            return asyncio.run(self.run(input, history=history, chat_id=chat_id))
-        raise RuntimeError(
-            "an event loop is running in this thread, and run_sync would block it: "
-            "use `await agent.run(...)` here"
-        )
+        check_no_loop("agent")
+        return asyncio.run(self.run(input, history=history, chat_id=chat_id))
 
     def open(
         self,

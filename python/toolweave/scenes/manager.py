@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 from ..executor.journal import check_journal
 from ..natural import NaturalToolUse
 from ..natural.options import split
+from ..runs import check_no_loop
 from .actors import checked_actor
 from .cast import Cast
 from .environment import Environment
@@ -351,14 +352,8 @@ class SceneManager:
             RuntimeError: An event loop is running in this thread.
             Exception: As `run` does.
         """
-        try:
-            asyncio.get_running_loop()
-        except RuntimeError:
-            return asyncio.run(self.run(request, **more))
-        raise RuntimeError(
-            "an event loop is running in this thread, and run_sync would block it: "
-            "use `await manager.run(...)` here"
-        )
+        check_no_loop("manager")
+        return asyncio.run(self.run(request, **more))
 
     def resolve(self, key: str, result: object, *, is_error: bool = False) -> Outcome:
         """Answers what a running tool has asked the user, see `ToolContext.ask`.
