@@ -68,7 +68,7 @@ def tool_error(
 
     A `ToolError` was raised for the model, so its text is handed over whole. Of anything else the
     model reads the first line: absolute paths in it are cut down to their last part, except for
-    those that the model itself wrote in the arguments.
+    those that the model itself wrote in the arguments, and secrets are hidden.
 
     Args:
         error: What it raised.
@@ -82,8 +82,10 @@ def tool_error(
     if detail == "none":
         return Failure(f"{_FAILED}.", ErrorCode.TOOL_ERROR)
     if detail == "full":
-        return Failure(truncate(_full(error), max_chars), ErrorCode.TOOL_ERROR)
-    line = without_internals(_first_line(text_of(error)), arguments)
+        text = without_secrets(_full(error), arguments)
+        return Failure(truncate(text, max_chars), ErrorCode.TOOL_ERROR)
+    line = without_secrets(_first_line(text_of(error)), arguments)
+    line = without_internals(line, arguments)
     if len(line) > MAX_MESSAGE:
         line = line[: MAX_MESSAGE - 1] + "…"
     return Failure(f"{_FAILED}: {line}" if line else f"{_FAILED}.", ErrorCode.TOOL_ERROR)
@@ -241,6 +243,43 @@ def without_internals(text: str, arguments: Mapping[str, Any] | None = None) -> 
 
     return _ADDRESS.sub("", _PATH.sub(last_part, text))
 
+
+def without_secrets(text: str, arguments: Mapping[str, Any] | None = None) -> str:
+    """A text without the credentials of URLs, and without what is named as a secret.
+
+    Takes time proportional to the text.
+
+    Args:
+        text: The text.
+        arguments: What the model wrote: values that stand in there are no secret to it.
+    """
+    known = list(itertools.islice(_strings(arguments), 1000))
+
+    def without_credentials(found: re.Match[str]) -> str:
+        start, _, rest = found[0].partition("://")
+        credentials, at, host = rest.rpartition("@")
+        # An `@` in a path follows no credentials, unless a password holds a slash.
+        if not at or ("/" in credentials and ":" not in credentials.partition("/")[0]):
+            return found[0]
+        return f"{start}://{_HIDDEN}@{host}"
+
+    def without_value(found: re.Match[str]) -> str:
+        name, sign, value = found.groups()
+        plain = value.strip("\"'")
+        if not _SECRET.search(name) or any(plain in each for each in known):
+            return found[0]
+        return f"{name}{sign}{_HIDDEN}"
+
+    return _PAIR.sub(without_value, _URL.sub(without_credentials, text))
+
+
+_HIDDEN = "[hidden]"
+# Both begin where a word does, so that a long word is looked at once.
+_URL = re.compile(r"""(?<![^\s"'`<>()])[^\s"'`<>()]*://[^\s"'`<>()]*""")
+_SECRET = re.compile(r"password|token|secret|key", re.IGNORECASE)
+_PAIR = re.compile(
+    r"""(?<![\w.-])([\w.-]+)(["']?\s*=\s*|["']\s*:\s*)("[^"]*"?|'[^']*'?|[^\s&;,"')\]}>]+)"""
+)
 
 # A path begins where a word does, so that URLs, fractions and dates are none, and has two parts at
 # least, so that commands such as `/help` are none either.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
-from ..executor.failure import without_internals
+from ..executor.failure import without_internals, without_secrets
 from ..wording import text_of
 
 if TYPE_CHECKING:
@@ -63,4 +63,4 @@ def _line(error: BaseException) -> str:
         ),
         "",
     )
-    return without_internals(line[: 4 * _LONGEST])[:_LONGEST]
+    return without_internals(without_secrets(line[: 4 * _LONGEST]))[:_LONGEST]
