@@ -113,7 +113,6 @@ profile: .venvs/bench/made ## where the instructions of a reply from an endpoint
 
 docs: export RUSTDOCFLAGS := -D warnings
 docs: $(VENV)/uv ## the Rust documentation, bindings included, in target/doc
-	cargo doc --locked --no-deps
 	cargo doc --locked --no-deps --document-private-items --features abi3
 
 # The crate forbids unsafe code, so no sanitizer, and without one stable Rust will do.
@@ -170,7 +169,7 @@ $(VENV)/wheel: $(CORE) $(PACKAGE) $(VENV)/maturin
 # What the suites run on: quick to build, with the checks of a debug build (overflow, assertions).
 $(VENV)/checked-wheel: $(CORE) $(PACKAGE) $(VENV)/maturin | $(VENV)/built
 	rm -rf $(CHECKED)
-	$(BIN)/maturin build --profile dev --locked --out $(CHECKED)
+	$(BIN)/maturin build --profile dev --locked --interpreter $(BIN)/python --out $(CHECKED)
 	@touch $@
 
 $(CARGO_FUZZ):

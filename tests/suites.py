@@ -4,11 +4,12 @@
     python tests/suites.py test WHEEL       # what every change has to pass
     python tests/suites.py all WHEEL        # what a release has to pass
 
-The wheel is tested on the oldest and the newest supported CPython of this machine, and on those in
-between where a version makes a difference; the interpreter of the development environment tests
-the source folder. Property tests are derandomized, so one interpreter runs all examples and the
-others a few. Each interpreter has a virtual environment of its own, renewed when the wheel or the
-dependency groups change. Versions that are not installed are reported as skipped.
+The wheel is tested on the newest supported CPython of this machine, on the oldest without servers
+and databases, and on those in between where a version makes a difference; the interpreter of the
+development environment tests the source folder. Property tests are derandomized, so one interpreter
+runs all examples and the others a few. Each interpreter has a virtual environment of its own,
+renewed when the wheel or the dependency groups change. Versions that are not installed are reported
+as skipped.
 
 A test that fails is run again, alone, only to tell apart what is broken from what is unstable: it
 is listed by name in either case, and the run has failed.
@@ -41,8 +42,12 @@ MAX_RERUN = 20
 """Above this number of failures nothing is run again: the change is broken, not a test."""
 
 AREAS = TESTS / "python"
-ONCE = (AREAS / "faults", AREAS / "demo", AREAS / "docs")
-"""Areas that one interpreter is enough for: killed processes, the playground, and documents."""
+ONCE = tuple(
+    AREAS / area for area in ("demo", "docs", "endpoint", "faults", "mcp", "models", "store", "web")
+)
+"""Areas that one interpreter is enough for: servers, databases, clients of others, documents."""
+NOT_IN_CHECK = (AREAS / "demo", AREAS / "docs", AREAS / "faults")
+"""Areas that `check` leaves to `test`: killed processes, the playground, and documents."""
 SLOW = (TESTS / "frontend/test_page_pictures.py",)
 """Tests for releases: the pictures in the documentation."""
 VERSIONED = tuple(
@@ -156,7 +161,7 @@ def plan(level: str, wheel: Path | None) -> Iterator[Suite]:
     here = Path(sys.executable)
     page = (TESTS / "clients", TESTS / "frontend")
     if wheel is None:
-        yield Suite("Python, development", here, (AREAS,), options=ignored(*ONCE))
+        yield Suite("Python, development", here, (AREAS,), options=ignored(*NOT_IN_CHECK))
         return
     pythons = {version: interpreter(version) for version in VERSIONS}
     found = [version for version, python in pythons.items() if python is not None]
