@@ -78,11 +78,12 @@ class Screen:
             meta: object = message.result.get("_meta")
             if meta is not None and not isinstance(meta, dict):
                 return item  # The SDK refuses the page.
-            message.result["_meta"] = {
-                **cast("dict[str, object]", meta or {}),
-                TOOLS: [tool for tool in passed if tool is not None],
-            }
-            message.result["tools"] = []
+            tools = [tool for tool in passed if tool is not None]
+            message.result["_meta"] = {**cast("dict[str, object]", meta or {}), TOOLS: tools}
+            # All that the SDK keeps of a tool; it reads a page at once.
+            message.result["tools"] = [
+                {"name": tool.name, "inputSchema": tool.input_schema} for tool in tools
+            ]
         return item
 
     def _passed(self, definition: object) -> mcp_types.Tool | None:
