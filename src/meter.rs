@@ -83,7 +83,7 @@ impl JsonMeter {
         self.values
     }
 
-    /// How many containers stand in one another at the deepest point.
+    /// Depth of the deepest container.
     #[must_use]
     pub const fn depth(&self) -> usize {
         self.depth

@@ -2099,7 +2099,7 @@ class JsonMeter:
         """Containers, strings, names of members, numbers, booleans and nulls so far."""
     @property
     def depth(self) -> int:
-        """How many containers stand in one another at the deepest point so far."""
+        """Depth of the deepest container so far."""
     @property
     def longest_number(self) -> int:
         """The length of the longest number, or other word outside of strings, in bytes."""

@@ -70,7 +70,7 @@ class AsyncChatEvents:
         return self._following.after
 
     def snapshot(self) -> dict[str, Any]:
-        """What the events so far come to; see `StreamReducer.snapshot`."""
+        """Snapshot of the chat after the events so far; see `StreamReducer.snapshot`."""
         return self._following.reducer.snapshot()
 
 
@@ -285,7 +285,7 @@ class AsyncChatClient:
 
 
 def _passes(error: httpx.RequestError) -> bool:
-    """Whether a connection that failed so may be better next time."""
+    """Tell failures that may pass from those that will not."""
     return isinstance(
         error, (httpx.TimeoutException, httpx.NetworkError, httpx.RemoteProtocolError)
     )

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 
 Outcome: TypeAlias = Literal["resolved", "duplicate"]
-"""What an answer came to: it counts, or the same one had been given before."""
+"""Outcome of an answer: it counts, or the same one had been given before."""
 
 _LONGEST_PAUSE = 30.0
 # Statuses that may pass by themselves.
@@ -47,7 +47,7 @@ class Exchange(Generic[_T]):
     read: Callable[[Mapping[str, Any]], _T]
     body: Mapping[str, Any] | None = None
     repeatable: bool = False
-    """Whether it may be sent again where nobody knows if it arrived."""
+    """True if it may be sent again when it is unknown whether it arrived."""
 
 
 def start(chat_id: str | None, metadata: Mapping[str, Any] | None) -> Exchange[str]:
@@ -197,7 +197,7 @@ class Sending(Generic[_T]):
 
 
 def passing(status: int) -> bool:
-    """Whether a refusal with this status may pass by itself."""
+    """Tell refusals that may pass by themselves, by their status."""
     return status in _PASSING
 
 
