@@ -10,7 +10,7 @@ from effort import effort
 # fails for all. `pytest --hypothesis-profile=explore` goes looking for new ones.
 _SHARED = settings(deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile(
-    "derandomized", _SHARED, derandomize=True, database=None, max_examples=effort(100)
+    "derandomized", _SHARED, derandomize=True, database=None, max_examples=effort(60)
 )
 settings.register_profile("explore", _SHARED, max_examples=5000)
 settings.load_profile("derandomized")

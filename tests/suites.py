@@ -4,12 +4,12 @@
     python tests/suites.py test WHEEL       # what every change has to pass
     python tests/suites.py all WHEEL        # what a release has to pass
 
-The wheel is tested on the newest supported CPython of this machine, on the oldest without servers
-and databases, and on those in between where a version makes a difference; the interpreter of the
-development environment tests the source folder. Property tests are derandomized, so one interpreter
-runs all examples and the others a few. Each interpreter has a virtual environment of its own,
-renewed when the wheel or the dependency groups change. Versions that are not installed are reported
-as skipped.
+The wheel is tested on the newest supported CPython of this machine, on the oldest without servers,
+databases and what is the compiled core alone, and on those in between where a version makes a
+difference; the interpreter of the development environment tests the source folder. Property tests
+are derandomized, so one interpreter runs all examples and the others a few. Each interpreter has a
+virtual environment of its own, renewed when the wheel or the dependency groups change. Versions
+that are not installed are reported as skipped.
 
 A test that fails is run again, alone, only to tell apart what is broken from what is unstable: it
 is listed by name in either case, and the run has failed.
@@ -38,6 +38,8 @@ VERSIONS = ("3.10", "3.11", "3.12", "3.13")
 ROOT = Path(__file__).resolve().parents[1]
 TESTS = Path("tests")
 ENVIRONMENTS = ROOT / ".venvs"
+WORKERS = 1 + (os.cpu_count() or 2)
+"""Processes of a suite: one more than there are cores, as tests wait for servers and browsers."""
 MAX_RERUN = 20
 """Above this number of failures nothing is run again: the change is broken, not a test."""
 
@@ -46,6 +48,11 @@ ONCE = tuple(
     AREAS / area for area in ("demo", "docs", "endpoint", "faults", "mcp", "models", "store", "web")
 )
 """Areas that one interpreter is enough for: servers, databases, clients of others, documents."""
+COMPILED = tuple(
+    AREAS / area
+    for area in ("consolidate", "lifecycle", "parser", "prompt", "repair", "reply", "validator")
+)
+"""Areas of the core, which is the same compiled file for every version of Python."""
 NOT_IN_CHECK = (AREAS / "demo", AREAS / "docs", AREAS / "faults")
 """Areas that `check` leaves to `test`: killed processes, the playground, and documents."""
 SLOW = (TESTS / "frontend/test_page_pictures.py",)
@@ -85,6 +92,11 @@ class Suite:
     paths: tuple[Path, ...]
     effort: str = "quick"
     options: tuple[str, ...] = ()
+
+    @property
+    def workers(self) -> int:
+        """Number of processes; a quick run is soon done, and collecting its tests is most of it."""
+        return WORKERS if self.effort != "quick" else WORKERS - 1
 
 
 @dataclass
@@ -175,7 +187,7 @@ def plan(level: str, wheel: Path | None) -> Iterator[Suite]:
         elif version == last:
             yield Suite(name, inside, (AREAS,), "full")
         elif version == first:
-            yield Suite(name, inside, (AREAS,), options=ignored(*ONCE))
+            yield Suite(name, inside, (AREAS,), options=ignored(*ONCE, *COMPILED))
         else:
             yield Suite(f"{name}, what depends on it", inside, VERSIONED)
     # A page per worker at a time: its server and its browser serve a module.
@@ -207,7 +219,7 @@ def run(suite: Suite, arguments: Sequence[str]) -> Outcome:
         variables = {**os.environ, "TOOLWEAVE_EFFORT": suite.effort}
         # Without bytecode on disk, each process of a test would compile all that it imports.
         variables.pop("PYTHONDONTWRITEBYTECODE", None)
-        parallel = ["-n", "2", "--dist", "worksteal", f"--junitxml={report}"]
+        parallel = ["-n", str(suite.workers), "--dist", "worksteal", f"--junitxml={report}"]
         # Options that come later win, so a suite's own `--dist` does.
         done = subprocess.run([*command[:3], *parallel, *command[3:]], cwd=ROOT, env=variables)
         outcome.exit_code = done.returncode

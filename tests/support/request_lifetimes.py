@@ -23,7 +23,7 @@ from toolweave.models.http import HttpModel
 
 T = TypeVar("T")
 
-TIMES = effort(50, at_least=24)
+TIMES = effort(32, at_least=24)
 """How often a promise is tried."""
 
 HELLO = as_messages("Hello")

@@ -50,7 +50,7 @@ def plainly(text: str) -> list[ServerSentEvent]:
     return found
 
 
-@settings(max_examples=effort(200))
+@settings(max_examples=effort(100))
 @given(st.lists(st.tuples(lines, ENDS)), st.booleans(), st.lists(st.integers(0, 300), max_size=9))
 def test_any_cut_of_a_stream_gives_the_events_of_the_whole(
     told: list[tuple[str, str]], bom: bool, cuts: list[int]

@@ -123,14 +123,14 @@ def exchange(history: list[tw.Message]) -> tuple[list[Any], list[tw.ToolResult]]
     return calls, sorted(results, key=lambda result: result.tool_call_id)
 
 
-@settings(max_examples=effort(150))
+@settings(max_examples=effort(80))
 @given(histories(), st.sampled_from(["single", "split"]), st.sampled_from(["name", "tool_call"]))
 def test_calls_and_results_come_back(history: list[tw.Message], form: Any, tag: Any) -> None:
     written = tw.consolidate(history, tools=TOOLS, form=form, tag=tag)
     assert exchange(tw.parse_history(written, TOOLS)) == exchange(history)
 
 
-@settings(max_examples=effort(150))
+@settings(max_examples=effort(80))
 @given(histories(), st.booleans())
 def test_the_text_alone_has_names_and_arguments(history: list[tw.Message], fenced: bool) -> None:
     written = tw.consolidate(history, fenced=fenced)
@@ -139,7 +139,7 @@ def test_the_text_alone_has_names_and_arguments(history: list[tw.Message], fence
     assert read == [call[1:] for call in exchange(history)[0]]
 
 
-@settings(max_examples=effort(150))
+@settings(max_examples=effort(80))
 @given(histories())
 def test_piece_by_piece_is_the_same_as_whole(history: list[tw.Message]) -> None:
     consolidator = tw.Consolidator()
@@ -150,7 +150,7 @@ def test_piece_by_piece_is_the_same_as_whole(history: list[tw.Message]) -> None:
     assert consolidator.message == (whole[0] if whole else None)
 
 
-@settings(max_examples=effort(150))
+@settings(max_examples=effort(80))
 @given(hostile)
 def test_a_hostile_result_comes_back_and_is_no_call(text: str) -> None:
     call = tw.ToolCall("a", "f", {})

@@ -156,7 +156,7 @@ def test_text_gives_the_events_that_it_gives_in_any_other_way(
 
 
 @given(reply=native_replies(), reply_text=replies, reason=reasons, way=ways)
-@settings(max_examples=effort(50))
+@settings(max_examples=effort(30))
 def test_native_calls_give_the_events_that_they_give_in_any_other_way(
     both: Both, reply: Any, reply_text: str, reason: str | None, way: Any
 ) -> None:

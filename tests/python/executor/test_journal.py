@@ -41,7 +41,7 @@ class Told(list[ToolEvent]):
         super().append(each)
 
 
-@settings(max_examples=effort(150))
+@settings(max_examples=effort(80))
 @given(
     tools=st.lists(st.tuples(options, st.booleans()), min_size=1, max_size=4),
     given_calls=st.lists(calls, max_size=8),

@@ -30,7 +30,7 @@ from toolweave.executor import (
 from virtual_time import now, run
 
 
-@settings(max_examples=effort(150))
+@settings(max_examples=effort(80))
 @given(
     tools=st.lists(st.tuples(options, st.booleans()), min_size=1, max_size=4),
     given_calls=st.lists(calls, max_size=8),

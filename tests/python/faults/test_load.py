@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
+from effort import effort
 from killable_servers import PATIENCE
 from stream_load import Load, put_on
 
-LOAD = Load(chats=10, readers=20, seconds=6.0)
+LOAD = Load(chats=10, readers=20, seconds=effort(3))
 
 
 def test_every_one_of_many_readers_of_busy_chats_is_told_everything_once(

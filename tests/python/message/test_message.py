@@ -119,7 +119,7 @@ def messages(draw: st.DrawFn) -> tw.Message:
 
 
 @given(messages())
-@settings(max_examples=effort(150), deadline=None)
+@settings(max_examples=effort(80), deadline=None)
 def test_every_message_comes_back_from_every_form(message: tw.Message) -> None:
     text = message.to_json()
     assert text.startswith('{"kind":')
@@ -186,7 +186,7 @@ def test_cuts_and_the_order_of_results_do_not_show(
         ),
     )
 )
-@settings(max_examples=effort(100), deadline=None)
+@settings(max_examples=effort(60), deadline=None)
 def test_whatever_is_no_message_raises_a_clear_error(value: Any) -> None:
     for read in (
         tw.message_from_dict,

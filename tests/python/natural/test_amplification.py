@@ -129,7 +129,7 @@ PIECES = st.lists(
 )
 
 
-@settings(max_examples=effort(50))
+@settings(max_examples=effort(25))
 @given(
     pieces=PIECES,
     form=st.sampled_from(["single", "split"]),
@@ -167,7 +167,7 @@ NATIVE = st.lists(
 )
 
 
-@settings(max_examples=effort(50))
+@settings(max_examples=effort(25))
 @given(calls=NATIVE, ids=st.sampled_from(["", "id-{}", "same", "i" * 200 + "{}"]))
 @example(calls=[("F", "", 1000)], ids="")
 @example(calls=[("nope", "", 1000)], ids="")

@@ -270,7 +270,7 @@ def _said(message: Message) -> str:
 
 def test_stores_agree_with_a_plain_model(store_url: str) -> None:
     machine = type("Chats", (Chats,), {"url": store_url})
-    few = settings(max_examples=effort(10), stateful_step_count=25)
+    few = settings(max_examples=effort(6), stateful_step_count=25)
     run_state_machine_as_test(machine, settings=few)
 
 

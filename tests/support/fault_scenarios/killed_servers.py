@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from chat_servers import Event
+from effort import effort
 from killable_servers import Follower, Site, check_chats, effects_of, serving
 
 NAMED = (
@@ -23,7 +24,7 @@ NAMED = (
     "after the end",
 )
 """Where a run is killed for certain: around a tool, and up to the message that has its result."""
-RANDOM = 20
+RANDOM = effort(8)
 """At how many other points runs are killed."""
 FREE = 4
 """How many are killed wherever they are."""
