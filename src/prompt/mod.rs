@@ -47,6 +47,7 @@ mod details;
 mod inline;
 mod judge;
 mod lines;
+mod outline;
 mod refs;
 mod sample;
 mod section;

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{FULL_DEPTH, Place, Sampler, conjunction::Conjunction};
+use super::{Extent, FULL_DEPTH, Place, Sampler, conjunction::Conjunction};
 
 /// Longer arrays are no example.
 const MAX_ITEMS: usize = 50;
@@ -65,7 +65,8 @@ impl<'s> Sampler<'s, '_> {
         if least > MAX_ITEMS || least > most {
             return self.give_up();
         }
-        let is_full = self.full && !place.again && place.depth <= FULL_DEPTH;
+        let is_full =
+            self.extent != Extent::Least && !place.again && place.depth <= FULL_DEPTH;
         let shown = if is_full { (fixed + contained).max(1) } else { 0 };
         let mut lengths = vec![shown.clamp(least, most)];
         for length in [least, least + fixed, least + 1, least + 2] {

@@ -40,6 +40,18 @@ const MAX_DEPTH: usize = 16;
 /// How deep optional properties and items are shown.
 const FULL_DEPTH: usize = 3;
 
+/// How much of what may be left out is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Extent {
+    /// Items of arrays and entries of maps, but no optional properties: models fill in what an
+    /// example fills in.
+    Required,
+    /// Nothing.
+    Least,
+    /// Everything.
+    Full,
+}
+
 /// Why there is no sample.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoSample {
@@ -51,7 +63,7 @@ pub enum NoSample {
     NotFound,
 }
 
-/// An object that `schema` accepts. What is optional is shown, unless it fits only without.
+/// An object that `schema` accepts, without optional properties unless it fits only with them.
 pub(super) fn sample_object(schema: &Value) -> Result<Value, NoSample> {
     // Arguments are an object, whatever else the schema would take.
     let object = json!({"type": "object"});
@@ -62,7 +74,7 @@ pub(super) fn sample_object(schema: &Value) -> Result<Value, NoSample> {
 fn sample<'s>(document: &'s Value, schemas: &[&'s Value]) -> Result<Value, NoSample> {
     let judge = Judge::new(document).map_err(NoSample::Schema)?;
     let patterns = Patterns::default();
-    for full in [true, false] {
+    for extent in [Extent::Required, Extent::Least, Extent::Full] {
         let mut choices = Choices::default();
         for _ in 0..ATTEMPTS {
             choices.rewind();
@@ -70,7 +82,7 @@ fn sample<'s>(document: &'s Value, schemas: &[&'s Value]) -> Result<Value, NoSam
                 document: Document::new(document),
                 choices: &mut choices,
                 patterns: &patterns,
-                full,
+                extent,
                 path: String::new(),
                 values_left: MAX_VALUES,
                 dead_end: None,
@@ -133,8 +145,7 @@ struct Sampler<'s, 'c> {
     document: Document<'s>,
     choices: &'c mut Choices,
     patterns: &'c Patterns,
-    /// Whether to show what is optional.
-    full: bool,
+    extent: Extent,
     /// Where the value being drawn stands, as a JSON Pointer.
     path: String,
     values_left: usize,

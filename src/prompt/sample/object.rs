@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{FULL_DEPTH, Place, Sampler, conjunction::Conjunction, pattern::Pattern};
+use super::{Extent, FULL_DEPTH, Place, Sampler, conjunction::Conjunction, pattern::Pattern};
 use crate::prompt::judge::Patterns;
 
 /// How often properties may bring further schemas with them.
@@ -62,7 +62,10 @@ impl<'s> Sampler<'s, '_> {
         }
         let most = conjunction.at_most("maxProperties").unwrap_or(usize::MAX);
         let mut optional = most.saturating_sub(required.len());
-        let is_full = self.full && !place.again && place.depth < FULL_DEPTH;
+        let is_full =
+            self.extent != Extent::Least && !place.again && place.depth < FULL_DEPTH;
+        // Left out first, or shown first; the other way is tried later.
+        let shown_at = usize::from(self.extent == Extent::Required);
         let mut names: Vec<String> = Vec::new();
         for name in declared.iter().chain(&required) {
             if names.iter().any(|known| known == name) {
@@ -74,7 +77,7 @@ impl<'s> Sampler<'s, '_> {
                 && optional > 0
                 && !forbidden.contains(name)
                 && !schemas_of(self.patterns, conjunction, name).contains(&&Value::Bool(false))
-                && self.at(name, |sampler| sampler.choose(2)) == 0
+                && self.at(name, |sampler| sampler.choose(2)) == shown_at
             {
                 optional -= 1;
                 names.push((*name).to_owned());

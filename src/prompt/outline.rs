@@ -1,0 +1,124 @@
+//! Where sections on tools stand in a prompt.
+//!
+//! A section has no end marker, since models copy one into their replies. It is read instead: its
+//! heading, our first words, then tools as [`render_contracts`](super::render_contracts) writes
+//! them. What follows the last example is not part of it, and neither is a heading of the same
+//! words above anything else.
+
+use std::ops::Range;
+
+use crate::contract::Tag;
+
+/// The first line of the section.
+pub(super) const BEGIN: &str = "# Tool Calls";
+
+/// The first words below it.
+pub(super) const OPENING: &str = "You can call the tools below.";
+
+/// The last line of sections that version 0.1 wrote.
+const OLD_END: &str = "*End of Tool Calls*";
+
+/// The sections in `text`, in their order.
+pub(super) fn sections(text: &str) -> Vec<Range<usize>> {
+    let lines = Outline::of(text);
+    let mut found = Vec::new();
+    let mut at = 0;
+    while at < lines.0.len() {
+        match lines.section(at) {
+            Some(end) => {
+                found.push(lines.0[at].start..lines.0[end - 1].end);
+                at = end;
+            }
+            None => at += 1,
+        }
+    }
+    found
+}
+
+/// A line, without white space at its end.
+struct Line<'t> {
+    text: &'t str,
+    start: usize,
+    end: usize,
+}
+
+/// A prompt, line by line. Each method takes the line where something may begin and returns the
+/// line after it.
+struct Outline<'t>(Vec<Line<'t>>);
+
+impl<'t> Outline<'t> {
+    fn of(text: &'t str) -> Self {
+        let mut start = 0;
+        let lines = text.split_inclusive('\n').map(|whole| {
+            let text = whole.trim_end();
+            let line = Line { text, start, end: start + text.len() };
+            start += whole.len();
+            line
+        });
+        Self(lines.collect())
+    }
+
+    /// The text of a line; None behind the last one.
+    fn line(&self, at: usize) -> Option<&'t str> {
+        self.0.get(at).map(|line| line.text)
+    }
+
+    fn section(&self, at: usize) -> Option<usize> {
+        let is_ours = self.line(at)? == BEGIN
+            && self.line(at + 1)?.is_empty()
+            && self.line(at + 2)?.starts_with(OPENING);
+        if !is_ours {
+            return None;
+        }
+        let mut at = at + 3;
+        while !self.line(at)?.starts_with('#') {
+            at += 1;
+        }
+        let mut end = self.tool(at)?;
+        while let Some(next) = self.next(end) {
+            end = next;
+        }
+        let is_old = self.line(end) == Some("") && self.line(end + 1) == Some(OLD_END);
+        Some(if is_old { end + 2 } else { end })
+    }
+
+    /// Another tool, behind a blank line.
+    fn next(&self, at: usize) -> Option<usize> {
+        if self.line(at)?.is_empty() { self.tool(at + 1) } else { None }
+    }
+
+    fn tool(&self, at: usize) -> Option<usize> {
+        let name = self.line(at)?.strip_prefix("## ")?;
+        let mut at = at + 1;
+        while is_described(self.line(at)?) {
+            at += 1;
+        }
+        let heading = self.line(at)?;
+        if heading.starts_with("Example: none (") {
+            return Some(at + 1);
+        }
+        if heading != "Example:" || !self.line(at + 1)?.is_empty() {
+            return None;
+        }
+        let opening = self.line(at + 2)?;
+        let tag = [Tag::Name, Tag::ToolCall].into_iter().find(|tag| opening == tag.opening(name))?;
+        at += 3;
+        // No line of the arguments begins like this, so that a missing tag ends the search soon.
+        while !self.line(at)?.starts_with(['<', '#']) {
+            at += 1;
+        }
+        (self.line(at)? == tag.closing(name)).then_some(at + 1)
+    }
+}
+
+/// Whether a line may stand between the name of a tool and its example.
+fn is_described(line: &str) -> bool {
+    let line = line.trim_start();
+    line.is_empty()
+        || matches!(
+            line,
+            "Parameters:" | "Returns:" | "Schema Details:" | "(more is left out here)"
+        )
+        || line.starts_with("- ")
+        || line.starts_with("Description: ")
+}
