@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING
 
 from .._core import Validator
 from ..exceptions import ChatNotFoundError, StoreError
@@ -12,7 +12,7 @@ from ..executor.results import to_json_value
 from ..kinds import Outcome
 from . import pending
 from .ledger import Ledger
-from .records import Awaited, PendingKind
+from .records import Awaited
 from .writing import append
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncConnection
 
     from .. import ToolCall
-    from .records import StoredPending
+    from .records import PendingKind, StoredPending
     from .writing import Chain
 
 
@@ -60,9 +60,8 @@ class AnswerLedger(Ledger):
             ChatNotFoundError: There is no such chat.
             SchemaError: The schema is wrong.
             StoreError: The key is taken.
+            ValueError: The kind is none of these.
         """
-        if kind not in get_args(PendingKind):
-            raise ValueError(f"kind is one of {get_args(PendingKind)}, not {kind!r}")
         if schema is not None:
             Validator(schema)
         key = uuid.uuid4().hex if key is None else key
@@ -92,6 +91,8 @@ class AnswerLedger(Ledger):
         Raises:
             MessageError: The result is too long.
             ResultError: The result cannot be written as JSON.
+            StoreError: The schema of the answer is damaged; it is awaited still, and only that
+                nobody will answer (`is_error`) can be taken.
             ValidationError: The answer to a question does not fit its schema; it is awaited still.
         """
         resolution = Resolution(to_json_value(value), is_error)
@@ -107,7 +108,7 @@ class AnswerLedger(Ledger):
             return Outcome.NOT_FOUND
 
     async def resolution(self, key: str, *, chat_id: str) -> Resolution | None:
-        """What has come for a key, if it has."""
+        """What has come for a key, if it has; an error where that cannot be read any more."""
         return await self._database.read(
             lambda connection: pending.resolution(connection, self._database, chat_id, key)
         )

@@ -3,15 +3,30 @@
 from __future__ import annotations
 
 import json
+import logging
 from functools import partial
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Row, RowMapping, Table, and_, delete, exists, func, or_, select
+from sqlalchemy import (
+    LargeBinary,
+    Row,
+    RowMapping,
+    Table,
+    Text,
+    and_,
+    delete,
+    exists,
+    func,
+    literal,
+    or_,
+    select,
+)
 from sqlalchemy.dialects import postgresql, sqlite
 
 from ..exceptions import ChatLimitError, StoreError
-from .checks import object_from, to_json
+from .checks import to_json
+from .damage import DamagedError, object_of
 from .records import Chat, Purged, moment
 from .watching import GONE
 
@@ -21,6 +36,8 @@ if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncConnection
 
     from .database import Database
+
+_log = logging.getLogger("toolweave.store")
 
 _LONGEST_METADATA = 1 << 20
 """In bytes of JSON."""
@@ -188,7 +205,9 @@ async def _page(
     column = table.c[order]
     statement = select(table).where(table.c.chat_id == chat_id).order_by(column).limit(_AT_ONCE)
     if after is not None:
-        statement = statement.where(column > after)
+        # As the database has it, which may be nothing that could be written there now.
+        type_ = {str: Text(), bytes: LargeBinary()}.get(type(after), column.type)
+        statement = statement.where(column > literal(after, type_))
     return (await connection.execute(statement)).mappings().all()
 
 
@@ -202,8 +221,10 @@ def _exported(row: RowMapping) -> dict[str, Any]:
             try:
                 fields[name.removesuffix("_json")] = json.loads(value)
                 continue
-            except ValueError:
+            except (TypeError, ValueError, RecursionError):
                 pass  # damaged: as it is
+        if isinstance(value, bytes):
+            value = value.decode(errors="replace")
         fields[name] = value
     return fields
 
@@ -213,6 +234,13 @@ def _line(kind: str, fields: dict[str, Any]) -> str:
 
 
 def _chat(row: Row[Any]) -> Chat:
+    metadata: dict[str, Any] = {}
+    problem: str | None = None
+    try:
+        metadata = object_of(row, "metadata_json")
+    except DamagedError as error:
+        problem = f"the row of the chat {row.id!r} is damaged: {error}"
+        _log.error("a chat cannot be read", extra={"chat_id": row.id, "error": str(error)})
     return Chat(
         chat_id=row.id,
         user_id=row.user_id,
@@ -220,5 +248,6 @@ def _chat(row: Row[Any]) -> Chat:
         updated=moment(row.updated_utc),
         last_event=row.last_event,
         last_message=row.last_message,
-        metadata=object_from(row.metadata_json),
+        metadata=metadata,
+        problem=problem,
     )

@@ -62,11 +62,6 @@ def bounded(text: str, what: str, limit: int) -> str:
     return text
 
 
-def object_from(text: str) -> dict[str, Any]:
-    """The JSON object in a text of ours."""
-    return cast("dict[str, Any]", json.loads(text))
-
-
 def checked_object(value: object, name: str) -> dict[str, Any]:
     """A JSON object.
 

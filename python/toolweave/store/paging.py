@@ -22,12 +22,13 @@ if TYPE_CHECKING:
     from sqlalchemy import ColumnElement
     from sqlalchemy.ext.asyncio import AsyncConnection
 
-    from .. import ToolCall, ToolResult
+    from .. import ToolCall
     from .database import Database
+    from .records import CallOutcome
 
     Outcomes = Callable[
         [Iterable[tuple[StoredMessage, ToolCall]]],
-        Awaitable[dict[tuple[int, str], ToolResult]],
+        Awaitable[dict[tuple[int, str], CallOutcome]],
     ]
 
 _AT_ONCE = 100

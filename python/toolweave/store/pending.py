@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
-import json
-from typing import TYPE_CHECKING, Any
+import logging
+from typing import TYPE_CHECKING, Any, get_args
 
 from sqlalchemy import Row, select, update
 
 from .._core import ToolCall, Validator
+from ..exceptions import SchemaError, StoreError
 from ..executor.cache import ResultCache
 from ..executor.deferred import Resolution
 from ..kinds import Outcome
-from .checks import object_from, to_json
-from .records import StoredPending, moment
+from .checks import to_json
+from .damage import (
+    DamagedError,
+    awaited_call,
+    object_of,
+    optional_text,
+    stored_resolution,
+    text_of,
+)
+from .records import PendingKind, StoredPending, moment
 
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncConnection
 
     from .database import Database
+
+_log = logging.getLogger("toolweave.store")
 
 
 async def resolve(
@@ -33,16 +44,18 @@ async def resolve(
 
     Raises:
         MessageError: The result is too long.
+        StoreError: The schema cannot be read; it is awaited still.
         ValidationError: The answer to a question does not fit its schema; it is awaited still.
     """
     row = await _find(connection, database, chat_id, key)
     if row is None or row.status == "closed":
         return Outcome.NOT_FOUND
     if row.result_json is not None:
-        is_same = _same(_resolution(row.result_json), resolution)
+        found, problem = stored_resolution(row)
+        is_same = problem is None and _same(found, resolution)
         return Outcome.DUPLICATE if is_same else Outcome.CONFLICT
     if row.schema_json is not None and not resolution.is_error:
-        Validator(object_from(row.schema_json)).validate(resolution.value)
+        _schema(row).validate(resolution.value)
     fields = {"value": resolution.value, "isError": resolution.is_error}
     table = database.tables.pending
     await connection.execute(
@@ -62,7 +75,7 @@ async def resolution(
 ) -> Resolution | None:
     """What has come for a key, if it has."""
     row = await _find(connection, database, chat_id, key)
-    return None if row is None or row.result_json is None else _resolution(row.result_json)
+    return None if row is None or row.result_json is None else stored_resolution(row)[0]
 
 
 async def awaited(
@@ -72,7 +85,12 @@ async def awaited(
     table = database.tables.pending
     statement = (
         select(table)
-        .where(table.c.chat_id == chat_id, table.c.status == "awaited")
+        .where(
+            table.c.chat_id == chat_id,
+            # A status that is damaged ends nothing.
+            table.c.status.not_in(["resolved", "closed"]),
+            table.c.result_json.is_(None),
+        )
         .order_by(table.c.created_utc, table.c.key)
     )
     return [_pending(row) for row in await connection.execute(statement)]
@@ -91,9 +109,17 @@ async def _find(
     return (await connection.execute(statement)).first()
 
 
-def _resolution(text: str) -> Resolution:
-    found = json.loads(text)
-    return Resolution(found["value"], bool(found["isError"]))
+def _schema(row: Row[Any]) -> Validator:
+    """What an answer is checked against.
+
+    Raises:
+        StoreError: It cannot be read, so that no answer can be taken, but that there is none.
+    """
+    try:
+        return Validator(object_of(row, "schema_json"))
+    except (DamagedError, SchemaError) as error:
+        text = f"no answer to the question {row.key!r} of the chat {row.chat_id!r} can be checked"
+        raise StoreError(f"{text}: {_said(error)}") from error
 
 
 def _same(one: Resolution, other: Resolution) -> bool:
@@ -104,15 +130,40 @@ def _same(one: Resolution, other: Resolution) -> bool:
 
 
 def _pending(row: Row[Any]) -> StoredPending:
-    call = object_from(row.call_json)
+    """A row as what is handed out; where it is damaged, what can be read of it, and a problem."""
+    problems: list[str] = []
+    kind: PendingKind = row.kind if row.kind in get_args(PendingKind) else "unreadable"
+    if kind == "unreadable":
+        problems.append("kind is none that is known here")
+    try:
+        call = awaited_call(row)
+    except DamagedError as error:
+        problems.append(str(error))
+        call = ToolCall(text_of(row.call_id), "", {})
+    schema: dict[str, Any] | None = None
+    if row.schema_json is not None:
+        try:
+            schema = object_of(row, "schema_json")
+        except DamagedError as error:
+            problems.append(str(error))
+    if problems:
+        extra = {"chat_id": row.chat_id, "key": row.key, "error": "; ".join(problems)}
+        _log.error("what is awaited cannot be read", extra=extra)
     return StoredPending(
-        key=row.key,
-        kind=row.kind,
-        call=ToolCall(call["id"], call["name"], call["arguments"]),
-        run_id=row.run_id,
-        question=row.question,
-        schema=None if row.schema_json is None else object_from(row.schema_json),
-        note=row.note,
+        key=text_of(row.key),
+        kind=kind,
+        call=call,
+        run_id=optional_text(row.run_id),
+        question=optional_text(row.question),
+        schema=schema,
+        note=optional_text(row.note),
         chat_id=row.chat_id,
         created=moment(row.created_utc),
+        problem=f"the row of the key {row.key!r} is damaged: {'; '.join(problems)}"
+        if problems
+        else None,
     )
+
+
+def _said(error: DamagedError | SchemaError) -> str:
+    return str(error) if isinstance(error, DamagedError) else "schema_json is no JSON Schema"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from sqlalchemy import Row, select
 
-from .._core import ToolResult, ToolResultMessage, check_stream_event, message_from_json
+from .._core import ToolResult, check_stream_event, message_from_json
 from ..exceptions import MessageError
 from ..executor import failure
 from ..executor.deferred import METADATA as DEFERRED
@@ -16,8 +16,9 @@ from ..executor.results import to_text
 from ..kinds import ErrorCode
 from ..slices import in_slices
 from .columns import plain
+from .damage import DamagedError, call_id_of, optional_text, stored_resolution, stored_result
 from .paging import Window, page
-from .records import History, StoredMessage, StoreProblem, StreamEvent, moment
+from .records import CallOutcome, History, StoredMessage, StoreProblem, StreamEvent, moment
 from .writing import NUMBERED, numbered
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ async def history(
 
     async def outcomes(
         missing: Iterable[tuple[StoredMessage, ToolCall]],
-    ) -> dict[tuple[int, str], ToolResult]:
+    ) -> dict[tuple[int, str], CallOutcome]:
         return await _outcomes(connection, database, chat_id, list(missing))
 
     after = max(after, 0)
@@ -146,7 +147,7 @@ async def _outcomes(
     database: Database,
     chat_id: str,
     missing: list[tuple[StoredMessage, ToolCall]],
-) -> dict[tuple[int, str], ToolResult]:
+) -> dict[tuple[int, str], CallOutcome]:
     """What became of calls without a result; nothing for those that are still awaited."""
     if not missing:
         return {}
@@ -160,7 +161,7 @@ async def _outcomes(
         statement = statement.where(pending.c.key.in_([_key(*each) for each in missing]))
     awaited = {row.key: row for row in await connection.execute(statement)}
     rows = await call_rows(connection, database, chat_id, ids=ids)
-    outcomes: dict[tuple[int, str], ToolResult] = {}
+    outcomes: dict[tuple[int, str], CallOutcome] = {}
     for stored, call in missing:
         entry = awaited.get(_key(stored, call))
         row = row_of(rows, call, stored.generation_id, stored.run_id)
@@ -170,7 +171,7 @@ async def _outcomes(
             continue
         if entry is not None and entry.call_id == plain(call.id):
             if entry.result_json is not None:
-                outcomes[stored.sequence_number, call.id] = late_result(call, entry.result_json)
+                outcomes[stored.sequence_number, call.id] = late_result(call, entry)
             continue
         outcomes[stored.sequence_number, call.id] = outcome(call, row)
     return outcomes
@@ -198,7 +199,10 @@ async def call_rows(
     if ids is not None:
         statement = statement.where(calls.c.call_id.in_(ids))
     rows = await connection.execute(statement)
-    return {(row.generation_id or row.run_id, row.call_id): row for row in rows}
+    return {
+        (optional_text(row.generation_id) or optional_text(row.run_id), call_id_of(row)): row
+        for row in rows
+    }
 
 
 def row_of(
@@ -212,28 +216,31 @@ def row_of(
     return rows.get((generation_id, call_id)) or rows.get((run_id, call_id))
 
 
-def outcome(call: ToolCall, row: Row[Any] | None) -> ToolResult:
+def outcome(call: ToolCall, row: Row[Any] | None) -> CallOutcome:
     """The result of a call whose run is over: the stored one, or that it was interrupted."""
+    problem: str | None = None
     if row is not None and row.result_json is not None:
         try:
-            message = ToolResultMessage.from_json(row.result_json)
-        except MessageError:
-            pass  # damaged: it may have had effects, which is what the other one says
-        else:
-            return message.tool_results[0].__replace__(tool_call_id=call.id)
+            return CallOutcome(stored_result(row).__replace__(tool_call_id=call.id))
+        except DamagedError as error:
+            # It may have had effects, which is what the other one says.
+            problem = str(error)
+            extra = {"chat_id": row.chat_id, "run_id": row.run_id, "call_id": call.id}
+            _log.error("the result of a call cannot be read", extra={**extra, "error": problem})
     text = failure.interrupted(call.name, started=row is not None).text
-    return ToolResult(call.id, call.name, text, error_code=ErrorCode.INTERRUPTED)
+    result = ToolResult(call.id, call.name, text, error_code=ErrorCode.INTERRUPTED)
+    return CallOutcome(result, problem)
 
 
-def late_result(call: ToolCall, text: str) -> ToolResult:
+def late_result(call: ToolCall, row: Row[Any]) -> CallOutcome:
     """The result of a call that came later."""
-    found = json.loads(text)
-    is_error = bool(found["isError"])
-    return ToolResult(
+    found, problem = stored_resolution(row)
+    result = ToolResult(
         call.id,
         call.name,
-        to_text(found["value"]),
-        value=found["value"],
-        is_error=is_error,
-        error_code=ErrorCode.TOOL_ERROR if is_error else None,
+        to_text(found.value),
+        value=found.value,
+        is_error=found.is_error,
+        error_code=ErrorCode.TOOL_ERROR if found.is_error else None,
     )
+    return CallOutcome(result, problem)

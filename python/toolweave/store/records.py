@@ -4,25 +4,29 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from .. import Message, ToolCall
+    from .. import Message, ToolCall, ToolResult
 
 StreamEvent: TypeAlias = "dict[str, Any]"
 """A stream event as JSON has it."""
 
-PendingKind: TypeAlias = Literal["approval", "question", "deferred"]
-"""What somebody is waited for: a yes, an answer, or the result of a call."""
+PendingKind: TypeAlias = Literal["approval", "question", "deferred", "unreadable"]
+"""What somebody is waited for: a yes, an answer, or the result of a call; ``unreadable`` only
+where the database does not say it any more."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
 def moment(milliseconds: int) -> datetime:
-    """The time that milliseconds since 1970 stand for, exactly."""
-    return _EPOCH + timedelta(milliseconds=milliseconds)
+    """The time that milliseconds since 1970 stand for, exactly; 1970 where that is damaged."""
+    try:
+        return _EPOCH + timedelta(milliseconds=milliseconds)
+    except (TypeError, OverflowError):
+        return _EPOCH
 
 
 @dataclass(frozen=True)
@@ -43,6 +47,9 @@ class Chat:
     """The number of its last message."""
     metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """Anything else: a JSON object."""
+    problem: str | None = None
+    """A sentence that names the row and says why its metadata cannot be read; they are empty
+    then."""
 
 
 @dataclass(frozen=True)
@@ -90,6 +97,15 @@ class StoreProblem:
     """The row: the id of the message."""
     tool_call_id: str | None = None
     """The call that it is about, if there is one."""
+
+
+class CallOutcome(NamedTuple):
+    """The result of a call whose message has none."""
+
+    result: ToolResult
+    """The result."""
+    problem: str | None = None
+    """Why it is not the one that was stored: a part of a sentence."""
 
 
 @dataclass(frozen=True)
@@ -187,6 +203,9 @@ class StoredPending(Awaited):
     """The chat."""
     created: datetime = _EPOCH
     """When it was asked for, in UTC."""
+    problem: str | None = None
+    """A sentence that names the row and says what in it cannot be read; None where all can. The
+    call has no name and no arguments where they are damaged; it can be answered all the same."""
 
 
 @dataclass(frozen=True)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from .._core import StreamReducer, ToolAggregateMessage, ToolCall, ToolCallMessage, ToolResult
 from ..exceptions import MessageError
 from ..executor.deferred import METADATA as DEFERRED
-from .columns import plain
+from .columns import is_id, plain
+from .damage import call_id_of, entered_call, optional_text
 from .reading import UNREADABLE, outcome, row_of
 
 if TYPE_CHECKING:
@@ -106,11 +106,13 @@ class Remains:
         ids = {call_id for _, call_id in heard}
         unheard: dict[str | None, list[ToolCall]] = {}
         for row in self._rows.values():
-            generation: str | None = row.generation_id
-            is_known = row.call_id in ids if generation is None else False
-            if not is_known and (generation, row.call_id) not in heard:
-                call = ToolCall(row.call_id, row.name, json.loads(row.arguments_json))
-                unheard.setdefault(generation, []).append(call)
+            generation = optional_text(row.generation_id)
+            if generation is not None and not is_id(generation):
+                generation = None  # damaged
+            call_id = call_id_of(row)
+            is_known = call_id in ids if generation is None else False
+            if not is_known and (generation, call_id) not in heard:
+                unheard.setdefault(generation, []).append(entered_call(row))
         return [
             ToolCallMessage(
                 calls,
@@ -143,7 +145,7 @@ class Remains:
                 keys[call.id] = key
                 continue
             row = row_of(self._rows, call, message.generation_id, self._run_id)
-            results[call.id] = outcome(call, row)
+            results[call.id] = outcome(call, row).result
             self.count += 1
             self.events.append(self._result(message, results[call.id]))
         metadata = message.metadata

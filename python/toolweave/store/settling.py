@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from .. import Message
+    from .records import CallOutcome
 
 
 @dataclass
@@ -72,7 +73,7 @@ class Settling:
         """Whether there are results without a call that is open."""
         return any(each.kind in ("orphan_result", "duplicate_result") for each in self._problems)
 
-    def finish(self, outcomes: Mapping[tuple[int, str], ToolResult]) -> History:
+    def finish(self, outcomes: Mapping[tuple[int, str], CallOutcome]) -> History:
         """The history.
 
         Args:
@@ -81,14 +82,18 @@ class Settling:
         """
         for found in self._calls.values():
             for call in found.calls:
-                result = outcomes.get((found.stored.sequence_number, call.id))
-                if call.id in found.results or result is None:
+                outcome = outcomes.get((found.stored.sequence_number, call.id))
+                if call.id in found.results or outcome is None:
                     continue
+                result, problem = outcome
                 found.results[call.id] = result
                 found.is_as_written = False
                 if result.error_code is ErrorCode.INTERRUPTED:
                     text = f"the call {call.id!r} of {call.name!r} had no result: interrupted"
                     self._report("interrupted", found.stored, text, call.id)
+                if problem is not None:
+                    text = f"the stored result of the call {call.id!r} cannot be read: {problem}"
+                    self._report("unreadable", found.stored, text, call.id)
             self._decide(found)
         kept = list(self._settled())
         messages = tuple(each.message for each in kept if self._can_be_sent(each))

@@ -36,6 +36,9 @@ if TYPE_CHECKING:
 
     from .. import Message
 
+AWAITED = ("approval", "question", "deferred")
+"""The kinds of what can be waited for."""
+
 NUMBERED = ("chatId", "sequenceNumber", "timestampUtc")
 """The fields of an event that are columns, and not in its JSON."""
 
@@ -446,6 +449,8 @@ def _result(result: object) -> ToolResult:
 def _awaited(awaited: object) -> Awaited:
     if not isinstance(awaited, Awaited):
         raise TypeError(f"what is awaited is an Awaited, not {type(awaited).__name__}")
+    if awaited.kind not in AWAITED:
+        raise ValueError(f"kind must be one of {AWAITED}, got {awaited.kind!r}")
     checked_id(awaited.key, "a key")
     optional_id(awaited.run_id, "run_id")
     return awaited

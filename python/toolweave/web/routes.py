@@ -139,7 +139,14 @@ class ChatRoutes:
             {
                 **await self._described(chat),
                 **({} if run is None else {"runId": run.run_id}),
-                "pending": [{"key": each.key, "kind": each.kind} for each in pending],
+                "pending": [
+                    {
+                        "key": each.key,
+                        "kind": each.kind,
+                        **({} if each.problem is None else {"problem": each.problem}),
+                    }
+                    for each in pending
+                ],
             }
         )
 
