@@ -1,8 +1,10 @@
 """The notices of what the package is made of that others wrote, kept in `THIRD-PARTY-NOTICES.txt`.
 
-A wheel holds the code of all crates that the bindings depend on, so their licences go with it.
-`python tests/notices.py` compares the crates that the notices name with what `cargo metadata`
-says; with ``--write`` it writes the notices anew, from the files in the crates.
+A wheel holds the code of all crates that the bindings depend on, and of the npm packages that the
+page of the playground is built from, so their licences go with it. `python tests/notices.py`
+compares the crates that the notices name with what `cargo metadata` says, and the packages with
+those that the build of the page has found in its bundle and with `web/package-lock.json`; with
+``--write`` it writes the notices anew, from the files in the crates and beside the page.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ import json
 import re
 import subprocess
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +23,9 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parent.parent
 NOTICES = ROOT / "THIRD-PARTY-NOTICES.txt"
+PAGE = ROOT / "python/toolweave/web/page/licenses.md"
+"""The packages in the bundle of the page, written by its build; `make page` holds it current."""
+LOCK = ROOT / "web/package-lock.json"
 
 LICENCES = {
     "0BSD",
@@ -78,6 +83,45 @@ class Crate:
         return f"{self.name} {self.version} ({self.licence})"
 
 
+@dataclass(frozen=True, order=True)
+class Bundled:
+    """An npm package in the bundle of the page, as its build lists it."""
+
+    name: str
+    version: str
+    licence: str
+    text: str = field(default="", compare=False)
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.version} ({self.licence}), from npm"
+
+
+def bundled(written: str) -> list[Bundled]:
+    """The packages that the build of the page has listed, with the texts of their licences."""
+    heads = list(re.finditer(r"^## (\S+) - (\S+) \((.+)\)$", written, re.MULTILINE))
+    ends = [head.start() for head in heads[1:]] + [len(written)]
+    return [
+        Bundled(*head.groups(), stripped(written[head.end() : end]))
+        for head, end in zip(heads, ends, strict=True)
+    ]
+
+
+def locked() -> dict[str, tuple[str, str]]:
+    """The versions and licences of the page's packages, by name, as its lock file has them."""
+    packages = json.loads(LOCK.read_text(encoding="utf-8"))["packages"]
+    top = re.compile(r"node_modules/((?:@[^/]+/)?[^/]+)")
+    return {
+        found[1]: (package["version"], package.get("license", "none"))
+        for path, package in packages.items()
+        if (found := top.fullmatch(path))
+    }
+
+
+def stripped(text: str) -> str:
+    """A text without blanks at its ends and at those of its lines."""
+    return "\n".join(line.rstrip() for line in text.strip().splitlines())
+
+
 def linked(metadata: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """The packages that are built into the extension module on any platform, by their ids."""
     nodes = {node["id"]: node for node in metadata["resolve"]["nodes"]}
@@ -106,8 +150,20 @@ def listed(notices: str) -> list[Crate]:
     return [Crate(*line) for line in lines]
 
 
-def problems(notices: str, crates: Iterable[Crate]) -> Iterator[str]:
-    """All that is wrong with notices, and with the crates that there are."""
+def listed_packages(notices: str) -> list[Bundled]:
+    """The packages of the page that notices name."""
+    lines = re.findall(r"^\* (\S+) (\S+) \((.+)\), from npm$", notices, re.MULTILINE)
+    return [Bundled(*line) for line in lines]
+
+
+def problems(
+    notices: str,
+    crates: Iterable[Crate],
+    packages: Iterable[Bundled] = (),
+    lock: Mapping[str, tuple[str, str]] | None = None,
+) -> Iterator[str]:
+    """All that is wrong with notices, and with the crates and packages that there are."""
+    yield from _problems_of_page(notices, set(packages), lock or {})
     have, want = set(listed(notices)), set(crates)
     yield from (f"not in the notices: {crate}" for crate in sorted(want - have))
     yield from (f"in the notices, but not used: {crate}" for crate in sorted(have - want))
@@ -118,6 +174,21 @@ def problems(notices: str, crates: Iterable[Crate]) -> Iterator[str]:
             yield f"no longer maintained ({UNMAINTAINED[crate.name]}): {crate}"
         if not is_allowed(crate.licence):
             yield f"not under a licence that is allowed: {crate}"
+
+
+def _problems_of_page(
+    notices: str, want: set[Bundled], lock: Mapping[str, tuple[str, str]]
+) -> Iterator[str]:
+    have = set(listed_packages(notices))
+    yield from (f"not in the notices: {package}" for package in sorted(want - have))
+    yield from (f"in the notices, but not in the page: {each}" for each in sorted(have - want))
+    for package in sorted(want):
+        if lock.get(package.name) != (package.version, package.licence):
+            yield f"in the page, but not as it is locked in web/: {package}"
+        if not package.text or package.text not in notices:
+            yield f"no text of its licence in the notices: {package}"
+        if not is_allowed(package.licence):
+            yield f"not under a licence that is allowed: {package}"
 
 
 def is_allowed(licence: str) -> bool:
@@ -156,8 +227,8 @@ def files(package: Mapping[str, Any]) -> list[Path]:
     return found
 
 
-def notices(packages: Iterable[dict[str, Any]]) -> str:
-    """The notices of packages: a list of them, and each text once."""
+def notices(packages: Iterable[dict[str, Any]], page: Iterable[Bundled]) -> str:
+    """The notices of crates and packages: lists of them, and each text once."""
     crates: dict[str, list[Crate]] = {}
     mine = (ROOT / "LICENSE").read_text(encoding="utf-8")
     permission = mine[mine.index("Permission is hereby granted") :].strip()
@@ -171,8 +242,7 @@ def notices(packages: Iterable[dict[str, Any]]) -> str:
             authors = ", ".join(package["authors"]) or f"The authors of {package['name']}"
             texts = [f"Copyright (c) {authors}\n\n{permission}"]
         for text in texts:
-            lines = (line.rstrip() for line in text.strip().splitlines())
-            crates.setdefault("\n".join(lines), []).append(crate(package))
+            crates.setdefault(stripped(text), []).append(crate(package))
     names = [f"* {crate(package)}" for package in packages]
     parts = [
         HEAD,
@@ -182,13 +252,23 @@ def notices(packages: Iterable[dict[str, Any]]) -> str:
     for text, owners in crates.items():
         of = "\n".join(f"{owner.name} {owner.version}" for owner in dict.fromkeys(owners))
         parts.append(f"{RULE}\n{of}\n{RULE}\n\n{text}\n")
+    page = sorted(page)
+    parts.append("The page\n========\n\n" + "".join(f"* {package}\n" for package in page))
+    for package in page:
+        of = f"{package.name} {package.version}"
+        parts.append(f"{RULE}\n{of}\n{RULE}\n\n{package.text}\n")
     return "\n".join(parts)
 
 
 def metadata() -> dict[str, Any]:
-    """What cargo knows of the bindings, as they are shipped, on all platforms."""
+    """What cargo knows of the bindings, as they are shipped, on all platforms.
+
+    The network is used only where a crate was never fetched on this machine.
+    """
     command = ["cargo", "metadata", "--locked", "--format-version=1", "--features=abi3"]
-    done = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE)
+    done = subprocess.run([*command, "--offline"], cwd=ROOT, check=False, capture_output=True)
+    if done.returncode:
+        done = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE)
     read: dict[str, Any] = json.loads(done.stdout)
     return read
 
@@ -198,9 +278,11 @@ def main() -> int:
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--write", action="store_true", help="write the notices anew")
     packages = linked(metadata()).values()
+    page = bundled(PAGE.read_text(encoding="utf-8"))
     if arguments.parse_args().write:
-        NOTICES.write_text(notices(packages), encoding="utf-8")
-    found = list(problems(NOTICES.read_text(encoding="utf-8"), map(crate, packages)))
+        NOTICES.write_text(notices(packages, page), encoding="utf-8")
+    written = NOTICES.read_text(encoding="utf-8")
+    found = list(problems(written, map(crate, packages), page, locked()))
     for problem in found:
         print(problem, file=sys.stderr)
     if found:

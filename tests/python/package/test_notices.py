@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import importlib.util
+import os
 import re
 import sys
 from pathlib import Path
@@ -40,8 +41,77 @@ CRATES = st.lists(
 )
 
 
-def written(crates: Any) -> str:
-    return kept.VOCABULARY + "\n" + "\n".join(f"* {crate}" for crate in crates) + "\n"
+def written(crates: Any, packages: Any = ()) -> str:
+    names = [f"* {crate}" for crate in crates] + [f"* {each}" for each in packages]
+    return kept.VOCABULARY + "\n" + "\n".join(names) + "\n"
+
+
+PACKAGES = st.lists(
+    st.builds(
+        kept.Bundled,
+        st.from_regex(r"(@[a-z]{1,4}/)?[a-z][a-z0-9.-]{0,8}", fullmatch=True),
+        st.from_regex(r"\d\.\d\.\d", fullmatch=True),
+        st.sampled_from(["MIT", "ISC"]),
+        st.just("The text."),
+    ),
+    max_size=4,
+    unique_by=lambda package: package.name,
+)
+
+
+@given(PACKAGES, PACKAGES, PACKAGES)
+def test_notices_of_other_packages_than_the_page_holds_are_told(
+    have: Any, want: Any, locked: Any
+) -> None:
+    lock = {each.name: (each.version, each.licence) for each in [*locked, *want]}
+    notices = written([], have) + "The text.\n"
+    told = set(kept.problems(notices, [], want, lock))
+    had, wanted = {str(each) for each in have}, {str(each) for each in want}
+    assert told == {
+        *(f"not in the notices: {each}" for each in wanted - had),
+        *(f"in the notices, but not in the page: {each}" for each in had - wanted),
+    }
+    if want:
+        first = want[0]
+        lock[first.name] = ("9.9.9-later", first.licence)
+        told = set(kept.problems(written([], want) + "The text.\n", [], want, lock))
+        assert told == {f"in the page, but not as it is locked in web/: {first}"}
+        told = set(kept.problems(written([], want), [], want[:1], {}))
+        assert f"in the page, but not as it is locked in web/: {first}" in told
+        assert f"no text of its licence in the notices: {first}" in told
+
+
+def test_the_page_brings_the_notices_of_what_it_was_built_from() -> None:
+    notices = kept.NOTICES.read_text(encoding="utf-8")
+    packages = kept.bundled(kept.PAGE.read_text(encoding="utf-8"))
+    assert "svelte" in {package.name for package in packages}
+    assert [*kept.problems(notices, kept.listed(notices), packages, kept.locked())] == []
+    for package in packages:
+        assert package.text
+        assert package.text in notices
+    broken = notices.replace(packages[0].text, "")
+    assert [*kept.problems(broken, kept.listed(notices), packages, kept.locked())]
+
+
+def test_crates_are_asked_for_without_a_network(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = tmp_path / "asked"
+    cargo = tmp_path / "cargo"
+    cargo.write_text(f'#!/bin/sh\necho "$*" >> {asked}\necho "{{}}"\n')
+    cargo.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    assert kept.metadata() == {}
+    [first] = asked.read_text().splitlines()
+    assert {"--offline", "--locked"} <= set(first.split())
+    # Only what is not on this machine yet is fetched, as the lock file has it.
+    cargo.write_text(
+        f'#!/bin/sh\necho "$*" >> {asked}\ncase "$*" in *--offline*) exit 101;; esac\necho "{{}}"\n'
+    )
+    assert kept.metadata() == {}
+    last = asked.read_text().splitlines()[-1]
+    assert "--offline" not in last
+    assert "--locked" in last
 
 
 @given(CRATES, CRATES)
