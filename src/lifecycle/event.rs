@@ -89,6 +89,23 @@ pub enum EventBody {
 }
 
 impl EventBody {
+    /// The names of the kinds that are known.
+    pub(super) const KINDS: [&str; 13] = [
+        "text",
+        "reasoning",
+        "tools_call_update",
+        "tools_call",
+        "tool_result",
+        "tools_aggregate",
+        "usage",
+        "error",
+        "run",
+        "tool_state",
+        "scene",
+        "selection",
+        "raw",
+    ];
+
     /// The name of the kind on the wire.
     pub fn kind(&self) -> &str {
         match self {

@@ -35,8 +35,14 @@
 //! number those of one event come first, then `no_call`, then `conflict`.
 //!
 //! **Fields.** A field that is null counts as absent. An event that lacks what its kind needs is
-//! refused. Unknown fields do not show in a snapshot, other than those of `step`, `metadata`,
-//! `arguments`, `schema`, of repairs and of unknown kinds, which are passed on as they are.
+//! refused; so is an update of a call that says none of `toolCallId`, `index`, `functionName` and
+//! `functionArgs`. Unknown fields do not show in a snapshot, other than those of `step`, `metadata`,
+//! `arguments`, `schema`, of repairs and of unknown kinds, which are passed on as they are. An
+//! unknown field that looks like a misspelling of one that is absent is refused, in events and in
+//! the objects of their lists: a name that is the same but for case, `_` and `-` or, where the
+//! known name has five letters or more, is one edit away (a letter too many, too few or wrong, or
+//! two swapped). So is a kind that is a known one but for case, `_` and `-`. A result in an
+//! aggregate may leave out `name`: that of its call holds.
 //!
 //! **Messages.** Texts, thoughts, calls and usage are told apart by kind and `messageId`; errors
 //! and unknown kinds make a message each, `<kind>.<sequenceNumber>` if they have no `messageId`.

@@ -14,14 +14,15 @@ use super::event::{
 use crate::message::{
     MessageError, Place, ToolCallUpdate,
     fields::Fields,
-    order_by_calls,
     wire::{
         CALLS, RESULTS, add_extra, optional_role, put, put_number, put_some, read_all, read_call,
-        read_result, split, write_all, write_call, write_result,
+        read_exchange, split, write_all, write_call, write_result,
     },
 };
 
 const UPDATES: &str = "toolCallUpdates";
+/// An update says one of these at least.
+const UPDATE: &[&str] = &["toolCallId", "index", "functionName", "functionArgs"];
 const RANKING: &str = "ranking";
 
 /// The largest position among calls, as for numbers of events.
@@ -67,9 +68,11 @@ impl StreamEvent {
         let mut head = read_head(&mut fields)?;
         let mut leftovers = Map::new();
         let Some(body) = read_body(&kind, &head, &mut fields, &mut leftovers)? else {
-            return Ok(Self { head, body: EventBody::Unknown { kind, fields: fields.rest() } });
+            fields.check_kind(&kind, EventBody::KINDS)?;
+            let fields = fields.unknown()?;
+            return Ok(Self { head, body: EventBody::Unknown { kind, fields } });
         };
-        head.extra = fields.rest();
+        head.extra = fields.unknown()?;
         head.extra.extend(leftovers);
         Ok(Self { head, body })
     }
@@ -184,7 +187,11 @@ fn read_head(fields: &mut Fields) -> Result<EventHead, MessageError> {
     })
 }
 
-fn read_number(fields: &mut Fields, name: &str, least: u64) -> Result<Option<u64>, MessageError> {
+fn read_number(
+    fields: &mut Fields,
+    name: &'static str,
+    least: u64,
+) -> Result<Option<u64>, MessageError> {
     let Some(number) = fields.optional_count(name)? else {
         return Ok(None);
     };
@@ -272,12 +279,17 @@ fn read_body(
 }
 
 fn read_update(fields: &mut Fields) -> Result<ToolCallUpdate, MessageError> {
-    Ok(ToolCallUpdate {
+    let update = ToolCallUpdate {
         tool_call_id: fields.optional_text("toolCallId")?,
         index: read_index(fields)?,
         function_name: fields.optional_text("functionName")?,
         function_args: fields.optional_text("functionArgs")?,
-    })
+    };
+    // It would be a call that nobody named.
+    if update == ToolCallUpdate::default() {
+        return Err(fields.nothing_of(UPDATE));
+    }
+    Ok(update)
 }
 
 fn read_index(fields: &mut Fields) -> Result<Option<usize>, MessageError> {
@@ -340,14 +352,8 @@ fn read_aggregate(
     fields: &mut Fields,
     leftovers: &mut Map<String, Value>,
 ) -> Result<ToolsAggregateEvent, MessageError> {
-    let calls = read_all(fields, CALLS, read_call)?;
-    let results = read_all(fields, RESULTS, read_result)?;
-    let ids = calls.iter().map(|(call, _)| &*call.id);
-    let results = order_by_calls(ids, results, |(result, _)| &result.tool_call_id, &fields.place)?;
-    Ok(ToolsAggregateEvent {
-        tool_calls: split(calls, CALLS, leftovers),
-        tool_results: split(results, RESULTS, leftovers),
-    })
+    let (tool_calls, tool_results) = read_exchange(fields, leftovers)?;
+    Ok(ToolsAggregateEvent { tool_calls, tool_results })
 }
 
 fn read_status(fields: &mut Fields) -> Result<RunStatus, MessageError> {

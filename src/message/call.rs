@@ -103,7 +103,8 @@ wire_names! {
 pub struct ToolResult {
     /// The call that this answers.
     pub tool_call_id: String,
-    /// The tool.
+    /// The tool. On the wire it may be left out where the call is known.
+    #[cfg_attr(test, schemars(default))]
     pub name: String,
     /// What the model reads.
     pub result: String,

@@ -95,6 +95,14 @@ pub enum MessageError {
         /// What stands there, cut short where it is long.
         actual: String,
     },
+    /// A field that is not known stands where one that it is a misspelling of is absent.
+    #[error("{place} is an unknown field; expected {known:?}")]
+    Misspelt {
+        /// Where.
+        place: Place,
+        /// The field that was meant.
+        known: &'static str,
+    },
     /// Two calls of one message, or two results of one call, have the same id.
     #[error("{place} repeats the tool call id {id:?}")]
     RepeatedId {
@@ -138,6 +146,7 @@ impl MessageError {
             Self::Json { place, .. }
             | Self::Missing { place, .. }
             | Self::Unexpected { place, .. }
+            | Self::Misspelt { place, .. }
             | Self::RepeatedId { place, .. }
             | Self::NoResult { place, .. }
             | Self::NoCall { place, .. }

@@ -26,6 +26,7 @@ mod exchange;
 pub(crate) mod fields;
 mod joiner;
 mod names;
+pub(crate) mod near;
 pub mod openai;
 mod parts;
 mod problem;
@@ -37,7 +38,9 @@ pub(crate) mod wire;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use self::{call::order_by_calls, names::wire_names};
+#[cfg(feature = "python")]
+pub(crate) use self::call::order_by_calls;
+pub(crate) use self::names::wire_names;
 pub use self::{
     call::{ErrorCode, Repair, RepairKind, ToolCall, ToolResult},
     error::{MessageError, Place},

@@ -52,18 +52,25 @@ impl Message {
 
     /// Reads a message from a JSON object.
     pub fn from_json_value(value: Value) -> Result<Self, MessageError> {
-        Self::from_json_at(value, Place::default())
+        Self::from_json_after(&[], value, Place::default())
     }
 
-    /// Reads a message that stands at `place`.
-    pub(crate) fn from_json_at(value: Value, place: Place) -> Result<Self, MessageError> {
+    /// Reads a message that stands at `place`, after those that are given.
+    ///
+    /// A result without a name has that of the latest call with its id.
+    pub(crate) fn from_json_after(
+        before: &[Self],
+        value: Value,
+        place: Place,
+    ) -> Result<Self, MessageError> {
         let mut fields = Fields::new(value, place)?;
         let kind = fields.text("kind")?;
         let mut envelope = read_envelope(&mut fields)?;
         let Some(known) = MessageKind::from_wire(&kind) else {
+            fields.check_kind(&kind, MessageKind::ALL.iter().map(|kind| kind.as_str()))?;
             return Ok(Self {
                 envelope,
-                content: Content::Unknown { kind, fields: fields.rest() },
+                content: Content::Unknown { kind, fields: fields.unknown()? },
             });
         };
         let mut leftovers = Map::new();
@@ -75,23 +82,13 @@ impl Message {
                 Content::ToolCalls(split(calls, CALLS, &mut leftovers))
             }
             MessageKind::ToolResult => {
-                let results = read_all(&mut fields, RESULTS, read_result)?;
+                let name = |id: &str| called(before, id);
+                let results = read_results(&mut fields, name)?;
                 Content::ToolResults(split(results, RESULTS, &mut leftovers))
             }
             MessageKind::ToolsAggregate => {
-                let calls = read_all(&mut fields, CALLS, read_call)?;
-                let results = read_all(&mut fields, RESULTS, read_result)?;
-                let ids = calls.iter().map(|(call, _)| &*call.id);
-                let results = order_by_calls(
-                    ids,
-                    results,
-                    |(result, _)| &result.tool_call_id,
-                    &fields.place,
-                )?;
-                Content::Aggregate {
-                    calls: split(calls, CALLS, &mut leftovers),
-                    results: split(results, RESULTS, &mut leftovers),
-                }
+                let (calls, results) = read_exchange(&mut fields, &mut leftovers)?;
+                Content::Aggregate { calls, results }
             }
             MessageKind::Usage => Content::Usage(Usage {
                 input_tokens: fields.count("inputTokens")?,
@@ -100,7 +97,7 @@ impl Message {
                 cost: fields.number("cost")?,
             }),
         };
-        envelope.extra = fields.rest();
+        envelope.extra = fields.unknown()?;
         envelope.extra.extend(leftovers);
         Ok(Self { envelope, content })
     }
@@ -237,7 +234,7 @@ fn roles() -> String {
 /// The items of a list of objects, each with what is left of its object.
 pub(crate) fn read_all<T>(
     fields: &mut Fields,
-    name: &str,
+    name: &'static str,
     read: impl Fn(&mut Fields) -> Result<T, MessageError>,
 ) -> Result<Vec<(T, Value)>, MessageError> {
     let place = fields.at(name);
@@ -246,7 +243,7 @@ pub(crate) fn read_all<T>(
         .map(|(position, item)| {
             let mut item = Fields::new(item, place.item(position))?;
             let known = read(&mut item)?;
-            Ok((known, Value::Object(item.rest())))
+            Ok((known, Value::Object(item.unknown()?)))
         })
         .collect()
 }
@@ -301,16 +298,60 @@ fn read_repairs(fields: &mut Fields) -> Result<Vec<Repair>, MessageError> {
     Ok(repairs)
 }
 
-pub(crate) fn read_result(fields: &mut Fields) -> Result<ToolResult, MessageError> {
+/// Calls with their results; a result without a name has that of its call.
+pub(crate) fn read_exchange(
+    fields: &mut Fields,
+    leftovers: &mut Map<String, Value>,
+) -> Result<(Vec<ToolCall>, Vec<ToolResult>), MessageError> {
+    let calls = read_all(fields, CALLS, read_call)?;
+    let name = |id: &str| {
+        let call = calls.iter().find(|(call, _)| call.id == id);
+        // A result of no call is told as such, not as one without a name.
+        Some(call.map_or_else(String::new, |(call, _)| call.name.clone()))
+    };
+    let results = read_results(fields, name)?;
+    let ids = calls.iter().map(|(call, _)| &*call.id);
+    let results = order_by_calls(ids, results, |(result, _)| &result.tool_call_id, &fields.place)?;
+    Ok((split(calls, CALLS, leftovers), split(results, RESULTS, leftovers)))
+}
+
+/// Results; `name` finds the tool of one that does not name it, by the id of the call.
+fn read_results(
+    fields: &mut Fields,
+    name: impl Fn(&str) -> Option<String>,
+) -> Result<Vec<(ToolResult, Value)>, MessageError> {
+    read_all(fields, RESULTS, |fields| read_result(fields, &name))
+}
+
+/// The tool of the latest call with this id.
+fn called(messages: &[Message], id: &str) -> Option<String> {
+    let mut calls = messages.iter().rev().flat_map(|message| match &message.content {
+        Content::ToolCalls(calls) | Content::Aggregate { calls, .. } => calls.as_slice(),
+        _ => &[],
+    });
+    calls.find(|call| call.id == id).map(|call| call.name.clone())
+}
+
+fn read_result(
+    fields: &mut Fields,
+    name: impl Fn(&str) -> Option<String>,
+) -> Result<ToolResult, MessageError> {
     let code = fields.optional_text("errorCode")?;
     let error_code = code.as_deref().and_then(ErrorCode::from_wire);
     let is_error = match (fields.flag("isError")?, &code) {
         (Some(flag), _) => flag || error_code.is_some(),
         (None, code) => code.is_some(),
     };
+    let tool_call_id = fields.text("toolCallId")?;
+    let name = match fields.optional_text("name")? {
+        Some(name) => name,
+        None => name(&tool_call_id).ok_or_else(|| {
+            fields.missing("name", "a string, or a message before it with the call of this id")
+        })?,
+    };
     let result = ToolResult {
-        tool_call_id: fields.text("toolCallId")?,
-        name: fields.text("name")?,
+        tool_call_id,
+        name,
         result: fields.text("result")?,
         is_error,
         error_code,

@@ -15,6 +15,7 @@ from .._core import (
     message_from_dict,
 )
 from ..exceptions import MessageError
+from ..kinds import MessageKind
 
 if TYPE_CHECKING:
     from .. import Message
@@ -33,7 +34,8 @@ def as_messages(messages: Messages) -> list[Message]:
     Args:
         messages: One user's text; a message; a dict as `Message.to_dict` writes it (it has a
             ``kind``) or as OpenAI's client takes it; a response message of that client; or many of
-            these, mixed as they come.
+            these, mixed as they come. Results in our form may leave out the name of their tool:
+            that of the latest call with their id holds.
 
     Returns:
         The messages, those that were messages as the very same objects. Calls and results that
@@ -79,7 +81,8 @@ class _Reader:
         elif isinstance(message, Mapping):
             fields = cast("Mapping[str, Any]", message)
             if "kind" in fields:
-                self._add(_from_wire(index, fields))
+                self._flush()
+                self._add(_from_wire(index, _named(fields, self._called)))
             else:
                 self._wait(index, fields)
         elif _has_dump(message):
@@ -136,6 +139,23 @@ def _from_wire(index: int, fields: Mapping[str, Any]) -> Message:
         return message_from_dict(fields)
     except MessageError as err:
         raise _moved(err, index) from None
+
+
+def _named(fields: Mapping[str, Any], called: Mapping[str, str]) -> Mapping[str, Any]:
+    """Results that do not name their tool, with the name of the call that they answer."""
+    results = cast("object", fields.get("toolResults"))
+    if fields["kind"] != MessageKind.TOOL_RESULT or not isinstance(results, (list, tuple)):
+        return fields
+    named: list[object] = []
+    for result in cast("Iterable[object]", results):
+        if isinstance(result, Mapping):
+            told = cast("Mapping[str, Any]", result)
+            call = told.get("toolCallId")
+            name = called.get(call) if isinstance(call, str) else None
+            named.append({**told, "name": name} if told.get("name") is None and name else told)
+        else:
+            named.append(result)
+    return {**fields, "toolResults": named}
 
 
 def _result(index: int, fields: Mapping[str, Any], call: str, name: str) -> ToolResultMessage:

@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 
 use self::chats::{START, chat, lookalike};
 use super::{CallState, RunStatus, Snapshot, StreamEvent, StreamReducer};
-use crate::message::MessageKind;
+use crate::message::{MessageKind, near::misspells};
 
 static EVENTS: LazyLock<jsonschema::Validator> = LazyLock::new(|| schema("stream-events.json"));
 static SNAPSHOTS: LazyLock<jsonschema::Validator> = LazyLock::new(|| schema("snapshot.json"));
@@ -35,6 +35,23 @@ fn reduce(events: &[StreamEvent]) -> StreamReducer {
 
 fn snapshot(events: &[StreamEvent]) -> Snapshot {
     reduce(events).snapshot(Some(START + 1000))
+}
+
+/// A name as people get it wrong.
+fn misspelt(name: &str, slip: u8) -> String {
+    match slip {
+        0 => name.chars().fold(String::new(), |mut snake, letter| {
+            if letter.is_ascii_uppercase() {
+                snake.push('_');
+            }
+            snake.push(letter.to_ascii_lowercase());
+            snake
+        }),
+        1 => name.to_ascii_uppercase(),
+        _ if name.len() < 5 => format!("{name}-"),
+        2 => name[1..].to_owned(),
+        _ => format!("{name}s"),
+    }
 }
 
 proptest! {
@@ -189,6 +206,39 @@ proptest! {
             // Fields of unknown kinds may be null, and in the schema those that all have may not.
             prop_assert!(EVENTS.is_valid(&written), "{}", written);
         }
+    }
+
+    #[test]
+    fn a_misspelt_field_is_never_lost_without_a_word(
+        events in chat(),
+        which in any::<Index>(),
+        field in any::<Index>(),
+        slip in 0..4_u8,
+    ) {
+        prop_assume!(!events.is_empty());
+        let event = which.get(&events);
+        let mut value = event.to_json_value();
+        let mut objects = vec![String::new()];
+        for list in ["toolCallUpdates", "toolCalls", "toolResults", "ranking"] {
+            let items = value[list].as_array().map_or(0, Vec::len);
+            objects.extend((0..items).map(|item| format!("/{list}/{item}")));
+        }
+        let object = value.pointer_mut(field.get::<String>(&objects)).unwrap();
+        let object = object.as_object_mut().unwrap();
+        // Nobody knows what an unknown kind has of its own, nor faults of calls that have run.
+        let foreign = |name: &&String| match event.body.kind() {
+            "hologram" => *name == "beams",
+            "tools_aggregate" => *name == "invalid",
+            _ => false,
+        };
+        let names: Vec<_> = object.keys().filter(|name| !foreign(name)).cloned().collect();
+        let name = field.get::<String>(&names);
+        let other = misspelt(name, slip);
+        prop_assume!(!object.contains_key(&other) && other != *name);
+        let taken = object.remove(name).unwrap();
+        object.insert(other, taken);
+        let read = StreamEvent::from_json_value(value.clone());
+        prop_assert!(read.is_err(), "{} was read", value);
     }
 
     #[test]
@@ -367,4 +417,22 @@ fn messages_are_in_the_order_in_which_a_run_gives_them() {
         ]
     );
     assert!(reducer.messages(Some("other")).is_empty());
+}
+
+/// So that a field of tomorrow is no misspelling to a reader of today, names keep apart.
+#[test]
+fn no_field_looks_like_a_misspelling_of_another() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("schemas/stream-events.json");
+    let schema: Value = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
+    let mut pairs = 0;
+    for (of, definition) in schema["$defs"].as_object().unwrap() {
+        let Some(fields) = definition["properties"].as_object() else { continue };
+        for one in fields.keys() {
+            for other in fields.keys().filter(|other| *other != one) {
+                assert!(!misspells(one, other), "{of} has {one} and {other}");
+                pairs += 1;
+            }
+        }
+    }
+    assert!(pairs > 1000);
 }

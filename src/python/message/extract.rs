@@ -35,7 +35,8 @@ pub(crate) fn extract_messages(messages: &Bound<'_, PyAny>) -> PyResult<Vec<Mess
         } else {
             match item_to_json(&item, position, "a message, a str or a dict")? {
                 value @ Value::Object(_) if value.get("kind").is_some() => {
-                    Message::from_json_at(value, Place::message(position))?
+                    flush(&mut all, &mut foreign, position)?;
+                    Message::from_json_after(&all, value, Place::message(position))?
                 }
                 value => {
                     foreign.push(value);

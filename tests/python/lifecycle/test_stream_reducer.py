@@ -72,7 +72,8 @@ def test_the_schemas_say_the_same() -> None:
     events = Validator(load(SCHEMAS / "stream-events.json"))
     snapshots = Validator(load(SCHEMAS / "snapshot.json"))
     for case in INVALID:
-        assert not events.is_valid(case["event"]), case["name"]
+        # A schema does not know what an unknown field may have meant.
+        assert events.is_valid(case["event"]) == (case.get("schema") == "fits"), case["name"]
     for case in REDUCED:
         assert snapshots.is_valid(case["snapshot"]), case["name"]
         for event in case["events"]:
@@ -93,7 +94,7 @@ calls = st.builds(
 )
 fragments = st.fixed_dictionaries(
     {}, optional={"toolCallId": ids, "index": st.integers(0, 2), "functionArgs": texts}
-)
+).filter(bool)
 owners = st.sampled_from(["g.calls", "h.calls"])
 bodies = st.one_of(
     st.fixed_dictionaries(

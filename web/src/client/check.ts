@@ -2,10 +2,12 @@
  * What an event has to be, so that the rules by which events add up can rely on it.
  *
  * As in the Rust core: a field that is null is as good as absent, and what nobody knows is let
- * through. `tests/cases/lifecycle/invalid.json` holds both to the same verdicts.
+ * through, unless it stands where a field is absent and looks like a misspelling of it.
+ * `tests/cases/lifecycle/invalid.json` holds both to the same verdicts.
  */
 
 import type { StreamEvent, ToolsAggregateEvent } from './events.ts';
+import { alike, misspells } from './near.ts';
 
 /** What keeps a value from being an event. */
 export interface Fault {
@@ -63,17 +65,46 @@ const list =
     return undefined;
   };
 
-/** An object with these fields, in the order in which they are looked at. */
-function fields(required: Record<string, Check>, optional: Record<string, Check> = {}): Check {
+/** Whether a field says something. */
+const says = (value: Fields, name: string): boolean =>
+  Object.hasOwn(value, name) && value[name] != null;
+
+/** A field that is nobody's, where one of these is absent that it looks like a misspelling of. */
+function misspelling(
+  value: Fields,
+  path: string,
+  names: readonly string[],
+  known: (name: string) => boolean = (name) => names.includes(name),
+): Fault | undefined {
+  const unknown = Object.keys(value).filter((name) => value[name] != null && !known(name));
+  if (unknown.length === 0) return undefined;
+  for (const name of names) {
+    if (says(value, name)) continue;
+    const found = unknown.find((other) => misspells(other, name));
+    if (found !== undefined) return { path: `${path}/${found}`, expected: `"${name}"` };
+  }
+  return undefined;
+}
+
+type Checks = Record<string, Check>;
+
+/** The fields of an object one by one, in the order in which they are looked at. */
+function members(required: Checks, optional: Checks): Check {
   const checks = [
     ...Object.entries(required).map(([name, check]) => ({ name, check, needed: true })),
     ...Object.entries(optional).map(([name, check]) => ({ name, check, needed: false })),
   ];
+  const names = checks.map(({ name }) => name);
   return (value, path) => {
     if (!isObject(value)) return { path, expected: 'an object' };
     for (const { name, check, needed } of checks) {
       const given = Object.hasOwn(value, name) ? value[name] : undefined;
-      if (!needed && given == null) continue;
+      if (given == null) {
+        if (!needed) continue;
+        // What was meant for it says more than that it is missing.
+        const meant = misspelling(value, path, [name], (other) => names.includes(other));
+        if (meant) return meant;
+      }
       const fault = check(given, `${path}/${name}`);
       if (fault) return fault;
     }
@@ -81,7 +112,15 @@ function fields(required: Record<string, Check>, optional: Record<string, Check>
   };
 }
 
-const repair = fields({ kind: text, path: text });
+/** An object with these fields. */
+function fields(required: Checks, optional: Checks = {}): Check {
+  const check = members(required, optional);
+  const names = Object.keys({ ...required, ...optional });
+  return (value, path) => check(value, path) ?? misspelling(value as Fields, path, names);
+}
+
+// A newer version may know more of them.
+const repair = members({ kind: text, path: text }, {});
 const optionalOfCall = { index: count, raw: text, repairs: list(repair) };
 const call = fields({ toolCallId: text, name: text, arguments: object }, optionalOfCall);
 const invalidCall = fields(
@@ -91,22 +130,23 @@ const invalidCall = fields(
 const toldCall: Check = (value, path) =>
   (isObject(value) && value.invalid != null ? invalidCall : call)(value, path);
 
+/** A result in an aggregate, whose call has the name. */
 const result = fields(
-  { toolCallId: text, name: text, result: text },
-  { isError: flag, errorCode: text, duration: number },
+  { toolCallId: text, result: text },
+  { name: text, isError: flag, errorCode: text, duration: number },
 );
-const update = fields(
-  {},
-  { toolCallId: text, index: count, functionName: text, functionArgs: text },
-);
+const fragment = { toolCallId: text, index: count, functionName: text, functionArgs: text };
+const optionalOfUpdate = fields({}, fragment);
+/** An update that said nothing would be a call that nobody named. */
+const update: Check = (value, path) => {
+  const fault = optionalOfUpdate(value, path);
+  if (fault || Object.keys(fragment).some((name) => says(value as Fields, name))) return fault;
+  return { path, expected: Object.keys(fragment).join(' or ') };
+};
 const ranked = fields({ tool: text }, { score: number, error: text });
-
-const exchange = fields({ messageId: text, toolCalls: list(call), toolResults: list(result) });
 
 /** An aggregate has each call once, and at most one result for each. */
 const aggregate: Check = (value, path) => {
-  const fault = exchange(value, path);
-  if (fault) return fault;
   const { toolCalls, toolResults } = value as ToolsAggregateEvent;
   const open = new Set<string>();
   for (const [i, { toolCallId }] of toolCalls.entries()) {
@@ -121,71 +161,102 @@ const aggregate: Check = (value, path) => {
 };
 
 /** What events of every kind may say. */
-const head = fields(
-  { kind: text },
-  {
-    chatId: text,
-    sequenceNumber: position,
-    timestampUtc: count,
-    messageId: text,
-    runId: text,
-    generationId: text,
-    role: oneOf('system', 'user', 'assistant', 'tool'),
-    fromAgent: text,
-    done: flag,
-    metadata: object,
-  },
-);
+const HEAD: Checks = {
+  chatId: text,
+  sequenceNumber: position,
+  timestampUtc: count,
+  messageId: text,
+  runId: text,
+  generationId: text,
+  role: oneOf('system', 'user', 'assistant', 'tool'),
+  fromAgent: text,
+  done: flag,
+  metadata: object,
+};
+const head = members({ kind: text }, HEAD);
 
-const BODIES = new Map<string, Check>([
-  ['text', fields({ messageId: text, delta: text })],
-  ['reasoning', fields({ messageId: text, delta: text })],
-  ['raw', fields({ delta: text })],
-  ['tools_call_update', fields({ messageId: text, toolCallUpdates: list(update) })],
-  ['tools_call', fields({ messageId: text, toolCalls: list(toldCall) })],
-  ['tools_aggregate', aggregate],
+/** What events of a kind say besides, and what else has to hold. */
+interface Body {
+  required: Checks;
+  optional: Checks;
+  whole?: Check;
+}
+
+const body = (required: Checks, optional: Checks = {}, whole?: Check): Body => ({
+  required,
+  optional,
+  ...(whole && { whole }),
+});
+
+const BODIES = new Map<string, Body>([
+  ['text', body({ messageId: text, delta: text })],
+  ['reasoning', body({ messageId: text, delta: text })],
+  ['raw', body({ delta: text })],
+  ['tools_call_update', body({ messageId: text, toolCallUpdates: list(update) })],
+  ['tools_call', body({ messageId: text, toolCalls: list(toldCall) })],
+  [
+    'tools_aggregate',
+    body({ messageId: text, toolCalls: list(call), toolResults: list(result) }, {}, aggregate),
+  ],
   [
     'tool_result',
-    fields(
+    body(
       { toolCallId: text, result: text, done: flag },
       { isError: flag, name: text, errorCode: text, duration: number },
     ),
   ],
   [
     'tool_state',
-    fields(
+    body(
       { toolCallId: text, state: text },
       { key: text, question: text, schema: anything, reason: text },
     ),
   ],
   [
     'usage',
-    fields(
+    body(
       { messageId: text },
       { inputTokens: count, outputTokens: count, cachedInputTokens: count, cost: number },
     ),
   ],
-  ['error', fields({ message: text }, { code: text, toolCallId: text })],
+  ['error', body({ message: text }, { code: text, toolCallId: text })],
   [
     'run',
-    fields(
-      { runId: text, status: oneOf('started', 'finished') },
-      { stopReason: text, error: text },
-    ),
+    body({ runId: text, status: oneOf('started', 'finished') }, { stopReason: text, error: text }),
   ],
-  ['scene', fields({ step: object })],
+  ['scene', body({ step: object })],
   [
     'selection',
-    fields(
+    body(
       { ranking: list(ranked) },
       { tool: text, score: number, fallback: flag, calls: count, duration: number },
     ),
   ],
 ]);
 
+const CHECKS = new Map(
+  [...BODIES].map(([kind, { required, optional, whole }]) => {
+    const own = members(required, optional);
+    const names = Object.keys({ ...HEAD, ...required, ...optional });
+    const known = new Set(['kind', ...names]);
+    const check: Check = (event, path) =>
+      own(event, path) ??
+      misspelling(event as Fields, path, names, (name) => known.has(name)) ??
+      whole?.(event, path);
+    return [kind, check];
+  }),
+);
+
+/** A kind that is a known one in other letters is a mistake; others are of another version. */
+const unknown: Check = (event, path) => {
+  const kind = [...BODIES.keys()].find((known) => alike((event as StreamEvent).kind, known));
+  if (kind !== undefined) return { path: `${path}/kind`, expected: `"${kind}"` };
+  return misspelling(event as Fields, path, Object.keys(HEAD), (name) => Object.hasOwn(HEAD, name));
+};
+
 /** What is wrong with an event, if anything is. */
 export function faultIn(event: unknown): Fault | undefined {
   const fault = head(event, '');
   if (fault) return fault;
-  return BODIES.get((event as StreamEvent).kind)?.(event, '');
+  return (CHECKS.get((event as StreamEvent).kind) ?? unknown)(event, '');
 }

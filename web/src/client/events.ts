@@ -518,9 +518,9 @@ export interface ToolResult {
    */
   toolCallId: string;
   /**
-   * The tool.
+   * The tool. On the wire it may be left out where the call is known.
    */
-  name: string;
+  name?: string;
   /**
    * What the model reads.
    */

@@ -67,7 +67,8 @@ const update = fc
     functionName: some(toolName),
     functionArgs: some(text),
   })
-  .map(given);
+  .map(given)
+  .filter((said) => Object.keys(said).length > 0);
 
 const body = fc.oneof(
   fc.record({ kind: fc.constantFrom('text', 'reasoning'), messageId, delta: text }),

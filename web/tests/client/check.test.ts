@@ -2,9 +2,12 @@ import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { faultIn } from '../../src/client/check.ts';
+import { misspells } from '../../src/client/near.ts';
 import type { StreamEvent } from '../../src/client/events.ts';
 import { StreamReducer } from '../../src/client/reducer.ts';
 import { chat } from './arbitrary.ts';
+
+type Fields = Record<string, unknown>;
 
 interface Case {
   name: string;
@@ -49,6 +52,64 @@ test('an event of any kind passes', () => {
     fc.property(chat, (events) => {
       for (const event of events) expect(faultIn(event)).toBeUndefined();
     }),
+  );
+});
+
+/** A name as people get it wrong. */
+const slips: ((name: string) => string)[] = [
+  (name) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+  (name) => name.toUpperCase(),
+  (name) => (name.length < 5 ? `${name}-` : name.slice(1)),
+  (name) => (name.length < 5 ? `-${name}` : `${name}s`),
+];
+
+test('a misspelt field is never lost without a word', () => {
+  const nested = ['toolCallUpdates', 'toolCalls', 'toolResults', 'ranking'];
+  fc.assert(
+    fc.property(chat, fc.nat(), fc.nat(), fc.constantFrom(...slips), (events, which, at, slip) => {
+      const event = structuredClone(events[which % events.length]) as unknown as Fields | undefined;
+      fc.pre(event !== undefined && event.kind !== 'hologram');
+      const objects = [event, ...nested.flatMap((list) => (event[list] ?? []) as Fields[])];
+      const object = objects[at % objects.length] ?? event;
+      const names = Object.keys(object).filter(
+        (name) => object[name] !== null && (event.kind !== 'tools_aggregate' || name !== 'invalid'),
+      );
+      const name = names[at % names.length] ?? '';
+      const other = slip(name);
+      fc.pre(!(other in object));
+      const taken = object[name];
+      // Nothing said is as good as nothing there.
+      Object.assign(object, { [name]: null, [other]: taken });
+      expect(faultIn(event), JSON.stringify(event)).toBeDefined();
+    }),
+    { numRuns: 500 },
+  );
+});
+
+/** How many edits are between two names, neighbours swapped as one. */
+function distance(a: string, b: string): number {
+  const rows = [...Array(a.length + 1).keys()].map((i) => [i]);
+  rows[0] = [...Array(b.length + 1).keys()];
+  const at = (i: number, j: number): number => rows[i]?.[j] ?? Infinity;
+  for (let i = 1; i <= a.length; i++) {
+    for (let j = 1; j <= b.length; j++) {
+      const swap = a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1] ? at(i - 2, j - 2) + 1 : Infinity;
+      const other = at(i - 1, j - 1) + Number(a[i - 1] !== b[j - 1]);
+      (rows[i] ??= [])[j] = Math.min(at(i - 1, j) + 1, at(i, j - 1) + 1, other, swap);
+    }
+  }
+  return at(a.length, b.length);
+}
+
+test('a misspelling is one edit away, of long names', () => {
+  const name = fc.string({ unit: fc.constantFrom('a', 'b', 'c'), maxLength: 7 });
+  fc.assert(
+    fc.property(name, name, (one, other) => {
+      const most = other.length < 5 ? 0 : 1;
+      expect(misspells(one, other)).toBe(distance(one, other) <= most);
+      expect(misspells(`_${one.toUpperCase()}-`, other)).toBe(misspells(one, other));
+    }),
+    { numRuns: 2000 },
   );
 });
 

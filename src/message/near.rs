@@ -1,0 +1,28 @@
+//! Misspelt names of fields and kinds.
+
+/// Known names shorter than this are too close to others for any edit.
+const LONG: usize = 5;
+
+/// Whether two names are the same but for case, `_` and `-`.
+pub(crate) fn alike(name: &str, known: &str) -> bool {
+    folded(name).eq(folded(known))
+}
+
+/// Whether a name looks like a misspelling of a known one: the same but for case, `_` and `-`,
+/// or one edit away from it, if the known name has five letters or more.
+pub(crate) fn misspells(name: &str, known: &str) -> bool {
+    if alike(name, known) {
+        return true;
+    }
+    let [name, known] = [name, known].map(|name| folded(name).collect::<String>());
+    // The distance costs the product of the lengths.
+    if known.len() < LONG || name.chars().count() > known.len() + 1 {
+        return false;
+    }
+    strsim::osa_distance(&name, &known) <= 1
+}
+
+fn folded(name: &str) -> impl Iterator<Item = char> {
+    let letters = name.chars().filter(|letter| !matches!(letter, '_' | '-'));
+    letters.map(|letter| letter.to_ascii_lowercase())
+}
