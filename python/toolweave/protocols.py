@@ -148,17 +148,19 @@ class Approval:
     allowed: bool
     """Whether the call may run."""
     reason: str | None = None
-    """Why not, for the model to read."""
+    """Why; for the model to read where the call must not run."""
+    decided_by: str | None = None
+    """The person or the rule that decided, for people to read."""
 
     @classmethod
-    def allow(cls) -> Approval:
+    def allow(cls, reason: str | None = None, *, decided_by: str | None = None) -> Approval:
         """The call may run."""
-        return cls(allowed=True)
+        return cls(allowed=True, reason=reason, decided_by=decided_by)
 
     @classmethod
-    def deny(cls, reason: str | None = None) -> Approval:
+    def deny(cls, reason: str | None = None, *, decided_by: str | None = None) -> Approval:
         """The call must not run."""
-        return cls(allowed=False, reason=reason)
+        return cls(allowed=False, reason=reason, decided_by=decided_by)
 
 
 Approver: TypeAlias = (

@@ -44,6 +44,8 @@ pub(super) struct Outcome {
     question: Option<String>,
     schema: Option<Value>,
     reason: Option<String>,
+    approved: Option<bool>,
+    decided_by: Option<String>,
     started: Option<u64>,
     finished: Option<u64>,
     /// When something was last heard of the call.
@@ -110,13 +112,17 @@ impl Outcome {
             return false;
         };
         self.told = Some(state);
-        if state == CallState::Running {
-            self.started = self.started.or(time);
+        match state {
+            CallState::Running => self.started = self.started.or(time),
+            CallState::Approved => self.approved = Some(true),
+            CallState::Denied => self.approved = Some(false),
+            _ => {}
         }
         self.key = event.key.or_else(|| self.key.take());
         self.question = event.question.or_else(|| self.question.take());
         self.schema = event.schema.or_else(|| self.schema.take());
         self.reason = event.reason.or_else(|| self.reason.take());
+        self.decided_by = event.decided_by.or_else(|| self.decided_by.take());
         true
     }
 
@@ -214,6 +220,8 @@ impl Call {
             question: outcome.question.clone(),
             schema: outcome.schema.clone(),
             reason: outcome.reason.clone(),
+            approved: outcome.approved,
+            decided_by: outcome.decided_by.clone(),
             progress: outcome.progress.iter().cloned().collect(),
             result: answer.map(|answer| answer.result.clone()),
             is_error: answer.map(|answer| answer.is_error || answer.error_code.is_some()),

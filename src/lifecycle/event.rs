@@ -264,8 +264,10 @@ pub struct ToolStateStreamEvent {
     pub question: Option<String>,
     /// What an answer has to be, as JSON Schema.
     pub schema: Option<Value>,
-    /// Why approval is needed, or was refused.
+    /// Why approval is needed, or was given or refused.
     pub reason: Option<String>,
+    /// Who gave or refused approval.
+    pub decided_by: Option<String>,
 }
 
 /// A step of a scene run.

@@ -99,7 +99,8 @@
 //! - The first result that is `done` stays, with its time as `finishedUtc`; a second one is the
 //!   problem `duplicate_result`. An aggregate gives results to calls that have none, without a
 //!   time. `isError` is true if the event says so or has an `errorCode`.
-//! - Of `key`, `question`, `schema` and `reason`, the latest that was said counts.
+//! - Of `key`, `question`, `schema`, `reason` and `decidedBy`, the latest that was said counts.
+//!   `approved` is true after the state `approved` and false after `denied`, whatever comes later.
 //!
 //! **The state of a call** is the first of these that holds:
 //!

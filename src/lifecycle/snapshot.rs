@@ -137,9 +137,15 @@ pub struct SnapshotCall {
     /// What an answer has to be, as JSON Schema.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub schema: Option<Value>,
-    /// Why approval is needed, or was refused.
+    /// Why approval is needed, or was given or refused.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// Whether approval was given, once it was decided on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub approved: Option<bool>,
+    /// Who gave or refused approval.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub decided_by: Option<String>,
     /// How far the tool has come, latest last; the last twenty.
     pub progress: Vec<String>,
     /// What the tool answered.

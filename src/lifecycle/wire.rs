@@ -122,6 +122,7 @@ fn write_body(out: &mut Map<String, Value>, body: &EventBody) {
             put_some(out, "question", event.question.as_deref());
             put_some(out, "schema", event.schema.clone());
             put_some(out, "reason", event.reason.as_deref());
+            put_some(out, "decidedBy", event.decided_by.as_deref());
         }
         EventBody::Scene(event) => put(out, "step", event.step.clone()),
         EventBody::Selection(event) => {
@@ -271,6 +272,7 @@ fn read_body(
             question: fields.optional_text("question")?,
             schema: fields.take("schema"),
             reason: fields.optional_text("reason")?,
+            decided_by: fields.optional_text("decidedBy")?,
         }),
         "scene" => EventBody::Scene(SceneStreamEvent { step: fields.object("step")? }),
         "selection" => EventBody::Selection(read_selection(fields, leftovers)?),

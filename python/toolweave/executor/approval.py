@@ -46,9 +46,11 @@ class ApprovalRecord:
     outcome: ApprovalOutcome
     """What was decided, or why nothing was."""
     reason: str | None
-    """Why the call must not run, for the model to read."""
+    """Why; for the model to read where the call must not run."""
     call: ToolCall
     """The call as it was when the approver was asked: this one is to be run, and no other."""
+    decided_by: str | None = None
+    """The person or the rule that decided, where the approver names one."""
 
     @property
     def allowed(self) -> bool:
@@ -57,7 +59,7 @@ class ApprovalRecord:
 
     def event(self) -> ToolApproval:
         """The record as an event."""
-        return ToolApproval(self.call.id, self.outcome, self.reason)
+        return ToolApproval(self.call.id, self.outcome, self.reason, self.decided_by)
 
 
 async def decide(
@@ -84,11 +86,11 @@ async def decide(
     if approver is None:
         record = ApprovalRecord("missing_approver", "there is nobody to approve it", kept)
     else:
-        outcome, reason = await _ask(approver, shown, contract, timeout)
+        outcome, reason, decided_by = await _ask(approver, shown, contract, timeout)
         if outcome == "allowed" and _arguments(shown) != _arguments(kept):
             _log.warning("an approver changed the arguments of a call", extra=_facts(call))
             outcome, reason = "error", _FAILED
-        record = ApprovalRecord(outcome, reason, kept)
+        record = ApprovalRecord(outcome, reason, kept, decided_by)
     _log.info(
         "approval of a call: %s", record.outcome, extra={**_facts(call), "outcome": record.outcome}
     )
@@ -97,7 +99,7 @@ async def decide(
 
 async def _ask(
     approver: Approver, shown: ToolCall, contract: FunctionContract, timeout: float | None
-) -> tuple[ApprovalOutcome, str | None]:
+) -> tuple[ApprovalOutcome, str | None, str | None]:
     asked = asyncio.ensure_future(_answer(approver, shown, contract))
     try:
         await asyncio.wait((asked,), timeout=timeout)
@@ -108,24 +110,24 @@ async def _ask(
             await asyncio.wait((asked,), timeout=_LEAVING)
             asked.add_done_callback(_forget)
     if late:
-        return "timeout", f"nobody decided within {timeout:g} seconds"
+        return "timeout", f"nobody decided within {timeout:g} seconds", None
     if asked.cancelled() or asked.exception() is not None:
         error = None if asked.cancelled() else asked.exception()
         _log.warning("an approver raised", exc_info=error, extra=_facts(shown))
-        return "error", _FAILED
+        return "error", _FAILED, None
     answer = asked.result()
-    allowed, reason = answer, None
+    allowed, reason, decided_by = answer, None, None
     if isinstance(answer, Approval):
-        allowed, reason = answer.allowed, answer.reason
+        allowed, reason, decided_by = answer.allowed, answer.reason, answer.decided_by
     if allowed is True:
-        return "allowed", reason
+        return "allowed", reason, decided_by
     if allowed is False:
-        return "denied", reason
+        return "denied", reason, decided_by
     _log.warning(
         "an approver answered neither with an Approval nor with a bool",
         extra={**_facts(shown), "answer": type(answer).__name__},
     )
-    return "error", _FAILED
+    return "error", _FAILED, None
 
 
 async def _answer(approver: Approver, call: ToolCall, contract: FunctionContract) -> object:

@@ -69,6 +69,8 @@ class ToolApproval:
     """``allowed``, ``denied``, ``timeout``, ``error`` or ``missing_approver``."""
     reason: str | None
     """Why, where something was said."""
+    decided_by: str | None = None
+    """The person or the rule that decided, where the approver names one."""
 
 
 @dataclass(frozen=True, slots=True)

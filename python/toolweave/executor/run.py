@@ -326,7 +326,10 @@ class ToolRun(Run["ToolEvent"]):
     def approved(self, execution: Execution, record: ApprovalRecord) -> None:
         """Keeps what was decided on a call."""
         event = record.event()
-        self._approvals[event.tool_call_id] = {"outcome": event.outcome, "reason": event.reason}
+        decision = {"outcome": event.outcome, "reason": event.reason}
+        if event.decided_by is not None:
+            decision["decidedBy"] = event.decided_by
+        self._approvals[event.tool_call_id] = decision
         self.audience.announce(event, execution.call)
 
     def fail(self, error: BaseException, execution: Execution) -> None:

@@ -168,6 +168,7 @@ class ToolStateStreamEvent(_OfRun):
     question: NotRequired[str]
     schema: NotRequired[Any]
     reason: NotRequired[str]
+    decidedBy: NotRequired[str]
 
 
 class SceneStreamEvent(_OfRun):

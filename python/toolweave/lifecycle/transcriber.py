@@ -309,7 +309,7 @@ def _state(event: object) -> dict[str, Any] | None:
         own = {"state": "awaiting_approval"}
     elif isinstance(event, ToolApproval):
         state = "approved" if event.outcome == "allowed" else "denied"
-        own = {"state": state, "reason": event.reason}
+        own = {"state": state, "reason": event.reason, "decidedBy": event.decided_by}
     elif isinstance(event, ToolDeferred):
         own = {"state": "deferred", "key": event.key}
     else:

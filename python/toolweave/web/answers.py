@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from ..kinds import Outcome
 
 if TYPE_CHECKING:
-    from ..store import MessageStore
+    from ..store import MessageStore, StoredPending
     from .late import LateResults
     from .runs import ChatRuns
 
@@ -50,12 +50,13 @@ class Inbox:
             key: What is answered.
             value: The answer: JSON values.
             is_error: Whether it says that the call failed.
-            user_id: Whose limits count for what goes on by that.
+            user_id: The user that answers, whose limits count for what goes on by that.
 
         Raises:
             ValidationError: It does not fit the question; an answer is awaited still.
         """
         waiting = {each.key: each for each in await self._store.pending(chat_id)}
+        value = await self._signed(chat_id, key, value, waiting.get(key), user_id)
         outcome = await self._store.resolve(key, value, chat_id=chat_id, is_error=is_error)
         _log.info(
             "an answer has come", extra={"chat_id": chat_id, "key": key, "outcome": outcome.value}
@@ -68,6 +69,23 @@ class Inbox:
             return Taken(outcome, await self._runs.resume(chat_id, user_id))
         await self._runs.look(chat_id)
         return Taken(outcome, awaited.run_id)
+
+    async def _signed(
+        self, chat_id: str, key: str, value: Any, awaited: StoredPending | None, user_id: str | None
+    ) -> Any:
+        """A decision with the user that made it; any other answer as it is."""
+        if not isinstance(value, dict):
+            return value
+        decision = cast("dict[str, Any]", value)
+        if awaited is not None:
+            if awaited.kind == "approval" and user_id is not None:
+                return {**decision, "decidedBy": user_id}
+            return decision
+        # The same decision once more is no other one, whoever makes it.
+        known = await self._store.resolution(key, chat_id=chat_id)
+        if known is None or not isinstance(known.value, dict) or "decidedBy" not in known.value:
+            return decision
+        return {**decision, "decidedBy": known.value["decidedBy"]}
 
     async def kind(self, chat_id: str, key: str) -> str | None:
         """What is awaited under a key: ``approval``, ``question`` or ``deferred``."""

@@ -90,7 +90,9 @@ def approval_of(value: object) -> Approval:
     if not isinstance(value, dict):
         return Approval.deny()
     fields = cast("dict[str, object]", value)
-    reason = fields.get("reason")
+    given, by = fields.get("reason"), fields.get("decidedBy")
+    reason = given if isinstance(given, str) else None
+    decided_by = by if isinstance(by, str) else "user"
     if fields.get("approved") is True:
-        return Approval.allow()
-    return Approval.deny(reason if isinstance(reason, str) else None)
+        return Approval.allow(reason, decided_by=decided_by)
+    return Approval.deny(reason, decided_by=decided_by)

@@ -96,10 +96,12 @@ fn body() -> impl Strategy<Value = Value> {
             };
             Value::Object(event)
         }),
-        3 => (reply(), id(), states, option::of(text())).prop_map(|(reply, id, state, key)| object(json!({
-            "kind": "tool_state", "messageId": format!("{reply}.calls"), "toolCallId": id,
-            "state": state, "key": key,
-        }))),
+        3 => (reply(), id(), states, option::of(text()), option::of(text())).prop_map(
+            |(reply, id, state, key, decided_by)| object(json!({
+                "kind": "tool_state", "messageId": format!("{reply}.calls"), "toolCallId": id,
+                "state": state, "key": key, "decidedBy": decided_by,
+            })),
+        ),
         2 => (reply(), call(), option::of((text(), code()))).prop_map(|(reply, mut call, answer)| {
             call["arguments"] = json!({});
             let id = call["toolCallId"].as_str().unwrap().to_owned();
@@ -168,6 +170,7 @@ pub(super) fn lookalike() -> impl Strategy<Value = Value> {
         "arguments",
         "invalid",
         "reason",
+        "decidedBy",
         "message",
         "repairs",
         "path",

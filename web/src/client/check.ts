@@ -209,7 +209,7 @@ const BODIES = new Map<string, Body>([
     'tool_state',
     body(
       { toolCallId: text, state: text },
-      { key: text, question: text, schema: anything, reason: text },
+      { key: text, question: text, schema: anything, reason: text, decidedBy: text },
     ),
   ],
   [

@@ -790,9 +790,13 @@ export interface ToolStateStreamEvent {
    */
   schema?: unknown;
   /**
-   * Why approval is needed, or was refused.
+   * Why approval is needed, or was given or refused.
    */
   reason?: string;
+  /**
+   * Who gave or refused approval.
+   */
+  decidedBy?: string;
 }
 /**
  * A step of a scene run.
@@ -1214,9 +1218,17 @@ export interface SnapshotCall {
    */
   schema?: unknown;
   /**
-   * Why approval is needed, or was refused.
+   * Why approval is needed, or was given or refused.
    */
   reason?: string;
+  /**
+   * Whether approval was given, once it was decided on.
+   */
+  approved?: boolean;
+  /**
+   * Who gave or refused approval.
+   */
+  decidedBy?: string;
   /**
    * How far the tool has come, latest last; the last twenty.
    */

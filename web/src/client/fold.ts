@@ -37,7 +37,7 @@ const ENVELOPE = new Set(
 );
 
 /** What states may say along with themselves. */
-const TOLD = ['key', 'question', 'schema', 'reason'] as const;
+const TOLD = ['key', 'question', 'schema', 'reason', 'decidedBy'] as const;
 
 /** How much progress of a call is kept, and how many problems are told. */
 const PROGRESS = 20;
@@ -245,6 +245,9 @@ export class Fold {
       return;
     }
     if (event.state === 'running') this.#started(outcome, event);
+    if (event.state === 'approved' || event.state === 'denied') {
+      outcome.told.approved = event.state === 'approved';
+    }
     outcome.state = event.state;
     Object.assign(outcome.told, given(event, TOLD));
   }

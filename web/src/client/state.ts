@@ -22,7 +22,9 @@ export interface Outcome {
   progress: string[];
   state?: ToolStateName;
   /** What states said along with themselves. */
-  told: Pick<ToolStateStreamEvent, 'key' | 'question' | 'schema' | 'reason'>;
+  told: Pick<ToolStateStreamEvent, 'key' | 'question' | 'schema' | 'reason' | 'decidedBy'> & {
+    approved?: boolean;
+  };
   result?: Pick<ToolResult, 'result' | 'isError' | 'errorCode' | 'duration'>;
   /** The time of the last event that spoke of the call. */
   last?: number;

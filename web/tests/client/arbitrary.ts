@@ -115,6 +115,7 @@ const body = fc.oneof(
       ),
       key: some(fc.constant('k')),
       schema: some(fc.constant({ type: 'string' })),
+      decidedBy: some(fc.constantFrom('ann', 'bob')),
     })
     .map(given),
   fc

@@ -341,7 +341,7 @@ class AgUiEncoder:
             self._transcript.result(message, call.id, content, code)
 
     def _state(self, call: Call, event: Mapping[str, object]) -> None:
-        value = chosen(event, "state", "key", "question", "schema", "reason")
+        value = chosen(event, "state", "key", "question", "schema", "reason", "decidedBy")
         self._write("CUSTOM", name="tool-state", value={"toolCallId": call.id, **value})
         state = text_of(event, "state")
         self._questions.pop(call.id, None)

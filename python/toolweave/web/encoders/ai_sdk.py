@@ -320,7 +320,7 @@ class AiSdkEncoder:
             # That is what calls do: a part for each would say nothing.
             return
         call.stated = True
-        data = chosen(event, "state", "key", "question", "schema", "reason")
+        data = chosen(event, "state", "key", "question", "schema", "reason", "decidedBy")
         self._write("data-tool-state", id=call.id, data={"toolCallId": call.id, **data})
 
     # The rest
