@@ -39,10 +39,9 @@ from toolweave import (
     ToolFailed,
     tool,
 )
-from toolweave.playground.model import Overheard
-from toolweave.playground.reply import Hear, Opened, PlaygroundReply
 from toolweave.store import MessageStore
 from toolweave.web import Page, Suggestion, Turn, WebLimits, ask_in_chat, chat_app
+from toolweave.web.overheard import Hear, Opened, Overheard, OverheardReply
 
 LIMITS = WebLimits(batch=0.005, shutdown_grace=0.0, requests=None)
 SIZES = {
@@ -162,7 +161,7 @@ async def ask_colleague(question: str) -> Deferred:
 TOOLS = (read_station, track_parcel, transfer_money, order_pizza, ask_colleague)
 
 
-def answer(turn: Turn) -> PlaygroundReply:
+def answer(turn: Turn) -> OverheardReply:
     """Answers by the words of the test."""
     said = [
         message.text
@@ -187,7 +186,7 @@ def answer(turn: Turn) -> PlaygroundReply:
         )
         return run, agent.executor.deferred
 
-    return PlaygroundReply(opening)
+    return OverheardReply(opening)
 
 
 async def forget(_: Request) -> Response:

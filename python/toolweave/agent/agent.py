@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from copy import copy
 from typing import TYPE_CHECKING, Any, Literal
 
 from ..executor.journal import check_journal
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from ..kinds import Outcome
     from ..natural import ToolMode, ToolUseOptions
     from ..natural.offer import Tag
-    from ..protocols import Journal, Messages, Model, ModelOptions
+    from ..protocols import ChatModel, Journal, Messages, Model, ModelOptions
     from ..tools import Toolset
     from ..tools.toolset import Handlers, ToolLike
     from .run import AgentEvent
@@ -129,6 +130,20 @@ class Agent:
     def toolset(self) -> Toolset:
         """The tools. What is added or removed counts from the next request on."""
         return self._use.executor.toolset
+
+    def wrap_model(self, wrap: Callable[[ChatModel], ChatModel]) -> Agent:
+        """A copy of the agent whose model is another one, such as one that listens to its own.
+
+        Everything else is shared with it: tools, executor, instructions, limits.
+
+        Args:
+            wrap: Makes the other model from the agent's own.
+        """
+        wrapped = copy(self)
+        wrapped._use = copy(self._use)
+        wrapped._use.parser = copy(self._use.parser)
+        wrapped._use.parser.model = wrap(self._use.parser.model)
+        return wrapped
 
     async def run(
         self,

@@ -43,7 +43,11 @@ def declare(parser: argparse.ArgumentParser) -> None:
         "by default one that is gone afterwards",
     )
     parser.add_argument(
-        "--speed", type=pace_of, default=1.0, metavar="X", help="X times the recorded pace"
+        "--speed",
+        type=pace_of,
+        default=1.0,
+        metavar="X",
+        help="X times the recorded pace, whose long pauses are shortened",
     )
     tools = parser.add_argument_group("tools of your own, in the place of those of the playground")
     tools.add_argument("--tools", metavar="FILE", help="a tools.xml that questions are routed to")

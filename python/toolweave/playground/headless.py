@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TextIO, TypeAlias
 from .._core import StreamReducer, TextMessage, ToolAggregateMessage
 from ..play.screens import Kind, PlainScreen
 from .client import ChatClient, ClientError
+from .model import pace
 from .server import serving
 from .stories import stories
 from .view import View
@@ -51,7 +52,8 @@ async def play(settings: Settings, model: ChatModel | None, out: TextIO) -> int:
     with PlainScreen(out) as screen:
         view = View(screen)
         async with serving(settings, model) as server:
-            view.say(Kind.TITLE, f"one conversation over {server.url}")
+            played = "" if model is not None else f", replies {pace(settings.speed)}"
+            view.say(Kind.TITLE, f"one conversation over {server.url}{played}")
             conversation = Conversation(ChatClient(server.url), view)
             try:
                 await asyncio.to_thread(conversation.hold)

@@ -1,25 +1,36 @@
-"""The models of the playground: one that tells a story, and an ear for what a model writes."""
+"""The model of the playground, which tells a story."""
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING
 
-from .._core import TextDelta, TextMessage, ToolAggregateMessage
+from .._core import TextMessage, ToolAggregateMessage
 from ..kinds import Role
 from ..models import closing
 from ..models.replay import ReplayModel
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+    from collections.abc import AsyncIterator, Callable, Sequence
 
     from .. import FunctionContract, Message, Update
-    from ..protocols import ChatModel, ModelOptions
+    from ..protocols import ModelOptions
     from .stories import Story
 
 MAX_PAUSE = 0.15
 """The longest pause between two pieces of a recorded reply, in seconds: the recorded models ran on
 one processor that was busy with other things."""
+
+
+def pace(speed: float | None) -> str:
+    """The pace of recorded replies in words, for the reader.
+
+    Args:
+        speed: How many times as fast as they were recorded; None for at once.
+    """
+    if speed is None:
+        return "played without pauses"
+    times = "" if speed == 1 else f"at {speed:g} times their pace, "
+    return f"played {times}with pauses shortened to at most {MAX_PAUSE / speed:.2g} s"
 
 
 class StoryModel:
@@ -69,42 +80,6 @@ class StoryModel:
         async with closing(replay.stream(messages, tools=tools, options=options)) as updates:
             async for update in updates:
                 yield update
-
-
-class Overheard:
-    """A model, with an ear for what it writes.
-
-    Args:
-        model: The model.
-        hear: Is told each piece of text before anybody else makes something of it.
-    """
-
-    def __init__(self, model: ChatModel, hear: Callable[[str], Awaitable[None]]) -> None:
-        self._model = model
-        self._hear = hear
-        self.name: str = getattr(model, "name", type(model).__name__)
-        """The name of the model."""
-        self.provider: str = getattr(model, "provider", "unknown")
-        """Whose model it is."""
-        self.native_tools: bool = getattr(model, "native_tools", False)
-        """Whether it makes native calls."""
-
-    async def stream(
-        self,
-        messages: Sequence[Message],
-        *,
-        tools: Sequence[FunctionContract] = (),
-        options: ModelOptions | None = None,
-    ) -> AsyncIterator[Update]:
-        """Answers as the model does."""
-        answer = self._model.stream(messages, tools=tools, options=options)
-        async with closing(answer) as updates:
-            async for update in updates:
-                if isinstance(update, TextDelta):
-                    await self._hear(update.text)
-                yield update
-                # What became of it is told before the next piece is.
-                await asyncio.sleep(0)
 
 
 def position(messages: Sequence[Message]) -> int:

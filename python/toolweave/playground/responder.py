@@ -12,8 +12,8 @@ from ..costs import Price
 from ..kinds import Role
 from ..play.recordings import RECORDED_ON
 from ..scenes import SceneManager
-from .model import Overheard, StoryModel, position
-from .reply import Opened, PlaygroundReply
+from ..web.overheard import Opened, Overheard, OverheardReply
+from .model import StoryModel, position
 from .routing import STRATEGY, Router
 from .stories import Alternative, Story, story_for
 from .tools import STEP, Tools
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ..registry import ToolRegistry
     from ..selection.policy import Strategy
     from ..web import Turn
-    from .reply import Hear, Opening
+    from ..web.overheard import Hear, Opening
 
 PRICE = Price("0.15", "0.60")
 """What tokens cost in the scenes, in dollars for a million. The recorded models cost nothing."""
@@ -88,7 +88,7 @@ class Playground:
         self._step = FAST_STEP if speed is None else STEP / speed
         self._tools: OrderedDict[str, Tools] = OrderedDict()
 
-    def __call__(self, turn: Turn) -> PlaygroundReply:
+    def __call__(self, turn: Turn) -> OverheardReply:
         """Begins an answer."""
         asked = _asked((*turn.history, *turn.messages))
         if self._model is not None:
@@ -97,13 +97,13 @@ class Playground:
         if story is None:
             return self._unknown(turn, asked)
         if story.kind == "scenes":
-            return PlaygroundReply(self._scenes(turn, story))
+            return OverheardReply(self._scenes(turn, story))
         if story.kind == "selection":
             router = Router.recorded(story)
-            return PlaygroundReply(self._told(turn, story, router), lambda: router.select(asked))
-        return PlaygroundReply(self._told(turn, story))
+            return OverheardReply(self._told(turn, story, router), lambda: router.select(asked))
+        return OverheardReply(self._told(turn, story))
 
-    def _live(self, turn: Turn, model: ChatModel, asked: str) -> PlaygroundReply:
+    def _live(self, turn: Turn, model: ChatModel, asked: str) -> OverheardReply:
         router = self._router
         name: str = getattr(model, "name", "model")
         today = datetime.date.today()  # noqa: DTZ011 - where the user is
@@ -120,14 +120,14 @@ class Playground:
 
         # To go on is no question.
         if router is None or not turn.messages:
-            return PlaygroundReply(opening)
-        return PlaygroundReply(opening, lambda: router.select(asked))
+            return OverheardReply(opening)
+        return OverheardReply(opening, lambda: router.select(asked))
 
-    def _unknown(self, turn: Turn, asked: str) -> PlaygroundReply:
+    def _unknown(self, turn: Turn, asked: str) -> OverheardReply:
         """Says honestly that there is nothing to say."""
         router = self._router
         if router is None:
-            return PlaygroundReply(self._told(turn, _by_hand(asked, UNKNOWN)))
+            return OverheardReply(self._told(turn, _by_hand(asked, UNKNOWN)))
 
         def opening(hear: Hear, selection: Selection | None) -> Opened:
             chosen = "No tool fits."
@@ -136,7 +136,7 @@ class Playground:
             story = _by_hand(asked, ROUTED.replace("{chosen}", chosen))
             return self._told(turn, story)(hear, selection)
 
-        return PlaygroundReply(opening, lambda: router.select(asked))
+        return OverheardReply(opening, lambda: router.select(asked))
 
     def _told(self, turn: Turn, story: Story, router: Router | None = None) -> Opening:
         """An agent that tells a story."""

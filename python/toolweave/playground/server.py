@@ -26,6 +26,7 @@ import uvicorn  # noqa: E402 - behind the sentence that says what to install
 
 from ..store import MessageStore  # noqa: E402
 from ..web import Page, Suggestion, ask_in_chat, chat_app  # noqa: E402
+from .model import pace  # noqa: E402
 from .responder import Playground  # noqa: E402
 from .routing import STRATEGY, widest_type  # noqa: E402
 from .stories import stories  # noqa: E402
@@ -96,7 +97,7 @@ async def serve(settings: Settings, model: ChatModel | None, out: TextIO) -> Non
         ServerError: It cannot be served there, or its chats not be kept there.
     """
     async with serving(settings, model) as server:
-        out.write(f"toolweave demo: {server.url}/\n{_about(model)}; Ctrl-C ends it\n")
+        out.write(f"toolweave demo: {server.url}/\n{_about(settings, model)}; Ctrl-C ends it\n")
         out.flush()
         if settings.browser and _has_browser():
             # It may take its time.
@@ -190,9 +191,8 @@ def _responder(settings: Settings, model: ChatModel | None) -> Playground:
 
 
 def _page(settings: Settings, model: ChatModel | None) -> Page:
-    return Page(
-        title="toolweave", suggestions=suggestions(settings, model), more={"about": _about(model)}
-    )
+    about = _about(settings, model)
+    return Page(title="toolweave", suggestions=suggestions(settings, model), more={"about": about})
 
 
 def suggestions(settings: Settings, model: ChatModel | None) -> Sequence[Suggestion]:
@@ -225,9 +225,10 @@ def suggestions(settings: Settings, model: ChatModel | None) -> Sequence[Suggest
     ]
 
 
-def _about(model: ChatModel | None) -> str:
+def _about(settings: Settings, model: ChatModel | None) -> str:
     if model is None:
-        return "recorded replies of real models, for the prompts that the page suggests"
+        replies = "recorded replies of real models, for the prompts that the page suggests"
+        return f"{replies}, {pace(settings.speed)}"
     return f"with the model {getattr(model, 'name', 'model')}"
 
 

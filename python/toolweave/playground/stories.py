@@ -79,6 +79,11 @@ class Story:
     @property
     def source(self) -> str:
         """Where the replies come from, for the reader."""
+        replies = self._replies
+        return replies if self.scores is None else f"the scores are {BY_HAND}; {replies}"
+
+    @property
+    def _replies(self) -> str:
         authors = [each.model for turn in self.turns for each in turn]
         models = " and ".join(dict.fromkeys(name for name in authors if name is not None))
         if not models:

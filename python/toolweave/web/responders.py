@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from ..agent import Agent
+from .overheard import Overheard, OverheardReply
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
@@ -20,12 +21,13 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-    from .. import Message
+    from .. import Message, Selection
     from ..agent import AgentRun
     from ..executor import DeferredResults
     from ..lifecycle import TurnEvent
     from ..protocols import Journal
     from ..scenes import SceneManager, SceneRun
+    from .overheard import Hear, Opened
 
 
 @dataclass(frozen=True)
@@ -160,26 +162,40 @@ class AgentResponder:
 
     Args:
         agent: The agent; or what gives one for each turn, such as one with the user's own tools.
+        raw_text: Whether what the model writes is told as it comes too, before anything is parsed:
+            for readers who want to see it, as on the page. It is stored with the other events,
+            and makes about as many more of them as the text itself.
     """
 
-    def __init__(self, agent: Agent | Callable[[Turn], Agent]) -> None:
+    def __init__(self, agent: Agent | Callable[[Turn], Agent], *, raw_text: bool = False) -> None:
         self._agent = agent
+        self._raw_text = raw_text
 
-    def __call__(self, turn: Turn) -> AgentReply:
+    def __call__(self, turn: Turn) -> Reply:
         """Begins an answer.
 
         Raises:
             ValueError: There is nothing to answer.
         """
         agent = self._agent if isinstance(self._agent, Agent) else self._agent(turn)
-        run = agent.open(
-            turn.messages or None,
-            history=turn.history,
-            chat_id=turn.chat_id,
-            run_id=turn.run_id,
-            journal=turn.journal,
-        )
-        return AgentReply(agent, run)
+        if not self._raw_text:
+            return AgentReply(agent, _opened(agent, turn))
+
+        def opening(hear: Hear, _: Selection | None) -> Opened:
+            run = _opened(agent.wrap_model(lambda model: Overheard(model, hear)), turn)
+            return run, agent.executor.deferred
+
+        return OverheardReply(opening)
+
+
+def _opened(agent: Agent, turn: Turn) -> AgentRun:
+    return agent.open(
+        turn.messages or None,
+        history=turn.history,
+        chat_id=turn.chat_id,
+        run_id=turn.run_id,
+        journal=turn.journal,
+    )
 
 
 class SceneResponder:

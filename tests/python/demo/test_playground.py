@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +29,7 @@ from toolweave import (
 )
 from toolweave.lifecycle import RawText, Transcriber, TurnEvent
 from toolweave.play.recordings import recordings
+from toolweave.playground.model import MAX_PAUSE, pace
 from toolweave.playground.responder import MAX_CHATS, Playground
 from toolweave.playground.stories import NOT_RECORDED, Story, stories, story_for, written
 from toolweave.protocols import Approval
@@ -39,7 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from toolweave import FunctionContract
-    from toolweave.playground.reply import PlaygroundReply
+    from toolweave.web.overheard import OverheardReply
 
 EACH = pytest.mark.parametrize("story", stories(), ids=lambda story: story.name)
 
@@ -58,7 +60,7 @@ class Journal:
     def __init__(self, read: list[TurnEvent]) -> None:
         self._read = read
         self.told: list[tuple[str, str, int]] = []
-        self.reply: PlaygroundReply | None = None
+        self.reply: OverheardReply | None = None
 
     async def started(self, call: ToolCall) -> None:
         assert self.reply is not None
@@ -120,7 +122,7 @@ def begin(
     *,
     history: Sequence[Message] = (),
     chat_id: str = "chat",
-) -> PlaygroundReply:
+) -> OverheardReply:
     said = () if prompt is None else (TextMessage(prompt, id="said"),)
     reply = heard.journal.reply = playground(
         Asked(chat_id, "run", None, tuple(history), said, heard.journal)  # type: ignore[arg-type]
@@ -202,9 +204,20 @@ def test_a_story_says_who_wrote_it(story: Story) -> None:
     assert "recorded repl" in story.source or "written by hand" in story.source
     if story.turns[0][0].model is None or story.scores is not None:
         assert "written by hand" in story.title
+    if story.scores is not None:
+        assert "the scores are written by hand" in story.source
     by_hand = [each.reply for turn in story.turns for each in turn if isinstance(each.reply, str)]
     if by_hand:
         assert "written by hand" in by_hand[-1]
+
+
+@given(st.floats(0.01, 1000))
+def test_the_pace_says_how_long_the_longest_pause_is(speed: float) -> None:
+    said = pace(speed)
+    [longest] = re.findall(r"pauses shortened to at most (\S+) s$", said)
+    assert float(longest) == pytest.approx(MAX_PAUSE / speed, rel=0.06)
+    assert ("times their pace" in said) == (speed != 1)
+    assert "pauses" in pace(None)
 
 
 def test_the_stories_show_what_the_page_is_to_show() -> None:

@@ -24,6 +24,7 @@ from toolweave.cli import main
 from toolweave.play.screens import Kind, PlainScreen
 from toolweave.playground import headless
 from toolweave.playground.client import ChatClient, ClientError
+from toolweave.playground.model import pace
 from toolweave.playground.server import ServerError, Settings, serving, suggestions
 from toolweave.playground.stories import stories
 from toolweave.playground.view import View
@@ -69,6 +70,7 @@ def test_the_page_is_served_with_what_it_suggests() -> None:
     assert [each["text"] for each in told["suggestions"]] == [each.prompt for each in stories()]
     labels = [each["label"] for each in told["suggestions"]]
     assert "Broken arguments, repaired (written by hand)" in labels
+    assert told["about"].endswith(f"that the page suggests, {pace(FAST.speed)}")
 
 
 def test_a_result_that_comes_later_is_answered_over_http_and_gone_on_with() -> None:
@@ -163,6 +165,10 @@ def test_without_a_terminal_one_conversation_is_played_and_checked(
     assert "answered over HTTP: {'approved': True} (resolved)" in out
     assert "answered over HTTP: {'result': 'small'} (resolved)" in out
     assert out.splitlines()[-1].endswith("and are what the store has")
+    titles = [line for line in out.splitlines() if line.startswith("== ")]
+    assert f"replies {pace(headless.SPEED)}" in titles[0]
+    [choosing] = [line for line in titles if "registry" in line]
+    assert "the scores are written by hand" in choosing
     # What was read before the drop is not told again.
     assert out.count("    call ReadStation") >= 3
     assert out.count('{"city": "Oslo"}') == 1

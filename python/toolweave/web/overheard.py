@@ -1,14 +1,15 @@
-"""An answer with all that can be seen of it: what was selected, what the model wrote, the rest."""
+"""Replies with the raw text of their model: what it wrote, before anything was parsed."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from .._core import ReasoningDelta, TextDelta, ToolCallDelta
 from ..kinds import SceneStatus
 from ..lifecycle import RawText
+from ..models import closing
 from ..outbox import Outbox
 from ..runs import Run
 from ..scenes import SceneStep
@@ -16,10 +17,11 @@ from ..scenes import SceneStep
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from .. import Message, Selection
+    from .. import FunctionContract, Message, Selection, Update
     from ..agent import AgentRun
     from ..executor import DeferredResults
     from ..lifecycle import TurnEvent
+    from ..protocols import ChatModel, ModelOptions
     from ..scenes import SceneRun
 
 TOGETHER = 0.1
@@ -39,7 +41,43 @@ Opening: TypeAlias = "Callable[[Hear, Selection | None], Opened]"
 """Begins a run, with an ear for its model."""
 
 
-class PlaygroundReply(Run["TurnEvent"]):
+class Overheard:
+    """A model, with an ear for what it writes.
+
+    Args:
+        model: The model.
+        hear: Is told each piece of text before anybody else makes something of it.
+    """
+
+    def __init__(self, model: ChatModel, hear: Callable[[str], Awaitable[None]]) -> None:
+        self._model = model
+        self._hear = hear
+        self.name: str = getattr(model, "name", type(model).__name__)
+        """The name of the model."""
+        self.provider: str = getattr(model, "provider", "unknown")
+        """Whose model it is."""
+        self.native_tools: bool = getattr(model, "native_tools", False)
+        """Whether it makes native calls."""
+
+    async def stream(
+        self,
+        messages: Sequence[Message],
+        *,
+        tools: Sequence[FunctionContract] = (),
+        options: ModelOptions | None = None,
+    ) -> AsyncIterator[Update]:
+        """Answers as the model does."""
+        answer = self._model.stream(messages, tools=tools, options=options)
+        async with closing(answer) as updates:
+            async for update in updates:
+                if isinstance(update, TextDelta):
+                    await self._hear(update.text)
+                yield update
+                # What became of it is told before the next piece is.
+                await asyncio.sleep(0)
+
+
+class OverheardReply(Run["TurnEvent"]):
     """A selection where there is one, then a run, with what its model writes.
 
     Args:
