@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 from functools import partial
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
@@ -26,6 +27,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from ..exceptions import ChatLimitError, StoreError
 from .checks import to_json
+from .columns import plain
 from .damage import DamagedError, object_of
 from .records import Chat, Purged, moment
 from .watching import GONE
@@ -41,6 +43,12 @@ _log = logging.getLogger("toolweave.store")
 
 _LONGEST_METADATA = 1 << 20
 """In bytes of JSON."""
+
+LONGEST_OPENING = 2_000
+"""How much of a message is read for its beginning, in characters of JSON."""
+
+_TEXT = re.compile(r'"text"\s*:\s*"((?:[^"\\]|\\u[0-9a-fA-F]{4}|\\[^u])*)')
+"""A text in JSON, as far as it goes; what is cut off in the middle of an escape ends before it."""
 
 _AT_ONCE = 500
 """How many rows are read or deleted in one go."""
@@ -125,6 +133,41 @@ async def newest(
             or_(chats.c.created_utc < row, and_(chats.c.created_utc == row, chats.c.id < before))
         )
     return [_chat(row) for row in await connection.execute(statement)]
+
+
+async def openings(
+    connection: AsyncConnection, database: Database, chat_ids: Sequence[str]
+) -> dict[str, str]:
+    """The beginning of the first text of a user in each chat that has one."""
+    chats, messages = database.tables.chats, database.tables.messages
+    first = (
+        select(func.substr(messages.c.message_json, 1, LONGEST_OPENING))
+        .where(
+            messages.c.chat_id == chats.c.id,
+            messages.c.kind == "text",
+            messages.c.role == "user",
+        )
+        .order_by(messages.c.sequence_number)
+        .limit(1)
+        .scalar_subquery()
+    )
+    found: dict[str, str] = {}
+    for place in range(0, len(chat_ids), _AT_ONCE):
+        some = chats.c.id.in_(chat_ids[place : place + _AT_ONCE])
+        rows = await connection.execute(select(chats.c.id, first.label("opening")).where(some))
+        found.update({row.id: opening_of(row.opening) for row in rows if row.opening is not None})
+    return {chat_id: opening for chat_id, opening in found.items() if opening}
+
+
+def opening_of(message: str) -> str:
+    """The text of a message of which only the beginning was read; empty if it is damaged."""
+    found = _TEXT.search(message)
+    if found is None:
+        return ""
+    try:
+        return plain(json.loads(f'"{found[1]}"'))
+    except ValueError:
+        return ""
 
 
 async def remove(connection: AsyncConnection, database: Database, chat_ids: list[str]) -> int:

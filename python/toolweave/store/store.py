@@ -116,6 +116,19 @@ class MessageStore(RunLedger, AnswerLedger):
             )
         )
 
+    async def openings(self, chat_ids: Iterable[str]) -> dict[str, str]:
+        """The beginning of what a user said first in each chat, for chats without a title.
+
+        Args:
+            chat_ids: The chats. One in which no user has said anything is left out.
+        """
+        wanted = list(chat_ids)
+        if not wanted:
+            return {}
+        return await self._database.read(
+            lambda connection: chats.openings(connection, self._database, wanted)
+        )
+
     async def delete_chat(self, chat_id: str) -> bool:
         """Deletes a chat with all that is in it; a run that is active loses its chat.
 

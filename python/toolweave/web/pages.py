@@ -42,6 +42,8 @@ class Page:
 
     title: str = "toolweave"
     """What stands above it."""
+    headline: str = "Ask, and watch the tools at work"
+    """The heading of the front page, above what it suggests."""
     suggestions: Sequence[Suggestion] = ()
     """What it offers to say."""
     pending_timeout: float = 60.0
@@ -75,6 +77,7 @@ class Page:
             {
                 **self.more,
                 "title": self.title,
+                "headline": self.headline,
                 "suggestions": [
                     {"label": each.label, "text": each.text} for each in self.suggestions
                 ],

@@ -13,9 +13,10 @@ from .errors import Refused
 from .names import shown, shown_id
 from .security import who
 from .sse import one_line
+from .titles import titles
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Mapping
 
     from starlette.requests import Request
 
@@ -111,7 +112,8 @@ class ChatRoutes:
         if before is not None:
             before = (await self._names.find(before, user)).chat_id
         chats = await self._store.chats(user_id=user, limit=limit, before=before)
-        return JSONResponse({"chats": [await self._described(chat) for chat in chats]})
+        named = await titles(self._store, chats)
+        return JSONResponse({"chats": [_described(chat, named) for chat in chats]})
 
     async def _create(self, request: Request) -> Response:
         user = await self._gate.user(request)
@@ -135,9 +137,10 @@ class ChatRoutes:
     async def _show(self, _: Request, __: str | None, chat: Chat) -> Response:
         run = await self._store.active_run(chat.chat_id)
         pending = await self._store.pending(chat.chat_id)
+        named = await titles(self._store, [chat])
         return JSONResponse(
             {
-                **await self._described(chat),
+                **_described(chat, named),
                 **({} if run is None else {"runId": run.run_id}),
                 "pending": [
                     {
@@ -166,15 +169,6 @@ class ChatRoutes:
             media_type="application/x-ndjson",
             headers={"Content-Disposition": 'attachment; filename="chat.jsonl"'},
         )
-
-    async def _described(self, chat: Chat) -> dict[str, Any]:
-        return {
-            "chatId": shown_id(chat.chat_id),
-            "createdUtc": _milliseconds(chat.created.timestamp()),
-            "updatedUtc": _milliseconds(chat.updated.timestamp()),
-            "lastSequenceNumber": chat.last_event,
-            "metadata": chat.metadata,
-        }
 
     # What is said.
 
@@ -237,6 +231,19 @@ class ChatRoutes:
 
     async def _stream(self, request: Request, user: str | None, chat: Chat) -> Response:
         return await self._streams.active(request, chat.chat_id, user)
+
+
+def _described(chat: Chat, named: Mapping[str, str]) -> dict[str, Any]:
+    described = {
+        "chatId": shown_id(chat.chat_id),
+        "createdUtc": _milliseconds(chat.created.timestamp()),
+        "updatedUtc": _milliseconds(chat.updated.timestamp()),
+        "lastSequenceNumber": chat.last_event,
+        "metadata": chat.metadata,
+    }
+    if chat.chat_id in named:
+        described["title"] = named[chat.chat_id]
+    return described
 
 
 def _told(stored: StoredMessage) -> dict[str, Any]:

@@ -104,7 +104,13 @@ async def test_the_page_is_served_with_its_files_and_what_it_shows(tmp_path: Pat
     (tmp_path / "assets").mkdir()
     (tmp_path / "index.html").write_text("<!doctype html><title>A page</title>")
     (tmp_path / "assets" / "page-1a2b.js").write_text("export {}")
-    page = Page(title="Tea", pending_timeout=2.5, more={"about": "Tea."}, directory=tmp_path)
+    page = Page(
+        title="Tea",
+        headline="Ask about tea",
+        pending_timeout=2.5,
+        more={"about": "Tea."},
+        directory=tmp_path,
+    )
     responder = AgentResponder(Agent(ScriptedModel("Hi.")))
     app = chat_app(
         MessageStore(f"sqlite:///{tmp_path / 'chats.db'}"), responder, page=page, limits=QUICK
@@ -122,6 +128,7 @@ async def test_the_page_is_served_with_its_files_and_what_it_shows(tmp_path: Pat
         assert (await client.get("/playground.json")).json() == {
             "about": "Tea.",
             "title": "Tea",
+            "headline": "Ask about tea",
             "suggestions": [],
             "pendingTimeout": 2500,
         }

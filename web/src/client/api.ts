@@ -23,6 +23,8 @@ export interface ChatInfo {
   /** The number of its last event. */
   lastSequenceNumber: number;
   metadata: Record<string, unknown>;
+  /** The `title` of its metadata, or else the beginning of what was said first. */
+  title?: string;
 }
 
 /** A chat, and what goes on in it. */
@@ -55,6 +57,8 @@ export interface Answered {
 /** How the server wants its page to be. */
 export interface Playground {
   title: string;
+  /** The heading of the front page. */
+  headline: string;
   suggestions: { label: string; text: string }[];
   /** Milliseconds after which a call without a result is shown as timed out. */
   pendingTimeout: number;

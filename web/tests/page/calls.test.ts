@@ -104,8 +104,10 @@ test('repairs are told path by path, and what was written can be seen', async ()
   expect(whole?.textContent).toContain('trailing comma');
   expect(n?.textContent.replaceAll(/\s+/g, ' ')).toContain('/n type from "3" → to 3');
   expect(card.querySelector('pre')?.textContent).toBe('{"n": 3}');
-  await userEvent.click(screen.getByRole('button', { name: 'As written' }));
+  await userEvent.click(screen.getByRole('button', { name: 'Show as written' }));
   expect(card.querySelector('pre')?.textContent).toBe('{"n": "3",}');
+  await userEvent.click(screen.getByRole('button', { name: 'Show repaired' }));
+  expect(card.querySelector('pre')?.textContent).toBe('{"n": 3}');
 });
 
 test('a call that cannot run says why', () => {
@@ -221,4 +223,23 @@ test('a deferred call takes a result by hand', async () => {
   await userEvent.type(screen.getByLabelText('Answer'), 'here');
   await userEvent.click(screen.getByRole('button', { name: 'Answer' }));
   expect(answer).toHaveBeenCalledExactlyOnceWith('k', { result: 'here' });
+});
+
+describe('a decision', () => {
+  test.each([
+    [{ approved: true, decidedBy: 'ann' }, 'Allowed by ann'],
+    [{ approved: true, decidedBy: 'user', reason: 'It is due' }, 'Allowed by the user: It is due'],
+    [{ approved: true }, 'Allowed'],
+    [{ approved: false, decidedBy: 'rule 7' }, 'Denied by rule 7'],
+  ])('stays on the card when the call is over: %j', (fields, words) => {
+    const over = fields.approved
+      ? ({ state: 'success', result: 'paid', isError: false } as const)
+      : ({ state: 'denied', result: 'not paid', isError: true, errorCode: 'denied' } as const);
+    const { card } = show({ key: 'k', ...fields, ...over });
+    expect(card.querySelector('.decision')?.textContent.trim()).toBe(words);
+  });
+
+  test('is on no card that nobody decided on', () => {
+    expect(show({ state: 'success', result: '3' }).card.querySelector('.decision')).toBeNull();
+  });
 });

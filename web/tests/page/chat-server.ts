@@ -24,6 +24,7 @@ export interface ChatServer extends TestServer {
 
 const playground = {
   title: 'Loom',
+  headline: 'Ask the loom',
   suggestions: [{ label: 'Weather', text: 'How is the weather in Oslo?' }],
   pendingTimeout: 60_000,
 };
@@ -74,6 +75,7 @@ export async function serveChats(): Promise<ChatServer> {
         updatedUtc: Date.now(),
         lastSequenceNumber: log.get(id)?.length ?? 0,
         metadata: titles.get(id) ?? {},
+        ...(titles.has(id) ? {} : { title: 'Said to the API' }),
       }));
       answer(response, 200, { chats });
     } else if (route === 'POST chats') {

@@ -262,3 +262,18 @@ describe('the timeline', () => {
     expect(sumOf([])).toBe('0');
   });
 });
+
+describe('raw text', () => {
+  const raw = { kind: 'raw', generationId: 'g', delta: '<add>{}' } as const;
+
+  test('has a tab where the server tells it', () => {
+    render(Panel, { snapshot: snapshotOf(started, raw), tab: 'raw' });
+    expect(screen.getByRole('tabpanel', { name: 'Raw text' }).textContent).toContain('<add>{}');
+  });
+
+  test('has none where it never comes', () => {
+    render(Panel, { snapshot: snapshotOf(started, call, result), tab: 'raw' });
+    expect(screen.queryByRole('tab', { name: 'Raw text' })).toBeNull();
+    expect(screen.getByRole('tabpanel', { name: 'Timeline' })).toBeTruthy();
+  });
+});

@@ -218,13 +218,20 @@ describe('chats', () => {
   test('are listed, called after what was said first, and opened', async () => {
     await begin('Where   is\nmy train');
     await userEvent.click(screen.getByRole('link', { name: 'New chat' }));
-    await screen.findByText('Ask, and watch the tools at work');
+    await screen.findByRole('heading', { name: 'Ask the loom' });
     const list = screen.getByRole('navigation', { name: 'Chats' });
     await userEvent.click(await within(list).findByRole('link', { name: /^Where is/ }));
     await within(await screen.findByRole('region', { name: 'Conversation' })).findByText(
       /my train/,
     );
     expect(document.title).toBe('Where is my train · Loom');
+  });
+
+  test('made by others are called what the server calls them', async () => {
+    server.tell('chat-of-the-api', { kind: 'run', runId: 'r', status: 'started' });
+    open();
+    const list = await screen.findByRole('navigation', { name: 'Chats' });
+    await within(list).findByRole('link', { name: /^Said to the API/ });
   });
 
   test('are deleted when that is confirmed', async () => {

@@ -35,6 +35,14 @@ export function lookOf(call: SnapshotCall): Look {
   return found;
 }
 
+/** `Allowed by ann`, once somebody has decided on the call. */
+export function decisionOf(call: SnapshotCall): string | undefined {
+  if (call.approved === undefined) return undefined;
+  const { decidedBy } = call;
+  const person = decidedBy === 'user' ? 'the user' : decidedBy;
+  return (call.approved ? 'Allowed' : 'Denied') + (person === undefined ? '' : ` by ${person}`);
+}
+
 /** What happens to calls in these states happens without anyone's help. */
 export function isBusy(call: SnapshotCall): boolean {
   return call.state === 'writing' || call.state === 'approved' || call.state === 'running';
@@ -50,9 +58,11 @@ export function isAnswered(call: SnapshotCall): boolean {
   return call.result !== undefined;
 }
 
-/** `ran for 1.20 s`, where it is known. */
+/** For how many seconds the tool ran, where it is known. */
 export function secondsOf(call: SnapshotCall): number | undefined {
   if (call.duration !== undefined) return call.duration;
   if (call.startedUtc === undefined || call.finishedUtc === undefined) return undefined;
+  // A tool that asked, or answers later, did not run until its result came.
+  if (call.key !== undefined && call.approved === undefined) return undefined;
   return (call.finishedUtc - call.startedUtc) / 1000;
 }

@@ -71,7 +71,7 @@ export function titleFor(text: string): string {
 
 /** What a chat is called. */
 export function titleOf(chat: ChatInfo): string {
-  const title = textIn(chat.metadata.title);
+  const title = textIn(chat.title) ?? textIn(chat.metadata.title);
   return title === undefined || title.trim() === '' ? `Chat ${chat.chatId.slice(0, 8)}` : title;
 }
 

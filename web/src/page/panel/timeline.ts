@@ -28,6 +28,12 @@ export interface Mark {
   tokens?: { input: number; output: number };
 }
 
+/** A bar within its track, in percent of it: `start` and `share` are at most 100 together. */
+export interface Bar {
+  start: number;
+  share: number;
+}
+
 export interface RunLine {
   key: string;
   status: string;
@@ -103,6 +109,46 @@ export function linesOf(snapshot: Snapshot): RunLine[] {
   return [...lines.values()]
     .filter((line) => line.status !== '' || line.lanes.length + line.marks.length > 0)
     .reverse();
+}
+
+/** The end of a line at `now`: calls that run still draw it on. */
+export function endOf(line: RunLine, now: number): number {
+  const to = line.to ?? 0;
+  const runs = line.lanes.some((lane) => lane.from !== undefined && lane.to === undefined);
+  return line.status === 'started' && runs ? Math.max(now, to) : to;
+}
+
+/** The bar of a lane on its line, which ends at `end`; none where the call never ran. */
+export function barOf(line: RunLine, lane: Lane, end: number): Bar | undefined {
+  if (lane.from === undefined || line.from === undefined) return undefined;
+  const origin = line.from;
+  const length = Math.max(1, end - origin);
+  const place = (at: number) => Math.max(0, Math.min(100, ((at - origin) / length) * 100));
+  // A clock that was set back may end a call before its start.
+  const [one, other] = [place(lane.from), place(lane.to ?? end)];
+  const start = Math.min(one, other);
+  return { start, share: Math.min(Math.abs(other - one), 100 - start) };
+}
+
+/**
+ * For how many seconds at least one tool ran: waiting for approval and between calls does not
+ * count, and calls at the same time count once. None where no tool ran.
+ */
+export function toolSeconds(line: RunLine, end: number): number | undefined {
+  const spans = line.lanes.flatMap(({ from, to, took, state }) => {
+    if (from === undefined) return [];
+    // The clock of the executor is finer than the times of events.
+    if (took !== undefined) return [[(to ?? end) - took * 1000, to ?? end] as const];
+    return to === undefined && state === 'running' ? [[from, Math.max(from, end)] as const] : [];
+  });
+  if (spans.length === 0) return undefined;
+  let sum = 0;
+  let reached = -Infinity;
+  for (const [from, to] of spans.sort(([one], [other]) => one - other)) {
+    sum += Math.max(0, to - Math.max(from, reached));
+    reached = Math.max(reached, to);
+  }
+  return sum / 1000;
 }
 
 function laneOf(call: SnapshotCall, key: string): Lane {
