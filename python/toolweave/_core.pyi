@@ -57,6 +57,7 @@ __all__ = [
     "Validator",
     "Violation",
     "__version__",
+    "_copy_json",
     "_is_debug_build",
     "_rebuild",
     "_without_keys",
@@ -862,6 +863,7 @@ def from_anthropic(
         MessageError: Something is missing, wrong or not known; says which message and where.
     """
 
+def _copy_json(value: Any) -> Any: ...
 def _rebuild(class_: type[_T], fields: dict[str, Any], /) -> _T: ...
 def _without_keys(text: str, keys: list[str]) -> str: ...
 
@@ -1300,6 +1302,7 @@ class UpdateReader:
 
     Attributes:
         calls: How many calls there are so far, of both kinds, valid or not.
+        held: How many bytes of calls may be waiting for the end of their call, at most.
 
     Example:
         >>> reader = UpdateReader(Parser(["GetWeather"]))
@@ -1322,6 +1325,8 @@ class UpdateReader:
     ) -> UpdateReader: ...
     @property
     def calls(self) -> int: ...
+    @property
+    def held(self) -> int: ...
     def push(self, update: Update) -> tuple[Event | UsageUpdate, ...]:
         """Takes the next update, but for the end of the reply, and returns what it makes certain.
 

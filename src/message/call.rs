@@ -151,12 +151,18 @@ pub(crate) fn order_by_calls<'c, T>(
     id: impl Fn(&T) -> &str,
     place: &Place,
 ) -> Result<Vec<T>, MessageError> {
-    let mut position_of = HashMap::new();
-    for (position, call) in calls.into_iter().enumerate() {
+    let calls = calls.into_iter();
+    let mut position_of = HashMap::with_capacity(calls.size_hint().0);
+    let mut in_order = 0;
+    for (position, call) in calls.enumerate() {
+        in_order += usize::from(results.get(position).is_some_and(|result| id(result) == call));
         if position_of.insert(call, position).is_some() {
             let place = place.member("toolCalls").item(position);
             return Err(MessageError::RepeatedId { place, id: call.to_owned() });
         }
+    }
+    if in_order == results.len() {
+        return Ok(results);
     }
     let mut slots: Vec<Option<T>> = position_of.iter().map(|_| None).collect();
     for (position, result) in results.into_iter().enumerate() {

@@ -4,7 +4,7 @@
 //! [`MAX_DEPTH`]: a Python object may be deeper than the stack, or hold itself.
 
 use pyo3::{
-    exceptions::{PyTypeError, PyValueError},
+    exceptions::{PyRecursionError, PyTypeError, PyValueError},
     prelude::*,
     types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyMapping, PyString, PyTuple},
 };
@@ -15,6 +15,62 @@ pub(crate) const MAX_DEPTH: usize = 128;
 
 /// A JSON value as plain Python objects.
 pub(crate) fn to_python<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {
+    convert(py, value, &mut ())
+}
+
+/// A JSON value as plain Python objects. Other threads have the interpreter in between, so the
+/// caller may hold no lock.
+pub(crate) fn to_python_in_turns<'py>(
+    py: Python<'py>,
+    value: &Value,
+) -> PyResult<Bound<'py, PyAny>> {
+    convert(py, value, &mut Turns::default())
+}
+
+/// A JSON object as a Python `dict`.
+pub(crate) fn object_to_python<'py>(
+    py: Python<'py>,
+    members: &Map<String, Value>,
+) -> PyResult<Bound<'py, PyDict>> {
+    convert_object(py, members, &mut ())
+}
+
+/// What happens between two objects that are made.
+pub(crate) trait Between {
+    /// One more object is about to be made.
+    fn next(&mut self, py: Python<'_>);
+}
+
+impl Between for () {
+    fn next(&mut self, _: Python<'_>) {}
+}
+
+/// Lets other threads have the interpreter after every few thousand objects.
+#[derive(Debug, Default)]
+pub(crate) struct Turns {
+    made: usize,
+}
+
+impl Turns {
+    /// Making so many objects takes less than a millisecond.
+    const OBJECTS: usize = 4096;
+}
+
+impl Between for Turns {
+    fn next(&mut self, py: Python<'_>) {
+        self.made += 1;
+        if self.made.is_multiple_of(Self::OBJECTS) {
+            py.detach(|| {});
+        }
+    }
+}
+
+fn convert<'py>(
+    py: Python<'py>,
+    value: &Value,
+    between: &mut impl Between,
+) -> PyResult<Bound<'py, PyAny>> {
+    between.next(py);
     Ok(match value {
         Value::Null => py.None().into_bound(py),
         Value::Bool(value) => value.into_pyobject(py)?.to_owned().into_any(),
@@ -23,24 +79,51 @@ pub(crate) fn to_python<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'
         Value::Array(items) => {
             let list = PyList::empty(py);
             for item in items {
-                list.append(to_python(py, item)?)?;
+                list.append(convert(py, item, between)?)?;
             }
             list.into_any()
         }
-        Value::Object(members) => object_to_python(py, members)?.into_any(),
+        Value::Object(members) => convert_object(py, members, between)?.into_any(),
     })
 }
 
-/// A JSON object as a Python `dict`.
-pub(crate) fn object_to_python<'py>(
+fn convert_object<'py>(
     py: Python<'py>,
     members: &Map<String, Value>,
+    between: &mut impl Between,
 ) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     for (key, value) in members {
-        dict.set_item(key, to_python(py, value)?)?;
+        dict.set_item(key, convert(py, value, between)?)?;
     }
     Ok(dict)
+}
+
+/// A JSON value whose lists and dicts are its own. All else is shared, since nobody can change it.
+#[pyfunction(name = "_copy_json")]
+pub(crate) fn copy_json<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    copy(value, 0)
+}
+
+fn copy<'py>(value: &Bound<'py, PyAny>, depth: usize) -> PyResult<Bound<'py, PyAny>> {
+    let py = value.py();
+    let is_container = value.is_instance_of::<PyList>() || value.is_instance_of::<PyDict>();
+    if is_container && depth > MAX_DEPTH {
+        return Err(PyRecursionError::new_err(format!("nested deeper than {MAX_DEPTH} levels")));
+    }
+    if let Ok(list) = value.cast::<PyList>() {
+        let items: Vec<_> =
+            list.iter().map(|item| copy(&item, depth + 1)).collect::<PyResult<_>>()?;
+        return Ok(PyList::new(py, items)?.into_any());
+    }
+    if let Ok(dict) = value.cast::<PyDict>() {
+        let copied = PyDict::new(py);
+        for (key, member) in dict {
+            copied.set_item(key, copy(&member, depth + 1)?)?;
+        }
+        return Ok(copied.into_any());
+    }
+    Ok(value.clone())
 }
 
 fn number_to_python<'py>(py: Python<'py>, number: &Number) -> PyResult<Bound<'py, PyAny>> {

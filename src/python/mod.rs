@@ -36,6 +36,8 @@ mod core {
     #[pymodule_export]
     use super::contract::PyFunctionContract;
     #[pymodule_export]
+    use super::convert::copy_json;
+    #[pymodule_export]
     use super::diagnostic::PyDiagnostic;
     #[pymodule_export]
     use super::endpoint::{PyHttpBatch, PyHttpBell, PyHttpClient, PyHttpReply, without_keys};

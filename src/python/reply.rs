@@ -115,6 +115,12 @@ impl PyUpdateReader {
         self.reader.calls()
     }
 
+    /// How many bytes of calls may be waiting for the end of their call, at most.
+    #[getter]
+    fn held(&self) -> usize {
+        self.reader.held()
+    }
+
     /// Takes the next update and returns what it makes certain.
     fn push<'py>(&mut self, update: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyTuple>> {
         let py = update.py();

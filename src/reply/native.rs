@@ -11,6 +11,8 @@ pub(super) struct NativeCalls {
     calls: Vec<Call>,
     by_id: HashMap<String, usize>,
     by_index: HashMap<usize, usize>,
+    /// How many bytes of arguments there were, those of calls at their end included.
+    bytes: usize,
 }
 
 impl NativeCalls {
@@ -27,6 +29,16 @@ impl NativeCalls {
         }
         // More of the latest call, unless a new name begins one.
         if fragment.name.is_some() { None } else { self.calls.len().checked_sub(1) }
+    }
+
+    /// How many bytes of arguments there were so far.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Counts arguments that came for a call.
+    pub(super) fn heard(&mut self, bytes: usize) {
+        self.bytes += bytes;
     }
 
     /// Adds a call at this position in the reply.

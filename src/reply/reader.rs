@@ -48,6 +48,11 @@ impl Reader {
         self.calls
     }
 
+    /// How many bytes of calls may be waiting for the end of their call, at most.
+    pub fn held(&self) -> usize {
+        self.parser.held().max(self.native.bytes())
+    }
+
     /// Takes the next text and reports what it makes certain.
     pub fn text(&mut self, chunk: &str, sink: &mut impl Sink) {
         match self.plain_text(chunk) {
@@ -100,6 +105,7 @@ impl Reader {
             self.calls += 1;
             self.native.add(self.calls - 1)
         };
+        self.native.heard(fragment.arguments.map_or(0, str::len));
         let call = self.native.known_by(at, &fragment);
         if !call.is_open() {
             let too_large = call.is_too_large();

@@ -9,6 +9,8 @@ from ..executor.cache import ResultCache
 from ..kinds import ErrorCode
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from .. import ToolAggregateMessage, ToolCall, ToolResult
 
 
@@ -30,20 +32,23 @@ class LoopGuard:
         """Takes the calls of the next reply, and says whether they are part of a loop."""
         if self._most is None:
             return False
-        results: dict[str, ToolResult] = {}
-        excess: set[str] = set()
-        for result in aggregate.tool_results:
-            if result.error_code is ErrorCode.TOO_MANY:
-                excess.add(result.tool_call_id)
-            else:
-                results[result.tool_call_id] = result
-        # Those that were too many did nothing, and may be without number.
-        calls: set[tuple[str, str]] = {("", "")} if excess else set()
-        for call in aggregate.tool_calls:
-            if call.id not in excess:
-                calls.add(_key(call, results.get(call.id)))
+        # Calls that were too many did nothing, and may be without number.
+        calls: set[tuple[str, str]] = set()
+        for call, result in _results(aggregate):
+            too_many = result is not None and result.error_code is ErrorCode.TOO_MANY
+            calls.add(("", "") if too_many else _key(call, result))
         self._seen.update(calls)
         return all(self._seen[call] >= self._most for call in calls)
+
+
+def _results(aggregate: ToolAggregateMessage) -> Iterable[tuple[ToolCall, ToolResult | None]]:
+    """The calls, each with its result if it has one."""
+    calls, results = aggregate.tool_calls, aggregate.tool_results
+    if len(calls) == len(results):
+        # They are in the order of the calls.
+        return zip(calls, results, strict=True)
+    by_id = {result.tool_call_id: result for result in results}
+    return ((call, by_id.get(call.id)) for call in calls)
 
 
 def _key(call: ToolCall, result: ToolResult | None) -> tuple[str, str]:

@@ -352,6 +352,8 @@ def _pending(messages: Iterable[Message]) -> Iterator[ToolDeferred]:
     """The calls whose results come later."""
     for message in messages:
         if isinstance(message, ToolAggregateMessage):
+            if len(message.tool_results) == len(message.tool_calls):
+                continue
             known = {result.tool_call_id for result in message.tool_results}
             keys = cast("dict[str, str]", message.metadata.get(DEFERRED, {}))
             for call in message.tool_calls:

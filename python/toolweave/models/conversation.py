@@ -63,8 +63,10 @@ class _Reader:
         self._read: list[Message] = []
         self._foreign: list[Mapping[str, Any]] = []
         self._start = 0
-        # The tools by call: of the messages so far, and of the entries that wait.
+        # The tools by call: of the first messages, as far as anybody has asked, and of the
+        # entries that wait.
         self._called: dict[str, str] = {}
+        self._known = 0
         self._waiting: set[object] = set()
 
     def read(self, messages: Iterable[object]) -> list[Message]:
@@ -95,13 +97,11 @@ class _Reader:
     def _add(self, message: Message) -> None:
         self._flush()
         self._read.append(message)
-        if isinstance(message, (ToolCallMessage, ToolAggregateMessage)):
-            self._called.update((call.id, call.name) for call in message.tool_calls)
 
     def _wait(self, index: int, fields: Mapping[str, Any]) -> None:
         answered = fields.get("tool_call_id") if fields.get("role") == "tool" else None
         if isinstance(answered, str) and answered not in self._waiting:
-            name = self._called.get(answered)
+            name = self._tool(answered)
             if name is not None:
                 self._add(_result(index, fields, answered, name))
                 return
@@ -109,6 +109,14 @@ class _Reader:
             self._start = index
         self._foreign.append(fields)
         self._waiting.update(_ids(fields.get("tool_calls")))
+
+    def _tool(self, call: str) -> str | None:
+        """The tool of a call in the messages so far."""
+        for message in self._read[self._known :]:
+            if isinstance(message, (ToolCallMessage, ToolAggregateMessage)):
+                self._called.update((each.id, each.name) for each in message.tool_calls)
+        self._known = len(self._read)
+        return self._called.get(call)
 
     def _flush(self) -> None:
         if not self._foreign:

@@ -10,9 +10,10 @@ from .._core import InvalidToolCall, ToolAggregateMessage, ToolCall, repair_json
 from ..exceptions import InvalidJSONError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
 _LONGEST_READ = 100_000
+_LONGEST_AT_ONCE = 50_000
 
 
 @dataclass(frozen=True)
@@ -41,10 +42,11 @@ def enveloped(
         given: The calls as the model made them.
         envelope: What the message is to carry.
     """
-    calls = [
-        _as_written(call, written)
-        for call, written in zip(aggregate.tool_calls, given, strict=True)
-    ]
+    calls = aggregate.tool_calls
+    if any(_says_more(written) for written in given):
+        calls = tuple(
+            _as_written(call, written) for call, written in zip(calls, given, strict=True)
+        )
     return aggregate.__replace__(
         tool_calls=calls,
         id=envelope.id_of("calls"),
@@ -55,15 +57,26 @@ def enveloped(
     )
 
 
-def _as_written(call: ToolCall, given: ToolCall | InvalidToolCall) -> ToolCall:
-    """A call that did not run, with the arguments that it had where it had any.
+def takes_long(given: Iterable[ToolCall | InvalidToolCall]) -> bool:
+    """Whether reading what the model wrote takes longer than a thread takes to begin."""
+    return sum(len(call.raw) for call in given if _says_more(call)) > _LONGEST_AT_ONCE
 
-    The executor does not know them, and a model that is told what is wrong with its call should see
-    that call.
+
+def _says_more(given: ToolCall | InvalidToolCall) -> bool:
+    """Whether the model may have written arguments that the executor does not know.
+
+    A model that is told what is wrong with its call should see that call.
     """
-    if isinstance(given, ToolCall) or given.kind not in ("schema_violation", "unknown_tool"):
-        return call
-    if len(given.raw) > _LONGEST_READ:
+    return (
+        isinstance(given, InvalidToolCall)
+        and given.kind in ("schema_violation", "unknown_tool")
+        and len(given.raw) <= _LONGEST_READ
+    )
+
+
+def _as_written(call: ToolCall, given: ToolCall | InvalidToolCall) -> ToolCall:
+    """A call that did not run, with the arguments that it had where it had any."""
+    if not _says_more(given):
         return call
     try:
         arguments: Any = json.loads(repair_json(given.raw)[0])

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from typing import TYPE_CHECKING, TypeAlias
 
-from .._core import FinishUpdate, TextDelta
+from .._core import FinishUpdate, TextDelta, ToolCallUpdate
 from ..kinds import FinishReason
 from ..models import closing
 
@@ -28,6 +29,20 @@ CUT_OFF = frozenset({FinishReason.LENGTH, FinishReason.CONTENT_FILTER, FinishRea
 
 LONGEST_PIECE = 32_768
 """How many characters of a chunk are read at once."""
+
+# Calls of more bytes are read in a thread.
+_LONG = 131_072
+
+
+def _may_end_a_long_call(reader: UpdateReader, update: Update) -> bool:
+    """Whether a call may be at its end that takes longer to read than a thread takes to begin."""
+    if reader.held <= _LONG:
+        return False
+    if isinstance(update, TextDelta):
+        # No call in text ends without a tag.
+        return ">" in update.text
+    # A native call ends where another begins.
+    return isinstance(update, ToolCallUpdate) and not (update.id is None and update.name is None)
 
 
 def _pieces(update: Update) -> Iterable[Update]:
@@ -74,10 +89,19 @@ async def read_updates(
                 finish = finish or update.reason
                 continue
             for piece in _pieces(update):
-                for event in reader.push(piece):
+                if _may_end_a_long_call(reader, piece):
+                    events = await asyncio.to_thread(reader.push, piece)
+                else:
+                    events = reader.push(piece)
+                for event in events:
                     yield event
     finish = finish or FinishReason.MISSING
-    for event in reader.finish(truncated=failure is not None or finish in CUT_OFF):
+    truncated = failure is not None or finish in CUT_OFF
+    if reader.held > _LONG:
+        rest = await asyncio.to_thread(reader.finish, truncated=truncated)
+    else:
+        rest = reader.finish(truncated=truncated)
+    for event in rest:
         yield event
     if failure is not None:
         _log.warning("a reply was cut off", extra={"finish_reason": finish.value})

@@ -119,7 +119,10 @@ def is_large(messages: Iterable[Message]) -> bool:
             if parts <= MANY and any(has_many_parts(call.arguments) for call in calls):
                 return True
         if isinstance(message, (ToolResultMessage, ToolAggregateMessage)):
-            parts += sum(len(result.result) for result in message.tool_results) // _CHARACTERS
+            results = message.tool_results
+            parts += len(results)
+            if parts <= MANY:
+                parts += sum(len(result.result) for result in results) // _CHARACTERS
         if parts > MANY:
             return True
     return False

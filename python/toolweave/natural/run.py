@@ -26,7 +26,7 @@ from ..models import closing
 from ..outbox import Outbox
 from ..runs import Run
 from ..tools.search import describe
-from .envelope import enveloped
+from .envelope import enveloped, takes_long
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -316,7 +316,7 @@ class ReplyRun(Run["UseEvent"]):
         try:
             while events := await run.happened():
                 for event in events:
-                    self._hear(event)
+                    self._hear(await self._enveloped(event))
                 if run.error is not None:
                     # Nobody will read what the model has still to say.
                     self._break_off(run.error)
@@ -333,9 +333,17 @@ class ReplyRun(Run["UseEvent"]):
         if self._model is not None:
             self._model.cancel()
 
+    async def _enveloped(self, event: ToolEvent) -> ToolEvent:
+        """The event; an aggregate as a message of the reply."""
+        if not isinstance(event, ToolAggregateMessage):
+            return event
+        if takes_long(self._submitted):
+            return await asyncio.to_thread(enveloped, event, self._submitted, self._envelope)
+        return enveloped(event, self._submitted, self._envelope)
+
     def _hear(self, event: ToolEvent) -> None:
         if isinstance(event, ToolAggregateMessage):
-            self.aggregate = event = enveloped(event, self._submitted, self._envelope)
+            self.aggregate = event
         if isinstance(event, ToolProgress):
             self._out.offer(event)
         else:
@@ -355,7 +363,7 @@ class ReplyRun(Run["UseEvent"]):
                     await self._run.cancel()
                     try:
                         async for event in self._run:
-                            self._hear(event)
+                            self._hear(await self._enveloped(event))
                     except Exception as error:  # noqa: BLE001 - raised for who reads
                         self._error = self._error or error
         finally:

@@ -16,6 +16,8 @@ import types
 from collections.abc import Callable
 from typing import Any, Literal, NamedTuple, TypeAlias, TypeGuard, Union, get_args, get_origin
 
+from .._core import _copy_json
+
 Convert: TypeAlias = "Callable[[Any], Any]"
 """From a JSON value that fits the schema to the value for the function."""
 
@@ -70,18 +72,8 @@ def untouched(convert: Convert | None) -> frozenset[type]:
     return _ATOMS if convert is None else _UNTOUCHED.get(convert, frozenset())
 
 
-def copy_json(value: Any) -> Any:
-    """A JSON value whose lists and dicts are its own."""
-    # A call may bring half a million numbers, and calling this for each would take longest.
-    kind: object = value.__class__
-    if kind is list:
-        return [entry if type(entry) in _ATOMS else copy_json(entry) for entry in value]
-    if kind is dict or is_object(value):
-        return {
-            key: entry if type(entry) in _ATOMS else copy_json(entry)
-            for key, entry in value.items()
-        }
-    return copy_json(list(value)) if is_array(value) else value
+copy_json: Convert = _copy_json
+"""A JSON value whose lists and dicts are its own."""
 
 
 def is_object(value: object) -> TypeGuard[dict[str, Any]]:

@@ -5,19 +5,16 @@ use pyo3::{
     prelude::*,
     types::{PyString, PyTuple},
 };
-use serde_json::Value;
 
 use crate::{
-    calls::{InvalidKind, Verdict},
     endpoint::Event,
     python::{
-        convert::to_python,
         message::{PyFinishUpdate, PyReasoningDelta, PyTextDelta, PyToolCallUpdate, PyUsageUpdate},
         parser::{
             Ended, OpenIds, PyDiscarded, PyToolCallDelta, PyToolCallStart, Tools, fabricated,
+            in_python,
         },
     },
-    validator::Violation,
 };
 
 /// Makes the objects of one reply.
@@ -100,19 +97,4 @@ where
     T: pyo3::PyClass + Into<pyo3::PyClassInitializer<T>>,
 {
     Bound::new(py, event).map(Bound::into_any)
-}
-
-/// The verdict, with its arguments as Python objects.
-fn in_python(py: Python<'_>, verdict: Verdict<Value>) -> Verdict<Bound<'_, PyAny>> {
-    match verdict {
-        Verdict::Call { arguments, repairs } => match to_python(py, &arguments) {
-            Ok(arguments) => Verdict::Call { arguments, repairs },
-            // A number with more digits than Python reads.
-            Err(err) => Verdict::Invalid {
-                kind: InvalidKind::InvalidJson,
-                violations: vec![Violation::no_json(&err.value(py))],
-            },
-        },
-        Verdict::Invalid { kind, violations } => Verdict::Invalid { kind, violations },
-    }
 }

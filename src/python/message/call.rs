@@ -266,6 +266,11 @@ pub(super) fn tuple_of<'py, T: pyo3::PyTypeInfo>(
     let Ok(iterator) = items.try_iter() else {
         return Err(wrong(items, ", not")?);
     };
+    if let Ok(tuple) = items.cast_exact::<PyTuple>()
+        && tuple.iter_borrowed().all(|item| item.is_instance_of::<T>())
+    {
+        return Ok(tuple.clone());
+    }
     let mut all = Vec::new();
     for item in iterator {
         let item = item?;

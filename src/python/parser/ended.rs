@@ -6,13 +6,17 @@ use pyo3::{
 };
 
 use super::events::{PyFabricatedResult, PyInvalidToolCall};
+use serde_json::Value;
+
 use crate::{
-    calls::Verdict,
+    calls::{InvalidKind, Verdict},
     python::{
+        convert::{Between, Turns, to_python, to_python_in_turns},
         log::Log,
         message::{PyRepair, PyToolCall},
         validator::PyViolation,
     },
+    validator::Violation,
 };
 
 static LOG: Log = Log::new("parser");
@@ -32,6 +36,25 @@ impl Ended {
         py: Python<'py>,
         verdict: Verdict<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
+        self.made(py, verdict, &mut ())
+    }
+
+    /// The same for arguments of the core. Other threads have the interpreter in between.
+    pub(super) fn event_in_turns<'py>(
+        self,
+        py: Python<'py>,
+        verdict: Verdict<Value>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let verdict = with_arguments(py, verdict, |value| to_python_in_turns(py, value));
+        self.made(py, verdict, &mut Turns::default())
+    }
+
+    fn made<'py>(
+        self,
+        py: Python<'py>,
+        verdict: Verdict<Bound<'py, PyAny>>,
+        between: &mut impl Between,
+    ) -> PyResult<Bound<'py, PyAny>> {
         let Self { index, id, name, raw } = self;
         match verdict {
             Verdict::Call { arguments, repairs } => {
@@ -46,7 +69,10 @@ impl Ended {
                     });
                     let repairs: Vec<_> = repairs
                         .iter()
-                        .map(|repair| PyRepair::from_core(py, repair)?.into_pyobject(py))
+                        .map(|repair| {
+                            between.next(py);
+                            PyRepair::from_core(py, repair)?.into_pyobject(py)
+                        })
                         .collect::<PyResult<_>>()?;
                     PyTuple::new(py, repairs)?
                 };
@@ -67,6 +93,29 @@ impl Ended {
                 Bound::new(py, call).map(Bound::into_any)
             }
         }
+    }
+}
+
+/// A verdict of the core, with its arguments as Python objects.
+pub(crate) fn in_python(py: Python<'_>, verdict: Verdict<Value>) -> Verdict<Bound<'_, PyAny>> {
+    with_arguments(py, verdict, |value| to_python(py, value))
+}
+
+fn with_arguments<'py>(
+    py: Python<'py>,
+    verdict: Verdict<Value>,
+    convert: impl FnOnce(&Value) -> PyResult<Bound<'py, PyAny>>,
+) -> Verdict<Bound<'py, PyAny>> {
+    match verdict {
+        Verdict::Call { arguments, repairs } => match convert(&arguments) {
+            Ok(arguments) => Verdict::Call { arguments, repairs },
+            // A number with more digits than Python reads.
+            Err(err) => Verdict::Invalid {
+                kind: InvalidKind::InvalidJson,
+                violations: vec![Violation::no_json(&err.value(py))],
+            },
+        },
+        Verdict::Invalid { kind, violations } => Verdict::Invalid { kind, violations },
     }
 }
 

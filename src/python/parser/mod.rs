@@ -8,7 +8,7 @@ mod sink;
 mod stream;
 
 pub(crate) use self::{
-    ended::{Ended, fabricated},
+    ended::{Ended, fabricated, in_python},
     events::{
         PyDiscarded, PyFabricatedResult, PyInvalidToolCall, PyToolCallDelta, PyToolCallStart,
     },

@@ -14,7 +14,7 @@ use super::{
     ids::{IdFactory, OpenIds},
 };
 use crate::{
-    calls::{Backend, Judge},
+    calls::{Backend, Judge, Values},
     parser::{Found, Frame, Sink},
     python::{
         message::{PyReasoningDelta, PyTextDelta},
@@ -80,6 +80,9 @@ impl Tools {
         }
     }
 }
+
+/// Payloads of more bytes are judged while others have the interpreter, by the core.
+const LONG: usize = 128 << 10;
 
 /// Arguments as Python objects, read in place.
 struct Objects<'py>(Python<'py>);
@@ -283,9 +286,16 @@ impl<'a, 'py> Collector<'a, 'py> {
             None => PyString::new(py, found.name).unbind(),
         };
         let raw = self.string(found.raw).unbind();
-        let verdict = self.tools.judge.judge(&Objects(py), found);
         let ended = Ended { index: found.index, id, name, raw };
-        self.push_object(ended.event(py, verdict));
+        let event = if found.payload.len() > LONG {
+            // Nobody who waits for the interpreter is to wait for this.
+            let judge = self.tools.core_judge();
+            let verdict = py.detach(|| judge.judge(&Values, found));
+            ended.event_in_turns(py, verdict)
+        } else {
+            ended.event(py, self.tools.judge.judge(&Objects(py), found))
+        };
+        self.push_object(event);
         Ok(())
     }
 }

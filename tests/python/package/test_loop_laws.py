@@ -25,19 +25,34 @@ from toolweave.tools import Tool
 OBJECT = {"type": "object"}
 
 
+# A call's arguments have at most so many bytes.
+LONGEST = tw.Limits().max_argument_bytes
+DEEPEST = tw.Limits().max_depth - 1
+
+
+def call_of(pieces: str, *, before: str = "", after: str = "1") -> str:
+    """A call whose arguments are an array of `pieces`, as long as they may be."""
+    number = many((LONGEST - 4096) // len(pieces))
+    return f'<F>{{"a": [{before}{pieces * number}{after}]}}</F>'
+
+
 REPLIES = {
-    "empty calls": "<F/>" * many(50_000),
-    "calls with text between": "a<F/>" * many(30_000),
-    "unknown calls": '<tool_call name="G"/>' * many(10_000),
-    "made-up results": '<tool_response name="F">x</tool_response>' * many(20_000),
+    "empty calls": "<F/>" * many(100_000),
+    "calls with text between": "a<F/>" * many(100_000),
+    "unknown calls": '<tool_call name="G"/>' * many(50_000),
+    "made-up results": '<tool_response name="F">x</tool_response>' * many(50_000),
     "text": "word " * many(400_000),
-    "text like tags": "<F " * many(200_000),
-    "thoughts": "<think>x</think>" * many(20_000),
-    "a long call": '<F>{"a": "' + "x" * many(1_000_000) + '"}</F>',
-    "a call of many items": '<F>{"a": [' + "1," * many(250_000) + "1]}</F>",
-    "a call of many lists": '<F>{"a": [' + "[]," * many(150_000) + "1]}</F>",
-    "a broken call": '<F>{"a": [' + "1," * many(300_000) + "1,]</F>",
-    "a deep call": '<F>{"a": ' + "[" * 100 + "1," * many(100_000) + "1" + "]" * 100 + "}</F>",
+    "text like tags": "<F " * many(400_000),
+    "thoughts": "<think>x</think>" * many(50_000),
+    "a long call": call_of("x" * 8192, before='"', after='"'),
+    "a call of many items": call_of("1,"),
+    "a call of many lists": call_of("[],"),
+    "a call of many objects": call_of('{"a":{}},'),
+    "a broken call": call_of("1,", after="1,"),
+    "a broken call of many lists": call_of("[],", after="1,"),
+    "a call broken everywhere": call_of("'é' "),
+    "a call that fits nowhere": call_of('"1",', after='"'),
+    "a deep call": call_of("1,", before="[" * (DEEPEST - 2), after="1" + "]" * (DEEPEST - 2)),
 }
 
 
