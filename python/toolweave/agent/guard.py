@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from .. import ToolAggregateMessage, ToolCall, ToolResult
+
+# Calls of more text are looked at in a thread.
+_LONG = 65_536
 
 
 class LoopGuard:
@@ -28,17 +32,28 @@ class LoopGuard:
         self._most = most
         self._seen: Counter[tuple[str, str]] = Counter()
 
-    def sees_loop(self, aggregate: ToolAggregateMessage) -> bool:
+    async def sees_loop(self, aggregate: ToolAggregateMessage) -> bool:
         """Takes the calls of the next reply, and says whether they are part of a loop."""
         if self._most is None:
             return False
-        # Calls that were too many did nothing, and may be without number.
-        calls: set[tuple[str, str]] = set()
-        for call, result in _results(aggregate):
-            too_many = result is not None and result.error_code is ErrorCode.TOO_MANY
-            calls.add(("", "") if too_many else _key(call, result))
+        if sum(len(call.raw) for call in aggregate.tool_calls) > _LONG:
+            calls = await asyncio.to_thread(_keys, aggregate)
+        else:
+            calls = _keys(aggregate)
         self._seen.update(calls)
         return all(self._seen[call] >= self._most for call in calls)
+
+
+def _keys(aggregate: ToolAggregateMessage) -> set[tuple[str, str]]:
+    """The calls with their results, but once those that were too many.
+
+    These did nothing, and may be without number.
+    """
+    calls: set[tuple[str, str]] = set()
+    for call, result in _results(aggregate):
+        too_many = result is not None and result.error_code is ErrorCode.TOO_MANY
+        calls.add(("", "") if too_many else _key(call, result))
+    return calls
 
 
 def _results(aggregate: ToolAggregateMessage) -> Iterable[tuple[ToolCall, ToolResult | None]]:

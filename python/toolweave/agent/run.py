@@ -228,7 +228,7 @@ class AgentRun(Run["AgentEvent"]):
                 async with self._reading(reply):
                     async for event in reply:
                         yield event
-                stop = self._judged(reply)
+                stop = await self._judged(reply)
                 if stop is not None:
                     break
             if stop is StopReason.MAX_ITERATIONS and self._rules.answer_at_limit:
@@ -309,7 +309,7 @@ class AgentRun(Run["AgentEvent"]):
             self._messages += reply.messages
             self._reply = None
 
-    def _judged(self, reply: ReplyRun) -> StopReason | None:
+    async def _judged(self, reply: ReplyRun) -> StopReason | None:
         """Why the run ends with this reply; None if the model is asked again."""
         if self._cancelled:
             return StopReason.CANCELLED
@@ -320,7 +320,10 @@ class AgentRun(Run["AgentEvent"]):
             return StopReason.COMPLETED if reply.text.strip() else StopReason.EMPTY
         if any(_pending([aggregate])):
             return StopReason.DEFERRED
-        if self._guard.sees_loop(aggregate):
+        loop = await self._guard.sees_loop(aggregate)
+        if self._cancelled:
+            return StopReason.CANCELLED
+        if loop:
             return StopReason.LOOP
         if self._iterations >= self._rules.max_iterations:
             return StopReason.MAX_ITERATIONS

@@ -36,7 +36,7 @@ async def attempt(execution: Execution, policy: RetryPolicy) -> Any:
         await asyncio.sleep(pause)
         await turns.come_back(execution)
         # The attempt before may have changed what it was given.
-        execution.arguments = plan.fit(execution.call.arguments)
+        await execution.fit()
 
 
 def _pause_after(execution: Execution, error: Exception, policy: RetryPolicy) -> float | None:

@@ -12,6 +12,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 from .._core import ToolResult
+from ..exceptions import ValidationError
 from ..tracing import execute_tool
 from . import failure
 from .approval import decide
@@ -39,6 +40,13 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("toolweave.executor")
 
+_LONG = 65_536
+
+
+def takes_long(call: ToolCall) -> bool:
+    """Whether fitting the arguments of a call takes longer than a thread takes to begin."""
+    return len(call.raw) > _LONG
+
 
 class _Refused(Exception):  # noqa: N818 - an outcome
     """The call does not run."""
@@ -55,7 +63,7 @@ class Execution:
         run: The reply that it belongs to.
         plan: The tool.
         call: The call.
-        arguments: What the function is called with.
+        arguments: What the function is called with; None if that takes long to find out.
         slot: Its position in the reply; -1 for the call of a tool.
     """
 
@@ -88,6 +96,8 @@ class Execution:
     kept = False
     # What a journal knows of it.
     entry: Entry | None = None
+    # Long arguments are fitted beside the event loop.
+    unfitted = False
     # Made by a tool, or itself the call of a tool that makes calls.
     parent: Execution | None = None
     depth = 0
@@ -104,13 +114,15 @@ class Execution:
         run: ToolRun,
         plan: Plan,
         call: ToolCall,
-        arguments: dict[str, Any],
+        arguments: dict[str, Any] | None,
         slot: int,
     ) -> None:
         self.run = run
         self.plan = plan
         self.call = call
-        self.arguments = arguments
+        self.arguments = arguments or {}
+        if arguments is None:
+            self.unfitted = True
         self.slot = slot
         self.task: asyncio.Task[None] | None = None
         self.begun = False
@@ -124,6 +136,8 @@ class Execution:
         plan = self.plan
         outcome: ToolResult | Deferred | None = None
         try:
+            if self.unfitted:
+                await self.fit()
             if plan.needs_approval:
                 await self._approve()
             if plan.shares:
@@ -155,6 +169,23 @@ class Execution:
             await self.serve()
 
     # Before the start.
+
+    async def fit(self) -> None:
+        """Bring the arguments to what the function takes, beside the event loop if they are long.
+
+        Raises:
+            Exception: They do not fit.
+        """
+        self._go_on()
+        fit = self.plan.fit
+        try:
+            if takes_long(self.call):
+                self.arguments = await asyncio.to_thread(fit, self.call.arguments)
+            else:
+                self.arguments = fit(self.call.arguments)
+        except ValidationError as error:
+            refused = failure.invalid_arguments(self.call.name, error.violations)
+            raise _Refused(self.run.bounded(refused, self.call)) from error
 
     def _needs_approval(self) -> bool:
         needed = self.plan.needs_approval
@@ -189,7 +220,11 @@ class Execution:
     async def _look_up(self) -> ToolResult | None:
         """The result of the same call, if it was made or is being made."""
         run, cache = self.run, self.run.cache
-        found = cache.begin(cache.key(self.plan.identity, self.call.arguments))
+        if takes_long(self.call):
+            key = await asyncio.to_thread(cache.key, self.plan.identity, self.call.arguments)
+        else:
+            key = cache.key(self.plan.identity, self.call.arguments)
+        found = cache.begin(key)
         if isinstance(found, Follower):
             if self.parent is not None:
                 # The one that runs may be the one whose tool makes this call, and waits for it.

@@ -6,6 +6,7 @@ import asyncio
 import logging
 import threading
 from collections import deque
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from .. import tracing
@@ -16,7 +17,7 @@ from ..runs import Run
 from ..tools.context import ToolContext
 from . import failure
 from .audience import Audience
-from .call import Execution
+from .call import Execution, takes_long
 from .deferred import METADATA as DEFERRED
 from .deferred import Deferred
 from .host import CallHost
@@ -234,7 +235,8 @@ class ToolRun(Run["ToolEvent"]):
             refused = failure.unknown_tool(call.name, self.plans)
         else:
             try:
-                return Execution(self, plan, call, plan.fit(call.arguments), slot)
+                arguments = None if takes_long(call) else plan.fit(call.arguments)
+                return Execution(self, plan, call, arguments, slot)
             except ValidationError as error:
                 refused = failure.invalid_arguments(call.name, error.violations)
             except Exception as error:  # noqa: BLE001 - types may run any code of the tool's
@@ -249,11 +251,17 @@ class ToolRun(Run["ToolEvent"]):
             "a call is refused",
             extra={"tool": call.name, "tool_call_id": call.id, "error_code": refused.code.value},
         )
-        text = self._refusals.bounded(refused.text, heard)
-        result = ToolResult(call.id, call.name, text, is_error=True, error_code=refused.code)
+        refused = self.bounded(refused, heard)
+        result = ToolResult(
+            call.id, call.name, refused.text, is_error=True, error_code=refused.code
+        )
         self._results[slot] = result
         self.audience.announce(result, heard)
         self._end_if_over()
+
+    def bounded(self, refused: Failure, heard: ToolCall | InvalidToolCall) -> Failure:
+        """What is said of a call that does not run, within what all of them may say."""
+        return replace(refused, text=self._refusals.bounded(refused.text, heard))
 
     def start(self, execution: Execution) -> None:
         """Sets a call on its way."""

@@ -24,6 +24,7 @@ from ..extras import require
 from .clients import checked_extra, checked_key, failure
 from .completions import ChunkReader, request
 from .reading import closing, guarded, read_reply
+from .writing import written
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Generator, Mapping, Sequence
@@ -111,7 +112,9 @@ class LiteLLMModel:
         if tools and not self.native_tools:
             raise ValueError(f"{self!r} makes no native calls, so it takes no tools")
         asked = {"model": self._model, **self._settings}
-        asked |= request(messages, tools, options, strict=self._strict)
+        asked |= await written(
+            lambda: request(messages, tools, options, strict=self._strict), messages, tools
+        )
         reader = _Reader(self.name)
         chunks = guarded(self._chunks(asked, reader), self._failed)
         async with closing(read_reply(chunks, reader, self.name)) as updates:

@@ -19,6 +19,7 @@ from .clients import ClientModel, Clients, checked_extra, checked_key, failure, 
 from .completions import ChunkReader, request
 from .reading import closing, guarded, read_reply
 from .refusals import log_refused, refused_option, without
+from .writing import written
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping, Sequence
@@ -144,8 +145,12 @@ class OpenAIModel(ClientModel["AsyncOpenAI"]):
         if tools and not self.native_tools:
             raise ValueError(f"{self!r} makes no native calls, so it takes no tools")
         asked = {"model": self._model, **self._extra}
-        asked |= request(
-            messages, tools, options, strict=self._strict, reasoning=self._send_reasoning
+        asked |= await written(
+            lambda: request(
+                messages, tools, options, strict=self._strict, reasoning=self._send_reasoning
+            ),
+            messages,
+            tools,
         )
         client = self._clients.get()
 

@@ -24,11 +24,12 @@ from ..executor.ids import made_by
 from ..kinds import FinishReason
 from ..models import as_messages, as_model, closing
 from ..models.excess import without_excess
+from ..models.writing import written
 from ..tools.search import listed
 from .fallback import Fallback
 from .offer import Offers, kept
 from .reader import CUT_OFF, LONGEST_PIECE, read_updates
-from .request import Style, is_large, native_request
+from .request import Style, native_request
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterable, Callable, Iterable, Sequence
@@ -213,11 +214,9 @@ class NaturalToolUseParser:
         """
         offer = self._offers.of(self._tools if tools is None else tools)
         conversation = as_messages(messages)
-        if is_large(conversation):
-            asked = await asyncio.to_thread(self._request, conversation, offer, options)
-        else:
-            asked = self._request(conversation, offer, options)
-        request, found = asked
+        request, found = await written(
+            lambda: self._request(conversation, offer, options), conversation
+        )
         text: list[str] = []
         calls = read = 0
         finish: FinishReason | None = None

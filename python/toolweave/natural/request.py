@@ -15,7 +15,6 @@ from .._core import (
 )
 from ..kinds import Role
 from ..protocols import ModelOptions
-from ..slices import MANY, has_many_parts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -28,8 +27,6 @@ STOP = "<tool_response"
 
 # OpenAI's API takes no more than four, and says 400 to a fifth.
 _MOST_STOPS = 4
-# So many characters of a result take as long to write as an argument.
-_CHARACTERS = 100
 
 
 @dataclass(frozen=True)
@@ -106,26 +103,6 @@ class Style:
                 ]
         prompt = offer.prompt(None, self.tag, fenced=self.fenced, found=found)
         return [TextMessage(prompt, role=Role.SYSTEM), *messages] if prompt else messages
-
-
-def is_large(messages: Iterable[Message]) -> bool:
-    """Whether a conversation takes longer to write than a thread takes to begin."""
-    parts = 0
-    for message in messages:
-        parts += 1
-        if isinstance(message, (ToolCallMessage, ToolAggregateMessage)):
-            calls = message.tool_calls
-            parts += len(calls)
-            if parts <= MANY and any(has_many_parts(call.arguments) for call in calls):
-                return True
-        if isinstance(message, (ToolResultMessage, ToolAggregateMessage)):
-            results = message.tool_results
-            parts += len(results)
-            if parts <= MANY:
-                parts += sum(len(result.result) for result in results) // _CHARACTERS
-        if parts > MANY:
-            return True
-    return False
 
 
 def native_request(

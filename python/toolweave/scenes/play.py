@@ -81,7 +81,7 @@ class _Play:
             waiting = tuple(self._waiting(reply.aggregate))
             if waiting:
                 raise Paused(waiting)
-            if self._guard.sees_loop(reply.aggregate):
+            if await self._guard.sees_loop(reply.aggregate):
                 return await self._give_up(
                     f"The same tool calls gave the same results {stage.rules.max_repeats} times"
                 )

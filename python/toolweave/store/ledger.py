@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from typing import TYPE_CHECKING, TypeVar
 
 from ..exceptions import MessageError
+from ..slices import MANY
 from . import writing
 from .database import Database
 from .migrating import migrate as bring_up
@@ -112,6 +114,23 @@ class Ledger:
             started=started,
             finished=finished,
             pending=pending,
+        )
+
+    async def _drafted(
+        self,
+        chat_id: str,
+        events: Iterable[Mapping[str, Any]] = (),
+        messages: Iterable[Message] = (),
+        started: Iterable[ToolCall] = (),
+        finished: Iterable[tuple[ToolCall, ToolResult]] = (),
+        pending: Iterable[Awaited] = (),
+    ) -> Draft:
+        """Read what is to be written, in a thread if it is much."""
+        told, said = tuple(events), tuple(messages)
+        if len(told) + len(said) <= MANY:
+            return self._draft(chat_id, told, said, started, finished, pending)
+        return await asyncio.to_thread(
+            self._draft, chat_id, told, said, tuple(started), tuple(finished), tuple(pending)
         )
 
     def fitting(

@@ -55,7 +55,7 @@ class RunLedger(Ledger):
         checked_id(run_id, "run_id")
         checked_id(owner, "owner")
         optional_id(user_id, "user_id")
-        what = self._draft(chat_id, events, messages)
+        what = await self._drafted(chat_id, events, messages)
 
         async def work(connection: AsyncConnection, chain: Chain, now: int) -> RunRecord:
             return await runs.start(
@@ -125,7 +125,7 @@ class RunLedger(Ledger):
         run = await self.run(run_id)
         if run is None:
             raise RunLostError(f"there is no run {run_id!r}", run_id)
-        what = self._draft(run.chat_id, events, messages)
+        what = await self._drafted(run.chat_id, events, messages)
 
         async def work(connection: AsyncConnection, chain: Chain, now: int) -> Written:
             return await runs.finish(

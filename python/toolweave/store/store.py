@@ -194,7 +194,7 @@ class MessageStore(RunLedger, AnswerLedger):
             RunLostError: The run is not the owner's, or has ended.
             MessageError: Something is no event or message, is too long, or of another chat.
         """
-        what = self._draft(chat_id, events, messages, started, finished, pending)
+        what = await self._drafted(chat_id, events, messages, started, finished, pending)
 
         async def work(connection: AsyncConnection, chain: Chain, now: int) -> Written:
             if run_id is not None and owner is not None:

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     message::{Dangling, Message, anthropic, openai},
-    python::convert::{to_json, to_python},
+    python::convert::{to_json, to_python, to_python_in_turns},
 };
 
 /// Messages as dicts for `OpenAI`'s client.
@@ -20,9 +20,11 @@ pub(crate) fn to_openai<'py>(
     dangling: &str,
     reasoning: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
+    let py = messages.py();
     let options = openai::Options { dangling: parse_dangling(dangling)?, reasoning };
-    let dicts = openai::to_openai(&extract_messages(messages)?, options)?;
-    to_python(messages.py(), &Value::Array(dicts))
+    let messages = extract_messages(messages)?;
+    let dicts = py.detach(|| openai::to_openai(&messages, options))?;
+    to_python_in_turns(py, &Value::Array(dicts))
 }
 
 /// Messages from dicts or responses of `OpenAI`'s client.
@@ -39,9 +41,11 @@ pub(crate) fn to_anthropic<'py>(
     dangling: &str,
 ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
     let py = messages.py();
-    let request = anthropic::to_anthropic(&extract_messages(messages)?, parse_dangling(dangling)?)?;
+    let dangling = parse_dangling(dangling)?;
+    let messages = extract_messages(messages)?;
+    let request = py.detach(|| anthropic::to_anthropic(&messages, dangling))?;
     let system = to_python(py, &request.system.unwrap_or_default())?;
-    Ok((system, to_python(py, &Value::Array(request.messages))?))
+    Ok((system, to_python_in_turns(py, &Value::Array(request.messages))?))
 }
 
 /// Messages from dicts or responses of Anthropic's client.

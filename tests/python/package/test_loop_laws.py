@@ -20,7 +20,7 @@ from toolweave.executor import ToolExecutor
 from toolweave.kinds import ErrorCode
 from toolweave.store import MessageStore
 from toolweave.testing import ScriptedModel
-from toolweave.tools import Tool
+from toolweave.tools import Tool, tool
 
 OBJECT = {"type": "object"}
 
@@ -73,6 +73,64 @@ def test_a_reply_in_one_chunk(reply: str, loop_watchdog: Watchdog) -> None:
 
 async def _okay(**_: Any) -> str:
     return "ok"
+
+
+async def numbers(a: list[int]) -> str:
+    return str(len(a))
+
+
+async def lists(a: list[list[float]]) -> str:
+    return str(len(a))
+
+
+async def anything(a: list[Any], b: str = "") -> str:
+    return f"{len(a)}{b}"
+
+
+CALLS: dict[str, tuple[Any, str]] = {
+    "numbers as text": (numbers, call_of('"1",', after='"1"')),
+    "numbers as text, few": (numbers, f'<F>{{"a": [{chr(34)}1{chr(34)}{",1" * many(60_000)}]}}</F>'),
+    "words in the place of numbers": (numbers, call_of('"x",', after='"x"')),
+    "lists of numbers": (lists, call_of("[1],", after="[1]")),
+    "lists of anything": (anything, call_of("[[]],")),
+    "a long name": (anything, f'<F>{{"a": [], "{"b" * many(1_000_000)}": 1}}</F>'),
+    "literals of Python": (anything, call_of("True,", after="None")),
+}
+
+
+@pytest.mark.parametrize(("function", "reply"), CALLS.values(), ids=list(CALLS))
+@pytest.mark.parametrize("native", [False, True])
+def test_a_call_that_is_brought_to_types(
+    function: Any, reply: str, native: bool, loop_watchdog: Watchdog
+) -> None:
+    loop_watchdog.input(len(reply))
+    written: Any = reply
+    if native:
+        written = tw.ToolCallUpdate("call-0", 0, "F", reply.removeprefix("<F>").removesuffix("</F>"))
+
+    async def main() -> None:
+        calls = [written, tw.FinishUpdate("tool_calls")]
+        model = ScriptedModel(calls, "Done.", native_tools=native)
+        agent = Agent(model, [tool(name="F")(function)], tool_mode="auto")
+        assert (await agent.run("Go on.")).text == "Done."
+
+    asyncio.run(main())
+
+
+UNKNOWN = "<tool_call name='G'>{{\"a\": [{}1]}}</tool_call>".format("[]," * 30_000)
+
+
+def test_long_calls_of_unknown_tools(loop_watchdog: Watchdog) -> None:
+    reply = UNKNOWN * many(16)
+    loop_watchdog.input(len(reply))
+
+    async def main() -> None:
+        model = ScriptedModel([reply, tw.FinishUpdate("stop")], "Done.")
+        result = await Agent(model, [Tool.from_schema("F", OBJECT, _okay)]).run("Go on.")
+        [aggregate] = [m for m in result.messages if isinstance(m, tw.ToolAggregateMessage)]
+        assert all("a" in call.arguments for call in aggregate.tool_calls)
+
+    asyncio.run(main())
 
 
 RESULTS: dict[str, Any] = {

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, cast
 
 from ..._core import FinishUpdate, HttpClient, __version__
 from ..clients import checked_extra
+from ..writing import written
 from .bell import opened_bell
 from .checks import check_headers, check_options
 from .endpoint import Endpoint, chat_url, encoded
@@ -244,8 +245,13 @@ class HttpModel:
         if tools and not self.native_tools:
             raise ValueError(f"{self!r} makes no native calls, so it takes no tools")
         endpoint = self.endpoint
-        asked = endpoint.asked(messages, tools, options)
         refused: frozenset[str] = frozenset()
+
+        def write() -> tuple[dict[str, Any], bytes]:
+            asked = endpoint.asked(messages, tools, options)
+            return asked, endpoint.body(asked)
+
+        asked, body = await written(write, messages, tools)
         last: Event | Update | None = None
         bell, loop = opened_bell(), asyncio.get_running_loop()
         try:
@@ -254,7 +260,7 @@ class HttpModel:
                 reply = endpoint.client.ask(
                     endpoint.url,
                     endpoint.headers(key),
-                    endpoint.body(asked, refused),
+                    body,
                     bell=bell.inner,
                     **reading,
                 )
@@ -276,6 +282,8 @@ class HttpModel:
                 if name is None:
                     raise endpoint.error(failure)
                 refused |= {name}
+                left_out = refused
+                body = await written(lambda: endpoint.body(asked, left_out), messages, tools)
             endpoint.remember(refused)
             if isinstance(last, FinishUpdate):
                 endpoint.check(last.reason)

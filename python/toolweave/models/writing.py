@@ -1,0 +1,56 @@
+"""Writing requests, beside the event loop where they are large."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, TypeVar
+
+from .._core import ToolAggregateMessage, ToolCallMessage, ToolResultMessage
+from ..slices import MANY, has_many_parts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from .. import FunctionContract, Message
+
+T = TypeVar("T")
+
+# So many characters of a result take as long to write as an argument.
+_CHARACTERS = 100
+# The schemas of more tools take longer to write than a thread takes to begin.
+_MANY_TOOLS = 50
+
+
+async def written(
+    write: Callable[[], T], messages: Sequence[Message], tools: Sequence[FunctionContract] = ()
+) -> T:
+    """Call what writes a request, in a thread if that takes long.
+
+    Args:
+        write: Writes the request.
+        messages: The conversation.
+        tools: What the model may call.
+    """
+    if len(tools) > _MANY_TOOLS or is_large(messages):
+        return await asyncio.to_thread(write)
+    return write()
+
+
+def is_large(messages: Iterable[Message]) -> bool:
+    """Whether a conversation takes longer to write than a thread takes to begin."""
+    parts = 0
+    for message in messages:
+        parts += 1
+        if isinstance(message, (ToolCallMessage, ToolAggregateMessage)):
+            calls = message.tool_calls
+            parts += len(calls)
+            if parts <= MANY and any(has_many_parts(call.arguments) for call in calls):
+                return True
+        if isinstance(message, (ToolResultMessage, ToolAggregateMessage)):
+            results = message.tool_results
+            parts += len(results)
+            if parts <= MANY:
+                parts += sum(len(result.result) for result in results) // _CHARACTERS
+        if parts > MANY:
+            return True
+    return False
