@@ -157,7 +157,8 @@ class ToolCall:
 class ToolResult:
     """What a tool answered.
 
-    Two results are equal if what is on the wire is: `value` does not count.
+    Two results are equal if what is on the wire is: `value`, `exception` and `reference` do not
+    count.
 
     Raises:
         ValueError: The error code is not one, or the duration not finite.
@@ -171,6 +172,8 @@ class ToolResult:
         "is_error",
         "error_code",
         "duration",
+        "exception",
+        "reference",
     )
 
     def __new__(
@@ -183,6 +186,8 @@ class ToolResult:
         is_error: bool = False,
         error_code: ErrorCode | str | None = None,
         duration: float | None = None,
+        exception: BaseException | None = None,
+        reference: str | None = None,
     ) -> ToolResult: ...
     @property
     def tool_call_id(self) -> str:
@@ -205,6 +210,15 @@ class ToolResult:
     @property
     def duration(self) -> float | None:
         """How long the tool ran, in seconds."""
+    @property
+    def exception(self) -> BaseException | None:
+        """The exception that the tool raised. Not on the wire, in no store, and not pickled."""
+    @property
+    def reference(self) -> str | None:
+        """The id under which the log has the exception, unless the tool raised it on purpose.
+
+        On the wire it stands in the message's `metadata["references"]`, by the id of the call.
+        """
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
     def __replace__(self, **changes: Any) -> ToolResult: ...

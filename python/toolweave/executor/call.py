@@ -339,15 +339,14 @@ class Execution:
             return self._result(failure.cancelled(name))
         if isinstance(error, (KeyboardInterrupt, SystemExit)):
             self.run.fail(error, self)
-        _log.info("a tool failed", extra=self.facts(error_type=type(error).__name__))
-        return self._result(
-            failure.tool_error(
-                error,
-                detail=self.run.defaults.error_detail,
-                max_chars=self.plan.max_result_chars,
-                arguments=self.call.arguments,
-            )
+        reference = failure.reported(error, self.facts())
+        found = failure.tool_error(
+            error,
+            detail=self.run.defaults.error_detail,
+            max_chars=self.plan.max_result_chars,
+            arguments=self.call.arguments,
         )
+        return self._result(found, exception=error, reference=reference)
 
     def stopped_result(self) -> ToolResult:
         """What becomes of a call that was stopped."""
@@ -369,7 +368,14 @@ class Execution:
         """What becomes of a call whose outcome could not be written down."""
         return self._result(failure.interrupted(self.call.name))
 
-    def _result(self, found: Failure, value: Any = None) -> ToolResult:
+    def _result(
+        self,
+        found: Failure,
+        value: Any = None,
+        *,
+        exception: BaseException | None = None,
+        reference: str | None = None,
+    ) -> ToolResult:
         return ToolResult(
             self.call.id,
             self.call.name,
@@ -378,6 +384,8 @@ class Execution:
             is_error=True,
             error_code=found.code,
             duration=self._duration(),
+            exception=exception,
+            reference=reference,
         )
 
     def _duration(self) -> float | None:

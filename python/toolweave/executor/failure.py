@@ -14,12 +14,14 @@ from __future__ import annotations
 
 import difflib
 import itertools
+import logging
 import re
+import secrets
 import traceback
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from ..exceptions import ToolError
+from ..exceptions import ToolError, ToolFailed
 from ..kinds import ErrorCode
 from ..wording import text_of
 from .results import truncate, utf8
@@ -27,7 +29,7 @@ from .results import truncate, utf8
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from .._core import InvalidToolCall, ToolCall, Violation
+    from .._core import InvalidToolCall, ToolCall, ToolResult, Violation
 
 ErrorDetail: TypeAlias = Literal["none", "message", "full"]
 """How much of an exception the model reads: nothing, its first line, or all with the traceback."""
@@ -43,8 +45,13 @@ MAX_REFUSALS = 16_384
 
 _BEGINNING = 200
 
-# What stands in front of every text of a tool that failed on its own.
-_FAILED = "Error executing tool"
+FAILED = "Error executing tool"
+"""The beginning of every text about a tool that failed without meaning to."""
+
+REFERENCES = "references"
+"""Where a message's metadata holds the references of failed calls, by the ids of the calls."""
+
+_log = logging.getLogger("toolweave.executor")
 
 
 @dataclass(frozen=True)
@@ -55,6 +62,58 @@ class Failure:
     """What the model reads."""
     code: ErrorCode
     """Why, for programs."""
+
+
+class NestedFailure(ToolFailed):
+    """The failure of a call that a tool has made, raised in that tool.
+
+    Args:
+        result: The result of that call.
+    """
+
+    def __init__(self, result: ToolResult) -> None:
+        super().__init__(result.result)
+        self.reference = result.reference
+        """The reference of the exception in the log; None where it was raised on purpose."""
+
+
+def reported(error: BaseException, facts: Mapping[str, object]) -> str | None:
+    """Log what a tool raised, with its traceback unless it was raised on purpose.
+
+    Args:
+        error: What it raised.
+        facts: The call, for the record.
+
+    Returns:
+        The id under which the log has the exception; None if it was raised on purpose.
+    """
+    facts = {**facts, "error_type": type(error).__name__}
+    if isinstance(error, ToolError):
+        reference = error.reference if isinstance(error, NestedFailure) else None
+        _log.info("a tool failed", extra={**facts, "reference": reference})
+        return reference
+    reference = secrets.token_hex(4)
+    _log.warning(
+        "a tool failed (reference %s)",
+        reference,
+        exc_info=error,
+        extra={**facts, "reference": reference},
+    )
+    return reference
+
+
+def references_of(results: Iterable[ToolResult]) -> dict[str, str]:
+    """The references of those results that have one, by the ids of their calls."""
+    return {each.tool_call_id: each.reference for each in results if each.reference is not None}
+
+
+def with_references(metadata: Mapping[str, Any], results: Iterable[ToolResult]) -> dict[str, Any]:
+    """The metadata of a message, with the references of results that are put into it."""
+    references = references_of(results)
+    if not references:
+        return dict(metadata)
+    known: Mapping[str, str] = metadata.get(REFERENCES, {})
+    return {**metadata, REFERENCES: {**known, **references}}
 
 
 def tool_error(
@@ -77,10 +136,10 @@ def tool_error(
         arguments: The arguments of the call.
     """
     if isinstance(error, ToolError):
-        text = utf8(text_of(error)) or f"{_FAILED}."
+        text = utf8(text_of(error)) or f"{FAILED}."
         return Failure(truncate(text, max_chars), ErrorCode.TOOL_ERROR)
     if detail == "none":
-        return Failure(f"{_FAILED}.", ErrorCode.TOOL_ERROR)
+        return Failure(f"{FAILED}.", ErrorCode.TOOL_ERROR)
     if detail == "full":
         text = without_secrets(_full(error), arguments)
         return Failure(truncate(text, max_chars), ErrorCode.TOOL_ERROR)
@@ -88,7 +147,7 @@ def tool_error(
     line = without_internals(line, arguments)
     if len(line) > MAX_MESSAGE:
         line = line[: MAX_MESSAGE - 1] + "…"
-    return Failure(f"{_FAILED}: {line}" if line else f"{_FAILED}.", ErrorCode.TOOL_ERROR)
+    return Failure(f"{FAILED}: {line}" if line else f"{FAILED}.", ErrorCode.TOOL_ERROR)
 
 
 def unknown_tool(name: str, available: Iterable[str]) -> Failure:
@@ -318,7 +377,7 @@ def _full(error: BaseException) -> str:
         lines = traceback.format_exception(type(error), error, error.__traceback__)
     except Exception:  # noqa: BLE001 - it asks the exception for its text
         lines = [type(error).__name__]
-    return f"{_FAILED}: {utf8(''.join(lines)).rstrip()}"
+    return f"{FAILED}: {utf8(''.join(lines)).rstrip()}"
 
 
 def _short(name: str) -> str:

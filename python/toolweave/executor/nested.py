@@ -44,12 +44,14 @@ async def call_for(parent: Execution, name: str, arguments: Mapping[str, Any]) -
                 late = await run.deferred.wait(child.key)
         finally:
             run.deferred.discard(child.key)
-        value, is_error, text = late.value, late.is_error, to_text(late.value)
+        failed = ToolFailed(to_text(late.value)) if late.is_error else None
+        value = late.value
     else:
-        value, is_error, text = outcome.value, outcome.is_error, outcome.result
+        failed = failure.NestedFailure(outcome) if outcome.is_error else None
+        value = outcome.value
     await run.turns.come_back(parent)
-    if is_error:
-        raise ToolFailed(text)
+    if failed is not None:
+        raise failed
     return value
 
 

@@ -227,6 +227,7 @@ class ToolRun(Run["ToolEvent"]):
         self._calls.append(call)
         self._results.append(None)
         plan = self.plans.get(call.name)
+        raised: Exception | None = None
         if broken is not None:
             refused = failure.invalid_call(broken, self.plans)
         elif self._cancelled:
@@ -240,20 +241,31 @@ class ToolRun(Run["ToolEvent"]):
             except ValidationError as error:
                 refused = failure.invalid_arguments(call.name, error.violations)
             except Exception as error:  # noqa: BLE001 - types may run any code of the tool's
-                refused = failure.tool_error(error, detail=self.defaults.error_detail)
-        self._refuse(slot, call, broken or call, refused)
+                refused = failure.tool_error(
+                    error, detail=self.defaults.error_detail, arguments=call.arguments
+                )
+                raised = error
+        self._refuse(slot, call, broken or call, refused, raised)
         return None
 
     def _refuse(
-        self, slot: int, call: ToolCall, heard: ToolCall | InvalidToolCall, refused: Failure
+        self,
+        slot: int,
+        call: ToolCall,
+        heard: ToolCall | InvalidToolCall,
+        refused: Failure,
+        raised: Exception | None = None,
     ) -> None:
-        _log.info(
-            "a call is refused",
-            extra={"tool": call.name, "tool_call_id": call.id, "error_code": refused.code.value},
-        )
-        refused = self.bounded(refused, heard)
+        facts = {"tool": call.name, "tool_call_id": call.id, "error_code": refused.code.value}
+        _log.info("a call is refused", extra=facts)
         result = ToolResult(
-            call.id, call.name, refused.text, is_error=True, error_code=refused.code
+            call.id,
+            call.name,
+            self.bounded(refused, heard).text,
+            is_error=True,
+            error_code=refused.code,
+            exception=raised,
+            reference=None if raised is None else failure.reported(raised, facts),
         )
         self._results[slot] = result
         self.audience.announce(result, heard)
@@ -411,6 +423,7 @@ class ToolRun(Run["ToolEvent"]):
         if self.later.keys:
             metadata[DEFERRED] = self.later.keys
         results = [result for result in self._results if result is not None]
+        metadata = failure.with_references(metadata, results)
         aggregate = ToolAggregateMessage(self._calls, results, metadata=metadata or None)
         # What was resolved meanwhile has to be written first: the next run does that.
         if self.later.keys and self.journal is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ..executor.failure import REFERENCES
 from ..executor.results import to_json_value
 from ..kinds import SceneStatus
 
@@ -12,12 +13,20 @@ if TYPE_CHECKING:
     from .drafts import Drafts, Speech
     from .events import StreamEvent
 
+REFERENCE = "reference"
+"""Where the metadata of an event holds the reference of an exception that ended its run."""
+
 _CALLS = (
     SceneStatus.FUNCTION_REQUEST,
     SceneStatus.FUNCTION_COMPLETED,
     SceneStatus.AWAITING_CLIENT,
     SceneStatus.ERROR,
 )
+
+
+def reference_of(reference: str | None) -> dict[str, str] | None:
+    """The metadata of an event that tells of an exception of the run."""
+    return None if reference is None else {REFERENCE: reference}
 
 
 class SceneSteps:
@@ -56,7 +65,9 @@ class SceneSteps:
         elif step.status is SceneStatus.ERROR and step.fatal:
             events += self._speech.close()
             message = step.message or step.error or "The run failed"
-            events.append(self._drafts.write("error", message=message))
+            events.append(
+                self._drafts.write("error", message=message, metadata=reference_of(step.reference))
+            )
         elif step.is_last:
             events += self._speech.close()
         written = self._drafts.write("scene", generation_id=generation_id, step=step.to_dict())
@@ -133,6 +144,9 @@ class SceneSteps:
                 "result": step.result,
                 "isError": step.status is SceneStatus.ERROR,
                 "duration": step.duration,
+                "metadata": None
+                if step.reference is None
+                else {REFERENCES: {call_id: step.reference}},
             }
             events += self._drafts.result(generation, call_id, own, done=True)
         return events

@@ -31,6 +31,7 @@ from ..executor import (
     ToolQuestion,
     ToolStarted,
 )
+from ..executor.failure import with_references
 from ..executor.ids import CallIds
 from ..executor.results import to_json_value, to_text, truncate
 from ..kinds import SceneStopReason, StopReason
@@ -38,7 +39,7 @@ from ..natural.parts import PartNumbers
 from ..scenes import SceneStep
 from ..selection import Selection
 from .drafts import Drafts, Speech
-from .scenes import SceneSteps
+from .scenes import SceneSteps, reference_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -92,6 +93,8 @@ class Transcriber:
         self._reply = _Reply("")
         self._stop_reason: str | None = None
         self._error: str | None = None
+        # Where the text of that is not ours.
+        self._reference: str | None = None
 
     # Around the run.
 
@@ -124,7 +127,13 @@ class Transcriber:
         return [
             *self._speech.close(),
             self._drafts.write(
-                "run", status="finished", stopReason=reason, error=error or self._error
+                "run",
+                status="finished",
+                stopReason=reason,
+                error=error or self._error,
+                metadata=None
+                if error not in (None, self._error)
+                else reference_of(self._reference),
             ),
         ]
 
@@ -168,6 +177,7 @@ class Transcriber:
         if isinstance(event, SceneStep):
             if event.stop_reason is not None:
                 self._stop_reason, self._error = event.stop_reason.value, event.error
+                self._reference = event.reference
             return self._scenes.tell(event, generation_id)
         generation = f"{self._drafts.run_id}.0" if generation_id is None else generation_id
         if isinstance(event, (TextDelta, ReasoningDelta)):
@@ -227,6 +237,7 @@ class Transcriber:
         done = isinstance(event, ToolResult)
         if isinstance(event, ToolResult):
             own = _wire_result(event)
+            own["metadata"] = with_references({}, [event]) or None
         else:
             own = {"result": self._shown(event.value), "isError": False}
         return self._drafts.result(generation, event.tool_call_id, own, done=done)

@@ -160,9 +160,7 @@ class AnthropicModel(ClientModel["AsyncAnthropic"]):
         """
         if tools and not self.native_tools:
             raise ValueError(f"{self!r} makes no native calls, so it takes no tools")
-        asked = await written(
-            lambda: self._request(messages, tools, options), messages, tools
-        )
+        asked = await written(lambda: self._request(messages, tools, options), messages, tools)
         client = self._clients.get()
 
         async def ask() -> Stream:

@@ -200,6 +200,7 @@ class Asking:
             result=result.result,
             error=result.result if result.is_error else None,
             duration=result.duration,
+            reference=result.reference,
         )
 
     def _skip(self, event: ToolStarted | ToolResult) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ..kinds import SceneStatus, SceneStopReason
 from ..models import as_messages
 from .agenda import Agenda
-from .failures import model_failed
+from .failures import in_full, model_failed, reported
 from .ledger import Ledger
 from .memory import AGENDA, USER
 from .options import budget_of
@@ -122,7 +122,13 @@ class Environment:
         if shortened.usage is not None:
             stage.ledger.add(summarizer.model, shortened.usage, estimated=shortened.estimated)
         if shortened.error is not None:
-            stage.emit(SceneStatus.ERROR, model_failed(shortened.error), error=str(shortened.error))
+            error = shortened.error
+            stage.emit(
+                SceneStatus.ERROR,
+                model_failed(error),
+                error=in_full(error),
+                reference=reported(error, "a conversation could not be summed up"),
+            )
         stage.messages = list(shortened.messages)
         stage.kept.summary = shortened.summary or stage.kept.summary
         stage.check_budget()

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import logging
+import secrets
 from http import HTTPStatus
-from typing import TYPE_CHECKING
 
+from ..exceptions import ModelError, ToolweaveError
 from ..executor.failure import without_internals, without_secrets
 from ..wording import text_of
 
-if TYPE_CHECKING:
-    from ..exceptions import ModelError
+_log = logging.getLogger("toolweave.scenes")
 
 _SPELLED = {
     "anthropic": "Anthropic",
@@ -52,6 +53,31 @@ def run_failed(error: BaseException) -> str:
     line = _line(error)
     kind = type(error).__name__
     return f"Execution failed: {line}" if line else f"Execution failed: {kind}"
+
+
+def in_full(error: BaseException) -> str:
+    """All that an exception says, but for secrets."""
+    return without_secrets(text_of(error, type(error).__name__))
+
+
+def reported(error: BaseException, what: str) -> str | None:
+    """Log an exception whose text is not ours, and return the id that the log has it under.
+
+    Args:
+        error: The exception.
+        what: What has failed, for the log.
+
+    Returns:
+        The id; None for what this package says itself.
+    """
+    if isinstance(error, ToolweaveError) and not (
+        # The text of whatever a function raised.
+        isinstance(error, ModelError) and error.provider is None and error.__cause__ is not None
+    ):
+        return None
+    reference = secrets.token_hex(4)
+    _log.error("%s (reference %s)", what, reference, exc_info=error, extra={"reference": reference})
+    return reference
 
 
 def _line(error: BaseException) -> str:

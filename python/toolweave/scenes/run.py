@@ -14,11 +14,10 @@ from ..kinds import Role, SceneStatus, SceneStopReason
 from ..models import as_messages
 from ..outbox import Outbox
 from ..runs import Run
-from ..wording import text_of
 from .actors import lines
 from .agenda import Agenda
 from .conduct import begin, conduct, refused
-from .failures import model_failed, run_failed
+from .failures import in_full, model_failed, reported, run_failed
 from .hooks import Deny
 from .memory import abandoned, check_results, results_of, settle
 from .stage import Paused, Stop
@@ -227,6 +226,7 @@ class SceneRun(Run[SceneStep]):
             self._stage.text,
             stop_reason=stop.reason,
             error=self.result.error,
+            reference=stop.reference,
         )
         self._steps.end(self._raised)
         _log.info(
@@ -341,7 +341,11 @@ class SceneRun(Run[SceneStep]):
         stop = self._stop_of(error)
         if stop.message is not None:
             self._stage.emit(
-                SceneStatus.ERROR, stop.message, error=stop.error or stop.message, fatal=True
+                SceneStatus.ERROR,
+                stop.message,
+                error=stop.error or stop.message,
+                fatal=True,
+                reference=stop.reference,
             )
         return stop
 
@@ -358,15 +362,15 @@ class SceneRun(Run[SceneStep]):
             )
         else:
             message = run_failed(error)
-            _log.error("a run of scenes has failed", exc_info=error)
             if not isinstance(error, Exception):
                 # Meant for the program: raised for who reads, behind the last step.
                 self._raised = error
         return Stop(
             SceneStopReason.ERROR,
             message,
-            error=text_of(error, type(error).__name__),
+            error=in_full(error),
             exception=error,
+            reference=reported(error, "a run of scenes has failed"),
         )
 
     async def _appended(self, stop: Stop) -> None:
@@ -375,9 +379,9 @@ class SceneRun(Run[SceneStep]):
         try:
             appended = await stage.hooks.end(self._request, self._came_to(stop))
         except Exception as error:  # noqa: BLE001 - a hook, which must not cost the conversation
-            _log.error("a hook has failed", exc_info=error)
+            reference = reported(error, "a hook has failed")
             stage.emit(
-                SceneStatus.ERROR, run_failed(error), error=text_of(error, type(error).__name__)
+                SceneStatus.ERROR, run_failed(error), error=in_full(error), reference=reference
             )
             return
         for each in appended:

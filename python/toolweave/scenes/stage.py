@@ -32,6 +32,7 @@ class Stop(Exception):  # noqa: N818 - it is how runs end, and no error
         message: The sentence of the `Error` that comes before the end; None for none.
         error: What went wrong, in full.
         exception: The exception, where there was one.
+        reference: The id under which the log has it, where its text is not ours.
     """
 
     def __init__(
@@ -41,12 +42,14 @@ class Stop(Exception):  # noqa: N818 - it is how runs end, and no error
         *,
         error: str | None = None,
         exception: BaseException | None = None,
+        reference: str | None = None,
     ) -> None:
         super().__init__(reason, message)
         self.reason = reason
         self.message = message
         self.error = error
         self.exception = exception
+        self.reference = reference
 
 
 class Paused(Exception):  # noqa: N818 - as above

@@ -34,7 +34,7 @@ class SceneStep:
     """What there is to read: the text of the model, or a sentence. Of the last step it is the final
     text, of a `Streaming` step the piece of text."""
     error: str | None = None
-    """What went wrong, in full, where something did."""
+    """What went wrong, in full but for secrets, where something did."""
     call_id: str | None = None
     """The call that it is about."""
     arguments: Mapping[str, Any] | None = None
@@ -67,6 +67,9 @@ class SceneStep:
     """The key of the conversation."""
     message_id: str | None = None
     """The message that the text of a `Streaming` or `Running` step is part of."""
+    reference: str | None = None
+    """The id under which the log has the exception that `error` tells of, unless that was raised
+    on purpose."""
 
     @property
     def is_last(self) -> bool:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 from .._core import ToolCall, ToolResult, ToolResultMessage
 from ..exceptions import MessageError
 from ..executor.deferred import Resolution
+from ..executor.failure import REFERENCES
 
 if TYPE_CHECKING:
     from sqlalchemy import Row
@@ -99,9 +100,22 @@ def stored_result(row: Row[Any]) -> ToolResult:
         DamagedError: It cannot be read.
     """
     try:
-        return ToolResultMessage.from_json(row.result_json).tool_results[0]
-    except (MessageError, TypeError, ValueError, IndexError, RecursionError) as error:
+        message = ToolResultMessage.from_json(row.result_json)
+        result = message.tool_results[0]
+        reference = message.metadata.get(REFERENCES, {}).get(result.tool_call_id)
+        return result.__replace__(reference=reference)
+    except (
+        AttributeError,
+        MessageError,
+        TypeError,
+        ValueError,
+        LookupError,
+        RecursionError,
+    ) as error:
         raise DamagedError("result_json", f"is no result: {type(error).__name__}") from None
+    references = message.metadata.get(REFERENCES)
+    reference = references.get(result.tool_call_id) if isinstance(references, dict) else None
+    return result.__replace__(reference=reference if isinstance(reference, str) else None)
 
 
 def stored_resolution(row: Row[Any]) -> tuple[Resolution, str | None]:

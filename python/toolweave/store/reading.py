@@ -221,12 +221,14 @@ def outcome(call: ToolCall, row: Row[Any] | None) -> CallOutcome:
     problem: str | None = None
     if row is not None and row.result_json is not None:
         try:
-            return CallOutcome(stored_result(row).__replace__(tool_call_id=call.id))
+            result = stored_result(row)
         except DamagedError as error:
             # It may have had effects, which is what the other one says.
             problem = str(error)
             extra = {"chat_id": row.chat_id, "run_id": row.run_id, "call_id": call.id}
             _log.error("the result of a call cannot be read", extra={**extra, "error": problem})
+        else:
+            return CallOutcome(result.__replace__(tool_call_id=call.id))
     text = failure.interrupted(call.name, started=row is not None).text
     result = ToolResult(call.id, call.name, text, error_code=ErrorCode.INTERRUPTED)
     return CallOutcome(result, problem)

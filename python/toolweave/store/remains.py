@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from .._core import StreamReducer, ToolAggregateMessage, ToolCall, ToolCallMessage, ToolResult
 from ..exceptions import MessageError
 from ..executor.deferred import METADATA as DEFERRED
+from ..executor.failure import with_references
 from .columns import is_id, plain
 from .damage import call_id_of, entered_call, optional_text
 from .reading import UNREADABLE, outcome, row_of
@@ -138,7 +139,11 @@ class Remains:
         results = {result.tool_call_id: result for result in known}
         keys: dict[str, str] = {}
         for call in message.tool_calls:
+            row = row_of(self._rows, call, message.generation_id, self._run_id)
             if call.id in results:
+                if row is not None and row.result_json is not None:
+                    # The row has the reference of its exception as well.
+                    results[call.id] = outcome(call, row)
                 continue
             key = self._awaited.get(plain(call.id))
             if key is not None:
@@ -148,7 +153,7 @@ class Remains:
             results[call.id] = outcome(call, row).result
             self.count += 1
             self.events.append(self._result(message, results[call.id]))
-        metadata = message.metadata
+        metadata = with_references(message.metadata, results.values())
         if keys:
             metadata[DEFERRED] = {**keys, **metadata.get(DEFERRED, {})}
         whole = ToolAggregateMessage(
@@ -169,9 +174,10 @@ class Remains:
             self.events.append({**whole.to_dict(), "done": True})
 
     def _result(self, message: _Calls, result: ToolResult) -> StreamEvent:
-        told = ToolAggregateMessage(
-            [ToolCall(result.tool_call_id, result.name, {})], [result]
-        ).to_dict()["toolResults"][0]
+        answered = ToolCall(result.tool_call_id, result.name, {})
+        told = ToolAggregateMessage([answered], [result]).to_dict()["toolResults"][0]
+        if metadata := with_references({}, [result]):
+            told["metadata"] = metadata
         named = {"generationId": message.generation_id, "fromAgent": message.from_agent}
         return {
             "kind": "tool_result",

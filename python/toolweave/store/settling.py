@@ -14,6 +14,7 @@ from .._core import (
     ToolResultMessage,
     UnknownMessage,
 )
+from ..executor.failure import with_references
 from ..kinds import ErrorCode, Role
 from .records import History, StoredMessage, StoreProblem
 
@@ -193,8 +194,9 @@ class Settling:
 
 def _with_results(message: Message, found: _Calls) -> Message:
     results = [found.results[call.id] for call in found.calls if call.id in found.results]
+    metadata = with_references(message.metadata, results)
     if isinstance(message, ToolAggregateMessage):
-        return message.__replace__(tool_results=results)
+        return message.__replace__(tool_results=results, metadata=metadata)
     if not results and isinstance(message, ToolCallMessage):
         return message.__replace__(tool_calls=found.calls)
     return ToolAggregateMessage(
@@ -206,6 +208,6 @@ def _with_results(message: Message, found: _Calls) -> Message:
         generation_id=message.generation_id,
         run_id=message.run_id,
         chat_id=message.chat_id,
-        metadata=message.metadata,
+        metadata=metadata,
         extra=message.extra,
     )

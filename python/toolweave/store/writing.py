@@ -22,6 +22,7 @@ from .._core import (
     check_stream_event,
 )
 from ..exceptions import ChatNotFoundError, MessageError, RunLostError
+from ..executor.failure import REFERENCES, references_of
 from .checks import bounded, checked_id, optional_id, to_json
 from .columns import plain
 from .database import TRANSACTION, Database, Trace
@@ -399,7 +400,9 @@ def _pending_row(chat_id: str, awaited: Awaited, run_id: str | None, now: int) -
 
 def result_to_json(result: ToolResult) -> str:
     """A result as JSON text: the wire form, as in a message of its own."""
-    return ToolResultMessage([result]).to_json()
+    references = references_of([result])
+    metadata = {REFERENCES: references} if references else None
+    return ToolResultMessage([result], metadata=metadata).to_json()
 
 
 def _event(chat_id: str, given: object, limit: int) -> tuple[Mapping[str, Any], str]:

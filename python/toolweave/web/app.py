@@ -16,6 +16,7 @@ from ..exceptions import ToolweaveError
 from ..limits import RateLimiter
 from .answers import Inbox
 from .bodies import Bodies
+from .disclosure import showing
 from .errors import Refused, on_http, on_ours, on_refused
 from .feed import ChatFeeds
 from .foreign import ForeignRoutes
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
     from ..store import MessageStore
+    from .disclosure import ErrorText
     from .formats import Encoders
     from .pages import Page
     from .responders import Responder
@@ -51,6 +53,7 @@ def chat_app(
     page: Page | None = None,
     encoders: Encoders = ENCODERS,
     allowed_hosts: Sequence[str] | None = None,
+    error_text: ErrorText = "reference",
 ) -> Starlette:
     """Makes a server of chats.
 
@@ -68,6 +71,9 @@ def chat_app(
         encoders: What streams can be written in, beside the events as they are.
         allowed_hosts: The names by which the server may be asked for, such as ``["127.0.0.1"]``: a
             page of another site cannot ask by a name that it has pointed here. None for any name.
+        error_text: What clients read of an exception that a tool has not raised for the model:
+            ``"reference"``, the id under which the log has it, or ``"message"``, the line that the
+            model reads.
 
     Example:
         >>> from toolweave.store import MessageStore
@@ -81,13 +87,15 @@ def chat_app(
     gate = Gate(authenticate, rate, limits, allowed_hosts or ())
     bodies = Bodies(gate, limits)
     names = ChatNames(store, limits)
-    feeds = ChatFeeds(store, limits)
+    feeds = ChatFeeds(store, limits, showing(error_text))
     late = LateResults(store, feeds)
     runs = ChatRuns(store, feeds, late, responder, limits)
     turns = Turns(store, runs, limits)
     inbox = Inbox(store, late, runs)
     streams = Streams(store, feeds, Formats(encoders), limits)
-    chats = ChatRoutes(gate, bodies, names, store, feeds, runs, turns, inbox, streams, limits)
+    chats = ChatRoutes(
+        gate, bodies, names, store, feeds, runs, turns, inbox, streams, limits, error_text
+    )
     foreign = ForeignRoutes(gate, bodies, names, store, turns, inbox, streams)
 
     @asynccontextmanager

@@ -16,8 +16,8 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..store.reading import lost_event
+from .disclosure import concealed
 from .encoders.native import to_json
-from .names import shown
 from .sse import frame
 from .tasks import end
 
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
     from ..store import MessageStore
     from .limits import WebLimits
+
+    Show = Callable[[Mapping[str, Any]], Mapping[str, Any]]
 
 _log = logging.getLogger("toolweave.web")
 
@@ -49,13 +51,6 @@ class Entry(NamedTuple):
     framed: bytes
 
 
-def entry_of(event: Mapping[str, Any]) -> Entry:
-    """An event of the store, made ready to be sent."""
-    number = event["sequenceNumber"]
-    event = shown(event)
-    return Entry(number, event, frame([to_json(event)], number))
-
-
 class ChatFeed:
     """The events of one chat. Made by `ChatFeeds.of`.
 
@@ -64,10 +59,16 @@ class ChatFeed:
         chat_id: The chat.
         limits: How much is kept.
         replays: Lets so many readers read the store at once.
+        show: Turns an event of the store into what clients read.
     """
 
     def __init__(
-        self, store: MessageStore, chat_id: str, limits: WebLimits, replays: asyncio.Semaphore
+        self,
+        store: MessageStore,
+        chat_id: str,
+        limits: WebLimits,
+        replays: asyncio.Semaphore,
+        show: Show,
     ) -> None:
         self.chat_id = chat_id
         self.tail = 0
@@ -79,6 +80,7 @@ class ChatFeed:
         self._store = store
         self._limits = limits
         self._replays = replays
+        self._show = show
         self._kept: list[Entry] = []
         self._bytes = 0
         self._news = asyncio.Event()
@@ -136,7 +138,7 @@ class ChatFeed:
                 self._behind.set()
                 break
             if number == self.tail + 1:
-                self._keep(entry_of(event))
+                self._keep(self._entry(event))
         self._tell()
 
     async def catch_up(self) -> None:
@@ -152,10 +154,16 @@ class ChatFeed:
                 for event in events:
                     # A row that is lost leaves a gap, which is passed over.
                     if event["sequenceNumber"] > self.tail:
-                        self._keep(entry_of(event))
+                        self._keep(self._entry(event))
                 self._tell()
                 if len(events) < _PAGE_EVENTS:
                     return
+
+    def _entry(self, event: Mapping[str, Any]) -> Entry:
+        """An event of the store, made ready to be sent."""
+        number = event["sequenceNumber"]
+        event = self._show(event)
+        return Entry(number, event, frame([to_json(event)], number))
 
     def _keep(self, entry: Entry) -> None:
         self.tail = entry.sequence_number
@@ -245,9 +253,9 @@ class ChatFeed:
     async def _replay(self, after: int) -> Sequence[Entry]:
         async with self._replays:
             events = await self._store.events(self.chat_id, after=after, limit=_PAGE_EVENTS)
-        found = [each for each in map(entry_of, events) if each.sequence_number <= self.tail]
+        found = [each for each in map(self._entry, events) if each.sequence_number <= self.tail]
         # Rows that are lost must not keep a reader from the end, or it comes back for ever.
-        return found or [entry_of(lost_event(self.chat_id, self.tail))]
+        return found or [self._entry(lost_event(self.chat_id, self.tail))]
 
 
 def _number(entry: Entry) -> int:
@@ -269,11 +277,13 @@ class ChatFeeds:
     Args:
         store: Where the events are.
         limits: How much of each chat is kept.
+        show: Turns an event of the store into what clients read.
     """
 
-    def __init__(self, store: MessageStore, limits: WebLimits) -> None:
+    def __init__(self, store: MessageStore, limits: WebLimits, show: Show = concealed) -> None:
         self._store = store
         self._limits = limits
+        self._show = show
         self._replays = asyncio.Semaphore(8)
         self._feeds: dict[str, _Shared] = {}
 
@@ -283,7 +293,7 @@ class ChatFeeds:
         shared = self._feeds.get(chat_id)
         if shared is None or shared.feed.closed:
             shared = self._feeds[chat_id] = _Shared(
-                ChatFeed(self._store, chat_id, self._limits, self._replays)
+                ChatFeed(self._store, chat_id, self._limits, self._replays, self._show)
             )
         shared.users += 1
         try:

@@ -9,8 +9,9 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import BaseRoute, Route
 
 from .bodies import check_fields, flag_of, id_of, is_id, number_of, text_of
+from .disclosure import concealed_line, showing
 from .errors import Refused
-from .names import shown, shown_id
+from .names import shown_id
 from .security import who
 from .sse import one_line
 from .titles import titles
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from ..store import Chat, MessageStore, StoredMessage
     from .answers import Inbox
     from .bodies import Bodies
+    from .disclosure import ErrorText
     from .feed import ChatFeeds
     from .limits import WebLimits
     from .names import ChatNames
@@ -50,6 +52,7 @@ class ChatRoutes:
         inbox: Takes what users answer.
         streams: Tells what happens.
         limits: What requests may cost.
+        error_text: What clients read of exceptions.
     """
 
     def __init__(
@@ -64,6 +67,7 @@ class ChatRoutes:
         inbox: Inbox,
         streams: Streams,
         limits: WebLimits,
+        error_text: ErrorText,
     ) -> None:
         self._gate = gate
         self._bodies = bodies
@@ -75,6 +79,8 @@ class ChatRoutes:
         self._inbox = inbox
         self._streams = streams
         self._limits = limits
+        self._error_text = error_text
+        self._shown = showing(error_text)
 
     def routes(self) -> list[BaseRoute]:
         """Where they are."""
@@ -164,8 +170,13 @@ class ChatRoutes:
     async def _export(self, _: Request, __: str | None, chat: Chat) -> Response:
         lines = self._store.export_chat(chat.chat_id)
         stored, known = (json.dumps(each) for each in (chat.chat_id, shown_id(chat.chat_id)))
+
+        def written(line: str) -> str:
+            line = concealed_line(line) if self._error_text == "reference" else line
+            return f"{one_line(line.replace(stored, known))}\n"
+
         return StreamingResponse(
-            (f"{one_line(line.replace(stored, known))}\n" async for line in lines),
+            (written(line) async for line in lines),
             media_type="application/x-ndjson",
             headers={"Content-Disposition": 'attachment; filename="chat.jsonl"'},
         )
@@ -176,7 +187,18 @@ class ChatRoutes:
         after = number_of(request.query_params.get("after", "0"), "`after`")
         limit = number_of(request.query_params.get("limit", "100"), "`limit`", largest=_MOST)
         history = await self._store.load(chat.chat_id, after=after, limit=limit)
-        return JSONResponse({"messages": [_told(stored) for stored in history.stored]})
+        return JSONResponse({"messages": [self._told(stored) for stored in history.stored]})
+
+    def _told(self, stored: StoredMessage) -> dict[str, Any]:
+        told: dict[str, Any] = {
+            "messageId": stored.message_id,
+            "sequenceNumber": stored.sequence_number,
+            "timestampUtc": _milliseconds(stored.timestamp.timestamp()),
+            "message": self._shown(stored.message.to_dict()),
+        }
+        if stored.run_id is not None:
+            told["runId"] = stored.run_id
+        return told
 
     async def _say(self, request: Request, user: str | None, chat: Chat) -> Response:
         body = await self._bodies.json(request, user)
@@ -244,18 +266,6 @@ def _described(chat: Chat, named: Mapping[str, str]) -> dict[str, Any]:
     if chat.chat_id in named:
         described["title"] = named[chat.chat_id]
     return described
-
-
-def _told(stored: StoredMessage) -> dict[str, Any]:
-    told: dict[str, Any] = {
-        "messageId": stored.message_id,
-        "sequenceNumber": stored.sequence_number,
-        "timestampUtc": _milliseconds(stored.timestamp.timestamp()),
-        "message": shown(stored.message.to_dict()),
-    }
-    if stored.run_id is not None:
-        told["runId"] = stored.run_id
-    return told
 
 
 def _outcome(name: str) -> Response:

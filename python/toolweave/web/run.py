@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, cast
 from ..agent import AgentResult
 from ..exceptions import ModelError, RunLostError, StoreError, ToolweaveError
 from ..lifecycle import Transcriber
+from ..lifecycle.scenes import reference_of
 from ..scenes import SceneStep
 from .approvals import ANSWERS
+from .disclosure import run_failed
 from .responders import Turn
 from .tasks import end
 from .waiting import Answers
@@ -97,6 +99,7 @@ class ChatRun:
         self._too_long = False
         self._said: str | None = None
         self._text: str | None = None
+        self._reference: str | None = None
 
     @property
     def lost(self) -> bool:
@@ -149,7 +152,7 @@ class ChatRun:
             self._said = event.stop_reason.value
         elif isinstance(event, SceneStep) and event.stop_reason is not None:
             self._said = event.stop_reason.value
-            self._text = event.error
+            self._text, self._reference = event.error, event.reference
 
     # From outside.
 
@@ -256,6 +259,9 @@ class ChatRun:
         self.stop_reason = reason
         if not self.lost:
             drafts = self._last_words(reason, text)
+            if text is not None and text == self._text and self._reference is not None:
+                # The text is another's, and stands in the events.
+                text = run_failed(self._reference)
             try:
                 await self._writer.finish(reason, drafts, text)
             except Exception as error:  # noqa: BLE001 - whoever looks after dead runs will end it
@@ -264,8 +270,12 @@ class ChatRun:
 
     def _last_words(self, reason: str, text: str | None) -> list[Draft]:
         told = self._transcriber
-        error = [told.addressed({"kind": "error", "message": text})] if text else []
-        return cast("list[Draft]", [*error, *told.ended(reason, text)])
+        error: list[Draft] = []
+        if text:
+            metadata = reference_of(self._reference) if text == self._text else None
+            said = {"kind": "error", "message": text, "metadata": metadata}
+            error.append(cast("Draft", told.addressed(said)))
+        return [*error, *cast("list[Draft]", told.ended(reason, text))]
 
     def _outcome(self, failure: BaseException | None) -> tuple[str, str | None]:
         if self._writer.error is not None:

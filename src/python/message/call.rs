@@ -1,7 +1,7 @@
 //! Calls, their repairs and their results.
 
 use pyo3::{
-    exceptions::PyTypeError,
+    exceptions::{PyBaseException, PyTypeError},
     prelude::*,
     types::{PyDict, PyString, PyTuple},
 };
@@ -81,7 +81,6 @@ pub(crate) struct PyToolCall {
 entity!(PyToolCall {
         fields: ["id", "name", "arguments", "raw", "index", "repairs"],
         shown: 3,
-        silent: None,
         hashed: ["id", "name", "raw", "index"],
     }
     #[new]
@@ -173,19 +172,26 @@ pub(crate) struct PyToolResult {
     error_code: Option<ErrorCode>,
     #[pyo3(get)]
     duration: Option<f64>,
+    #[pyo3(get)]
+    exception: Option<Py<PyBaseException>>,
+    #[pyo3(get)]
+    reference: Option<Py<PyString>>,
 }
 
 entity!(PyToolResult {
         fields: [
-            "tool_call_id", "name", "result", "value", "is_error", "error_code", "duration"
+            "tool_call_id", "name", "result", "value", "is_error", "error_code", "duration",
+            "exception", "reference"
         ],
         shown: 3,
-        silent: Some("value"),
+        silent: ["value", "exception", "reference"],
+        unpickled: "exception",
         hashed: ["tool_call_id", "name", "result", "is_error", "error_code", "duration"],
     }
     #[new]
     #[pyo3(signature = (
-        tool_call_id, name, result, *, value=None, is_error=false, error_code=None, duration=None
+        tool_call_id, name, result, *, value=None, is_error=false, error_code=None, duration=None,
+        exception=None, reference=None
     ))]
     #[allow(clippy::too_many_arguments)] // One a field, as Python has it.
     fn new(
@@ -197,6 +203,8 @@ entity!(PyToolResult {
         is_error: bool,
         error_code: Option<&Bound<'_, PyAny>>,
         duration: Option<f64>,
+        exception: Option<Py<PyBaseException>>,
+        reference: Option<Py<PyString>>,
     ) -> PyResult<Self> {
         let error_code = error_code.map(|code| parse(code, "error_code")).transpose()?;
         if let Some(duration) = duration.filter(|duration| !duration.is_finite()) {
@@ -212,6 +220,8 @@ entity!(PyToolResult {
             is_error: is_error || error_code.is_some(),
             error_code,
             duration,
+            exception,
+            reference,
         })
     }
 
@@ -231,6 +241,8 @@ impl PyToolResult {
             is_error: result.is_error || result.error_code.is_some(),
             error_code: result.error_code,
             duration: result.duration,
+            exception: None,
+            reference: None,
         }
     }
 

@@ -26,7 +26,6 @@ pub(crate) struct PyTextMessage {
 entity!(PyTextMessage {
         fields: ["text", "role", "id", "from_agent", "generation_id", "run_id", "chat_id", "metadata", "extra"],
         shown: 1,
-        silent: None,
         hashed: ["text", "role", "id"],
     }
     #[new]
@@ -60,7 +59,6 @@ pub(crate) struct PyReasoningMessage {
 entity!(PyReasoningMessage {
         fields: ["text", "role", "id", "from_agent", "generation_id", "run_id", "chat_id", "metadata", "extra"],
         shown: 1,
-        silent: None,
         hashed: ["text", "role", "id"],
     }
     #[new]
@@ -94,7 +92,6 @@ pub(crate) struct PyToolCallMessage {
 entity!(PyToolCallMessage {
         fields: ["tool_calls", "role", "id", "from_agent", "generation_id", "run_id", "chat_id", "metadata", "extra"],
         shown: 1,
-        silent: None,
         hashed: ["tool_calls", "role", "id"],
     }
     #[new]
@@ -129,7 +126,6 @@ pub(crate) struct PyToolResultMessage {
 entity!(PyToolResultMessage {
         fields: ["tool_results", "role", "id", "from_agent", "generation_id", "run_id", "chat_id", "metadata", "extra"],
         shown: 1,
-        silent: None,
         hashed: ["tool_results", "role", "id"],
     }
     #[new]
@@ -165,7 +161,6 @@ pub(crate) struct PyToolAggregateMessage {
 entity!(PyToolAggregateMessage {
         fields: ["tool_calls", "tool_results", "role", "id", "from_agent", "generation_id", "run_id", "chat_id", "metadata", "extra"],
         shown: 2,
-        silent: None,
         hashed: ["tool_calls", "tool_results", "role", "id"],
     }
     #[new]
@@ -209,7 +204,6 @@ pub(crate) struct PyUsageMessage {
 entity!(PyUsageMessage {
         fields: ["input_tokens", "output_tokens", "cached_input_tokens", "cost", "role", "id", "from_agent", "generation_id", "run_id", "chat_id", "metadata", "extra"],
         shown: 4,
-        silent: None,
         hashed: ["input_tokens", "output_tokens", "cached_input_tokens", "cost", "role", "id"],
     }
     #[new]
@@ -255,7 +249,6 @@ pub(crate) struct PyUnknownMessage {
 entity!(PyUnknownMessage {
         fields: ["kind", "fields", "role", "id", "from_agent", "generation_id", "run_id", "chat_id", "metadata", "extra"],
         shown: 2,
-        silent: None,
         hashed: ["kind", "role", "id"],
     }
     #[new]

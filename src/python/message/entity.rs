@@ -13,8 +13,10 @@ pub(super) trait Entity: PyTypeInfo {
     const FIELDS: &'static [&'static str];
     /// How many of the first fields `repr` always shows; others only if they say something.
     const SHOWN: usize;
-    /// The field that does not count in comparisons.
-    const SILENT: Option<&'static str>;
+    /// The fields that do not count in comparisons.
+    const SILENT: &'static [&'static str];
+    /// The field that is not pickled, nor copied by `copy`.
+    const UNPICKLED: Option<&'static str>;
     /// The fields that make the hash: hashable, and equal wherever the objects are.
     const HASHED: &'static [&'static str];
 }
@@ -52,7 +54,7 @@ pub(super) fn compare<E: Entity>(
         return Ok(py.NotImplemented());
     }
     let mut equal = true;
-    for field in E::FIELDS.iter().filter(|field| Some(**field) != E::SILENT) {
+    for field in E::FIELDS.iter().filter(|field| !E::SILENT.contains(field)) {
         if !this.as_any().getattr(*field)?.eq(other.getattr(*field)?)? {
             equal = false;
             break;
@@ -71,7 +73,11 @@ pub(super) fn hash<E: Entity>(this: &Bound<'_, E>) -> PyResult<isize> {
 pub(super) fn reduce<'py, E: Entity>(this: &Bound<'py, E>) -> PyResult<Bound<'py, PyTuple>> {
     let py = this.py();
     let rebuild = py.import("toolweave._core")?.getattr("_rebuild")?;
-    (rebuild, (this.as_any().get_type(), fields(this)?)).into_pyobject(py)
+    let fields = fields(this)?;
+    if let Some(field) = E::UNPICKLED {
+        fields.del_item(field)?;
+    }
+    (rebuild, (this.as_any().get_type(), fields)).into_pyobject(py)
 }
 
 /// `copy.replace` (Python 3.13): the same with some fields changed.
@@ -94,13 +100,19 @@ fn fields<'py, E: Entity>(this: &Bound<'py, E>) -> PyResult<Bound<'py, PyDict>> 
     Ok(fields)
 }
 
+/// The one name of a list, or none.
+pub(super) const fn optional(names: &[&'static str]) -> Option<&'static str> {
+    if let [name] = names { Some(*name) } else { None }
+}
+
 /// Implements [`Entity`], with the methods that come with it and those given.
 macro_rules! entity {
     (
         $class:ty {
             fields: [$($field:literal),*],
             shown: $shown:literal,
-            silent: $silent:expr,
+            $(silent: [$($silent:literal),*],)?
+            $(unpickled: $unpickled:literal,)?
             hashed: [$($hashed:literal),*] $(,)?
         }
         $($methods:tt)*
@@ -108,7 +120,9 @@ macro_rules! entity {
         impl $crate::python::message::entity::Entity for $class {
             const FIELDS: &'static [&'static str] = &[$($field),*];
             const SHOWN: usize = $shown;
-            const SILENT: Option<&'static str> = $silent;
+            const SILENT: &'static [&'static str] = &[$($($silent),*)?];
+            const UNPICKLED: Option<&'static str> =
+                $crate::python::message::entity::optional(&[$($unpickled)?]);
             const HASHED: &'static [&'static str] = &[$($hashed),*];
         }
 

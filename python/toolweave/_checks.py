@@ -1,0 +1,214 @@
+"""Checks of arguments: each error names the parameter, what must hold, and what was given.
+
+Types are a `TypeError`, values a `ValueError`.
+
+Example:
+    >>> check_choice("mode", "fast", ("direct", "planning"))
+    Traceback (most recent call last):
+    ...
+    ValueError: mode must be 'direct' or 'planning', got 'fast'
+    >>> check_number("timeout", "1 s", above=0)
+    Traceback (most recent call last):
+    ...
+    TypeError: timeout must be a number above 0, got '1 s'
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, cast
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+_LONGEST = 60
+_PLAIN = (str, int, float, bool, type(None))
+
+
+def got(value: object) -> str:
+    """What was given: plain values as they are, of others the type."""
+    if isinstance(value, type):
+        return f"the class {value.__name__}"
+    if not isinstance(value, _PLAIN):
+        return f"an object of the type {type(value).__name__}"
+    text = repr(value)
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
+
+
+def wrong_type(name: str, wanted: str, value: object) -> TypeError:
+    """The error about an argument of the wrong type."""
+    return TypeError(f"{name} must be {wanted}, got {got(value)}")
+
+
+def wrong_value(name: str, wanted: str, value: object) -> ValueError:
+    """The error about an argument of the right type that cannot be used."""
+    return ValueError(f"{name} must be {wanted}, got {got(value)}")
+
+
+def check_type(
+    name: str, value: object, types: type | tuple[type, ...], wanted: str, *, none: bool = False
+) -> None:
+    """Refuse a value of any other type.
+
+    Args:
+        name: The parameter.
+        value: What was given for it.
+        types: What it may be an instance of.
+        wanted: The types in words, such as ``a Toolset``.
+        none: Whether None will do as well.
+    """
+    if not (isinstance(value, types) or (none and value is None)):
+        raise wrong_type(name, f"{wanted} or None" if none else wanted, value)
+
+
+def check_text(name: str, value: object, *, none: bool = False, empty: bool = True) -> None:
+    """Refuse what is no string; an empty one too, unless `empty`."""
+    check_type(name, value, str, "a string", none=none)
+    if value == "" and not empty:
+        raise wrong_value(name, "a string that is not empty", value)
+
+
+def check_flag(name: str, value: object, *, none: bool = False) -> None:
+    """Refuse what is neither True nor False."""
+    check_type(name, value, bool, "True or False", none=none)
+
+
+def check_count(
+    name: str, value: object, least: int = 0, *, none: bool = False, most: int | None = None
+) -> None:
+    """Refuse what is no integer of at least `least`, and at most `most`."""
+    wanted = f"an integer of at least {least}"
+    if most is not None:
+        wanted += f" and at most {most}"
+    if none:
+        if value is None:
+            return
+        wanted += ", or None"
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise wrong_type(name, wanted, value)
+    if value < least or (most is not None and value > most):
+        raise wrong_value(name, wanted, value)
+
+
+def check_number(
+    name: str,
+    value: object,
+    *,
+    least: float | None = None,
+    above: float | None = None,
+    most: float | None = None,
+    none: bool = False,
+) -> None:
+    """Refuse what is no number in a range; NaN is none, and infinity only with `most`."""
+    bounds = [
+        f"of at least {least:g}" if least is not None else "",
+        f"above {above:g}" if above is not None else "",
+        f"of at most {most:g}" if most is not None else "",
+    ]
+    wanted = f"a number {' and '.join(filter(None, bounds))}".strip()
+    if none:
+        if value is None:
+            return
+        wanted += ", or None"
+    if not isinstance(value, (int, float)) or isinstance(value, bool):
+        raise wrong_type(name, wanted, value)
+    if (
+        math.isnan(value)
+        or (math.isinf(value) and most != math.inf)
+        or (least is not None and value < least)
+        or (above is not None and value <= above)
+        or (most is not None and value > most)
+    ):
+        raise wrong_value(name, wanted, value)
+
+
+def check_choice(name: str, value: object, choices: Collection[str], *, none: bool = False) -> None:
+    """Refuse what is none of a few strings, which the error lists."""
+    if none and value is None:
+        return
+    *others, last = [repr(str(each)) for each in choices]
+    wanted = f"{', '.join(others)} or {last}" if others else last
+    if none:
+        wanted += ", or None"
+    if not isinstance(value, str):
+        raise wrong_type(name, wanted, value)
+    if value not in choices:
+        raise wrong_value(name, wanted, value)
+
+
+def check_callable(
+    name: str, value: object, wanted: str, *parameters: str, none: bool = False
+) -> None:
+    """Refuse what cannot be called with positional arguments.
+
+    Args:
+        name: The parameter.
+        value: What was given for it.
+        wanted: What it must be, such as ``a function of a turn``.
+        parameters: The arguments that it is called with, in words.
+        none: Whether None will do as well.
+    """
+    if none and value is None:
+        return
+    wanted = f"{wanted} or None" if none else wanted
+    if not callable(value):
+        raise wrong_type(name, wanted, value)
+    try:
+        signature = inspect.signature(value)
+    except (TypeError, ValueError):  # functions of C may not tell
+        return
+    try:
+        signature.bind(*parameters)
+    except TypeError:
+        called = ", ".join(parameters)
+        raise TypeError(
+            f"{name} must be {wanted}, called with ({called}); this one takes {signature}"
+        ) from None
+
+
+def check_methods(name: str, value: object, wanted: str, *methods: str, none: bool = False) -> None:
+    """Refuse what has not all of these methods; a class has them only for its instances."""
+    if none and value is None:
+        return
+    if isinstance(value, type) or not all(callable(getattr(value, each, None)) for each in methods):
+        raise wrong_type(name, f"{wanted} or None" if none else wanted, value)
+
+
+def check_mapping(name: str, value: object, *, none: bool = False) -> None:
+    """Refuse what is no mapping of strings to values."""
+    if none and value is None:
+        return
+    wanted = "a mapping or None" if none else "a mapping"
+    if not isinstance(value, Mapping):
+        raise wrong_type(name, wanted, value)
+    for key in cast("Mapping[object, Any]", value):
+        if not isinstance(key, str):
+            raise TypeError(f"{name} must have strings as keys, got {got(key)}")
+
+
+def check_iterable(name: str, value: object, wanted: str) -> None:
+    """Refuse what cannot be iterated over, and strings, whose items are seldom meant."""
+    if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
+        raise wrong_type(name, wanted, value)
+
+
+def check_items(
+    name: str, value: object, types: type | tuple[type, ...], wanted: str
+) -> tuple[Any, ...]:
+    """Refuse an iterable that has an item of any other type; its items."""
+    check_iterable(name, value, wanted)
+    items = tuple(cast("Iterable[object]", value))
+    for item in items:
+        if not isinstance(item, types):
+            raise TypeError(f"{name} must be {wanted}, got one with {got(item)}")
+    return items
+
+
+def check_known(given: Iterable[str], known: Iterable[str]) -> None:
+    """Refuse options that there are not, and list those that there are."""
+    names = sorted(known)
+    for each in given:
+        if each not in names:
+            raise TypeError(f"there is no option {each!r}; there are {', '.join(names)}")

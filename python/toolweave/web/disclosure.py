@@ -1,0 +1,122 @@
+"""What browsers read of exceptions: a reference to the log in place of the text.
+
+The store keeps what the model has to read in its next request. What is sent to clients goes through
+`concealed`, whether it is an event, a message or a line of an export, and whenever it was stored.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
+
+from .._checks import check_choice
+from ..executor.failure import FAILED, REFERENCES
+from ..lifecycle.scenes import REFERENCE
+from .names import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+ErrorText: TypeAlias = Literal["reference", "message"]
+"""What clients read of an exception: a reference to the log, or what the model reads."""
+
+Fields: TypeAlias = "Mapping[str, Any]"
+
+_RUN_FAILED = "Execution failed"
+
+
+def showing(error_text: ErrorText) -> Callable[[Fields], Fields]:
+    """What turns a stored event or message into what clients read.
+
+    Args:
+        error_text: What they read of exceptions.
+    """
+    check_choice("error_text", error_text, ("reference", "message"))
+    return concealed if error_text == "reference" else shown
+
+
+def concealed(fields: Fields) -> Fields:
+    """An event or a message as clients read it, without the texts of exceptions.
+
+    Example:
+        >>> told = {"kind": "tool_result", "toolCallId": "c", "isError": True, "done": True}
+        >>> told["result"] = "Error executing tool: no disk"
+        >>> told["metadata"] = {"references": {"c": "3f9c"}}
+        >>> concealed(told)["result"]
+        'Error executing tool (reference 3f9c)'
+    """
+    fields = shown(fields)
+    kind = fields["kind"]
+    metadata = _object(fields.get("metadata"))
+    if "toolResults" in fields:
+        return _with_results(fields, _object(metadata.get(REFERENCES)))
+    if kind == "tool_result":
+        return _result(fields, _object(metadata.get(REFERENCES)))
+    if kind == "scene":
+        return _scene(fields)
+    if kind in ("error", "run") and REFERENCE in metadata:
+        name = "message" if kind == "error" else "error"
+        return {**fields, name: run_failed(metadata[REFERENCE])} if name in fields else fields
+    return fields
+
+
+def concealed_line(line: str) -> str:
+    """A line of an export, without the texts of exceptions."""
+    if FAILED not in line and f'"{REFERENCE}"' not in line:
+        return line
+    row: dict[str, Any] = json.loads(line)
+    for name, value in row.items():
+        if isinstance(value, dict) and "kind" in value:
+            row[name] = concealed(cast("dict[str, Any]", value))
+        elif name.endswith("_json") and isinstance(value, str):
+            # Damaged: nobody can tell what stands there.
+            row[name] = ""
+    return json.dumps(row, ensure_ascii=False, separators=(",", ":"))
+
+
+def tool_failed(reference: str | None) -> str:
+    """The sentence about a tool that failed without meaning to."""
+    return f"{FAILED}." if reference is None else f"{FAILED} (reference {reference})"
+
+
+def run_failed(reference: str) -> str:
+    """The sentence about an exception that ended a run of scenes."""
+    return f"{_RUN_FAILED} (reference {reference})"
+
+
+def _with_results(fields: Fields, references: Fields) -> Fields:
+    results: list[dict[str, Any]] = fields["toolResults"]
+    told = [_result(each, references) for each in results]
+    if all(one is other for one, other in zip(told, results, strict=True)):
+        return fields
+    return {**fields, "toolResults": told}
+
+
+def _result(fields: Fields, references: Fields) -> Fields:
+    text = fields.get("result")
+    if not (fields.get("isError") or "errorCode" in fields) or not isinstance(text, str):
+        return fields
+    reference = references.get(fields.get("toolCallId", ""))
+    # Where the reference is lost, or was never kept, the beginning tells.
+    if reference is None and not text.startswith(FAILED):
+        return fields
+    return {**fields, "result": tool_failed(reference)}
+
+
+def _scene(fields: Fields) -> Fields:
+    step: dict[str, Any] = fields["step"]
+    reference = step.get("reference")
+    result = step.get("result")
+    by_tool = isinstance(result, str)
+    if reference is None and not (
+        by_tool and step.get("status") == "Error" and result.startswith(FAILED)
+    ):
+        return fields
+    text = tool_failed(reference) if by_tool else run_failed(reference)
+    # The last step has the answer as its message, as far as there is one.
+    names = ("error",) if step.get("status") == "Completed" else ("message", "error", "result")
+    return {**fields, "step": {**step, **{name: text for name in names if name in step}}}
+
+
+def _object(value: object) -> dict[str, Any]:
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}

@@ -1,0 +1,114 @@
+"""A tool's exception: in the log with its traceback, in the process, and nowhere else."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import pickle
+
+import pytest
+
+from toolweave import (
+    ToolAggregateMessage,
+    ToolCall,
+    ToolContext,
+    ToolError,
+    ToolExecutor,
+    ToolFailed,
+    ToolResult,
+    message_from_json,
+)
+from toolweave.tools import Tool, tool
+
+
+@tool
+async def divide(a: int, b: int) -> float:
+    """Divide a number by another."""
+    return a / b
+
+
+@tool
+async def refuse(reason: str) -> str:
+    """Refuse."""
+    raise ToolFailed(reason)
+
+
+@tool
+async def delegate(ctx: ToolContext) -> object:
+    """Have another tool divide."""
+    return await ctx.call("divide", {"a": 1, "b": 0})
+
+
+@tool
+async def explain(ctx: ToolContext) -> object:
+    """Have another tool divide, and say what went wrong."""
+    try:
+        return await ctx.call("divide", {"a": 1, "b": 0})
+    except ToolError as error:
+        raise ToolFailed("nothing can be divided by nothing") from error
+
+
+def run(caplog: pytest.LogCaptureFixture, *calls: ToolCall) -> ToolAggregateMessage:
+    tools: list[Tool[..., object]] = [divide, refuse, delegate, explain]
+    with caplog.at_level(logging.DEBUG, "toolweave.executor"):
+        return asyncio.run(ToolExecutor(tools).execute(calls))
+
+
+def test_an_exception_is_logged_with_its_traceback_under_the_reference_of_the_result(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    [result] = run(caplog, ToolCall("c", "divide", {"a": 1, "b": 0})).tool_results
+    assert isinstance(result.exception, ZeroDivisionError)
+    [record] = [each for each in caplog.records if each.exc_info]
+    assert record.levelno == logging.WARNING
+    assert record.exc_info is not None
+    assert record.exc_info[1] is result.exception
+    assert result.reference is not None
+    assert result.reference in record.getMessage()
+    assert "return a / b" in caplog.text
+    assert record.__dict__["tool"] == "divide"
+    assert record.__dict__["tool_call_id"] == "c"
+
+
+def test_references_differ(caplog: pytest.LogCaptureFixture) -> None:
+    calls = [ToolCall(f"c{number}", "divide", {"a": 1, "b": 0}) for number in range(20)]
+    aggregate = run(caplog, *calls)
+    references = {result.tool_call_id: result.reference for result in aggregate.tool_results}
+    assert len(set(references.values())) == 20
+    assert aggregate.metadata["references"] == references
+
+
+def test_the_exception_is_neither_on_the_wire_nor_pickled(caplog: pytest.LogCaptureFixture) -> None:
+    aggregate = run(caplog, ToolCall("c", "divide", {"a": 1, "b": 0}))
+    [result] = aggregate.tool_results
+    written = message_from_json(aggregate.to_json())
+    assert isinstance(written, ToolAggregateMessage)
+    assert written == aggregate
+    assert written.tool_results[0].exception is None
+    copied: ToolResult = pickle.loads(pickle.dumps(result))
+    assert copied == result
+    assert copied.exception is None
+    assert copied.reference == result.reference
+    assert result.__replace__(result="cut").exception is result.exception
+
+
+def test_what_a_tool_says_on_purpose_is_no_warning(caplog: pytest.LogCaptureFixture) -> None:
+    aggregate = run(caplog, ToolCall("c", "refuse", {"reason": "closed"}))
+    [result] = aggregate.tool_results
+    assert isinstance(result.exception, ToolFailed)
+    assert result.reference is None
+    assert "references" not in aggregate.metadata
+    assert max(record.levelno for record in caplog.records) == logging.INFO
+
+
+def test_the_failure_of_a_nested_call_is_logged_once_and_no_purpose_of_the_tool_around_it(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    nested, explained = run(
+        caplog, ToolCall("c", "delegate", {}), ToolCall("d", "explain", {})
+    ).tool_results
+    logged = [each.__dict__["reference"] for each in caplog.records if each.exc_info]
+    assert len(logged) == 2
+    assert nested.reference in logged
+    assert explained.reference is None
+    assert explained.result == "nothing can be divided by nothing"
