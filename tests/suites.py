@@ -30,6 +30,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from xml.etree import ElementTree
@@ -169,7 +170,7 @@ def ignored(*paths: Path) -> tuple[str, ...]:
 
 
 def plan(level: str, wheel: Path | None) -> Iterator[Suite]:
-    """Suites of a level, quickest to fail first; environments are made as they are reached."""
+    """Suites of a level, quickest to fail first; environments are made while others run."""
     here = Path(sys.executable)
     page = (TESTS / "clients", TESTS / "frontend")
     if wheel is None:
@@ -178,18 +179,24 @@ def plan(level: str, wheel: Path | None) -> Iterator[Suite]:
     pythons = {version: interpreter(version) for version in VERSIONS}
     found = [version for version, python in pythons.items() if python is not None]
     first, last = found[0], found[-1]
-    for version, python in pythons.items():
-        inside = environment(version, python, wheel, "test-large" if level == "all" else "test")
-        name = f"Python {version}"
-        if level == "all":
-            effort = "long" if version == last else "full"
-            yield Suite(name, inside, (AREAS,), effort)
-        elif version == last:
-            yield Suite(name, inside, (AREAS,), "full")
-        elif version == first:
-            yield Suite(name, inside, (AREAS,), options=ignored(*ONCE, *COMPILED))
-        else:
-            yield Suite(f"{name}, what depends on it", inside, VERSIONED)
+    group = "test-large" if level == "all" else "test"
+    with ThreadPoolExecutor(max_workers=1) as pool:
+        environments = {
+            version: pool.submit(environment, version, python, wheel, group)
+            for version, python in pythons.items()
+        }
+        for version, made in environments.items():
+            inside = made.result()
+            name = f"Python {version}"
+            if level == "all":
+                effort = "long" if version == last else "full"
+                yield Suite(name, inside, (AREAS,), effort)
+            elif version == last:
+                yield Suite(name, inside, (AREAS,), "full")
+            elif version == first:
+                yield Suite(name, inside, (AREAS,), options=ignored(*ONCE, *COMPILED))
+            else:
+                yield Suite(f"{name}, what depends on it", inside, VERSIONED)
     # A page per worker at a time: its server and its browser serve a module.
     alone = ("--dist=loadfile",)
     if level == "all":
