@@ -5,7 +5,10 @@
 
 use serde_json::{Number, Value};
 
-use super::{sentence::push_step, tariff::BYTES};
+use super::{
+    sentence::push_step,
+    tariff::{BYTES, CHEAP_FRACTION},
+};
 
 /// How deep a schema or a value may be nested.
 pub const MAX_DEPTH: usize = 128;
@@ -23,17 +26,25 @@ pub(crate) enum Excess {
     Number(Number),
 }
 
-/// How much there is in `value`: one for each value, and one for each [`BYTES`] of text. Nothing
-/// if it is too deep or holds numbers that are too large.
-pub(super) fn weigh(value: &Value) -> Option<usize> {
-    let mut weight = 0;
+/// How much there is in a value.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Weight {
+    /// One for each value, and one for each [`BYTES`] of text.
+    pub(super) parts: usize,
+    /// Whether there are numbers that take long to compute with, for all that can be seen.
+    pub(super) has_long_numbers: bool,
+}
+
+/// How much there is in `value`; nothing if it is too deep or holds numbers that are too large.
+pub(super) fn weigh(value: &Value) -> Option<Weight> {
+    let mut weight = Weight::default();
     first_below(value, 0, None, &mut weight).is_none().then_some(weight)
 }
 
 /// The first thing that is too much in `value`, and its place as a JSON Pointer.
 pub(crate) fn find(value: &Value) -> Option<(String, Excess)> {
     let mut path = String::new();
-    let excess = first_below(value, 0, Some(&mut path), &mut 0)?;
+    let excess = first_below(value, 0, Some(&mut path), &mut Weight::default())?;
     Some((path, excess))
 }
 
@@ -42,17 +53,22 @@ fn first_below(
     value: &Value,
     depth: usize,
     mut path: Option<&mut String>,
-    weight: &mut usize,
+    weight: &mut Weight,
 ) -> Option<Excess> {
     if depth > MAX_DEPTH {
         return Some(Excess::Depth);
     }
-    *weight += 1;
+    weight.parts += 1;
     let end = path.as_ref().map_or(0, |path| path.len());
     match value {
-        Value::String(text) => *weight += text.len() / BYTES,
+        Value::String(text) => weight.parts += text.len() / BYTES,
         Value::Number(number) => {
-            *weight += number.as_str().len() / BYTES;
+            let spelled = number.as_str();
+            weight.parts += spelled.len() / BYTES;
+            if is_short_integer(spelled) {
+                return None;
+            }
+            weight.has_long_numbers |= !is_short(spelled);
             return (!is_sane_number(number)).then(|| Excess::Number(number.clone()));
         }
         Value::Array(items) => {
@@ -68,7 +84,7 @@ fn first_below(
         }
         Value::Object(members) => {
             for (key, member) in members {
-                *weight += key.len() / BYTES;
+                weight.parts += key.len() / BYTES;
                 if let Some(path) = &mut path {
                     path.truncate(end);
                     push_step(path, key);
@@ -84,6 +100,19 @@ fn first_below(
         path.truncate(end);
     }
     None
+}
+
+/// Whether a number is a plain integer of few digits, as most are.
+fn is_short_integer(spelled: &str) -> bool {
+    let digits = spelled.strip_prefix('-').unwrap_or(spelled).as_bytes();
+    digits.len() < CHEAP_FRACTION && digits.iter().all(u8::is_ascii_digit)
+}
+
+/// Whether computing with a number is cheap. An exponent spells in a few characters what is
+/// written out.
+fn is_short(spelled: &str) -> bool {
+    spelled.len() <= CHEAP_FRACTION
+        && !spelled.as_bytes().iter().any(|byte| matches!(byte, b'e' | b'E'))
 }
 
 fn is_sane_number(number: &Number) -> bool {

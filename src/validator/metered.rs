@@ -53,6 +53,12 @@ impl Meter {
         self.left.get() == 0
     }
 
+    /// How many of `usize::MAX` looks have been taken.
+    #[cfg(test)]
+    pub(super) fn taken(&self) -> usize {
+        usize::MAX - self.left.get()
+    }
+
     /// Leaves no looks.
     #[cfg(feature = "python")]
     pub(crate) fn give_up(&self) {
@@ -181,6 +187,11 @@ impl<'a> Metered<'a> {
     /// A value under a meter.
     pub(super) fn new(value: &'a Value, meter: &'a Meter) -> Self {
         Self { value, meter: Some(meter), top: true }
+    }
+
+    /// A value that may be looked at as often as a schema likes.
+    pub(super) fn free(value: &'a Value) -> Self {
+        Self { value, meter: None, top: true }
     }
 
     fn pretends(&self) -> bool {

@@ -30,21 +30,23 @@ mod documents;
 mod error;
 mod excess;
 mod explain;
+mod light;
 mod metered;
 mod patterns;
 mod same;
 mod sentence;
 mod tariff;
+#[cfg(test)]
+mod tests;
 mod violation;
 
 pub use self::{error::SchemaError, excess::MAX_DEPTH, violation::Violation};
 
-pub(crate) use self::{compile::compile, metered::Meter, tariff::Tariff};
 #[cfg(feature = "python")]
-pub(crate) use self::{
-    same::{Keys, equal},
-    tariff::LOOKS,
-};
+pub(crate) use self::same::{Keys, equal};
+#[cfg(any(test, feature = "python"))]
+pub(crate) use self::tariff::LOOKS;
+pub(crate) use self::{compile::compile, metered::Meter, tariff::Tariff};
 
 use std::{collections::BTreeMap, rc::Rc, sync::Arc};
 
@@ -73,6 +75,8 @@ pub struct Validator {
     schema: Arc<Value>,
     /// What a look at a value is worth.
     tariff: Tariff,
+    /// Values that weigh no more cannot take more looks than a verdict may.
+    light: usize,
 }
 
 /// What a validator makes of a value.
@@ -83,6 +87,12 @@ enum Verdict {
     Refused(Box<Violation>),
 }
 
+impl Verdict {
+    fn of(fits: bool) -> Self {
+        if fits { Self::Fits } else { Self::DoesNotFit }
+    }
+}
+
 impl Validator {
     /// Compiles a schema that needs no other.
     pub fn new(schema: &Value) -> Result<Self, SchemaError> {
@@ -91,10 +101,13 @@ impl Validator {
 
     /// Compiles a schema whose `$ref`s may lead to `resources`.
     pub fn with_resources(schema: &Value, resources: &Resources) -> Result<Self, SchemaError> {
+        let tariff = Tariff::of(Documents { schema, resources });
+        let looks = (!tariff.steps_back()).then(|| light::looks(schema, tariff.reading()));
         Ok(Self {
             compiled: Arc::new(compile(schema, resources)?),
             schema: Arc::new(schema.clone()),
-            tariff: Tariff::of(Documents { schema, resources }),
+            tariff,
+            light: looks.flatten().map_or(0, |looks| tariff::LOOKS / looks),
         })
     }
 
@@ -118,16 +131,18 @@ impl Validator {
             let excess = excess(value).unwrap_or_else(|| Violation::unjudged(value));
             return Verdict::Refused(Box::new(excess));
         };
+        if weight.parts <= self.light && !weight.has_long_numbers {
+            return Verdict::of(self.compiled.is_valid(Metered::free(value)));
+        }
         if self.tariff.steps_back() && patterns::too_much_text(value) {
             return Verdict::Refused(Box::new(Violation::too_much_text(value)));
         }
-        let looks = Tariff::verdict(weight);
+        let looks = Tariff::verdict(weight.parts);
         let (fits, spent) = self.look(value, looks, |node| self.compiled.is_valid(node));
-        match (spent, fits) {
-            (true, _) => Verdict::Refused(Box::new(Violation::unjudged(value))),
-            (false, true) => Verdict::Fits,
-            (false, false) => Verdict::DoesNotFit,
+        if spent {
+            return Verdict::Refused(Box::new(Violation::unjudged(value)));
         }
+        Verdict::of(fits)
     }
 
     /// Runs `judge`, and tells whether it took more looks at `value` than these.

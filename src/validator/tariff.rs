@@ -27,7 +27,7 @@ const WAYS: usize = 32;
 /// How many characters a number may have whose arithmetic is as cheap as a look.
 const CHEAP: usize = 64;
 /// The same where the crate computes with fractions.
-const CHEAP_FRACTION: usize = 20;
+pub(super) const CHEAP_FRACTION: usize = 20;
 /// How many looks a short fraction costs.
 const FRACTION: usize = 8;
 
@@ -85,6 +85,13 @@ impl Tariff {
     /// How many looks a verdict on a value of this weight may take.
     pub(super) fn verdict(weight: usize) -> usize {
         weight.saturating_mul(LOOKS_EACH).saturating_add(LOOKS)
+    }
+
+    /// How many looks reading a text or a number that is short takes at most, for each unit of its
+    /// weight.
+    pub(super) fn reading(&self) -> usize {
+        let text = self.ways.saturating_mul(BYTES) / WAYS;
+        text.saturating_add(self.arithmetic(CHEAP_FRACTION)).saturating_add(4)
     }
 
     /// How many looks an explanation may take. An error costs some thousand if the schema lists

@@ -134,6 +134,17 @@ def _collected(phase: str, _: dict[str, int]) -> None:
         _collecting.seconds = getattr(_collecting, "seconds", 0.0) + spent
 
 
+@contextmanager
+def left_out() -> Generator[None]:
+    """Take no note of what the block takes, which is work of others."""
+    began = time.thread_time()
+    collected = getattr(_collecting, "seconds", 0.0)
+    try:
+        yield
+    finally:
+        _collecting.seconds = collected + time.thread_time() - began
+
+
 def _described(handle: asyncio.Handle) -> str:
     callback: Any = handle._callback
     owner = getattr(callback, "__self__", None)

@@ -7,16 +7,33 @@ import json
 from pathlib import Path
 from typing import Any
 
+import mcp.client.session
 import pytest
+from mcp_types import methods
 
-from loop_watchdog import Watchdog, many
+from loop_watchdog import Watchdog, left_out, many
 from mcp_processes import plain_server
 from toolweave import ToolCall
 from toolweave.executor import ToolExecutor
 from toolweave.mcp.definitions import MAX_TOOLS
 
-# The SDK parses a line from the server in one go.
-SDK = "mcp.client.stdio"
+
+@pytest.fixture(autouse=True)
+def without_the_sdk(monkeypatch: pytest.MonkeyPatch, loop_watchdog: Watchdog) -> None:
+    """Leave out what the SDK does with a line, and with a result, in one go."""
+    loop_watchdog.leave_out("mcp.client.stdio")
+
+    class Methods:
+        def __getattr__(self, name: str) -> Any:
+            return getattr(methods, name)
+
+        def validate_server_result(self, *arguments: Any) -> Any:
+            with left_out():
+                return methods.validate_server_result(*arguments)
+
+    monkeypatch.setattr(mcp.client.session, "_methods", Methods())
+
+
 OBJECT = {"type": "object"}
 DETAILED: dict[str, Any] = {
     "type": "object",
@@ -36,7 +53,6 @@ LISTED: dict[str, list[dict[str, Any]]] = {
 @pytest.mark.parametrize("listed", LISTED.values(), ids=list(LISTED))
 def test_a_listing(tmp_path: Path, loop_watchdog: Watchdog, listed: list[dict[str, Any]]) -> None:
     loop_watchdog.input(len(json.dumps(listed)))
-    loop_watchdog.leave_out(SDK)
     server = plain_server({"pages": [{"tools": listed}]}, tmp_path)
 
     async def main() -> None:
@@ -70,7 +86,6 @@ def test_a_result(
     ]
     answers = {each: {"content": [], "structuredContent": answer} for each in ("held", "free")}
 
-    loop_watchdog.leave_out(SDK)
     server = plain_server({"pages": [{"tools": listed}], "answers": answers}, tmp_path)
 
     async def main() -> None:

@@ -1,0 +1,132 @@
+//! How often a schema can look at each part of a value, where its keywords say so by themselves.
+//!
+//! Most schemas are trees of a few keywords that look at each part of a value a few times, so a
+//! small value cannot take more looks than any verdict may. Such a verdict needs no meter.
+
+use std::collections::HashMap;
+
+use serde_json::{Map, Value};
+
+use super::excess::MAX_DEPTH;
+
+/// What a keyword takes that looks at the value itself, beside what reading the value is worth.
+const LOOKS: usize = 4;
+/// Keywords that look at the value itself.
+const PLAIN: [&str; 15] = [
+    "type",
+    "format",
+    "pattern",
+    "minLength",
+    "maxLength",
+    "minimum",
+    "maximum",
+    "exclusiveMinimum",
+    "exclusiveMaximum",
+    "multipleOf",
+    "minItems",
+    "maxItems",
+    "minProperties",
+    "maxProperties",
+    "const",
+];
+/// Keywords that look at nothing.
+const SILENT: [&str; 11] = [
+    "$schema",
+    "$comment",
+    "$defs",
+    "definitions",
+    "title",
+    "description",
+    "default",
+    "examples",
+    "deprecated",
+    "readOnly",
+    "writeOnly",
+];
+
+/// How many looks `schema` takes at most for each unit of a value's weight; `None` if its keywords
+/// do not say so: because it refers to itself or elsewhere, or has keywords that look at a value
+/// in ways of their own.
+///
+/// `reading` is how many looks it takes at most to read a text or a number, for each unit of its
+/// weight.
+pub(super) fn looks(schema: &Value, reading: usize) -> Option<usize> {
+    Bounds { root: schema, reading, known: HashMap::new() }.of(schema)
+}
+
+struct Bounds<'a> {
+    root: &'a Value,
+    reading: usize,
+    /// The bounds of schemas seen, by address; `None` while they are being looked at.
+    known: HashMap<usize, Option<usize>>,
+}
+
+impl<'a> Bounds<'a> {
+    fn of(&mut self, schema: &'a Value) -> Option<usize> {
+        let Value::Object(members) = schema else { return Some(LOOKS) };
+        let address = std::ptr::from_ref(schema) as usize;
+        if let Some(known) = self.known.get(&address) {
+            return *known;
+        }
+        self.known.insert(address, None);
+        let mut total = LOOKS;
+        for (key, value) in members {
+            // An identifier of the whole schema changes nothing for references within it.
+            if key == "$id" && address == std::ptr::from_ref(self.root) as usize {
+                continue;
+            }
+            total = total.checked_add(self.keyword(key, value)?)?;
+        }
+        self.known.insert(address, Some(total));
+        Some(total)
+    }
+
+    fn keyword(&mut self, key: &str, value: &'a Value) -> Option<usize> {
+        let itself = LOOKS.checked_add(self.reading)?;
+        match (key, value) {
+            // Comparing arrays and objects walks through the value once for each.
+            ("const", Value::Array(_) | Value::Object(_)) => None,
+            (key, _) if PLAIN.contains(&key) => Some(itself),
+            (key, _) if SILENT.contains(&key) => Some(0),
+            ("enum", Value::Array(listed)) => {
+                let scalars = !listed.iter().any(|one| one.is_array() || one.is_object());
+                scalars.then(|| itself.checked_mul(1 + listed.len())).flatten()
+            }
+            ("required", Value::Array(names)) => Some(LOOKS + names.len()),
+            ("properties", Value::Object(parts)) => {
+                self.sum(parts)?.checked_add(LOOKS * (1 + parts.len()))
+            }
+            ("additionalProperties" | "items", Value::Object(_) | Value::Bool(_)) => {
+                self.of(value)?.checked_add(2 * LOOKS)
+            }
+            ("items" | "prefixItems", Value::Array(parts)) => self.all(parts),
+            // The first part that fits is looked for, and then another one.
+            ("allOf" | "anyOf" | "oneOf", Value::Array(parts)) => self.all(parts)?.checked_mul(2),
+            ("not" | "if" | "then" | "else", _) => self.of(value)?.checked_mul(2),
+            ("uniqueItems", Value::Bool(unique)) => {
+                // Each array around a value walks through it.
+                Some(if *unique { LOOKS * (MAX_DEPTH + 1) } else { 0 })
+            }
+            ("$ref", Value::String(reference)) => {
+                let target = self.definition(reference)?;
+                self.of(target)
+            }
+            _ => None,
+        }
+    }
+
+    fn sum(&mut self, parts: &'a Map<String, Value>) -> Option<usize> {
+        parts.values().try_fold(0_usize, |sum, part| sum.checked_add(self.of(part)?))
+    }
+
+    fn all(&mut self, parts: &'a [Value]) -> Option<usize> {
+        parts.iter().try_fold(LOOKS, |sum, part| sum.checked_add(self.of(part)?))
+    }
+
+    /// What a reference leads to: a definition at the root, by its name, and nothing else.
+    fn definition(&self, reference: &str) -> Option<&'a Value> {
+        let (holder, name) = reference.strip_prefix("#/")?.split_once('/')?;
+        let is_plain = matches!(holder, "$defs" | "definitions") && !name.contains(['/', '~', '%']);
+        is_plain.then(|| self.root.get(holder)?.get(name)).flatten()
+    }
+}
