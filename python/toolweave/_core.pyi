@@ -18,6 +18,7 @@ __all__ = [
     "HttpBatch",
     "HttpBell",
     "HttpClient",
+    "HttpLong",
     "HttpReply",
     "InvalidToolCall",
     "JoinProblem",
@@ -2278,6 +2279,13 @@ class HttpBatch:
         """Gives up all requests that are at work."""
 
 @final
+class HttpLong:
+    """Events of which some take long to make: calls of more than 128 KiB."""
+
+    def read(self) -> tuple[Event | Update, ...]:
+        """The events; none the second time. To be called in a thread of its own."""
+
+@final
 class HttpReply:
     """A request that has been sent, and what comes of it. It ends with this object.
 
@@ -2294,7 +2302,7 @@ class HttpReply:
         A sentence, the HTTP status, the seconds to wait, whether asking again may help, and the
         parameter that the server does not like.
         """
-    def take(self, most: int) -> tuple[Event | Update, ...] | None:
+    def take(self, most: int) -> tuple[Event | Update, ...] | HttpLong | None:
         """What has come, at most so many events; None after the last.
 
         Where nothing has come yet the bell is rung for the next one.

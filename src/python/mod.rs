@@ -40,7 +40,9 @@ mod core {
     #[pymodule_export]
     use super::diagnostic::PyDiagnostic;
     #[pymodule_export]
-    use super::endpoint::{PyHttpBatch, PyHttpBell, PyHttpClient, PyHttpReply, without_keys};
+    use super::endpoint::{
+        PyHttpBatch, PyHttpBell, PyHttpClient, PyHttpLong, PyHttpReply, without_keys,
+    };
     #[pymodule_export]
     use super::lifecycle::{PyStreamReducer, check_stream_event};
     #[pymodule_export]

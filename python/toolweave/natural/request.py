@@ -7,9 +7,6 @@ from typing import TYPE_CHECKING, Literal
 
 from .._core import (
     TextMessage,
-    ToolAggregateMessage,
-    ToolCallMessage,
-    ToolResultMessage,
     consolidate,
     render_contracts,
 )
@@ -17,7 +14,7 @@ from ..kinds import Role
 from ..protocols import ModelOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from .. import FunctionContract, Message
     from .offer import Offer, Tag

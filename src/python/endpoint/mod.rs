@@ -15,6 +15,6 @@ mod runtime;
 mod secrets;
 
 pub(crate) use self::{
-    batch::PyHttpBatch, bell::PyHttpBell, client::PyHttpClient, reply::PyHttpReply,
-    secrets::without_keys,
+    batch::PyHttpBatch, bell::PyHttpBell, client::PyHttpClient, objects::PyHttpLong,
+    reply::PyHttpReply, secrets::without_keys,
 };

@@ -1,12 +1,17 @@
 //! What has been read, as Python objects.
 
+use std::sync::{Mutex, PoisonError};
+
 use pyo3::{
     PyTraverseError, PyVisit,
     prelude::*,
     types::{PyString, PyTuple},
 };
 
+use serde_json::Value;
+
 use crate::{
+    calls::Verdict,
     endpoint::Event,
     python::{
         message::{PyFinishUpdate, PyReasoningDelta, PyTextDelta, PyToolCallUpdate, PyUsageUpdate},
@@ -16,6 +21,41 @@ use crate::{
         },
     },
 };
+
+/// The arguments of calls of more bytes are made into objects in a thread.
+const LONG: usize = 128 << 10;
+
+fn is_long(event: &Event) -> bool {
+    matches!(event, Event::End { raw, .. } if raw.len() > LONG)
+}
+
+/// An event, or a call whose arguments are no objects yet.
+#[derive(Debug)]
+enum Made {
+    Object(Py<PyAny>),
+    Later(Ended, Verdict<Value>),
+}
+
+/// Events of which some take long to make.
+#[pyclass(name = "HttpLong", module = "toolweave._core", frozen)]
+#[derive(Debug)]
+pub(crate) struct PyHttpLong(Mutex<Vec<Made>>);
+
+#[pymethods]
+impl PyHttpLong {
+    /// The events; none the second time. Other threads have the interpreter in between.
+    fn read<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let made = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
+        let objects: Vec<_> = made
+            .into_iter()
+            .map(|made| match made {
+                Made::Object(object) => Ok(object.into_bound(py)),
+                Made::Later(ended, verdict) => ended.event_in_turns(py, verdict),
+            })
+            .collect::<PyResult<_>>()?;
+        PyTuple::new(py, objects)
+    }
+}
 
 /// Makes the objects of one reply.
 #[derive(Debug, Default)]
@@ -46,14 +86,39 @@ impl Objects {
         }
     }
 
-    pub(super) fn tuple<'py>(
+    /// The events, as a tuple; or as [`PyHttpLong`], if making their objects takes long.
+    pub(super) fn taken<'py>(
         &mut self,
         py: Python<'py>,
         events: Vec<Event>,
-    ) -> PyResult<Bound<'py, PyTuple>> {
+    ) -> PyResult<Bound<'py, PyAny>> {
+        if events.iter().any(is_long) {
+            let made: Vec<_> =
+                events.into_iter().map(|event| self.made(py, event)).collect::<PyResult<_>>()?;
+            return Bound::new(py, PyHttpLong(Mutex::new(made))).map(Bound::into_any);
+        }
         let objects: Vec<_> =
             events.into_iter().map(|event| self.object(py, event)).collect::<PyResult<_>>()?;
-        PyTuple::new(py, objects)
+        PyTuple::new(py, objects).map(Bound::into_any)
+    }
+
+    fn made(&mut self, py: Python<'_>, event: Event) -> PyResult<Made> {
+        Ok(match event {
+            Event::End { index, name, raw, verdict } if raw.len() > LONG => {
+                Made::Later(self.ended(py, index, &name, &raw)?, verdict)
+            }
+            event => Made::Object(self.object(py, event)?.unbind()),
+        })
+    }
+
+    /// A call that has ended, but for what became of it.
+    fn ended(&mut self, py: Python<'_>, index: usize, name: &str, raw: &str) -> PyResult<Ended> {
+        let id = match self.open.remove(index) {
+            Some(id) => id,
+            None => self.id(py, index)?,
+        };
+        let string = |text: &str| PyString::new(py, text).unbind();
+        Ok(Ended { index, id, name: string(name), raw: string(raw) })
     }
 
     fn object<'py>(&mut self, py: Python<'py>, event: Event) -> PyResult<Bound<'py, PyAny>> {
@@ -74,12 +139,7 @@ impl Objects {
                 bound(py, PyToolCallDelta { index, fragment: string(&fragment) })?
             }
             Event::End { index, name, raw, verdict } => {
-                let id = match self.open.remove(index) {
-                    Some(id) => id,
-                    None => self.id(py, index)?,
-                };
-                let ended = Ended { index, id, name: string(&name), raw: string(&raw) };
-                ended.event(py, in_python(py, verdict))?
+                self.ended(py, index, &name, &raw)?.event(py, in_python(py, verdict))?
             }
             Event::Discarded { raw, reason } => {
                 let reason = PyString::intern(py, reason.as_str()).unbind();

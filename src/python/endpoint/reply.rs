@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use pyo3::{PyTraverseError, PyVisit, exceptions::PyRuntimeError, prelude::*, types::PyTuple};
+use pyo3::{PyTraverseError, PyVisit, exceptions::PyRuntimeError, prelude::*};
 use pyo3_async_runtimes::{TaskLocals, generic::future_into_py_with_locals};
 use tokio::task::AbortHandle;
 
@@ -68,7 +68,7 @@ impl PyHttpReply {
 #[pymethods]
 impl PyHttpReply {
     /// What has come, at most `most` events; None after the last of them.
-    fn take<'py>(&mut self, py: Python<'py>, most: usize) -> PyResult<Option<Bound<'py, PyTuple>>> {
+    fn take<'py>(&mut self, py: Python<'py>, most: usize) -> PyResult<Option<Bound<'py, PyAny>>> {
         let mailbox = &self.asked()?.mailbox;
         if self.over {
             return Ok(None);
@@ -81,7 +81,7 @@ impl PyHttpReply {
                 return Ok(None);
             }
         }
-        self.objects.tuple(py, found.events).map(Some)
+        self.objects.taken(py, found.events).map(Some)
     }
 
     /// How the reply failed, if it did: a sentence, the status, the seconds to wait, and whether

@@ -22,6 +22,7 @@ use crate::{
 static LOG: Log = Log::new("parser");
 
 /// A call that has ended.
+#[derive(Debug)]
 pub(crate) struct Ended {
     pub(crate) index: usize,
     pub(crate) id: Py<PyString>,
@@ -40,7 +41,7 @@ impl Ended {
     }
 
     /// The same for arguments of the core. Other threads have the interpreter in between.
-    pub(super) fn event_in_turns<'py>(
+    pub(crate) fn event_in_turns<'py>(
         self,
         py: Python<'py>,
         verdict: Verdict<Value>,

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, cast
 
-from ..._core import FinishUpdate, HttpClient, __version__
+from ..._core import FinishUpdate, HttpClient, HttpLong, __version__
 from ..clients import checked_extra
 from ..writing import written
 from .bell import opened_bell
@@ -266,6 +267,8 @@ class HttpModel:
                 )
                 try:
                     while (events := reply.take(_AT_ONCE)) is not None:
+                        if isinstance(events, HttpLong):
+                            events = await asyncio.to_thread(events.read)
                         for event in events:
                             yield event
                         if events:
@@ -282,8 +285,7 @@ class HttpModel:
                 if name is None:
                     raise endpoint.error(failure)
                 refused |= {name}
-                left_out = refused
-                body = await written(lambda: endpoint.body(asked, left_out), messages, tools)
+                body = await written(partial(endpoint.body, asked, refused), messages, tools)
             endpoint.remember(refused)
             if isinstance(last, FinishUpdate):
                 endpoint.check(last.reason)
