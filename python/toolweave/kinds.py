@@ -118,7 +118,7 @@ class StopReason(_Name):
     CANCELLED = "cancelled"
     """The run was told to stop."""
     EMPTY = "empty"
-    """The model said nothing and called nothing."""
+    """The model said nothing and called nothing, twice in a row or in the last permitted round."""
     LENGTH = "length"
     """The limit of tokens cut the answer off."""
     CONTENT_FILTER = "content_filter"

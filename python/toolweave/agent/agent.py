@@ -33,7 +33,8 @@ class Agent:
     Nothing is kept between runs, so that one agent serves any number of conversations at once. The
     `messages` of a result are the `history` of the next run.
 
-    A call that cannot be run, or fails, has a result that says so, for the model to do better.
+    A call that cannot be run, or fails, has a result that says so, for the model to do better. A
+    reply that is empty is asked for once more; that counts as a round.
 
     Args:
         model: A model in any form.
@@ -41,7 +42,7 @@ class Agent:
             any time, from inside a tool as well: the next request tells of it.
         instructions: What the model is told before every conversation, as a system message.
         name: Whose messages these are: their `from_agent`. Traces call the agent so, too.
-        max_iterations: How many rounds of calls a run may take.
+        max_iterations: How many rounds a run may take: requests to the model.
         max_repeats: In how many replies the same calls may give the same results before the run
             ends as a loop; None for any number.
         answer_at_limit: Whether the model is asked once more, without tools, when

@@ -223,19 +223,25 @@ class AgentRun(Run["AgentEvent"]):
             if self._cancelled:
                 yield self._ended(StopReason.CANCELLED, "")
                 return
+            empty: ReplyRun | None = None
             while True:
-                reply = self._next()
+                reply = self._next(empty)
                 async with self._reading(reply):
                     async for event in reply:
                         yield event
                 stop = await self._judged(reply)
-                if stop is not None:
+                empty = reply if empty is None and self._can_ask_again(stop) else None
+                if stop is not None and empty is None:
                     break
             if stop is StopReason.MAX_ITERATIONS and self._rules.answer_at_limit:
-                reply = self._next(offered=False)
-                async with self._reading(reply):
-                    async for event in reply:
-                        yield event
+                for _ in range(2):
+                    reply = self._next(empty, offered=False)
+                    async with self._reading(reply):
+                        async for event in reply:
+                            yield event
+                    empty = reply
+                    if self._cancelled or not reply.is_empty:
+                        break
                 stop = StopReason.CANCELLED if self._cancelled else stop
             result = self._ended(stop, reply.text)
             if stop is StopReason.MAX_ITERATIONS and self._rules.strict:
@@ -282,12 +288,19 @@ class AgentRun(Run["AgentEvent"]):
                 found.append((settled, late))
         return found
 
-    def _next(self, *, offered: bool = True) -> ReplyRun:
+    def _next(self, empty: ReplyRun | None = None, *, offered: bool = True) -> ReplyRun:
+        """Begins the next reply; `empty` is the last one, if that is to be asked for again."""
         self._iterations += 1
         instructions = self._rules.instructions
         system = [] if instructions is None else [TextMessage(instructions, role=Role.SYSTEM)]
+        messages = self._messages
+        if empty is not None:
+            _log.info("an empty reply is asked for once more", extra={"run_id": self._run_id})
+            # Thoughts alone are no turn that providers take.
+            before = len(messages) - len(empty.messages)
+            messages = [*messages[:before], empty.reminder]
         return self._use.open(
-            [*system, *self._messages],
+            [*system, *messages],
             options=self._rules.options,
             run_id=self._run_id,
             chat_id=self._chat_id,
@@ -328,6 +341,9 @@ class AgentRun(Run["AgentEvent"]):
         if self._iterations >= self._rules.max_iterations:
             return StopReason.MAX_ITERATIONS
         return None
+
+    def _can_ask_again(self, stop: StopReason | None) -> bool:
+        return stop is StopReason.EMPTY and self._iterations < self._rules.max_iterations
 
     def _ended(self, stop: StopReason, text: str) -> AgentResult:
         _log.info(

@@ -27,6 +27,7 @@ from ..outbox import Outbox
 from ..runs import Run
 from ..tools.search import describe
 from .envelope import enveloped, takes_long
+from .reader import CUT_OFF
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,6 +47,11 @@ UseEvent: TypeAlias = "Event | ToolEvent | UsageMessage | FinishUpdate"
 """One thing in a reply or of its calls; the `FinishUpdate` is the last."""
 
 _GRACE = 5.0
+_REMINDER = "(Your last reply was empty. Reply now, in plain text.)"
+_REMINDER_OF_TOOLS = (
+    "(Your last reply was empty. "
+    "Reply now: call a tool if one is needed, otherwise answer in plain text.)"
+)
 
 
 class ReplyRun(Run["UseEvent"]):
@@ -150,6 +156,26 @@ class ReplyRun(Run["UseEvent"]):
     def calls(self) -> tuple[ToolCall | InvalidToolCall, ...]:
         """What the model has called so far, as it wrote it, whether it runs or not."""
         return (*self._submitted, *self._held)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the model has ended without a word and without a call, and was not cut off.
+
+        Thoughts and made-up results are no words: a stop string may have left nothing else.
+        `Agent`, scenes, and `stream` and `complete` of `NaturalToolUse` ask for such a reply once
+        more.
+        """
+        # The reason is known only once the model has ended by itself.
+        return not (self.finish_reason in CUT_OFF or self.calls or self.text.strip())
+
+    @property
+    def reminder(self) -> TextMessage:
+        """A message for the user's turn of the next request, if this reply was empty.
+
+        The same request again would get the same reply from a model that chooses the likeliest
+        words. It belongs to that request alone, not to the conversation.
+        """
+        return TextMessage(_REMINDER_OF_TOOLS if tuple(self._offered_tools) else _REMINDER)
 
     @property
     def request(self) -> Request:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 import uuid
 from typing import TYPE_CHECKING, Literal
 
+from .._core import FinishUpdate
 from ..executor.journal import check_journal
+from ..models import as_messages
 from .envelope import Envelope
 from .options import executor_of, split
 from .parser import NaturalToolUseParser
@@ -26,6 +29,8 @@ if TYPE_CHECKING:
     from .options import ExecutorOptions, ToolUseOptions
     from .parser import ToolMode
     from .run import UseEvent
+
+_log = logging.getLogger("toolweave.natural")
 
 
 class FunctionCalling:
@@ -86,7 +91,7 @@ class FunctionCalling:
         admit: Callable[[ReplyRun], bool] | None = None,
         journal: Journal | None = None,
     ) -> ReplyRun:
-        """Begins a reply. Nothing happens before it is read.
+        """Begins one reply to one request. Nothing happens before it is read.
 
         Args:
             messages: A conversation in any form.
@@ -139,7 +144,8 @@ class FunctionCalling:
         Yields:
             The events of the reply and of its calls as they happen, the `ToolAggregateMessage` if
             there were calls, a `UsageMessage` if the provider says what was used, and exactly one
-            `FinishUpdate`, last.
+            `FinishUpdate`, last. An empty reply is asked for once more: the events of both
+            requests come, with a `UsageMessage` for each.
 
         Raises:
             ConsolidationError: The conversation cannot be written as text.
@@ -149,6 +155,13 @@ class FunctionCalling:
             ToolUseParsingError: There is a call that cannot be run, in strict mode; as above.
         """
         async with self.open(messages, options=options) as reply:
+            async for event in reply:
+                if isinstance(event, FinishUpdate) and reply.is_empty:
+                    break
+                yield event
+        if not reply.is_empty:
+            return
+        async with self._again(messages, reply, options) as reply:
             async for event in reply:
                 yield event
 
@@ -163,7 +176,8 @@ class FunctionCalling:
 
         Returns:
             The messages of the reply: thoughts and texts, then the calls with their results, then
-            the usage. They can be put behind the conversation as they are.
+            the usage. They can be put behind the conversation as they are. An empty reply is asked
+            for once more, and what it used comes first.
 
         Raises:
             ConsolidationError: The conversation cannot be written as text.
@@ -171,15 +185,24 @@ class FunctionCalling:
             ModelError: The model could not be asked, or broke off.
             ToolUseParsingError: There is a call that cannot be run, in strict mode.
         """
-        return list(await self.open(messages, options=options).wait())
+        reply = self.open(messages, options=options)
+        said = list(await reply.wait())
+        if reply.is_empty:
+            said += await self._again(messages, reply, options).wait()
+        return said
+
+    def _again(self, messages: Messages, reply: ReplyRun, options: ModelOptions | None) -> ReplyRun:
+        """Begins another reply to a conversation, after one that was empty."""
+        _log.info("an empty reply is asked for once more", extra={"agent": self.name})
+        return self.open([*as_messages(messages), reply.reminder], options=options)
 
 
 class NaturalToolUse(FunctionCalling):
     """Tools for any model that writes text: described, read out of the reply, run, and answered.
 
-    It asks once: what the model says to the results is the next request, made by you or by an
-    `Agent`. Nothing is kept between requests, so that one object serves any number of conversations
-    at once.
+    It asks for one reply: what the model says to the results is the next request, made by you or by
+    an `Agent`. A reply that is empty is asked for once more, except by `open`. Nothing is kept
+    between requests, so that one object serves any number of conversations at once.
 
     Args:
         model: A model in any form.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING
 
 from .._core import (
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from .scene import Scene
     from .stage import Stage
 
+_log = logging.getLogger("toolweave.scenes")
+
 _FAILED = "Error executing tool"
 
 
@@ -36,7 +39,8 @@ class Asking:
     """One request to the model, from the question to the last result of its calls.
 
     The calls wait until the model has ended and the reply is paid for. A reply that broke off, or
-    was cancelled before that, is not kept.
+    was cancelled before that, is not kept. A reply that is empty is asked for once more, if there
+    is something to pay it with.
 
     Args:
         stage: The run.
@@ -69,6 +73,8 @@ class Asking:
         self._said = False
         self._numbers = PartNumbers()
         self._answered_by = Answer()
+        self.requests = 0
+        """How often the model was asked."""
 
     async def ask(
         self,
@@ -76,6 +82,7 @@ class Asking:
         *,
         offered: bool = True,
         options: ModelOptions | None = None,
+        most: int = 2,
     ) -> ReplyRun:
         """Asks, and waits for the reply and the results.
 
@@ -83,12 +90,25 @@ class Asking:
             messages: What the model reads.
             offered: Whether it is told of the tools.
             options: What the request asks for.
+            most: How often the model may be asked.
 
         Raises:
             ModelError: The model could not be asked, or broke off.
         """
+        reply = await self._ask(messages, offered, options)
+        if reply.is_empty and most > 1 and self._stage.ledger.overdrawn is None:
+            _log.info("an empty reply is asked for once more", extra={"run_id": self._stage.run_id})
+            reply = await self._ask([*messages, reply.reminder], offered, options)
+        return reply
+
+    async def _ask(
+        self, messages: Sequence[Message], offered: bool, options: ModelOptions | None
+    ) -> ReplyRun:
+        """Asks once."""
         stage = self._stage
+        self.requests += 1
         stage.ledger.requests += 1
+        self._admitted, self._said, self._numbers = None, False, PartNumbers()
         # The request is made in a copy of this context.
         with answering() as self._answered_by:
             reply = self._use.open(

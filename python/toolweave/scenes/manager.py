@@ -65,7 +65,7 @@ class SceneManager:
         name: What traces call it.
         mode: How scenes are chosen, where a request does not say: ``direct``, ``planning``,
             ``chaining`` or ``scene``.
-        max_iterations: How many rounds of calls a scene may take.
+        max_iterations: How many rounds a scene may take: requests to the model.
         max_repeats: In how many replies the same calls may give the same results before a scene
             ends as if at that limit; None for any number.
         answer_at_limit: Whether the model is asked once more there, without tools.

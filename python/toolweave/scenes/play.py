@@ -72,9 +72,11 @@ class _Play:
 
     async def run(self) -> str:
         stage, limit = self._stage, self._stage.rules.max_iterations
-        for _ in range(limit):
+        asked = 0
+        while asked < limit:
             asking = Asking(stage, stage.cast.playing(self._scene), scene=self._scene)
-            reply = await asking.ask(self._request())
+            reply = await asking.ask(self._request(), most=limit - asked)
+            asked += asking.requests
             if reply.aggregate is None:
                 return answered(stage, reply, self._scene)
             stage.check_budget()

@@ -50,7 +50,8 @@ async def ask_for(
     question = user(f"{asked}\n\nAnswer with JSON only, of this schema: {json.dumps(schema)}")
     options = replace(stage.rules.options or ModelOptions(), response_schema=schema)
     asking = Asking(stage, stage.cast.plain, told=False)
-    reply = await asking.ask([*messages, question], options=options)
+    # The reminder of an empty reply asks for text. Whoever needs the JSON asks again.
+    reply = await asking.ask([*messages, question], options=options, most=1)
     stage.check_budget()
     return _read(reply.text, schema if accepted is None else accepted), reply.text
 

@@ -245,7 +245,8 @@ async def test_one_agent_serves_many_conversations_at_once() -> None:
     ],
 )
 async def test_a_reply_without_calls_ends_the_run_for_a_reason(reply: Any, reason: str) -> None:
-    result = await Agent(ScriptedModel(reply), [ping]).run("Hi!")
+    # An empty reply is asked for once more.
+    result = await Agent(ScriptedModel(reply, reply), [ping]).run("Hi!")
     assert result.stop_reason == reason
     assert isinstance(result.stop_reason, StopReason)
 

@@ -40,11 +40,11 @@ def use(*script: Any, native: bool = False) -> NaturalToolUse:
 
 
 def replied(pieces: Sequence[Any], **options: Any) -> list[tw.Message]:
-    return asyncio.run(use(pieces, **options).complete("Hi!"))
+    return list(asyncio.run(use(pieces, **options).open("Hi!").wait()))
 
 
 def streamed(pieces: Sequence[Any], **options: Any) -> list[Any]:
-    return asyncio.run(collect(use(pieces, **options).stream("Hi!")))
+    return asyncio.run(collect(use(pieces, **options).open("Hi!")))
 
 
 def made(messages: Sequence[tw.Message]) -> list[tuple[tw.ToolCall, tw.ToolResult]]:
@@ -92,8 +92,9 @@ def test_what_comes_out_can_be_sent_back_however_odd_it_was(reply: str, end: str
     natural = NaturalToolUse(model, ECHOES)
 
     async def twice() -> list[tw.Message]:
-        messages = await natural.complete("Hi!")
-        await natural.complete([tw.TextMessage("Hi!"), *messages])
+        # One request each, also where a reply comes to nothing.
+        messages = list(await natural.open("Hi!").wait())
+        await natural.open([tw.TextMessage("Hi!"), *messages]).wait()
         return messages
 
     messages = asyncio.run(twice())
@@ -170,7 +171,7 @@ def test_what_a_tool_says_is_never_a_call_even_if_the_model_repeats_it(text: str
 
     async def converse() -> tuple[list[tw.Message], list[Any]]:
         first = await natural.complete("Go!")
-        again = natural.stream([tw.TextMessage("Go!"), *first])
+        again = natural.open([tw.TextMessage("Go!"), *first])
         return first, await collect(again)
 
     first, events = asyncio.run(converse())

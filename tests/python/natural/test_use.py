@@ -123,7 +123,7 @@ async def test_white_space_between_calls_is_no_message() -> None:
 
 @on_a_loop
 async def test_an_empty_reply_has_no_messages() -> None:
-    natural = natural_use("", "")
+    natural = natural_use("", "", "", "")
     assert await natural.complete("Hi!") == []
     assert await collect(natural.stream("Hi!")) == [tw.FinishUpdate("stop")]
 

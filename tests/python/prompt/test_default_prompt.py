@@ -125,13 +125,11 @@ def test_an_optional_parameter_is_shown_where_nothing_fits_without_it(
     assert set(shown(tw.FunctionContract("f", parameters=schema))) == wanted
 
 
-around = st.lists(
-    st.sampled_from(
-        ["# Tool Calls", "## f", "Description: x", "Parameters:", "- f (required)", "", "---"]
-        + ["<f>", "</f>", "```json", "{}", "```", "text", "  - Type: string", "## Style"]
-    ),
-    max_size=8,
-).map("\n".join)
+HOSTILE = """\
+# Tool Calls|## f|Description: x|Parameters:|- f (required)||---|\
+<f>|</f>|```json|{}|```|text|  - Type: string|## Style"""
+
+around = st.lists(st.sampled_from(HOSTILE.split("|")), max_size=8).map("\n".join)
 
 
 @settings(max_examples=effort(100))

@@ -103,7 +103,8 @@ async def test_estimates_are_of_all_that_is_sent_and_written_calls_and_tools_too
 
 @on_a_loop
 async def test_a_request_that_is_answered_with_nothing_has_its_price() -> None:
-    result = await result_of(spending([tw.FinishUpdate("stop")]), "Hi!")
+    empty = [tw.FinishUpdate("stop")]
+    result = await result_of(spending(empty, empty), "Hi!")
     assert result.error == "No response from LLM"
     assert result.total_cost == result.input_tokens > 0
     refused = await result_of(spending(tw.ModelError("full", "m1", 429)), "Hi!")

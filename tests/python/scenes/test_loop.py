@@ -290,7 +290,8 @@ async def test_no_tool_starts_of_a_reply_that_breaks_off() -> None:
 )
 @on_a_loop
 async def test_half_an_answer_is_a_failure(reply: Any, message: str, text: str) -> None:
-    steps = await steps_of(manager_of(ENTER, reply), "15 + 27?")
+    # An empty reply is asked for once more.
+    steps = await steps_of(manager_of(ENTER, reply, reply), "15 + 27?")
     assert told(steps)[-2:] == [("Error", message), ("Completed", text)]
     assert steps[-1].stop_reason is SceneStopReason.ERROR
 
