@@ -27,6 +27,7 @@ from .stop import Stop
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Hashable, Iterator
+    from contextvars import Context
 
     from .._core import ToolCall
     from ..protocols import Journal
@@ -88,6 +89,12 @@ class Execution:
     admitted = False
     aside = 0
     lock: Hashable | None = None
+    # It has a place, and no ticket.
+    passed = False
+    # In line without a task; the context of whoever submitted it.
+    held: Context | None = None
+    # The calls that it was made for have no time running while it waits to start.
+    holding = False
     waiting: asyncio.Future[None] | None = None
     # Others may wait for its result.
     leader: Leader[ToolResult] | None = None
@@ -143,7 +150,7 @@ class Execution:
             if plan.shares:
                 outcome = await self._look_up()
             if outcome is None:
-                if self.ticket is not None:
+                if self.ticket is not None and not (self.ready and self.admitted):
                     await self.run.turns.wait(self)
                 if plan.bucket is not None:
                     await self._take_token(plan.bucket)
@@ -287,6 +294,8 @@ class Execution:
     def _begin(self) -> None:
         self._go_on()
         run = self.run
+        if self.holding:
+            self.let_time_pass()
         self.started = run.clock()
         if self.plan.timed:
             self.patience = Patience(self)
@@ -411,6 +420,11 @@ class Execution:
             return
         self.stopped = why
         _log.info("a call is stopped", extra=self.facts(reason=why.value))
+        if self.held is not None:
+            # In line, and nothing to cancel.
+            self.held = None
+            self.run.settle(self, self.stopped_result())
+            return
         Grace(self)
         if self.task is not None and not (entry is not None and entry.opening):
             self.task.cancel()
@@ -420,12 +434,32 @@ class Execution:
         """While the tool waits for a person: no time passes for it, and others have its place."""
         turns = self.run.turns
         turns.step_aside(self)
-        for patience in self._patiences():
+        async with self.untimed():
+            yield
+            await turns.come_back(self)
+
+    @asynccontextmanager
+    async def untimed(self) -> AsyncGenerator[None]:
+        """While it waits for others: no time passes for it, and for those that it was made for."""
+        paused = self._patiences()
+        for patience in paused:
             patience.pause()
         try:
             yield
-            await turns.come_back(self)
         finally:
+            for patience in paused:
+                patience.resume()
+
+    def hold_time(self) -> None:
+        """No time passes for the calls that this one is made for until it starts."""
+        self.holding = True
+        for patience in self._patiences():
+            patience.pause()
+
+    def let_time_pass(self) -> None:
+        """Time passes for them again."""
+        if self.holding:
+            self.holding = False
             for patience in self._patiences():
                 patience.resume()
 

@@ -14,17 +14,34 @@ if TYPE_CHECKING:
     from .failure import ErrorDetail
 
 
+MAX_CONCURRENCY = 16
+"""How many calls run at once, over all replies of an executor."""
+
+MAX_CONCURRENCY_PER_CHAT = 8
+"""How many of these may be of one chat."""
+
+TIMEOUT = 60.0
+"""How long a call may take, in seconds."""
+
+MAX_RESULT_CHARS = 100_000
+"""How much of a result the model reads, in characters."""
+
+RUN_TIMEOUT = 3600.0
+"""How long a run of an agent, of scenes or of a chat may take, in seconds."""
+
+
 @dataclass(frozen=True)
 class Defaults:
     """The options of an executor; see `ToolExecutor`."""
 
-    max_concurrency: int | None = None
-    timeout: float | None = None
+    max_concurrency: int | None = MAX_CONCURRENCY
+    max_concurrency_per_chat: int | None = MAX_CONCURRENCY_PER_CHAT
+    timeout: float | None = TIMEOUT
     idle_timeout: float | None = None
     retries: int | RetryPolicy = 0
     cache: bool | float | None = None
     rate_limit: RateLimit | None = None
-    max_result_chars: int | None = None
+    max_result_chars: int | None = MAX_RESULT_CHARS
     error_detail: ErrorDetail = "message"
     pool: Executor | Literal["inline"] | None = None
     approver: Approver | None = None

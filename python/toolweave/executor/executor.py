@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Any, Literal
 from .._core import InvalidToolCall, ToolAggregateMessage, ToolCall, ToolCallMessage
 from ..tools import Toolset
 from ..tools.search import search_tool
-from .defaults import Defaults
+from .defaults import (
+    MAX_CONCURRENCY,
+    MAX_CONCURRENCY_PER_CHAT,
+    MAX_RESULT_CHARS,
+    TIMEOUT,
+    Defaults,
+)
 from .deferred import DeferredResults
 from .journal import check_journal
 from .plan import Plans
@@ -43,15 +49,18 @@ class ToolExecutor:
         tools: The tools, in any form that a `Toolset` takes; or a `Toolset`, which may change
             between replies.
         handlers: The functions that serve contracts among the tools, by name.
-        max_concurrency: How many calls may run at once, over all replies.
-        timeout: How long a call may take from its start, retries included, in seconds. The time
-            that it waits for an answer of the user does not count.
+        max_concurrency: How many calls may run at once, over all replies; None for any number.
+        max_concurrency_per_chat: How many of these may be of one chat, or of one reply where that
+            is of no chat; None for any number.
+        timeout: How long a call may take from its start, retries included, in seconds; None for as
+            long as it likes. The time that it, or a call that it makes, waits for approval, an
+            answer, a limit or a deferred result does not count.
         idle_timeout: How long a call may go without reporting progress, in seconds.
         retries: How often a call that failed for a passing reason is tried again.
         cache: How long results are kept for calls with the same arguments, in seconds; True for
             ever.
         rate_limit: How often each tool may start.
-        max_result_chars: How much of a result the model reads, in characters.
+        max_result_chars: How much of a result the model reads, in characters; None for all.
         error_detail: How much of an exception the model reads: its first line (``message``),
             nothing (``none``), or all with the traceback (``full``).
         pool: Where blocking tools run; None for threads that the whole process shares.
@@ -75,13 +84,14 @@ class ToolExecutor:
         tools: Iterable[ToolLike] | Toolset = (),
         *,
         handlers: Handlers | None = None,
-        max_concurrency: int | None = None,
-        timeout: float | None = None,
+        max_concurrency: int | None = MAX_CONCURRENCY,
+        max_concurrency_per_chat: int | None = MAX_CONCURRENCY_PER_CHAT,
+        timeout: float | None = TIMEOUT,
         idle_timeout: float | None = None,
         retries: int | RetryPolicy = 0,
         cache: bool | float | None = None,
         rate_limit: RateLimit | None = None,
-        max_result_chars: int | None = None,
+        max_result_chars: int | None = MAX_RESULT_CHARS,
         error_detail: ErrorDetail = "message",
         pool: Executor | Literal["inline"] | None = None,
         approver: Approver | None = None,
@@ -102,6 +112,7 @@ class ToolExecutor:
         """The tools. What is added or removed counts from the next reply on."""
         defaults = Defaults(
             max_concurrency=max_concurrency,
+            max_concurrency_per_chat=max_concurrency_per_chat,
             timeout=timeout,
             idle_timeout=idle_timeout,
             retries=retries,
@@ -138,6 +149,7 @@ class ToolExecutor:
         self,
         calls: Iterable[ToolCall | InvalidToolCall] | ToolCallMessage,
         *,
+        chat_id: str | None = None,
         journal: Journal | None = None,
     ) -> ToolAggregateMessage:
         """Runs the calls of a reply.
@@ -146,6 +158,7 @@ class ToolExecutor:
 
         Args:
             calls: The calls, or the message that has them.
+            chat_id: The chat that they are of, for `max_concurrency_per_chat`.
             journal: Where starts and results are written down; see `Journal`.
 
         Returns:
@@ -155,7 +168,7 @@ class ToolExecutor:
         Raises:
             Exception: What the journal raised. No other call was begun after that.
         """
-        async with self._open(watched=False, journal=journal) as run:
+        async with self._open(watched=False, chat_id=chat_id, journal=journal) as run:
             await _submit(run, calls)
             return await run.wait()
 
@@ -163,6 +176,7 @@ class ToolExecutor:
         self,
         calls: Iterable[ToolCall | InvalidToolCall] | ToolCallMessage,
         *,
+        chat_id: str | None = None,
         journal: Journal | None = None,
     ) -> AsyncIterator[ToolEvent]:
         """Runs the calls of a reply, and tells of each event as it happens.
@@ -171,6 +185,7 @@ class ToolExecutor:
 
         Args:
             calls: The calls, or the message that has them.
+            chat_id: The chat that they are of, for `max_concurrency_per_chat`.
             journal: Where starts and results are written down; see `Journal`.
 
         Yields:
@@ -179,22 +194,23 @@ class ToolExecutor:
         Raises:
             Exception: What the journal raised, behind the results of all calls.
         """
-        async with self.open(journal=journal) as run:
+        async with self.open(chat_id=chat_id, journal=journal) as run:
             await _submit(run, calls)
             while events := await run.happened():
                 for event in events:
                     yield event
 
-    def open(self, *, journal: Journal | None = None) -> ToolRun:
+    def open(self, *, chat_id: str | None = None, journal: Journal | None = None) -> ToolRun:
         """Begins a reply whose calls come one by one. To be called on a running event loop.
 
         Args:
+            chat_id: The chat that the calls are of, for `max_concurrency_per_chat`.
             journal: Where starts and results are written down; see `Journal`.
 
         Raises:
             TypeError: The journal is none.
         """
-        return self._open(watched=True, journal=journal)
+        return self._open(watched=True, chat_id=chat_id, journal=journal)
 
     def resolve(self, key: str, result: object, *, is_error: bool = False) -> Outcome:
         """Says what a deferred result is, or answers a question. Any thread may.
@@ -220,7 +236,7 @@ class ToolExecutor:
             aggregate, max_result_chars=self._shared.defaults.max_result_chars
         )
 
-    def _open(self, *, watched: bool, journal: Journal | None) -> ToolRun:
+    def _open(self, *, watched: bool, chat_id: str | None, journal: Journal | None) -> ToolRun:
         check_journal(journal)
         version = self.toolset.version
         if self._version != version:
@@ -230,7 +246,7 @@ class ToolExecutor:
             self._plans = Plans(served, self._shared.defaults, self._plans.values())
             # What changed meanwhile is for the next reply.
             self._version = version
-        return ToolRun(self._shared, self._plans, watched=watched, journal=journal)
+        return ToolRun(self._shared, self._plans, watched=watched, chat_id=chat_id, journal=journal)
 
 
 _AT_ONCE = 128

@@ -20,6 +20,7 @@ from __future__ import annotations
 import heapq
 from collections import deque
 from typing import TYPE_CHECKING, TypeVar
+from weakref import WeakValueDictionary
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable
@@ -77,7 +78,7 @@ class Ticket:
 class _Limit:
     """So many at once; the others stand in line."""
 
-    __slots__ = ("forget", "line", "maximum", "tickets", "used")
+    __slots__ = ("__weakref__", "forget", "line", "maximum", "tickets", "used")
 
     def __init__(self, maximum: int, forget: Callable[[], object]) -> None:
         self.maximum = maximum
@@ -88,33 +89,112 @@ class _Limit:
         self.forget = forget
 
 
-class Gate:
-    """The bounds of an executor: over all of its calls, by tool and by key.
+class Chat(_Limit):
+    """The calls of one chat, or of one run that is of no chat. It is forgotten with the last run."""
 
-    A call takes the limits that it needs one after the other: the key's, the tool's, the one over
-    all. As all take them in that order, no two wait for each other. Each limit has a line of its
+    __slots__ = ()
+
+    def __init__(self, maximum: int) -> None:
+        super().__init__(maximum, lambda: None)
+
+
+class Gate:
+    """The bounds of an executor: over all of its calls, by chat, by tool and by key.
+
+    A call takes the limits that it needs one after the other: the key's, the tool's, the chat's,
+    the one over all. As all take them in that order, no two wait for each other. Each limit has a line of its
     own, first come, first served.
 
     What an operation costs does not depend on how many calls there are.
 
     Args:
         max_concurrency: How many calls may run at once; None for any number.
+        max_concurrency_per_chat: How many of these may be of one chat; None for any number.
 
     Raises:
         ValueError: A limit lets nothing through.
     """
 
-    def __init__(self, max_concurrency: int | None = None) -> None:
+    def __init__(
+        self, max_concurrency: int | None = None, max_concurrency_per_chat: int | None = None
+    ) -> None:
         self._overall = None
+        self._per_chat = None
+        if max_concurrency_per_chat is not None:
+            self._per_chat = _positive(max_concurrency_per_chat, "max_concurrency_per_chat")
+        self._chats: WeakValueDictionary[str, Chat] = WeakValueDictionary()
         if max_concurrency is not None:
             self._overall = _Limit(_positive(max_concurrency), lambda: None)
         self._tools: dict[str, _Limit] = {}
         self._keys: dict[Hashable, _Limit] = {}
         self._startable: list[Ticket] = []
 
-    def reply(self) -> Reply:
+    def chat(self, chat_id: str | None = None) -> Chat | None:
+        """The limit of a chat, for as long as somebody keeps it; None where there is none.
+
+        Args:
+            chat_id: The chat; None for calls of no chat, which count as one of their own.
+        """
+        if self._per_chat is None:
+            return None
+        chat = None if chat_id is None else self._chats.get(chat_id)
+        if chat is None:
+            chat = Chat(self._per_chat)
+            if chat_id is not None:
+                self._chats[chat_id] = chat
+        return chat
+
+    def reply(self, chat: Chat | None = None) -> Reply:
         """Calls that were made together: `sequential` and `after` hold among them."""
-        return Reply(self)
+        return Reply(self, chat)
+
+    def pass_through(self, chat: Chat | None) -> bool:
+        """Takes a place for a call that needs no more than that, if there is one now.
+
+        It is to be given back by `give_back`, or to a ticket by `adopt`.
+        """
+        overall = self._overall
+        # Where there is a place, nobody stands in line.
+        if overall is not None:
+            if overall.used >= overall.maximum:
+                return False
+            if chat is not None and chat.used >= chat.maximum:
+                return False
+            overall.used += 1
+        elif chat is not None and chat.used >= chat.maximum:
+            return False
+        if chat is not None:
+            chat.used += 1
+        return True
+
+    def give_back(self, chat: Chat | None) -> None:
+        """The place of a call that has passed through is free."""
+        if chat is not None:
+            self._release(chat)
+        if self._overall is not None:
+            self._release(self._overall)
+
+    def is_alone(self, ticket: Ticket | None, chat: Chat | None) -> bool:
+        """Whether nobody but a ticket stands in line for a place of its chat."""
+        # Asked at the end of every call.
+        if chat is not None and (line := chat.line) and (len(line) > 1 or line[0] is not ticket):
+            return False
+        overall = self._overall
+        return (
+            overall is None or not (line := overall.line) or (len(line) == 1 and line[0] is ticket)
+        )
+
+    def hand_on(self, ticket: Ticket) -> None:
+        """The place of a ticket is another's from here on, who gives it back by `give_back`."""
+        ticket.finished = True
+        for limit in ticket.limits:
+            limit.tickets -= 1
+
+    def adopt(self, name: str, chat: Chat | None) -> Ticket:
+        """A ticket for a call that has passed through, with the place that it has."""
+        ticket = self.ticket(name, None, None, None, chat)
+        ticket.taken = len(ticket.limits)
+        return ticket
 
     def submit(
         self,
@@ -123,8 +203,9 @@ class Gate:
         max_concurrency: int | None = None,
         key: Hashable | None = None,
         parent: Ticket | None = None,
+        chat: Chat | None = None,
     ) -> Ticket:
-        """A call that belongs to no reply, such as one that a tool makes.
+        """A call that stands in no order of a reply, such as one that a tool makes.
 
         Args:
             name: The tool.
@@ -132,8 +213,9 @@ class Gate:
             key: Calls with the same key run one at a time, whichever tool they are of.
             parent: The call whose tool makes this one. A key that it or one of its own parents
                 holds is not waited for; see also `suspend`.
+            chat: The limit of its chat.
         """
-        ticket = self.ticket(name, max_concurrency, key, parent)
+        ticket = self.ticket(name, max_concurrency, key, parent, chat)
         self.advance(ticket)
         return ticket
 
@@ -158,7 +240,8 @@ class Gate:
 
     def is_idle(self) -> bool:
         """Whether no call needs a limit any more; then nothing is remembered of any."""
-        free = self._overall is None or self._overall.used == 0
+        used = sum(chat.used for chat in self._chats.values())
+        free = used == 0 and (self._overall is None or self._overall.used == 0)
         return free and not self._tools and not self._keys
 
     def suspend(self, ticket: Ticket) -> None:
@@ -178,7 +261,12 @@ class Gate:
             self.advance(ticket, first=True)
 
     def ticket(
-        self, name: str, maximum: int | None, key: Hashable | None, parent: Ticket | None
+        self,
+        name: str,
+        maximum: int | None,
+        key: Hashable | None,
+        parent: Ticket | None,
+        chat: Chat | None,
     ) -> Ticket:
         """A call that needs its limits, and does not stand in line for them yet."""
         above = parent
@@ -197,6 +285,8 @@ class Gate:
                 # The tool was replaced by one of its name.
                 limit.maximum = maximum
                 self._serve(limit)
+        if chat is not None:
+            limits.append(chat)
         if self._overall is not None:
             limits.append(self._overall)
         for limit in limits:
@@ -236,8 +326,9 @@ class Gate:
 class Reply:
     """The calls of one reply, in the order in which the model made them."""
 
-    def __init__(self, gate: Gate) -> None:
+    def __init__(self, gate: Gate, chat: Chat | None = None) -> None:
         self._gate = gate
+        self._chat = chat
         self._count = 0
         # Behind a barrier, or barriers themselves.
         self._held: deque[Ticket] = deque()
@@ -266,7 +357,7 @@ class Reply:
             after: It starts when the calls before it of the tools with these names are over. Only
                 calls that were made before it count, so no two can wait for each other.
         """
-        ticket = self._gate.ticket(name, max_concurrency, key, None)
+        ticket = self._gate.ticket(name, max_concurrency, key, None, self._chat)
         ticket.sequential = sequential
         ticket.reply = self
         ticket.index = self._count
@@ -342,7 +433,7 @@ def _limit(limits: dict[K, _Limit], name: K, maximum: int) -> _Limit:
     return limit
 
 
-def _positive(maximum: int) -> int:
+def _positive(maximum: int, name: str = "max_concurrency") -> int:
     if maximum < 1:
-        raise ValueError(f"max_concurrency must be at least 1, not {maximum}")
+        raise ValueError(f"{name} must be at least 1, got {maximum}")
     return maximum

@@ -28,6 +28,7 @@ async def call_for(parent: Execution, name: str, arguments: Mapping[str, Any]) -
     answer = child.answer = run.loop.create_future()
     parent.children = (*(each for each in parent.children if not each.settled), child)
     run.turns.step_aside(parent)
+    child.hold_time()
     run.start(child)
     try:
         await asyncio.wait((answer,))
@@ -36,6 +37,8 @@ async def call_for(parent: Execution, name: str, arguments: Mapping[str, Any]) -
         # No longer than a tool may take to end.
         await asyncio.wait((answer,))
         raise
+    finally:
+        child.let_time_pass()
     outcome = answer.result()
     if isinstance(outcome, Deferred):
         # Somebody waits for this one here and now.
@@ -49,7 +52,8 @@ async def call_for(parent: Execution, name: str, arguments: Mapping[str, Any]) -
     else:
         failed = failure.NestedFailure(outcome) if outcome.is_error else None
         value = outcome.value
-    await run.turns.come_back(parent)
+    async with parent.untimed():
+        await run.turns.come_back(parent)
     if failed is not None:
         raise failed
     return value

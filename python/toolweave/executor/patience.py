@@ -19,25 +19,40 @@ class Patience:
         execution: The call.
     """
 
-    __slots__ = ("_deadline", "_execution", "_idle", "_idle_deadline", "_paused", "_paused_at")
+    __slots__ = (
+        "_deadline",
+        "_execution",
+        "_idle",
+        "_idle_deadline",
+        "_paused",
+        "_paused_at",
+        "_time",
+        "_watched",
+    )
 
     def __init__(self, execution: Execution) -> None:
-        plan, now = execution.plan, execution.run.loop.time()
+        plan, run = execution.plan, execution.run
+        self._time = run.loop.time
+        now = self._time()
         self._execution = execution
         self._idle = _NEVER if plan.idle_timeout is None else plan.idle_timeout
-        self._deadline = _NEVER if plan.timeout is None else now + plan.timeout
+        self._deadline = when = _NEVER if plan.timeout is None else now + plan.timeout
         self._idle_deadline = now + self._idle
+        if self._idle_deadline < when:
+            when = self._idle_deadline
         self._paused = 0
         self._paused_at = now
-        self._watch()
+        self._watched = True
+        run.deadlines.add(when, self)
 
     def _watch(self) -> None:
+        self._watched = True
         when = min(self._deadline, self._idle_deadline)
         self._execution.run.deadlines.add(when, self)
 
     def outlasts(self, seconds: float) -> bool:
         """Whether the call may still run that much later."""
-        return self._execution.run.loop.time() + seconds < self._deadline
+        return self._time() + seconds < self._deadline
 
     def touch(self, pause: float = 0.0) -> None:
         """The tool is alive: the idle timeout begins anew.
@@ -45,30 +60,34 @@ class Patience:
         Args:
             pause: In how many seconds it does.
         """
-        self._idle_deadline = self._execution.run.loop.time() + pause + self._idle
+        self._idle_deadline = self._time() + pause + self._idle
 
     def pause(self) -> None:
         """Time does not count from here. What is paused twice has to be resumed twice."""
         self._paused += 1
         if self._paused == 1:
-            self._paused_at = self._execution.run.loop.time()
+            self._paused_at = self._time()
 
     def resume(self) -> None:
         """Time counts again."""
         self._paused -= 1
         if self._paused == 0 and not self._execution.settled:
-            self._deadline += self._execution.run.loop.time() - self._paused_at
+            self._deadline += self._time() - self._paused_at
             self.touch()
-            self._watch()
+            if not self._watched:
+                self._watch()
 
     def check(self) -> None:
         """Stop the call if a deadline has passed, whether or not the loop had a turn to see it."""
-        self.expire(self._execution.run.loop.time())
+        now = self._time()
+        if now >= self._deadline or now >= self._idle_deadline:
+            self.expire(now)
 
     def expire(self, now: float) -> float | None:
         """A deadline has come, or one that was moved meanwhile; see `Deadlines`."""
         # While it is paused, `resume` is what asks to be called again.
         if self._paused or self._execution.settled:
+            self._watched = False
             return None
         if now >= self._deadline:
             self._execution.stop(Stop.TIMEOUT)

@@ -27,11 +27,13 @@ from .stop import Stop
 from .timers import Deadlines
 
 if TYPE_CHECKING:
+    from contextvars import Context
+
     from ..protocols import Journal
     from .approval import ApprovalRecord
     from .events import ToolEvent
     from .failure import Failure
-    from .limits import Reply
+    from .limits import Reply, Ticket
     from .plan import Plans
     from .shared import Shared
 
@@ -63,6 +65,7 @@ class ToolRun(Run["ToolEvent"]):
         plans: Plans,
         *,
         watched: bool = True,
+        chat_id: str | None = None,
         journal: Journal | None = None,
     ) -> None:
         self.aggregate: ToolAggregateMessage | None = None
@@ -76,6 +79,10 @@ class ToolRun(Run["ToolEvent"]):
         self.journal = journal
         self.deadlines = Deadlines(self.loop)
         self.turns = shared.turns(self.loop)
+        self.chat = self.turns.chat(chat_id)
+        # Calls that need a place and nothing else, and the ticket that stands in line for them.
+        self.held: deque[Execution] = deque()
+        self.standing: Ticket | None = None
         self.cache = shared.cache
         self.deferred = shared.deferred
         self.audience = Audience(watched=watched, observers=shared.observers())
@@ -84,7 +91,8 @@ class ToolRun(Run["ToolEvent"]):
         self._unread: deque[ToolEvent] = deque()
         self._ids = CallIds(shared.defaults.id_factory)
         self._refusals = failure.Refusals()
-        self._in_line = plans.ordered or self.turns.bounded
+        self._in_line = plans.ordered
+        self._bounded = self.turns.bounded
         self._reply: Reply | None = None
         # By position; calls that are open or deferred have no result.
         self._calls: list[ToolCall] = []
@@ -278,17 +286,35 @@ class ToolRun(Run["ToolEvent"]):
     def start(self, execution: Execution) -> None:
         """Sets a call on its way."""
         self._running.add(execution)
-        if self._in_line or execution.plan.limited:
+        plan = execution.plan
+        if self._in_line or plan.limited or (self._bounded and not self._is_plain(execution)):
             if self._reply is None:
-                self._reply = self.turns.reply()
+                self._reply = self.turns.reply(self.chat)
             try:
                 self.turns.enter(execution, self._reply if execution.parent is None else None)
             except Exception as error:  # noqa: BLE001 - the key is made by a function of the tool's
                 self.settle(execution, execution.failed(error))
                 return
-        execution.task = self.loop.create_task(
-            execution.traced() if self._traced else execution.serve()
-        )
+        elif self._bounded and not self.turns.pass_through(execution):
+            return
+        self.begin(execution)
+
+    def _is_plain(self, execution: Execution) -> bool:
+        """Whether a call needs a place and nothing else, and can start as soon as it has one."""
+        return execution.plan.direct and execution.parent is None
+
+    def begin(self, execution: Execution, context: Context | None = None) -> None:
+        """Gives a call its task.
+
+        Args:
+            execution: The call.
+            context: The context of whoever submitted it, where that is another one by now.
+        """
+        serving = execution.traced() if self._traced else execution.serve()
+        if context is None:
+            execution.task = self.loop.create_task(serving)
+        else:
+            execution.task = context.run(self.loop.create_task, serving)
         self._fresh.append(execution)
         if len(self._fresh) == 1:
             self.loop.call_soon(self._look_after_the_fresh)
@@ -379,7 +405,7 @@ class ToolRun(Run["ToolEvent"]):
                 self.audience.tell(outcome, execution)
         if execution.leader is not None:
             execution.lead(execution.leader, outcome)
-        if execution.ticket is not None:
+        if execution.passed or execution.ticket is not None:
             self.turns.leave(execution)
         for child in execution.children:
             child.stop(Stop.INTERRUPTED)

@@ -35,7 +35,7 @@ class Shared:
         self._observer = observer
         # One that is none is an error at once, and an empty list nobody.
         self._observed = bool(Observers(observer))
-        self._turns = Turns(defaults.max_concurrency)
+        self._turns = self._new_turns()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._abandoned: set[asyncio.Future[Any]] = set()
 
@@ -44,8 +44,12 @@ class Shared:
         if self._loop is not loop:
             # Who stood in line on another loop went with it.
             self._loop = loop
-            self._turns = Turns(self.defaults.max_concurrency)
+            self._turns = self._new_turns()
         return self._turns
+
+    def _new_turns(self) -> Turns:
+        defaults = self.defaults
+        return Turns(defaults.max_concurrency, defaults.max_concurrency_per_chat)
 
     def observers(self) -> Observers | None:
         """Those who listen to one run."""

@@ -25,6 +25,8 @@ class ExecutorOptions(TypedDict, total=False):
 
     max_concurrency: int | None
     """How many calls may run at once."""
+    max_concurrency_per_chat: int | None
+    """How many of these may be of one chat."""
     timeout: float | None
     """How long a call may take, in seconds."""
     idle_timeout: float | None

@@ -328,7 +328,7 @@ class ReplyRun(Run["UseEvent"]):
 
     def _submit(self, call: ToolCall | InvalidToolCall, *, interrupt: bool = False) -> None:
         if self._run is None:
-            self._run = self._executor.open(journal=self._journal)
+            self._run = self._executor.open(chat_id=self._envelope.chat_id, journal=self._journal)
             self._context.run(describe.set, self._parser.describe)
             loop = asyncio.get_running_loop()
             self._tools = self._context.run(loop.create_task, self._read_tools(self._run))

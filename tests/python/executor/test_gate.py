@@ -322,7 +322,7 @@ def test_a_tool_that_is_replaced_has_the_limit_of_the_new_one() -> None:
 
 @pytest.mark.parametrize("limit", [0, -1])
 def test_a_limit_that_lets_nothing_through_is_refused(limit: int) -> None:
-    with pytest.raises(ValueError, match=f"max_concurrency must be at least 1, not {limit}"):
+    with pytest.raises(ValueError, match=f"max_concurrency must be at least 1, got {limit}"):
         Gate(limit)
     with pytest.raises(ValueError, match="max_concurrency must be at least 1"):
         Gate().submit("a", max_concurrency=limit)

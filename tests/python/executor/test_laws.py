@@ -35,14 +35,16 @@ from virtual_time import now, run
     tools=st.lists(st.tuples(options, st.booleans()), min_size=1, max_size=4),
     given_calls=st.lists(calls, max_size=8),
     max_concurrency=st.sampled_from([None, 1, 2, 3]),
+    per_chat=st.sampled_from([None, 1, 2, 8]),
     pause=st.sampled_from([0, 0, 0.25]),
     end=endings,
 )
-@example([({}, False)], [ToolCall("a", "alpha", {"behaviour": "cling"})], 1, 0, 0.0)
+@example([({}, False)], [ToolCall("a", "alpha", {"behaviour": "cling"})], 1, None, 0, 0.0)
 def test_the_laws_of_execution(
     tools: list[tuple[dict[str, Any], bool]],
     given_calls: list[ToolCall | InvalidToolCall],
     max_concurrency: int | None,
+    per_chat: int | None,
     pause: float,
     end: float | None,
 ) -> None:
@@ -53,6 +55,7 @@ def test_the_laws_of_execution(
         executor = ToolExecutor(
             made,
             max_concurrency=max_concurrency,
+            max_concurrency_per_chat=per_chat,
             timeout=20,
             clock=now,
             cancel_grace=2,
@@ -102,6 +105,8 @@ def test_the_laws_of_execution(
     # The limits hold.
     if max_concurrency is not None:
         assert world.most <= max_concurrency
+    if per_chat is not None:
+        assert world.most <= per_chat
     for name, (limits, _) in zip(NAMES, tools, strict=False):
         if "max_concurrency" in limits:
             assert world.most_of[name] <= limits["max_concurrency"]
