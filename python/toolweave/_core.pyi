@@ -1097,10 +1097,13 @@ class InvalidToolCall:
         kind: ``unknown_tool``, ``invalid_json``, ``schema_violation``, ``unclosed`` (the reply
             ended inside the call), ``too_large`` or ``too_many``.
         raw: The whole span, tags and fences included.
-        violations: The particulars; at least one.
+        violations: The particulars; at least one. Of arguments that do not fit the schema, those
+            that are left when all is mended that can be.
+        arguments: Arguments that do not fit the schema, as far as they could be mended; None for
+            calls of other kinds.
     """
 
-    __match_args__ = ("index", "id", "name", "kind", "raw", "violations")
+    __match_args__ = ("index", "id", "name", "kind", "raw", "violations", "arguments")
 
     def __new__(
         cls,
@@ -1110,6 +1113,7 @@ class InvalidToolCall:
         kind: str,
         raw: str,
         violations: tuple[Violation, ...],
+        arguments: dict[str, Any] | None = None,
     ) -> InvalidToolCall: ...
     @property
     def index(self) -> int: ...
@@ -1123,6 +1127,8 @@ class InvalidToolCall:
     def raw(self) -> str: ...
     @property
     def violations(self) -> tuple[Violation, ...]: ...
+    @property
+    def arguments(self) -> dict[str, Any] | None: ...
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
 

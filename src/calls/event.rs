@@ -62,8 +62,10 @@ pub struct InvalidToolCall {
     pub kind: InvalidKind,
     /// The whole span, tags and fences included.
     pub raw: String,
-    /// The particulars; at least one.
+    /// The particulars; at least one. What could be mended is not among them.
     pub violations: Vec<Violation>,
+    /// The arguments that do not fit the schema, as far as they could be mended.
+    pub arguments: Option<serde_json::Value>,
 }
 
 wire_names! {

@@ -6,7 +6,7 @@ use super::{Backend, InvalidKind, RepairMode};
 use crate::{
     message::{Repair, RepairKind},
     parser::{Excess, Found, Limits, Outcome},
-    repair::{Mended, fit, mend_json, replace_lone_surrogates},
+    repair::{Mended, fit, mend_json, mend_partly, replace_lone_surrogates},
     validator::Violation,
 };
 
@@ -24,14 +24,21 @@ pub enum Verdict<V> {
     Invalid {
         /// Why.
         kind: InvalidKind,
-        /// The particulars; at least one.
+        /// The particulars; at least one. Of arguments that do not fit the schema, those that
+        /// mending leaves.
         violations: Vec<Violation>,
+        /// The arguments that do not fit the schema, as far as they could be mended.
+        arguments: Option<V>,
     },
 }
 
 impl<V> Verdict<V> {
     fn invalid(kind: InvalidKind, message: String, actual: Value) -> Self {
-        Self::Invalid { kind, violations: vec![violation(kind.as_str(), message, actual)] }
+        Self::Invalid {
+            kind,
+            violations: vec![violation(kind.as_str(), message, actual)],
+            arguments: None,
+        }
     }
 }
 
@@ -114,15 +121,20 @@ impl<S> Judge<S> {
         if backend.accepts(compiled, &arguments) {
             return Verdict::Call { arguments, repairs };
         }
-        if self.repair == RepairMode::Schema
-            && json.len() <= self.limits.max_repair_bytes
-            && let Some((arguments, fitted)) = fitted(backend, schema, compiled, &json)
-        {
-            repairs.extend(fitted);
-            return Verdict::Call { arguments, repairs };
+        let mut arguments = arguments;
+        if self.repair == RepairMode::Schema && json.len() <= self.limits.max_repair_bytes {
+            match fitted(backend, schema, compiled, &json) {
+                Some(Fitting::Whole(arguments, fitted)) => {
+                    repairs.extend(fitted);
+                    return Verdict::Call { arguments, repairs };
+                }
+                Some(Fitting::Part(mended)) => arguments = mended,
+                None => {}
+            }
         }
         let violations = backend.violations(compiled, &arguments);
-        Verdict::Invalid { kind: InvalidKind::SchemaViolation, violations }
+        let arguments = Some(arguments);
+        Verdict::Invalid { kind: InvalidKind::SchemaViolation, violations, arguments }
     }
 
     fn unknown_tool<V>(&self, found: &Found<'_>) -> Verdict<V> {
@@ -207,19 +219,32 @@ fn not_an_object<V>() -> Verdict<V> {
     Verdict::invalid(InvalidKind::InvalidJson, message, Value::Null)
 }
 
-/// The arguments brought to the types that the schema declares, if that makes them fit.
+/// What bringing arguments to the types of their schema came to.
+enum Fitting<V> {
+    /// They fit.
+    Whole(V, Vec<Repair>),
+    /// Something is left that cannot be mended.
+    Part(V),
+}
+
+/// The arguments brought to the types that the schema declares, as far as that is certain.
 fn fitted<B: Backend>(
     backend: &B,
     schema: &Value,
     compiled: &B::Schema,
     json: &str,
-) -> Option<(B::Value, Vec<Repair>)> {
+) -> Option<Fitting<B::Value>> {
     let value = super::json::parse(json).ok()?;
     let read = |value: &Value| backend.parse(&value.to_string()).ok();
     let accepts =
         |value: &Value| read(value).is_some_and(|value| backend.accepts(compiled, &value));
-    let fitted = fit(&value, schema, &accepts)?;
-    Some((read(&fitted.value)?, fitted.repairs))
+    if let Some(fitted) = fit(&value, schema, &accepts) {
+        return Some(Fitting::Whole(read(&fitted.value)?, fitted.repairs));
+    }
+    let faults = |value: &Value| {
+        read(value).map_or(usize::MAX, |value| backend.violations(compiled, &value).len())
+    };
+    read(&mend_partly(&value, schema, &faults).value).map(Fitting::Part)
 }
 
 /// Mends a payload that a tag has ended.

@@ -157,8 +157,9 @@ fn verdict(judge: &Judge<Validator>, id: String, found: &Found<'_>) -> Event {
         Verdict::Call { arguments, repairs } => {
             Event::ToolCall(ToolCall { id, name, arguments, raw, index, repairs })
         }
-        Verdict::Invalid { kind, violations } => {
-            Event::InvalidToolCall(InvalidToolCall { index, id, name, kind, raw, violations })
+        Verdict::Invalid { kind, violations, arguments } => {
+            let call = InvalidToolCall { index, id, name, kind, raw, violations, arguments };
+            Event::InvalidToolCall(call)
         }
     }
 }

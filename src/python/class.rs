@@ -11,6 +11,8 @@ use pyo3::{
 pub(crate) trait Record: PyTypeInfo {
     /// The fields, in the order of the constructor.
     const FIELDS: &'static [&'static str];
+    /// Fields that a hash leaves out, since they may have none.
+    const UNHASHED: &'static [&'static str];
 }
 
 fn values<'py, R: Record>(this: &Bound<'py, R>) -> PyResult<Vec<Bound<'py, PyAny>>> {
@@ -62,8 +64,9 @@ pub(crate) fn compare<R: Record>(
 
 /// The hash of the fields; a `TypeError` where one of them has none.
 pub(crate) fn hash<R: Record>(this: &Bound<'_, R>) -> PyResult<isize> {
-    let fields = PyTuple::new(this.py(), values(this)?)?;
-    fields.hash()
+    let fields = R::FIELDS.iter().zip(values(this)?);
+    let hashed = fields.filter(|(field, _)| !R::UNHASHED.contains(field)).map(|(_, value)| value);
+    PyTuple::new(this.py(), hashed.collect::<Vec<_>>())?.hash()
 }
 
 /// What `pickle` needs: the class, and the fields as keyword arguments through [`rebuild`].
@@ -90,9 +93,10 @@ pub(crate) fn rebuild<'py>(
 ///
 /// The class itself is declared by its own file: `#[pyclass(frozen, get_all, ...)]`.
 macro_rules! record {
-    ($class:ty { $($field:ident),* $(,)? } $($methods:tt)*) => {
+    ($class:ty { $($field:ident),* $(,)? } unhashed: [$($unhashed:ident),*], $($methods:tt)*) => {
         impl $crate::python::class::Record for $class {
             const FIELDS: &'static [&'static str] = &[$(stringify!($field)),*];
+            const UNHASHED: &'static [&'static str] = &[$(stringify!($unhashed)),*];
         }
 
         #[pyo3::pymethods]
@@ -131,6 +135,9 @@ macro_rules! record {
 
             $($methods)*
         }
+    };
+    ($class:ty { $($field:ident),* $(,)? } $($methods:tt)*) => {
+        $crate::python::class::record!($class { $($field),* } unhashed: [], $($methods)*);
     };
 }
 pub(crate) use record;

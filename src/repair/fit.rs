@@ -65,6 +65,67 @@ pub fn fit(value: &Value, schema: &Value, accepts: &dyn Fn(&Value) -> bool) -> O
     })
 }
 
+/// Brings `value` as near to `schema` as is certain, although it cannot be brought to fit.
+///
+/// For values that [`fit()`] gives up on: what one part lacks does not keep the others from their
+/// types, so that only what is left needs to be told. `faults` counts in how many ways a whole
+/// value does not fit: of alternatives that may both be meant, the one with fewer is taken, and
+/// none if that does not tell them apart. Where alternatives all lack something, the parts of the
+/// only one that is shaped like the value are brought to their types.
+///
+/// ```
+/// use serde_json::{Value, json};
+/// use toolweave::repair::mend_partly;
+///
+/// let schema = json!({"properties": {"days": {"type": "integer"}, "at": {"type": "integer"}}});
+/// let faults = |value: &Value| value.as_object().unwrap().values().filter(|v| !v.is_u64()).count();
+/// let value = json!({"days": "4", "at": "noon"});
+/// assert_eq!(mend_partly(&value, &schema, &faults).value, json!({"days": 4, "at": "noon"}));
+/// ```
+pub fn mend_partly(value: &Value, schema: &Value, faults: &dyn Fn(&Value) -> usize) -> Fitted {
+    let mut readings = [false, true].into_iter().filter_map(|whole_numbers| {
+        let mut fitter = Fitter::new(schema, whole_numbers);
+        fitter.partly = true;
+        let result = fitter.fit(value.clone(), schema);
+        let Fitter { schemas, repairs, choices, .. } = fitter;
+        (!schemas.is_exhausted())
+            .then(|| best_of_each(Fitted { value: result, repairs }, &choices, faults))
+    });
+    let untouched = || Fitted { value: value.clone(), repairs: Vec::new() };
+    let first = readings.next().unwrap_or_else(untouched);
+    match readings.next() {
+        Some(other) if other != first && faults(&other.value) < faults(&first.value) => other,
+        _ => first,
+    }
+}
+
+/// Takes, at one place after the other, the only reading with the fewest faults.
+fn best_of_each(mut best: Fitted, choices: &[Choice], faults: &dyn Fn(&Value) -> usize) -> Fitted {
+    let mut left = ATTEMPTS;
+    for choice in choices {
+        left = match left.checked_sub(choice.readings.len() + 1) {
+            Some(left) => left,
+            None => break,
+        };
+        let tried = choice.readings.iter().filter_map(|(reading, changes)| {
+            let mut value = best.value.clone();
+            *value.pointer_mut(&choice.path)? = reading.clone();
+            Some((faults(&value), value, changes))
+        });
+        let mut tried: Vec<_> = tried.collect();
+        tried.sort_by_key(|(faults, ..)| *faults);
+        let tie = tried.get(1).is_some_and(|(other, ..)| *other == tried[0].0);
+        if let Some((fewest, value, changes)) = tried.into_iter().next()
+            && !tie
+            && fewest < faults(&best.value)
+        {
+            best.value = value;
+            best.repairs.extend_from_slice(changes);
+        }
+    }
+    best
+}
+
 /// A place where more than one alternative may be meant.
 #[derive(Debug)]
 struct Choice {
@@ -118,6 +179,8 @@ struct Fitter<'s> {
     choices: Vec<Choice>,
     /// Within an alternative no further choices are offered.
     trying: bool,
+    /// Alternatives need not fit to be taken, if only one of them can be meant.
+    partly: bool,
 }
 
 impl<'s> Fitter<'s> {
@@ -130,6 +193,7 @@ impl<'s> Fitter<'s> {
             repairs: Vec::new(),
             choices: Vec::new(),
             trying: false,
+            partly: false,
         }
     }
 
@@ -228,6 +292,8 @@ impl<'s> Fitter<'s> {
             return value;
         }
         let mut readings: Vec<(Value, Vec<Repair>)> = Vec::new();
+        // Those that do not fit, of alternatives that may be meant all the same.
+        let mut shaped: Vec<(Value, Vec<Repair>)> = Vec::new();
         for branch in branches {
             if !self.schemas.spend(judge::size(&value)) {
                 return value;
@@ -240,7 +306,12 @@ impl<'s> Fitter<'s> {
             let is_new = readings.iter().all(|(known, _)| *known != reading);
             if is_new && !changes.is_empty() && self.schemas.may_fit(&reading, branch) {
                 readings.push((reading, changes));
+            } else if self.partly && self.schemas.is_shaped(&reading, branch) {
+                shaped.push((reading, changes));
             }
+        }
+        if readings.is_empty() && shaped.len() == 1 {
+            readings = shaped;
         }
         if readings.len() > 1 {
             if !self.trying {

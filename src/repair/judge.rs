@@ -45,6 +45,37 @@ impl<'s> Schemas<'s> {
         self.may_fit_at(value, schema, 0)
     }
 
+    /// Whether `value` is of the kind that `schema` describes, whatever its parts lack: its type,
+    /// its options, and the members that tell alternatives apart by having one value only.
+    pub(super) fn is_shaped(&mut self, value: &Value, schema: &'s Value) -> bool {
+        self.is_shaped_at(value, schema, 0)
+    }
+
+    fn is_shaped_at(&mut self, value: &Value, schema: &'s Value, depth: usize) -> bool {
+        let keywords = match schema {
+            Value::Bool(accepts) => return *accepts,
+            Value::Object(keywords) => keywords,
+            _ => return true,
+        };
+        if depth > MAX_DEPTH || !self.spend(1) {
+            return false;
+        }
+        let types = types(keywords);
+        let options = options(keywords);
+        let mut members = value.as_object().into_iter().flatten();
+        let target = self.target(keywords);
+        let all = keywords.get("allOf").and_then(Value::as_array);
+        (types.is_empty() || types.iter().any(|name| is_type(value, name)))
+            && (options.is_empty() || options.iter().any(|option| equal(option, value)))
+            && members.all(|(key, member)| {
+                let only =
+                    member_schema(keywords, key).and_then(Value::as_object).map(self::options);
+                !matches!(only.as_deref(), Some([only]) if !equal(only, member))
+            })
+            && target.is_none_or(|target| self.is_shaped_at(value, target, depth + 1))
+            && all.into_iter().flatten().all(|part| self.is_shaped_at(value, part, depth + 1))
+    }
+
     fn may_fit_at(&mut self, value: &Value, schema: &'s Value, depth: usize) -> bool {
         let keywords = match schema {
             Value::Bool(accepts) => return *accepts,

@@ -3,7 +3,8 @@
 //! [`mend_json`] brings text that should be one JSON object to JSON, and
 //! [`fit()`] brings a value to the types that its schema declares. Both only do
 //! what is certain, invent no value and drop none, and record every change as
-//! a [`Repair`]; where that is not enough they answer `None`.
+//! a [`Repair`]; where that is not enough they answer `None`. [`mend_partly`] does what can be
+//! done for a value that cannot be brought to fit.
 //!
 //! ```
 //! use toolweave::{message::RepairKind, repair::mend_json};
@@ -27,7 +28,7 @@ mod string;
 mod tests;
 mod types;
 
-pub use self::fit::{Fitted, fit};
+pub use self::fit::{Fitted, fit, mend_partly};
 
 use crate::message::{Repair, RepairKind};
 

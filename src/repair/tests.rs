@@ -390,4 +390,45 @@ proptest! {
             prop_assert_eq!(again.value, fitted.value);
         }
     }
+
+    #[test]
+    fn one_part_that_cannot_be_mended_keeps_no_other_from_it(
+        parts in prop::collection::vec((schema(), loose_value()), 1..5),
+    ) {
+        let object = |parts: &[(usize, &(Value, Value))]| -> (Value, Value) {
+            let (schemas, values): (Map<_, _>, Map<_, _>) = parts
+                .iter()
+                .map(|(at, (schema, value))| {
+                    ((format!("p{at}"), schema.clone()), (format!("p{at}"), value.clone()))
+                })
+                .unzip();
+            (json!({"properties": schemas}), Value::Object(values))
+        };
+        let fit_alone = |parts: &[(usize, &(Value, Value))]| {
+            let (schema, value) = object(parts);
+            let validator = crate::validator::Validator::new(&schema).unwrap();
+            fit(&value, &schema, &|value| validator.is_valid(value))
+        };
+        let all: Vec<_> = parts.iter().enumerate().collect();
+        let (whole, broken): (Vec<_>, Vec<_>) =
+            all.iter().copied().partition(|part| fit_alone(&[*part]).is_some());
+        let (schema, value) = object(&all);
+        let validator = crate::validator::Validator::new(&schema).unwrap();
+        let faults = |value: &Value| validator.violations(value).len();
+        let mended = mend_partly(&value, &schema, &faults).value;
+
+        // Exactly what cannot be mended alone is told, and nothing else of it is left.
+        let found = validator.violations(&mended);
+        prop_assume!(found.len() < crate::validator::MAX_VIOLATIONS);
+        let told: std::collections::BTreeSet<_> =
+            found.iter().map(|violation| violation.path.split('/').nth(1).unwrap()).collect();
+        let left: Vec<_> = broken.iter().map(|(at, _)| format!("p{at}")).collect();
+        prop_assert_eq!(told.into_iter().collect::<Vec<_>>(), left, "{} {}", schema, value);
+        // Whoever corrects what was told is through in the next round.
+        if !whole.is_empty() {
+            let corrected = fit_alone(&whole);
+            let (_, value) = object(&whole);
+            prop_assert!(corrected.is_some(), "{} {}", schema, value);
+        }
+    }
 }

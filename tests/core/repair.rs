@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use toolweave::{
     message::{Repair, RepairKind},
-    repair::{fit, mend_json, replace_lone_surrogates},
+    repair::{fit, mend_json, mend_partly, replace_lone_surrogates},
     validator::Validator,
 };
 
@@ -134,4 +134,20 @@ fn mending_takes_time_in_proportion_to_the_text() {
 fn a_long_key_around_many_repairs_is_not_repeated_without_end() {
     let text = format!("{{\"{}\": [{}]}}", "k".repeat(100_000), "'x',".repeat(100_000));
     assert!(mend_json(&text).is_none());
+}
+
+#[test]
+fn golden_values_are_mended_as_far_as_they_can_be() {
+    for case in cases("repair/partly.json") {
+        let name = case["name"].as_str().unwrap();
+        let validator = Validator::new(&case["schema"]).unwrap();
+        let accepts = |value: &Value| validator.is_valid(value);
+        assert_eq!(fit(&case["value"], &case["schema"], &accepts), None, "{name}");
+        let faults = |value: &Value| validator.violations(value).len();
+        let mended = mend_partly(&case["value"], &case["schema"], &faults).value;
+        assert_eq!(mended.to_string(), case["mended"].to_string(), "{name}");
+        let told: Value =
+            validator.violations(&mended).into_iter().map(|violation| violation.path).collect();
+        assert_eq!(told, case["told"], "{name}");
+    }
 }

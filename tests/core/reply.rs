@@ -29,8 +29,9 @@ impl Clerk {
             Verdict::Call { arguments, repairs } => {
                 Event::ToolCall(ToolCall { id, name, arguments, raw, index, repairs })
             }
-            Verdict::Invalid { kind, violations } => {
-                Event::InvalidToolCall(InvalidToolCall { index, id, name, kind, raw, violations })
+            Verdict::Invalid { kind, violations, arguments } => {
+                let call = InvalidToolCall { index, id, name, kind, raw, violations, arguments };
+                Event::InvalidToolCall(call)
             }
         }
     }

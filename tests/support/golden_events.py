@@ -9,6 +9,7 @@ from typing import Any
 import toolweave as tw
 
 LEFT_OUT = {
+    tw.InvalidToolCall: {"arguments"},
     tw.Repair: {"detail"},
     tw.Violation: {"expected", "actual"},
 }

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from .._core import InvalidToolCall, ToolCall, ToolResult, Violation
+    from ..tools import Tool
 
 ErrorDetail: TypeAlias = Literal["none", "message", "full"]
 """How much of an exception the model reads: nothing, its first line, or all with the traceback."""
@@ -184,16 +185,22 @@ def invalid_arguments(name: str, violations: Sequence[Violation]) -> Failure:
     )
 
 
-def invalid_call(call: InvalidToolCall, available: Iterable[str] = ()) -> Failure:
+def invalid_call(
+    call: InvalidToolCall, available: Iterable[str] = (), tool: Tool[..., Any] | None = None
+) -> Failure:
     """The call cannot be run, for one of the reasons that parsers give.
 
     Args:
         call: The call.
         available: The names of the tools that there are.
+        tool: The tool of the call; what its types refuse is told as well.
     """
     if call.kind == "unknown_tool":
         return unknown_tool(call.name, available)
-    failure = invalid_arguments(call.name, call.violations)
+    violations = call.violations
+    if tool is not None and call.arguments is not None:
+        violations = tool.violations(call.arguments, violations)
+    failure = invalid_arguments(call.name, violations)
     if call.kind == "too_large":
         return Failure(failure.text, ErrorCode.TOO_LARGE)
     if call.kind == "too_many":

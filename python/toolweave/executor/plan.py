@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING, Any, Literal
 
+from ..exceptions import ValidationError
 from ..tools import RateLimit, RetryPolicy, Tool
 from .cache import ResultCache
 from .rate_limit import TokenBucket
@@ -106,7 +107,12 @@ class Plan:
             ValidationError: The arguments do not fit, whoever made them.
         """
         if self._validate is not None:
-            self._validate(arguments)
+            try:
+                self._validate(arguments)
+            except ValidationError as error:
+                raise ValidationError(
+                    str(error), self.tool.violations(arguments, error.violations)
+                ) from None
         return self._bind(arguments)
 
 

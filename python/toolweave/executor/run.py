@@ -237,7 +237,7 @@ class ToolRun(Run["ToolEvent"]):
         plan = self.plans.get(call.name)
         raised: Exception | None = None
         if broken is not None:
-            refused = failure.invalid_call(broken, self.plans)
+            refused = failure.invalid_call(broken, self.plans, plan and plan.tool)
         elif self._cancelled:
             refused = failure.interrupted(call.name, started=False)
         elif plan is None:

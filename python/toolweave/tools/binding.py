@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from .._core import Violation
@@ -87,6 +87,36 @@ class Binder:
                 bound[name] = fill()
         return bound
 
+    def refusals(self, arguments: Mapping[str, Any], told: Sequence[Violation]) -> list[Violation]:
+        """What the types refuse of arguments that do not fit the schema, besides what is told.
+
+        Args:
+            arguments: The arguments.
+            told: In which ways they do not fit the schema.
+        """
+        broken = {violation.path.split("/", 2)[1] for violation in told if violation.path}
+        known = {(violation.path, violation.keyword) for violation in told}
+        places = {violation.path for violation in told if violation.path}
+        found: list[Violation] = []
+        for name, value in arguments.items():
+            convert = self._converters.get(name, self._extra)
+            # Plain types rely on the schema, which the others know for themselves.
+            if convert is None or (_pointer(name)[1:] in broken and not checks_itself(convert)):
+                continue
+            try:
+                convert(value)
+            except Refusal as refusal:
+                found += [
+                    fault
+                    for fault in refusal.under(name, value)
+                    if fault.path not in places and (fault.path, fault.keyword) not in known
+                ]
+            except OverflowError:
+                found.append(_too_large(name, value))
+            except Exception:  # noqa: BLE001 - types may run any code of the tool's
+                continue
+        return found
+
     def _unexpected(self, name: str, arguments: Mapping[str, Any]) -> Violation:
         accepted = ", ".join(f'"{known}"' for known in self._converters) or "nothing"
         message = f'the value: unexpected "{name}"; only {accepted} is accepted'
@@ -108,6 +138,16 @@ class Refusal(Exception):  # noqa: N818 - never leaves this package
     def under(self, name: str, value: Any) -> list[Violation]:
         """The faults as those of the argument `name`."""
         return [_violation(name, value, *fault) for fault in self.faults]
+
+
+def checks_itself(convert: Convert) -> bool:
+    """Whether what converts a value takes any, and raises `Refusal` where it does not suit."""
+    return getattr(getattr(convert, "__self__", None), "checks_itself", False) is True
+
+
+def together(told: Sequence[Violation], more: Iterable[Violation]) -> tuple[Violation, ...]:
+    """Violations of the schema, and what else there is, as many as are told."""
+    return (*told, *more)[:_MAX_VIOLATIONS]
 
 
 def refused(violations: list[Violation]) -> ValidationError:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import (
     TYPE_CHECKING,
     Any,
@@ -19,6 +19,7 @@ from typing import (
 )
 
 from .._core import FunctionContract
+from .binding import together
 from .definition import Definition, FromContract, FromHints
 from .options import DEFAULTS, ToolOptions, check_pool, checked
 from .signature import Style, is_classmethod
@@ -26,7 +27,7 @@ from .signature import Style, is_classmethod
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from .._core import ToolCall, Validator
+    from .._core import ToolCall, Validator, Violation
     from .options import ConcurrencyKey, Pool, RateLimit, RetryPolicy
 
 P = ParamSpec("P")
@@ -221,6 +222,23 @@ class Tool(Generic[P, R]):
                 violation is then pydantic's name for it.
         """
         return self._definition.bind(arguments)
+
+    def violations(
+        self, arguments: Mapping[str, Any], told: Sequence[Violation] | None = None
+    ) -> tuple[Violation, ...]:
+        """All in which arguments do not suit the tool: its schema and the types of the function.
+
+        Args:
+            arguments: The arguments of a call, mended where they could be.
+            told: In which ways they do not fit the schema, where that is known.
+
+        Returns:
+            The violations of the schema and then those of the types at other places; at most 20.
+        """
+        if told is None:
+            validator = self.validator
+            told = () if validator is None else validator.iter_errors(arguments)
+        return together(told, self._definition.bind.refusals(arguments, told))
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Calls the function."""

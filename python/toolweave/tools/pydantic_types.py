@@ -29,6 +29,9 @@ class UnsupportedTypeError(Exception):
 class PydanticType:
     """A type by its adapter, which is built once."""
 
+    checks_itself = True
+    """It takes any JSON value, and does not rely on the schema."""
+
     def __init__(self, hint: Any) -> None:
         try:
             self.adapter: TypeAdapter[Any] = TypeAdapter(hint)

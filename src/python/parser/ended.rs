@@ -81,7 +81,7 @@ impl Ended {
                 let call = PyToolCall::from_parts(id, name, arguments, raw, index, repairs);
                 Bound::new(py, call).map(Bound::into_any)
             }
-            Verdict::Invalid { kind, violations } => {
+            Verdict::Invalid { kind, violations, arguments } => {
                 LOG.decision(py, "refused a tool call", |fields| {
                     fields.set_item("tool", &name)?;
                     fields.set_item("call_id", &id)?;
@@ -90,7 +90,8 @@ impl Ended {
                 });
                 let violations = PyViolation::tuple(py, &violations)?.unbind();
                 let kind = PyString::intern(py, kind.as_str()).unbind();
-                let call = PyInvalidToolCall { index, id, name, kind, raw, violations };
+                let arguments = arguments.map(Bound::unbind);
+                let call = PyInvalidToolCall { index, id, name, kind, raw, violations, arguments };
                 Bound::new(py, call).map(Bound::into_any)
             }
         }
@@ -114,9 +115,13 @@ fn with_arguments<'py>(
             Err(err) => Verdict::Invalid {
                 kind: InvalidKind::InvalidJson,
                 violations: vec![Violation::no_json(&err.value(py))],
+                arguments: None,
             },
         },
-        Verdict::Invalid { kind, violations } => Verdict::Invalid { kind, violations },
+        Verdict::Invalid { kind, violations, arguments } => {
+            let arguments = arguments.and_then(|arguments| convert(&arguments).ok());
+            Verdict::Invalid { kind, violations, arguments }
+        }
     }
 }
 

@@ -65,11 +65,13 @@ pub(crate) struct PyInvalidToolCall {
     pub(crate) kind: Py<PyString>,
     pub(crate) raw: Py<PyString>,
     pub(crate) violations: Py<PyTuple>,
+    pub(crate) arguments: Option<Py<PyAny>>,
 }
 
-record!(PyInvalidToolCall { index, id, name, kind, raw, violations }
+record!(PyInvalidToolCall { index, id, name, kind, raw, violations, arguments }
+    unhashed: [arguments],
     #[new]
-    #[pyo3(signature = (index, id, name, kind, raw, violations))]
+    #[pyo3(signature = (index, id, name, kind, raw, violations, arguments=None))]
     fn new(
         index: usize,
         id: Py<PyString>,
@@ -77,8 +79,9 @@ record!(PyInvalidToolCall { index, id, name, kind, raw, violations }
         kind: Py<PyString>,
         raw: Py<PyString>,
         violations: Py<PyTuple>,
+        arguments: Option<Py<PyAny>>,
     ) -> Self {
-        Self { index, id, name, kind, raw, violations }
+        Self { index, id, name, kind, raw, violations, arguments }
     }
 );
 
