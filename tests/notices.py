@@ -68,6 +68,32 @@ https://creativecommons.org/licenses/by-sa/3.0/
 Changes: of each type only its name and its direct supertypes were kept.
 """
 
+PRICES = """\
+Prices of models
+================
+
+The package contains a table of the prices of models that chat (toolweave/costs/data/prices.json),
+made from model_prices_and_context_window_backup.json of the wheel of litellm that the table names,
+https://pypi.org/project/litellm, which is under the MIT License, Copyright (c) 2023 Berri AI:
+
+Permission is hereby granted, free of charge, to any person obtaining a copy of this software and
+associated documentation files (the "Software"), to deal in the Software without restriction,
+including without limitation the rights to use, copy, modify, merge, publish, distribute,
+sublicense, and/or sell copies of the Software, and to permit persons to whom the Software is
+furnished to do so, subject to the following conditions:
+
+The above copyright notice and this permission notice shall be included in all copies or
+substantial portions of the Software.
+
+THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR IMPLIED, INCLUDING BUT
+NOT LIMITED TO THE WARRANTIES OF MERCHANTABILITY, FITNESS FOR A PARTICULAR PURPOSE AND
+NONINFRINGEMENT. IN NO EVENT SHALL THE AUTHORS OR COPYRIGHT HOLDERS BE LIABLE FOR ANY CLAIM,
+DAMAGES OR OTHER LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR OTHERWISE, ARISING FROM, OUT
+OF OR IN CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE.
+
+Changes: of some providers the base prices were kept, written for a million tokens.
+"""
+
 RULE = "-" * 80
 
 
@@ -169,6 +195,8 @@ def problems(
     yield from (f"in the notices, but not used: {crate}" for crate in sorted(have - want))
     if VOCABULARY not in notices:
         yield "not in the notices: the types of schema.org"
+    if PRICES not in notices:
+        yield "not in the notices: the prices of models"
     for crate in sorted(want):
         if crate.name in UNMAINTAINED:
             yield f"no longer maintained ({UNMAINTAINED[crate.name]}): {crate}"
@@ -247,6 +275,7 @@ def notices(packages: Iterable[dict[str, Any]], page: Iterable[Bundled]) -> str:
     parts = [
         HEAD,
         VOCABULARY,
+        PRICES,
         "Crates\n======\n\n" + "\n".join(names) + "\n",
     ]
     for text, owners in crates.items():

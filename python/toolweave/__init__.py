@@ -96,6 +96,7 @@ from .exceptions import (
     ToolUseParsingError,
     ToolweaveError,
     TransientToolError,
+    UnpricedModelError,
     ValidationError,
 )
 from .kinds import (
@@ -312,6 +313,7 @@ __all__ = [
     "Transcriber",
     "TransientToolError",
     "UnknownMessage",
+    "UnpricedModelError",
     "Update",
     "UpdateReader",
     "UsageMessage",

@@ -27,6 +27,7 @@ ToolweaveError
 ├── ToolUseError              (also a RuntimeError)
 │   ├── MaxIterationsError
 │   └── ToolUseParsingError
+├── UnpricedModelError        (also a LookupError)
 └── ValidationError           (also a ValueError)
 """
 
@@ -309,6 +310,15 @@ class ToolUseParsingError(ToolUseError):
         super().__init__(message, call)
         self.call = call
         """The call, with the text of it and what is wrong."""
+
+
+class UnpricedModelError(ToolweaveError, LookupError):
+    """A model has no price, and something depends on one: a budget would not hold for it."""
+
+    def __init__(self, message: str, model: str) -> None:
+        super().__init__(message, model)
+        self.model = model
+        """The name of the model."""
 
 
 class ValidationError(ToolweaveError, ValueError):

@@ -12,7 +12,9 @@
 All amounts are `Decimal`, never floats. A `CostMeter` takes the usage of one request after another;
 the deltas that it gives sum up to its total, to the last digit. Cached input tokens are part of the
 input tokens and are charged once. The tokens of a model without a price are counted, and its cost
-is None: unknown is not free. `estimate_tokens` is for providers that do not count.
+is None: unknown is not free, and a budget holds for priced models alone unless it says
+`unpriced="allow"`. `published_prices` has what providers ask. `estimate_tokens` is for providers
+that do not count.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from __future__ import annotations
 from .estimate import estimate_tokens, estimate_usage
 from .meter import Budget, Cost, CostDelta, CostMeter, Usage
 from .prices import Price, PriceTable
+from .published import PublishedPrices, published_prices
 
 __all__ = [
     "Budget",
@@ -28,7 +31,9 @@ __all__ = [
     "CostMeter",
     "Price",
     "PriceTable",
+    "PublishedPrices",
     "Usage",
     "estimate_tokens",
     "estimate_usage",
+    "published_prices",
 ]

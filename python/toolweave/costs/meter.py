@@ -214,24 +214,35 @@ class Budget:
     Args:
         limit: The money, in the currency of the prices.
         scope: For what: each ``request`` of a user, or a whole ``conversation``.
+        unpriced: What becomes of a model that has no price, and so spends nothing of the budget:
+            ``refuse`` does not start with it, ``allow`` lets it answer.
 
     Raises:
         TypeError: The limit is no number.
-        ValueError: The limit is negative, or there is no such scope.
+        ValueError: The limit is negative, or there is no such scope or no such rule.
     """
 
     limit: Decimal
     """The money."""
     scope: Literal["request", "conversation"]
     """For what."""
+    unpriced: Literal["refuse", "allow"]
+    """What becomes of a model that has no price."""
 
     def __init__(
-        self, limit: Number, scope: Literal["request", "conversation"] = "request"
+        self,
+        limit: Number,
+        scope: Literal["request", "conversation"] = "request",
+        *,
+        unpriced: Literal["refuse", "allow"] = "refuse",
     ) -> None:
         if scope not in ("request", "conversation"):
             raise ValueError(f"scope is 'request' or 'conversation', not {scope!r}")
+        if unpriced not in ("refuse", "allow"):
+            raise ValueError(f"unpriced must be 'refuse' or 'allow', got {unpriced!r}")
         object.__setattr__(self, "limit", amount(limit, "limit"))
         object.__setattr__(self, "scope", scope)
+        object.__setattr__(self, "unpriced", unpriced)
 
     def exceeded(self, spent: Cost | Decimal) -> bool:
         """Whether more than the limit has been spent.

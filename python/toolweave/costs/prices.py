@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, cast
 
+from ..exceptions import UnpricedModelError
 from .amounts import EXACT, Number, amount, rounded
 
 if TYPE_CHECKING:
@@ -16,6 +18,9 @@ if TYPE_CHECKING:
 _SEPARATORS = "-:@/"
 """What a version or a variant of a model begins with. A dot is none: ``gpt-4.1`` is no ``gpt-4``.
 """
+
+_NAMED = 3
+"""How many names an error tells."""
 
 _FIELDS = ("input", "output", "cached_input", "per")
 
@@ -171,6 +176,28 @@ class PriceTable(Mapping[str, Price]):
                 if name[end] in _SEPARATORS and (known := name[:end]) in self._prices:
                     return known
         return None
+
+    def price_of(self, model: str, provider: str | None = None) -> Price:
+        """The price that holds for a model; see `find`.
+
+        Args:
+            model: The name that the model goes by.
+            provider: Whose it is; an entry ``provider/model`` comes before others.
+
+        Raises:
+            UnpricedModelError: There is none; names those that are nearest.
+        """
+        name = self.find(model, provider)
+        if name is None:
+            raise UnpricedModelError(f"{model!r} has no price{self._nearest(model)}", model)
+        return self[name]
+
+    def _nearest(self, model: str) -> str:
+        """The names that are most like one without a price, to be said after it."""
+        if not self._prices:
+            return "; there are no prices"
+        near = difflib.get_close_matches(model, self._prices, _NAMED, 0.6)
+        return f"; the nearest names are {', '.join(map(repr, near))}" if near else ""
 
     def to_dict(self) -> dict[str, Any]:
         """The table as JSON has it."""

@@ -11,7 +11,7 @@ from .agenda import Agenda
 from .failures import in_full, model_failed, reported
 from .ledger import Ledger
 from .memory import AGENDA, USER
-from .options import budget_of
+from .options import budget_of, check_priced
 from .stage import Stage, Stop
 
 if TYPE_CHECKING:
@@ -58,6 +58,8 @@ class Environment:
         self.store = store
         self._prices = prices
         self._budget = budget
+        self._models = (cast.model, None if summarizer is None else summarizer.model)
+        check_priced(budget, prices, self._models)
         self._summarizer = summarizer
         self._limiter = limiter
         self._rate_key = rate_key
@@ -80,8 +82,12 @@ class Environment:
         Raises:
             TypeError: The budget of the request is none.
             ValueError: As above.
+            UnpricedModelError: The request has a budget, and a model has no price.
         """
-        budget = self._budget if request.budget is None else budget_of(request.budget)
+        budget = self._budget
+        if request.budget is not None:
+            budget = budget_of(request.budget)
+            check_priced(budget, self._prices, self._models)
         return Stage(
             self.cast,
             self.rules,

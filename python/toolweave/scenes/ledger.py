@@ -10,6 +10,7 @@ from .._core import TextMessage, ToolAggregateMessage
 from ..costs import Cost, CostMeter, estimate_usage
 from ..costs.amounts import plus
 from ..kinds import FinishReason
+from .options import named
 
 if TYPE_CHECKING:
     from decimal import Decimal
@@ -34,6 +35,7 @@ class Ledger:
         self._budget = budget
         self.before = Cost(currency=prices.currency)
         """What the conversation has cost before."""
+        self._unpriced: str | None = None
         self._untold = _NOTHING
         self._told: dict[str, Any] = {}
         self.requests = 0
@@ -51,10 +53,15 @@ class Ledger:
 
     @property
     def overdrawn(self) -> str | None:
-        """What to say if more is spent than the budget allows."""
+        """What to say if more is spent than the budget allows, or nobody knows whether it is."""
         budget = self._budget
         if budget is None:
             return None
+        if self._unpriced is not None:
+            return (
+                f"Budget of {budget.limit:f} {self.total.currency} cannot hold: "
+                f"the model {self._unpriced!r} has no price"
+            )
         spent = self.of_conversation if budget.scope == "conversation" else self.total
         if not budget.exceeded(spent):
             return None
@@ -84,11 +91,12 @@ class Ledger:
             usage: What it has used.
             estimated: Whether that is an estimate.
         """
-        name = str(getattr(model, "name", type(model).__name__))
-        provider = getattr(model, "provider", None)
+        name, provider = named(model)
         delta = self._meter.add(name, usage, provider=provider, estimated=estimated)
         if delta.cost is None and self._budget is not None:
             _log.warning("a model has no price, so no budget holds for it", extra={"model": name})
+            if self._budget.unpriced == "refuse":
+                self._unpriced = name
         self._untold = _plus(
             self._untold,
             (delta.cost, delta.input_tokens, delta.output_tokens, delta.estimated),

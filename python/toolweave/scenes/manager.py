@@ -73,8 +73,9 @@ class SceneManager:
         guardrails: What the model is told on every turn besides actors; True for `GUARDRAILS`.
         options: What each request asks of the model.
         tool_mode: ``natural``, ``native`` or ``auto``; see `NaturalToolUseParser`.
-        prices: What tokens cost, by model.
-        budget: How much may be spent; a number is for each request.
+        prices: What tokens cost, by model; `published_prices()` has those of many.
+        budget: How much may be spent; a number is for each request. Every model that may spend of
+            it needs a price, but for ``Budget(..., unpriced="allow")``.
         rate_limiter: How often each key may ask.
         rate_key: The key of a request; its user if not given, and all without one share a key.
         conversations: Where conversations are kept; in memory for an hour if not given.
@@ -89,6 +90,7 @@ class SceneManager:
     Raises:
         TypeError: The model is none, or an option is not known.
         ValueError: An option has a value that it cannot have.
+        UnpricedModelError: There is a budget, and a model that may spend of it has no price.
 
     Example:
         >>> import asyncio

@@ -6,16 +6,19 @@ from typing import TYPE_CHECKING, cast
 
 from ..conversations import MemoryConversations
 from ..costs import Budget, PriceTable
+from ..exceptions import UnpricedModelError
 from ..limits import RateLimiter
+from ..models.fallback import FallbackModel
 from ..summary import Summarizer
 from ..tools import RateLimit
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from ..conversations import ConversationStore
     from ..costs import Price
     from ..costs.amounts import Number
+    from ..protocols import ChatModel
     from .request import SceneRequest
 
 GUARDRAILS = (
@@ -78,6 +81,37 @@ def prices_of(given: PriceTable | Mapping[str, Price] | None) -> PriceTable:
 def budget_of(given: Budget | Number | None) -> Budget | None:
     """How much may be spent; a number is for each request."""
     return given if given is None or isinstance(given, Budget) else Budget(given)
+
+
+def check_priced(
+    budget: Budget | None, prices: PriceTable, models: Iterable[ChatModel | None]
+) -> None:
+    """A budget needs a price for each model that may spend of it.
+
+    Raises:
+        UnpricedModelError: A model has none, and the budget does not allow that.
+    """
+    if budget is None or budget.unpriced == "allow":
+        return
+    for model in models:
+        if isinstance(model, FallbackModel):
+            check_priced(budget, prices, model.models)
+        elif model is not None:
+            name, provider = named(model)
+            try:
+                prices.price_of(name, provider)
+            except UnpricedModelError as error:
+                raise UnpricedModelError(
+                    f"a budget of {budget.limit:f} {prices.currency} cannot hold: {error}; give "
+                    "prices, such as prices=published_prices(), or "
+                    f"Budget({str(budget.limit)!r}, unpriced='allow')",
+                    name,
+                ) from None
+
+
+def named(model: ChatModel) -> tuple[str, str | None]:
+    """What a model is called, and whose it is."""
+    return str(getattr(model, "name", type(model).__name__)), getattr(model, "provider", None)
 
 
 def limiter_of(given: RateLimiter | RateLimit | None) -> RateLimiter | None:

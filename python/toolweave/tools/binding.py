@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from .._core import Violation
 from ..exceptions import ValidationError
 from .plain import Convert, is_array, is_object, untouched
+
+_log = logging.getLogger("toolweave.tools")
 
 # As in the violations of the core.
 _MAX_SHOWN = 200
@@ -114,7 +117,7 @@ class Binder:
             except OverflowError:
                 found.append(_too_large(name, value))
             except Exception:  # noqa: BLE001 - types may run any code of the tool's
-                continue
+                _log.debug("a type breaks on a value", exc_info=True, extra={"argument": name})
         return found
 
     def _unexpected(self, name: str, arguments: Mapping[str, Any]) -> Violation:

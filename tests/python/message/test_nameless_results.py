@@ -34,8 +34,8 @@ RESULTS: dict[str, Any] = {
             "role": "assistant",
             "content": None,
             "tool_calls": [
-                {"id": id, "type": "function", "function": {"name": name, "arguments": "{}"}}
-                for id, name in (("a", "add"), ("b", "sub"))
+                {"id": call, "type": "function", "function": {"name": name, "arguments": "{}"}}
+                for call, name in (("a", "add"), ("b", "sub"))
             ],
         },
     ],

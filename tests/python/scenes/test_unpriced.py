@@ -1,0 +1,81 @@
+"""Budgets of models that have no price."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import toolweave as tw
+from calculator_scenes import get_weather, result_of
+from coroutine_tests import on_a_loop
+from toolweave import SceneManager, SceneStopReason, UnpricedModelError
+from toolweave.costs import Budget, Price, published_prices
+from toolweave.models.fallback import FallbackModel
+from toolweave.summary import Summarizer
+from toolweave.testing import ScriptedModel
+
+PRICES = {"m1": Price(1_000_000, 1_000_000)}
+
+
+def named(name: str, *replies: Any) -> ScriptedModel:
+    return ScriptedModel(*replies, name=name)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        named("m2"),
+        FallbackModel(named("m1"), named("m2")),
+        FallbackModel(FallbackModel(named("m2")), named("m1")),
+    ],
+    ids=["alone", "in a chain", "in a chain of a chain"],
+)
+def test_a_budget_needs_a_price_of_every_model_at_the_start(model: Any) -> None:
+    with pytest.raises(
+        UnpricedModelError, match=r"a budget of 0\.001 USD .*'m2' has no price; give"
+    ):
+        SceneManager(model, prices=PRICES, budget="0.001")
+    SceneManager(model, prices=PRICES, budget=Budget("0.001", unpriced="allow"))
+    SceneManager(model, prices={**PRICES, "m2": Price(0, 0)}, budget="0.001")
+    SceneManager(model, prices=PRICES)
+
+
+def test_the_model_of_the_summarizer_spends_as_well() -> None:
+    summarizer = Summarizer(named("small"))
+    with pytest.raises(UnpricedModelError, match="'small' has no price"):
+        SceneManager(named("m1"), prices=PRICES, budget=1, summarizer=summarizer)
+
+
+def test_a_budget_without_prices_says_where_there_are_some() -> None:
+    with pytest.raises(UnpricedModelError) as caught:
+        SceneManager(named("m1"), budget=1)
+    assert caught.value.model == "m1"
+    assert "there are no prices" in str(caught.value)
+    assert "published_prices()" in str(caught.value)
+    priced = named("gpt-4o-2024-08-06")
+    SceneManager(priced, prices=published_prices(), budget=1)
+
+
+@on_a_loop
+async def test_the_budget_of_a_request_is_checked_before_the_model_is_asked() -> None:
+    model = named("m2", "Hello!")
+    manager = SceneManager(model, prices=PRICES)
+    manager.scene("Weather Report", "Tells the weather").tool(get_weather)
+    with pytest.raises(UnpricedModelError, match="'m2' has no price"):
+        await manager.run(tw.SceneRequest("Hi!", budget="0.001"))
+    assert not model.requests
+    request = tw.SceneRequest("Hi!", budget=Budget("0.001", unpriced="allow"))
+    assert (await manager.run(request)).text == "Hello!"
+
+
+@on_a_loop
+async def test_a_model_that_loses_its_name_ends_the_run_and_is_not_free() -> None:
+    model = named("m1", "<Weather_Report/>", "It goes on and on.", "And on.")
+    manager = SceneManager(model, prices=PRICES, budget=100_000)
+    manager.scene("Weather Report", "Tells the weather").tool(get_weather)
+    model.name = "m2"
+    result = await result_of(manager, "Hi!")
+    assert result.stop_reason is SceneStopReason.BUDGET
+    assert "the model 'm2' has no price" in str(result.error)
+    assert len(model.requests) == 1
