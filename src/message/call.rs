@@ -92,6 +92,8 @@ wire_names! {
         WrapInArray = "wrap_in_array",
         /// JSON text where a structure is declared.
         JsonText = "json_text",
+        /// `null` for an optional member that does not allow it, which is left out.
+        NullMember = "null_member",
         /// Another model was asked what was meant.
         Fallback = "fallback",
     }

@@ -7,6 +7,7 @@ use thiserror::Error;
 use super::{
     Limits,
     dialect::{Dialect, NameRule},
+    html,
     limits::LimitError,
 };
 use crate::contract::{self, ContractError};
@@ -175,6 +176,8 @@ pub(super) struct Grammar {
     pub(super) options: Options,
     pub(super) markers: Markers,
     tools: Vec<String>,
+    /// Which of them have the name of an HTML element.
+    html: Vec<bool>,
     exact: HashMap<String, usize>,
     /// By lower-case name; `None` where two tools differ in case only.
     folded: HashMap<String, Option<usize>>,
@@ -199,7 +202,8 @@ impl Grammar {
                 .or_insert(Some(index));
         }
         let markers = markers(&tools, &options)?;
-        Ok(Self { options, markers, tools, exact, folded })
+        let html = tools.iter().map(|name| html::is_element(name)).collect();
+        Ok(Self { options, markers, tools, html, exact, folded })
     }
 
     pub(super) fn limits(&self) -> &Limits {
@@ -212,6 +216,11 @@ impl Grammar {
 
     pub(super) fn tool(&self, index: usize) -> &str {
         &self.tools[index]
+    }
+
+    /// Whether the tool's own tag may be markup of a page.
+    pub(super) fn is_html(&self, index: usize) -> bool {
+        self.html[index]
     }
 
     /// The tool that is called by this name: exactly, or else by the only one that differs in

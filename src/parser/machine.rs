@@ -4,7 +4,7 @@ use super::{
     aside::Response,
     call::Call,
     frame::{Discard, Frame, Sink},
-    grammar::{Closer, Grammar, InCode},
+    grammar::{Closer, Grammar},
     markdown::Markdown,
     tag::{Match, TagMatch, Wanted},
     text::{FenceLine, HeldFence, find_special},
@@ -86,7 +86,7 @@ impl Machine {
         match &mut self.state {
             State::Text => {
                 if self.pos != self.from
-                    || grammar.options.in_code == InCode::Text && !self.markdown.is_midline()
+                    || !self.markdown.is_midline()
                     || find_special(chunk.as_bytes()).is_some()
                 {
                     return None;

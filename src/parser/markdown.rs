@@ -3,8 +3,8 @@
 /// Where the text stands with respect to code.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Markdown {
-    /// Whether only indentation has been seen on this line, and how much.
-    pub(super) indent: Option<u8>,
+    /// How the line has begun.
+    pub(super) lead: Lead,
     /// The run of backticks that is being counted.
     pub(super) run: usize,
     /// The run of backticks that opened inline code on this line; 0 if none did.
@@ -15,6 +15,26 @@ pub(super) struct Markdown {
     outer: Option<Fence>,
     /// Whether a call that was never closed may still be followed by its fence.
     pub(super) stray_fence: bool,
+}
+
+/// How a line has begun.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Lead {
+    /// With indentation, and how much of it; nothing else so far.
+    Indent(u8),
+    /// With markup that is no text, or with text and such markup right before here; only blanks
+    /// since then.
+    Markup {
+        /// Whether there is no text before the markup.
+        alone: bool,
+    },
+    /// As above, and then with text.
+    Text {
+        /// Where that text begins.
+        at: usize,
+        /// Whether there is no text before it on the line.
+        alone: bool,
+    },
 }
 
 /// The fence around a block.
@@ -36,15 +56,31 @@ pub(super) struct Block {
 }
 
 impl Markdown {
-    pub(super) const START: Self =
-        Self { indent: Some(0), run: 0, inline: 0, block: None, outer: None, stray_fence: false };
+    pub(super) const START: Self = Self {
+        lead: Lead::Indent(0),
+        run: 0,
+        inline: 0,
+        block: None,
+        outer: None,
+        stray_fence: false,
+    };
 
     /// The most that a fence may be indented.
     pub(super) const MAX_INDENT: u8 = 3;
 
     /// Whether neither a line nor a run of backticks has just begun.
     pub(super) fn is_midline(&self) -> bool {
-        self.indent.is_none() && self.run == 0
+        matches!(self.lead, Lead::Text { .. }) && self.run == 0
+    }
+
+    /// Whether what stands at `at` is the first on its line, markup that is no text aside.
+    pub(super) fn opens_line(&self, at: usize) -> bool {
+        self.lead == Lead::Text { at, alone: true }
+    }
+
+    /// Whether what stands at `at` is the first on its line, or the first after markup.
+    pub(super) fn begins_text(&self, at: usize) -> bool {
+        matches!(self.lead, Lead::Text { at: begin, .. } if begin == at)
     }
 
     /// Opens a block; one of code may stand inside a fence around calls.
@@ -70,7 +106,7 @@ impl Markdown {
     }
 
     pub(super) fn newline(&mut self) {
-        self.indent = Some(0);
+        self.lead = Lead::Indent(0);
         self.inline = 0;
         self.run = 0;
     }
@@ -92,12 +128,48 @@ impl Markdown {
         }
     }
 
-    /// The text goes on after a call.
-    pub(super) fn after_call(&mut self) {
+    /// The text goes on after a call, or what is left of one. `alone` says whether that was the
+    /// first on its line.
+    pub(super) fn after_call(&mut self, alone: bool) {
         self.inline = 0;
         self.run = 0;
         // The fence around calls may close on the line of the last one.
         let transparent = self.block.is_some_and(|block| block.transparent);
-        self.indent = transparent.then_some(0);
+        self.lead = if transparent { Lead::Indent(0) } else { Lead::Markup { alone } };
     }
+
+    /// The text goes on after a span that is none, and that began at `at`.
+    pub(super) fn after_aside(&mut self, at: usize) {
+        if let Lead::Text { at: begin, alone } = self.lead
+            && begin == at
+        {
+            self.lead = Lead::Markup { alone };
+        }
+    }
+}
+
+/// What fences around calls are labelled with, if they have a label: forms of data, and names for
+/// calls. Any other label is that of a language in which tags mean something else.
+const DATA: [&str; 15] = [
+    "json",
+    "json5",
+    "jsonc",
+    "jsonl",
+    "ndjson",
+    "xml",
+    "yaml",
+    "yml",
+    "tool",
+    "tools",
+    "tool_call",
+    "tool_calls",
+    "tool_code",
+    "function_call",
+    "function_calls",
+];
+
+/// Whether a fence with this after its marks may be one around calls.
+pub(super) fn is_data(info: &str) -> bool {
+    let label = info.split_ascii_whitespace().next();
+    label.is_none_or(|label| DATA.iter().any(|data| data.eq_ignore_ascii_case(label)))
 }

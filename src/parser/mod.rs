@@ -29,6 +29,7 @@ mod dialect;
 mod escape;
 mod frame;
 mod grammar;
+mod html;
 mod json;
 mod limits;
 mod machine;

@@ -2,7 +2,8 @@ use proptest::{prelude::*, sample::select};
 
 use super::*;
 
-const TOOLS: [&str; 6] = ["GetWeather", "Get", "math.factorial", "a/b", "Émoji", "Sleep"];
+const TOOLS: [&str; 7] =
+    ["GetWeather", "Get", "math.factorial", "a/b", "Émoji", "Sleep", "summary"];
 
 /// A frame that outlives the chunk it came from.
 #[derive(Clone, Debug, PartialEq)]
@@ -194,6 +195,9 @@ const PIECES: &[&str] = &[
     "</Émoji>",
     "<math.factorial>",
     "</math.factorial>",
+    "<summary>",
+    "</summary>",
+    "<summary/>",
     "<",
     "</",
     ">",
@@ -214,6 +218,9 @@ const PIECES: &[&str] = &[
     "[",
     "]",
     "{'a': 'b'}",
+    "{a: ",
+    "{label}",
+    "{\"a\": 1}, {\"b\": 2}",
     "{\"a\": 1,}",
     "{\"a\": \"x\ny\"}",
     "{\"a\": \"</GetWeather>\"}",
@@ -231,6 +238,7 @@ const PIECES: &[&str] = &[
     "```json",
     "``````````````````````````````````````````",
     "```json\n",
+    "```jsx\n",
     "\n```\n",
     "``",
     "`",
@@ -261,6 +269,8 @@ fn plausible() -> impl Strategy<Value = String> {
     let open = select(vec![
         ("<GetWeather>", "</GetWeather>"),
         ("<Get>", "</Get>"),
+        ("\n<Get>", "</Get>"),
+        ("<summary>", "</summary>"),
         ("<tool_call name=\"Sleep\">", "</tool_call>"),
         ("<tool_call name=\"nope\">", "</tool_call>"),
     ]);
@@ -369,6 +379,22 @@ fn attacks(size: usize) -> Vec<(&'static str, String)> {
         ("opening tags with a string", fill("<Get>{\"a\": \"")),
         ("named tags", fill("<tool_call name=\"Get\">")),
         ("named tags and prose", fill("<tool_call name=\"Get\"> x ")),
+        ("tags and prose on lines", fill("\n<Get> x ")),
+        ("tags and prose on lines, and their ends", fill("\n<Get> x </Get>")),
+        ("long prose after tags", fill(&format!("\n<Get>{}", "x ".repeat(300)))),
+        ("tags of pages", fill("<summary>")),
+        ("tags of pages and expressions", fill("<summary>{x}</summary>")),
+        ("tags of pages and half a key", fill(&format!("<summary>{{{}", "x".repeat(600)))),
+        ("tags of pages and broken objects", fill("<summary>{x: 1,")),
+        (
+            "tags of pages and broken long objects",
+            fill(&format!("<summary>{{x: {}", "y".repeat(600))),
+        ),
+        ("tags of pages and mended objects", fill("<summary>{x: 1}</summary>")),
+        ("tags of pages and half a string", after("<summary>{\"", "\\\"")),
+        ("objects in one tag", after("<Get>", "{},")),
+        ("objects in one named tag", after("<tool_call name='GET'>", "{\"a\": 1}\n")),
+        ("objects and half a comma", fill(&format!("<Get>{{}},{}", " ".repeat(600)))),
         ("half named tags", fill("<tool_call name=\"")),
         ("closing tags", fill("</Get>")),
         ("empty calls", fill("<Get></Get>")),

@@ -1,6 +1,6 @@
 //! Outside any call: text, Markdown code, and the tags that lead elsewhere.
 
-use memchr::{memchr, memchr3};
+use memchr::{memchr2, memchr3};
 
 use super::{
     aside::Response,
@@ -8,7 +8,7 @@ use super::{
     frame::{Discard, Frame, Sink},
     grammar::{Closer, InCode, Marker},
     machine::{Flow, Pass, State},
-    markdown::{Block, Fence, Markdown},
+    markdown::{Block, Fence, Lead, Markdown, is_data},
     tag::{Match, TagMatch, attribute},
     work,
 };
@@ -28,7 +28,8 @@ enum FencePart {
     Marks,
     /// After the marks, on the same line.
     Label { length: usize, blank: bool },
-    /// After the line: the next non-blank character says what the block is.
+    /// After the line, which has no label but one for data: the next non-blank character says
+    /// what the block is.
     Blank { length: usize, body: usize },
 }
 
@@ -49,14 +50,12 @@ impl<S: Sink> Pass<'_, S> {
         let markdown = self.grammar.options.in_code == InCode::Text;
         let end = self.window.end();
         loop {
-            if markdown {
-                if let Some(flow) = self.line_start() {
-                    return flow;
-                }
-                self.backtick_run();
+            if let Some(flow) = self.line_start(markdown) {
+                return flow;
             }
+            self.backtick_run();
             let rest = self.window.from(self.machine.pos);
-            let found = if markdown { find_special(rest) } else { memchr(b'<', rest) };
+            let found = if markdown { find_special(rest) } else { memchr2(b'<', b'\n', rest) };
             work::done(found.map_or(rest.len(), |found| found + 1));
             let Some(found) = found else {
                 self.machine.pos = end;
@@ -85,27 +84,37 @@ impl<S: Sink> Pass<'_, S> {
         })
     }
 
-    /// At the start of a line: skips indentation, and turns to the fence if there is one.
-    fn line_start(&mut self) -> Option<Flow> {
-        while let Some(indent) = self.machine.markdown.indent {
+    /// At the start of a line, or after markup: skips what is blank, notes where text begins, and
+    /// turns to the fence if there is one.
+    fn line_start(&mut self, markdown: bool) -> Option<Flow> {
+        loop {
             let at = self.machine.pos;
-            match self.window.byte(at) {
-                // The main loop reports what there is.
-                None => return None,
-                Some(b' ') if indent < Markdown::MAX_INDENT => {
-                    self.machine.markdown.indent = Some(indent + 1);
+            let lead = self.machine.markdown.lead;
+            if let Lead::Text { .. } = lead {
+                return None;
+            }
+            // The main loop reports what there is.
+            let byte = self.window.byte(at)?;
+            let alone = match (lead, byte) {
+                (Lead::Indent(indent), b' ') if indent < Markdown::MAX_INDENT => {
+                    self.machine.markdown.lead = Lead::Indent(indent + 1);
                     self.machine.pos += 1;
+                    continue;
                 }
-                Some(mark @ (b'`' | b'~')) => {
-                    self.machine.markdown.indent = None;
-                    self.machine.state =
-                        State::FenceLine(FenceLine { start: at, mark, part: FencePart::Marks });
-                    return Some(Flow::Again);
+                (Lead::Markup { .. }, b' ' | b'\t') => {
+                    self.machine.pos += 1;
+                    continue;
                 }
-                Some(_) => self.machine.markdown.indent = None,
+                (Lead::Markup { alone }, _) => alone,
+                _ => true,
+            };
+            self.machine.markdown.lead = Lead::Text { at, alone };
+            if markdown && matches!(lead, Lead::Indent(_)) && matches!(byte, b'`' | b'~') {
+                let line = FenceLine { start: at, mark: byte, part: FencePart::Marks };
+                self.machine.state = State::FenceLine(line);
+                return Some(Flow::Again);
             }
         }
-        None
     }
 
     /// Goes on counting backticks, if that is where the text stands.
@@ -138,7 +147,8 @@ impl<S: Sink> Pass<'_, S> {
                 self.emit_text(tag.start);
                 self.discard(self.machine.pos, Discard::OrphanClose);
                 self.machine.orphan = None;
-                self.machine.markdown.after_call();
+                let alone = self.machine.markdown.opens_line(tag.start);
+                self.machine.markdown.after_call(alone);
                 Flow::Again
             }
             Match::Open { marker, self_closing } => self.opened(tag.start, marker, self_closing),
@@ -189,6 +199,7 @@ impl<S: Sink> Pass<'_, S> {
             }
             _ if self.machine.held_fence.is_some() => self.not_a_tag(start),
             Marker::Reasoning(tag) => {
+                self.machine.markdown.after_aside(start);
                 self.emit_text(start);
                 self.discard(end, Discard::ReasoningTag);
                 if !self_closing {
@@ -196,7 +207,12 @@ impl<S: Sink> Pass<'_, S> {
                 }
                 Flow::Again
             }
+            // A sentence about such a tag.
+            Marker::Response { .. } if !self.machine.markdown.begins_text(start) => {
+                self.not_a_tag(start)
+            }
             Marker::Response { tag } => {
+                self.machine.markdown.after_aside(start);
                 self.emit_text(start);
                 let name = attribute(whole, "name").filter(|name| !name.is_empty());
                 if self_closing {
@@ -245,7 +261,13 @@ impl<S: Sink> Pass<'_, S> {
                         let fence = Fence { mark: line.mark, length };
                         match self.end_fence_line(line.start, fence, blank) {
                             Some(flow) => return flow,
-                            None => line.part = FencePart::Blank { length, body: at + 1 },
+                            None if is_data(self.window.slice(line.start + length, at)) => {
+                                line.part = FencePart::Blank { length, body: at + 1 };
+                            }
+                            None => {
+                                self.open_block(fence, at + 1);
+                                return Flow::Again;
+                            }
                         }
                     } else if byte == line.mark && byte == b'`'
                         || !white && self.machine.markdown.in_block()
@@ -262,6 +284,7 @@ impl<S: Sink> Pass<'_, S> {
                     if byte.is_ascii_whitespace() && at - body <= limit {
                         self.machine.pos += 1;
                     } else if byte == b'<' {
+                        self.machine.markdown.lead = Lead::Text { at, alone: true };
                         self.machine.held_fence =
                             Some(HeldFence { start: line.start, body, fence });
                         self.machine.pos += 1;

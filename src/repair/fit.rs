@@ -26,14 +26,15 @@ const PATH_BYTES: usize = 64;
 /// Brings `value` to the types that `schema` declares, where its meaning is certain.
 ///
 /// `accepts` judges a whole value by the whole schema: what is returned was accepted. A value
-/// that is accepted as it is comes back so. Nothing missing is invented and nothing unexpected
-/// dropped; `None` where that would be needed, where more than one reading is possible, or
-/// where finding out takes too long.
+/// that is accepted as it is comes back so. Nothing missing is invented, and nothing is dropped but
+/// a `null` that says no more than that there is nothing; `None` where more would be needed, where
+/// more than one reading is possible, or where finding out takes too long.
 ///
 /// What is certain: `"4"` is 4 where a number is declared, with every digit; `"true"` is true; 4
 /// is `"4"` where only a string is declared; a scalar is the one item of a declared array;
 /// `"Celsius"` is the only option spelled so but for case; `"[1, 2]"` is the declared array;
-/// `"null"` is null where null is declared and a string is not. Of the alternatives of `anyOf`
+/// `"null"` is null where null is declared and a string is not; null for a declared member that is
+/// not required, and may not be null, is the member left out. Of the alternatives of `anyOf`
 /// and `oneOf`, one is taken if the others cannot be meant.
 ///
 /// ```
@@ -260,6 +261,7 @@ impl<'s> Fitter<'s> {
     fn parts(&mut self, mut value: Value, keywords: &'s Map<String, Value>) -> Value {
         match &mut value {
             Value::Object(members) => {
+                self.leave_out_nulls(members, keywords);
                 for (key, member) in members.iter_mut() {
                     if let Some(schema) = judge::member_schema(keywords, key) {
                         self.part(member, key, schema);
@@ -278,10 +280,43 @@ impl<'s> Fitter<'s> {
         value
     }
 
-    fn part(&mut self, part: &mut Value, step: &str, schema: &'s Value) {
+    /// Leaves out each `null` that stands for a member which need not be there and cannot be null.
+    fn leave_out_nulls(
+        &mut self,
+        members: &mut Map<String, Value>,
+        keywords: &'s Map<String, Value>,
+    ) {
+        let Some(Value::Object(declared)) = keywords.get("properties") else { return };
+        let required = keywords.get("required").and_then(Value::as_array);
+        let is_required = |key: &str| {
+            required.is_some_and(|names| names.iter().any(|name| name.as_str() == Some(key)))
+        };
+        members.retain(|key, member| {
+            let Some(schema) = declared.get(key).filter(|_| member.is_null()) else { return true };
+            let work = required.map_or(0, Vec::len);
+            if !self.schemas.spend(work)
+                || is_required(key)
+                || self.schemas.may_fit(&Value::Null, schema)
+            {
+                return true;
+            }
+            let end = self.enter(key);
+            self.change(RepairKind::NullMember, Value::Null, Value::Null);
+            self.path.truncate(end);
+            false
+        });
+    }
+
+    /// Adds a step to the path; returns how long it was.
+    fn enter(&mut self, step: &str) -> usize {
         let end = self.path.len();
         self.path.push('/');
         self.path.push_str(&step.replace('~', "~0").replace('/', "~1"));
+        end
+    }
+
+    fn part(&mut self, part: &mut Value, step: &str, schema: &'s Value) {
+        let end = self.enter(step);
         *part = self.fit(part.take(), schema);
         self.path.truncate(end);
     }

@@ -2,7 +2,7 @@
 //!
 //! [`mend_json`] brings text that should be one JSON object to JSON, and
 //! [`fit()`] brings a value to the types that its schema declares. Both only do
-//! what is certain, invent no value and drop none, and record every change as
+//! what is certain, invent no value and drop none that says anything, and record every change as
 //! a [`Repair`]; where that is not enough they answer `None`. [`mend_partly`] does what can be
 //! done for a value that cannot be brought to fit.
 //!

@@ -57,7 +57,7 @@ pub(crate) fn options(given: &Value) -> (Options, Ending) {
     (options, ending)
 }
 
-fn read<'c>(
+pub(crate) fn read<'c>(
     contracts: &[FunctionContract],
     options: &Options,
     chunks: impl IntoIterator<Item = &'c str>,
@@ -133,7 +133,7 @@ fn repair(repair: &Repair) -> Value {
     })
 }
 
-fn pieces(reply: &str, size: usize) -> Vec<&str> {
+pub(crate) fn pieces(reply: &str, size: usize) -> Vec<&str> {
     let mut pieces = Vec::new();
     let mut rest = reply;
     while !rest.is_empty() {

@@ -2,6 +2,7 @@
 
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "a test may panic")]
 
+mod attempts;
 mod calls;
 mod consolidate;
 mod contract;

@@ -61,6 +61,7 @@ WHY_MENDED: dict[str, str] = {
     "enum_case": "the schema spells the value in another case",
     "wrap_in_array": "the schema declares a list",
     "json_text": "the schema declares a structure, not its text",
+    "null_member": "an optional argument without a value is left out, and may not be null",
     "fallback": "another model was asked what was meant",
 }
 WHY_SKIPPED: dict[str, str] = {

@@ -1,4 +1,4 @@
-//! Between the payload and the closing tag, or what stands in its place.
+//! Between the payload and the closing tag, or what stands in its place: the next object, for one.
 
 use super::{Call, Phase};
 use crate::parser::{
@@ -15,6 +15,8 @@ pub(super) struct After {
     /// Where the call ends if the closing tag is missing: after the payload or its fence.
     cut: usize,
     fence: FenceSeen,
+    /// Whether a comma came after the payload.
+    comma: bool,
     /// The start of the run of white space or of marks.
     since: usize,
 }
@@ -29,7 +31,7 @@ enum FenceSeen {
 impl After {
     /// Right after a payload that ended at `end`.
     pub(super) fn new(end: usize) -> Self {
-        Self { end, cut: end, fence: FenceSeen::No, since: end }
+        Self { end, cut: end, fence: FenceSeen::No, comma: false, since: end }
     }
 }
 
@@ -58,6 +60,16 @@ impl<S: Sink> Pass<'_, S> {
                 _ if byte.is_ascii_whitespace() && at - after.since < self.limit() => {
                     self.machine.pos += 1;
                 }
+                FenceSeen::No if byte == b'{' => return self.next_object(call, after),
+                FenceSeen::Yes if byte == b'{' && call.fenced => {
+                    return self.next_object(call, after);
+                }
+                _ if after.comma => return self.implicit_close(&call, after),
+                FenceSeen::No if byte == b',' => {
+                    after.comma = true;
+                    after.since = at + 1;
+                    self.machine.pos += 1;
+                }
                 FenceSeen::No if byte == b'`' => {
                     after.fence = FenceSeen::Marks;
                     after.since = at;
@@ -79,6 +91,25 @@ impl<S: Sink> Pass<'_, S> {
         }
         self.report(&mut call, after.end);
         self.wait(call, Phase::After(after))
+    }
+
+    /// Another object stands in the same tag: another call.
+    fn next_object(&mut self, call: Box<Call>, after: After) -> Flow {
+        let at = self.machine.pos;
+        let outcome = Outcome::Whole { strict: call.json.strict(), implicit_close: false };
+        let written = self.kept(&call);
+        self.end_call(&call, after.end, after.cut, outcome);
+        let mut next = Call::new(
+            call.tool,
+            None,
+            call.closer,
+            (after.cut, at),
+            self.grammar.limits().max_depth,
+        );
+        next.written = written;
+        next.opens_line = call.opens_line;
+        next.html = call.html;
+        self.open_payload(next, at, call.fenced && after.fence == FenceSeen::No)
     }
 
     /// A run of marks after the payload has ended. False if it is no fence.

@@ -1,14 +1,11 @@
 //! Between the opening tag and the payload: white space, a fence, or prose.
 
-use memchr::memchr;
-
-use super::{Call, Phase};
+use super::{Call, Guard, Phase};
 use crate::parser::{
     frame::{Outcome, Sink},
     grammar::Closer,
     machine::{Flow, Pass},
     tag::{Match, TagMatch},
-    work,
 };
 
 /// Where between the opening tag and the payload; each with the start of its run.
@@ -30,11 +27,7 @@ impl<S: Sink> Pass<'_, S> {
                     self.machine.tag = Some(tag);
                     self.wait_before(call, before)
                 }
-                Match::Close => {
-                    let mut call = call;
-                    self.confirm(&mut call);
-                    self.end_call(&call, call.payload, self.machine.pos, Outcome::Empty)
-                }
+                Match::Close => self.empty(call, self.machine.pos),
                 Match::Fail | Match::Open { .. } => self.misfit(call),
             };
         }
@@ -55,6 +48,10 @@ impl<S: Sink> Pass<'_, S> {
                     if byte == b'{' =>
                 {
                     let fenced = !matches!(before, Before::Blank { .. });
+                    if call.html {
+                        self.machine.pos = at + 1;
+                        return self.guard(call, Guard::new(at, fenced));
+                    }
                     return self.open_payload(call, at, fenced);
                 }
                 Before::Blank { .. } | Before::FencedBlank { .. } | Before::ClosedBlank { .. }
@@ -99,9 +96,12 @@ impl<S: Sink> Pass<'_, S> {
 
     /// What follows the opening tag cannot be its payload.
     fn misfit(&mut self, call: Box<Call>) -> Flow {
-        // A tag that names its tool in an attribute is no prose: what it holds may be mended
-        // by somebody who reads it.
-        let deliberate = call.tool.is_some() && matches!(call.closer, Closer::Tag(_));
+        // A tag that names its tool in an attribute is no prose, nor is one with a name that only
+        // the tool has, and a line to begin: what it holds may be mended by somebody who reads it.
+        let deliberate = match call.closer {
+            Closer::Tag(_) => call.tool.is_some(),
+            _ => call.opens_line && !call.html,
+        };
         if !deliberate {
             return self.not_a_tag(call.start);
         }
@@ -109,50 +109,13 @@ impl<S: Sink> Pass<'_, S> {
         self.prose(call)
     }
 
-    pub(super) fn prose(&mut self, mut call: Box<Call>) -> Flow {
-        let stop = call.tag_end.saturating_add(self.limit());
-        loop {
-            if let Some(mut tag) = self.machine.tag.take() {
-                match self.call_tag(&mut tag, &call, true) {
-                    Match::More => {
-                        self.machine.tag = Some(tag);
-                        break;
-                    }
-                    Match::Close => {
-                        self.confirm(&mut call);
-                        return self.end_call(&call, tag.start, self.machine.pos, Outcome::Prose);
-                    }
-                    Match::Open { .. } => return self.not_a_tag(call.start),
-                    Match::Fail => self.machine.pos = tag.start + 1,
-                }
-            }
-            let end = self.window.end().min(stop);
-            if self.machine.pos >= stop {
-                return self.not_a_tag(call.start);
-            }
-            let rest = &self.window.from(self.machine.pos)[..end - self.machine.pos];
-            let found = memchr(b'<', rest);
-            work::done(found.map_or(rest.len(), |found| found + 1));
-            if let Some(found) = found {
-                self.machine.tag = Some(TagMatch::new(self.machine.pos + found));
-                self.machine.pos += found + 1;
-            } else {
-                self.machine.pos = end;
-                if self.window.end() > stop || self.ending.is_some() {
-                    return self.not_a_tag(call.start);
-                }
-                break;
-            }
-        }
-        self.hold_text(call.start);
-        self.wait(call, Phase::Prose)
-    }
-
-    fn open_payload(&mut self, mut call: Box<Call>, at: usize, fenced: bool) -> Flow {
+    pub(super) fn open_payload(&mut self, mut call: Box<Call>, at: usize, fenced: bool) -> Flow {
         self.confirm(&mut call);
         call.fenced = fenced;
         call.payload = at;
         call.reported = at;
-        self.payload(call)
+        self.machine.pos = at;
+        // Not at once: there may be one object after the other.
+        self.resume(call, Phase::Payload)
     }
 }

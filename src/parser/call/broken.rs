@@ -103,6 +103,8 @@ impl<S: Sink> Pass<'_, S> {
     ) -> Flow {
         self.report(&mut call, cut);
         self.report_end(&call, cut, cut, Outcome::TooLarge(excess));
+        // Another object may follow in the same tag.
+        call.written = self.kept(&call);
         self.machine.from = cut;
         self.machine.pos = cut;
         call.overflow = true;

@@ -6,9 +6,11 @@
 mod after;
 mod before;
 mod broken;
+mod guard;
 mod payload;
+mod prose;
 
-use self::{after::After, before::Before};
+use self::{after::After, before::Before, guard::Guard};
 
 use super::{
     escape::Escape,
@@ -23,13 +25,17 @@ use super::{
 #[derive(Clone, Debug)]
 pub(in crate::parser) struct Call {
     tool: Option<usize>,
-    /// The two ends of the name as written, where that is not the tag itself.
-    written: Option<(usize, usize)>,
+    /// The name as written, where that is not the tag itself.
+    written: Option<Written>,
     closer: Closer,
-    /// Where the opening tag stands.
+    /// Where the opening tag stands, or the call before it in the same tag ended.
     start: usize,
-    /// Where it ends.
+    /// Where the opening tag ends.
     tag_end: usize,
+    /// Whether the opening tag is the first on its line.
+    opens_line: bool,
+    /// Whether the tag may be markup of a page.
+    html: bool,
     /// Whether a fence was opened before the payload.
     fenced: bool,
     /// Where the payload begins.
@@ -44,12 +50,23 @@ pub(in crate::parser) struct Call {
     phase: Phase,
 }
 
+/// A name as written.
+#[derive(Clone, Debug)]
+enum Written {
+    /// Between these two ends.
+    At(usize, usize),
+    /// In bytes that are no longer needed otherwise.
+    Kept(Box<str>),
+}
+
 #[derive(Clone, Copy, Debug)]
 enum Phase {
     /// Between the opening tag and the payload.
     Before(Before),
     /// In a body that is no JSON, waiting for the closing tag.
     Prose,
+    /// In a body that may be markup of a page.
+    Guard(Guard),
     Payload,
     /// After a closing tag inside a string, to see whether it has its line to itself.
     LineEnd {
@@ -96,10 +113,12 @@ impl Call {
     ) -> Box<Self> {
         Box::new(Self {
             tool,
-            written,
+            written: written.map(|(from, to)| Written::At(from, to)),
             closer,
             start,
             tag_end,
+            opens_line: false,
+            html: false,
             fenced: false,
             payload: tag_end,
             reported: tag_end,
@@ -114,11 +133,21 @@ impl Call {
 impl<'a, S: Sink> Pass<'a, S> {
     /// An opening tag has been read.
     pub(in crate::parser) fn begin(&mut self, mut call: Box<Call>, self_closing: bool) -> Flow {
+        call.opens_line = self.machine.markdown.opens_line(call.start);
+        call.html = matches!(call.closer, Closer::Tool(tool) if self.grammar.is_html(tool));
         if self_closing {
-            self.confirm(&mut call);
-            return self.end_call(&call, call.tag_end, call.tag_end, Outcome::Empty);
+            return self.empty(call, self.machine.pos);
         }
         self.call(call)
+    }
+
+    /// Nothing stands in the tag, which ends at `end`.
+    fn empty(&mut self, mut call: Box<Call>, end: usize) -> Flow {
+        if call.html && !call.opens_line {
+            return self.not_a_tag(call.start);
+        }
+        self.confirm(&mut call);
+        self.end_call(&call, call.payload, end, Outcome::Empty)
     }
 
     /// Reads on in the call that is open.
@@ -126,6 +155,7 @@ impl<'a, S: Sink> Pass<'a, S> {
         match call.phase {
             Phase::Before(before) => self.before(call, before),
             Phase::Prose => self.prose(call),
+            Phase::Guard(guard) => self.guard(call, guard),
             Phase::Payload => self.payload(call),
             Phase::LineEnd { tag } => self.line_end(call, tag),
             Phase::Broken { escape } => self.broken(call, escape),
@@ -194,12 +224,26 @@ impl<'a, S: Sink> Pass<'a, S> {
         self.sink.take(Frame::CallStart { index: call.index, id: None, name });
     }
 
-    fn written(&self, call: &Call) -> Option<&'a str> {
-        call.written.map(|(from, to)| self.window.slice(from, to))
+    fn written<'c>(&self, call: &'c Call) -> Option<&'c str>
+    where
+        'a: 'c,
+    {
+        match call.written.as_ref()? {
+            Written::At(from, to) => Some(self.window.slice(*from, *to)),
+            Written::Kept(name) => Some(name),
+        }
+    }
+
+    /// The name as written, in a form that outlives the bytes at hand.
+    fn kept(&self, call: &Call) -> Option<Written> {
+        self.written(call).map(|name| Written::Kept(name.into()))
     }
 
     /// The tool as registered, or else what the model took for one.
-    fn name(&self, call: &Call) -> &'a str {
+    fn name<'c>(&self, call: &'c Call) -> &'c str
+    where
+        'a: 'c,
+    {
         match call.tool {
             Some(tool) => self.grammar.tool(tool),
             None => self.written(call).unwrap_or_default(),
@@ -248,7 +292,7 @@ impl<'a, S: Sink> Pass<'a, S> {
         }
         self.machine.from = end;
         self.machine.pos = end;
-        self.machine.markdown.after_call();
+        self.machine.markdown.after_call(call.opens_line);
         Flow::Again
     }
 

@@ -70,6 +70,10 @@ static TOOLS: LazyLock<Vec<FunctionContract>> = LazyLock::new(|| {
                 "properties": {"a": {"$ref": "#"}, "b": {"type": "string", "format": "date"}},
             }),
         ),
+        (
+            "summary",
+            json!({"type": "object", "properties": {"a": {"type": "string"}, "n": {"type": "integer"}}}),
+        ),
         ("ab", json!({"type": "object", "properties": {"a": false}, "minProperties": 1})),
     ];
     let contract = |(name, schema): (&str, Value)| {

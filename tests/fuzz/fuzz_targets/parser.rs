@@ -12,7 +12,7 @@ use toolweave::parser::{
 use inputs::Input;
 
 const TOOLS: [&[&str]; 4] = [
-    &["GetWeather", "Get", "math.factorial", "a/b", "Émoji", "Sleep"],
+    &["GetWeather", "Get", "math.factorial", "a/b", "Émoji", "Sleep", "summary"],
     &["a", "ab", "abc", "A", "tool", "tool_", "tool_call2", "thin"],
     &["getweather", "GetWeather", "GETWEATHER", "Get", "get"],
     &[],
@@ -194,12 +194,25 @@ impl Witness<'_> {
         let &Found { index, tool, name, written, raw, payload, outcome, .. } = found;
         assert_eq!(index + 1, self.calls);
         assert_eq!(open.name, name);
-        assert!(raw.starts_with('<') && raw.contains(written));
+        let own_tag = raw.starts_with('<');
+        if own_tag {
+            assert!(raw.contains(written));
+        } else {
+            // Another object in the tag of the call before it.
+            let object = raw.trim_start_matches([' ', '\t', '\n', '\r', '\u{c}', ',']);
+            assert!(object.starts_with('{') && self.calls > 1, "{raw:?}");
+            let last = self.parts.iter().rev().find_map(|part| match part {
+                Part::End { name, .. } => Some(name.as_str()),
+                _ => None,
+            });
+            assert_eq!(last, Some(name));
+        }
         match tool {
             Some(tool) => assert_eq!(self.setting.tools[tool], name),
             None => assert!(!self.setting.tools.contains(&written), "{written:?} is known"),
         }
-        let inner = &raw[raw.find(['>', '/']).expect("a tag ends")..];
+        let tag = if own_tag { raw.find(['>', '/']).expect("a tag ends") } else { 0 };
+        let inner = &raw[tag..];
         assert!(inner.contains(payload), "{payload:?} is not in {raw:?}");
         if !open.seams.is_empty() {
             assert_eq!(open.payload, payload, "fragments add up to the payload");

@@ -108,4 +108,12 @@ pub(crate) const PIECES: &[&str] = &[
     "\0",
     "                                ",
     "\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n",
+    "<summary>",
+    "</summary>",
+    "<summary/>",
+    "```jsx\n",
+    "```xml\n",
+    "{label}",
+    "{a: ",
+    "{\"city\": null, \"unit\": null}",
 ];

@@ -218,11 +218,21 @@ def test_attributes_are_read_leniently(tag: str) -> None:
         *('<Any x="1">{}</Any>', "< Any>{}</Any>", "<tool_call>{}</tool_call>", "</tool_call>"),
         *("<tool_call name=''>{}", "<tool_call nom='Any'>{}", "<TOOL_CALL name='Any'>{}"),
         *("</Any>", "<AnyX/>", "<any/>", "<Any / >", "<Any/ >", "\\<Any\\>{}", "&lt;Any/>"),
-        *("<Any>[1]</Any>", "<Any>null</Any>", '<Any>"x"</Any>', "<Any>x</Any>", "<Any>>{}</Any>"),
     ],
 )
 def test_what_is_no_tag_of_ours_is_text(reply: str) -> None:
     assert read(reply) == [tw.TextDelta(reply)]
+
+
+@pytest.mark.parametrize("body", ["[1]", "null", '"x"', "x", ">{}", "<a>x</a>"])
+def test_what_is_in_a_tag_but_no_object_is_an_attempt_where_the_tag_opens_its_line(
+    body: str,
+) -> None:
+    tag = wrap("tag", "Any", body)
+    call = only(tag)
+    assert isinstance(call, tw.InvalidToolCall)
+    assert (call.kind, call.raw) == ("invalid_json", tag)
+    assert read(f"x {tag}") == [tw.TextDelta(f"x {tag}")]
 
 
 def test_the_longest_name_wins() -> None:

@@ -1,0 +1,73 @@
+//! In a body that is no JSON, which only its closing tag makes an attempt at a call.
+
+use memchr::memchr;
+
+use super::{Call, Phase};
+use crate::parser::{
+    frame::{Outcome, Sink},
+    machine::{Flow, Pass},
+    tag::{Match, TagMatch},
+    work,
+};
+
+/// What a look for a closing tag came to.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Sought {
+    /// It begins here and ends before the position.
+    Close(usize),
+    /// It is too far, another call comes first, or the reply has ended.
+    Never,
+    /// It may still come.
+    NeedMore,
+}
+
+impl<S: Sink> Pass<'_, S> {
+    pub(super) fn prose(&mut self, mut call: Box<Call>) -> Flow {
+        match self.seek_own_close(&call, call.tag_end) {
+            Sought::Close(start) => {
+                self.confirm(&mut call);
+                self.end_call(&call, start, self.machine.pos, Outcome::Prose)
+            }
+            Sought::Never => self.not_a_tag(call.start),
+            Sought::NeedMore => {
+                self.hold_text(call.start);
+                self.wait(call, Phase::Prose)
+            }
+        }
+    }
+
+    /// Looks for the closing tag of `call`, no farther than the limit allows from `since` on.
+    pub(super) fn seek_own_close(&mut self, call: &Call, since: usize) -> Sought {
+        let stop = since.saturating_add(self.limit());
+        loop {
+            if let Some(mut tag) = self.machine.tag.take() {
+                match self.call_tag(&mut tag, call, true) {
+                    Match::More => {
+                        self.machine.tag = Some(tag);
+                        return Sought::NeedMore;
+                    }
+                    Match::Close => return Sought::Close(tag.start),
+                    Match::Open { .. } => return Sought::Never,
+                    Match::Fail => self.machine.pos = tag.start + 1,
+                }
+            }
+            let end = self.window.end().min(stop);
+            if self.machine.pos >= stop {
+                return Sought::Never;
+            }
+            let rest = &self.window.from(self.machine.pos)[..end - self.machine.pos];
+            let found = memchr(b'<', rest);
+            work::done(found.map_or(rest.len(), |found| found + 1));
+            if let Some(found) = found {
+                self.machine.tag = Some(TagMatch::new(self.machine.pos + found));
+                self.machine.pos += found + 1;
+            } else {
+                self.machine.pos = end;
+                if self.window.end() > stop || self.ending.is_some() {
+                    return Sought::Never;
+                }
+                return Sought::NeedMore;
+            }
+        }
+    }
+}
