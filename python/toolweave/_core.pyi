@@ -984,8 +984,9 @@ class Limits:
             At most 128.
         max_argument_bytes: The largest payload of one call, in bytes.
         max_repair_bytes: The largest payload that is mended when it is broken, in bytes.
-        max_tag_bytes: The longest tag, the longest run of white space beside a payload and the
-            longest first line of a fence, in bytes. At least 16.
+        max_tag_bytes: The longest tag, the longest run of white space beside a payload, the
+            longest first line of a fence and the longest body that is no JSON, in bytes. At
+            least 16.
         max_calls: How many calls a reply may make.
     """
 

@@ -1,6 +1,6 @@
 //! Spans in which nothing is a call: reasoning, and results that the model made up.
 
-use memchr::memchr;
+use memchr::{memchr, memchr2};
 
 use super::{
     frame::{Discard, Frame, Sink},
@@ -25,7 +25,7 @@ impl Response {
     }
 }
 
-impl<S: Sink> Pass<'_, S> {
+impl<'a, S: Sink> Pass<'a, S> {
     pub(super) fn reasoning(&mut self, tag: usize) -> Flow {
         match self.seek_close(Closer::Reasoning(tag), self.window.end()) {
             Some((start, end)) => {
@@ -79,6 +79,54 @@ impl<S: Sink> Pass<'_, S> {
         Flow::NeedMore
     }
 
+    /// In a sentence the tag is text. What it holds there may still come from somebody else: up to
+    /// the closing tag, or the end of the line, nothing is a call.
+    pub(super) fn mention(&mut self, tag: &'static str) -> Flow {
+        let wanted = self.wanted_close(Closer::Tag(tag));
+        loop {
+            if let Some(mut close) = self.machine.tag.take() {
+                match close.scan(self.window, &mut self.machine.pos, wanted) {
+                    Match::Close => break,
+                    Match::More if self.ending.is_none() => {
+                        self.machine.tag = Some(close);
+                        self.emit_text(close.start);
+                        self.machine.state = State::Mention(tag);
+                        return Flow::NeedMore;
+                    }
+                    _ => self.machine.pos = close.start + 1,
+                }
+            }
+            let rest = self.window.from(self.machine.pos);
+            let found = memchr2(b'<', b'\n', rest);
+            work::done(found.map_or(rest.len(), |found| found + 1));
+            let at = self.machine.pos + found.unwrap_or(rest.len());
+            self.machine.pos = at;
+            match found.map(|found| rest[found]) {
+                Some(b'<') => {
+                    self.machine.tag = Some(TagMatch::new(at));
+                    self.machine.pos += 1;
+                }
+                Some(_) => break,
+                None if self.ending.is_some() => break,
+                None => {
+                    self.emit_text(at);
+                    self.machine.state = State::Mention(tag);
+                    return Flow::NeedMore;
+                }
+            }
+        }
+        self.emit_text(self.machine.pos);
+        Flow::Again
+    }
+
+    fn wanted_close(&self, closer: Closer) -> Wanted<'a> {
+        Wanted {
+            open: None,
+            close: Some(self.grammar.closer(closer)),
+            limit: self.grammar.limits().max_tag_bytes,
+        }
+    }
+
     fn emit_response(&mut self, response: &Response, to: usize) {
         if response.overflow {
             self.discard(to, Discard::TooLarge);
@@ -96,11 +144,7 @@ impl<S: Sink> Pass<'_, S> {
 
     /// The two ends of the next closing tag that begins before `stop`.
     fn seek_close(&mut self, closer: Closer, stop: usize) -> Option<(usize, usize)> {
-        let wanted = Wanted {
-            open: None,
-            close: Some(self.grammar.closer(closer)),
-            limit: self.grammar.limits().max_tag_bytes,
-        };
+        let wanted = self.wanted_close(closer);
         loop {
             if let Some(mut tag) = self.machine.tag.take() {
                 match tag.scan(self.window, &mut self.machine.pos, wanted) {

@@ -54,7 +54,8 @@ pub struct Found<'a> {
     pub name: &'a str,
     /// The name as written.
     pub written: &'a str,
-    /// The whole span, tags and fences included.
+    /// The whole span, tags and fences included. Of several calls in one tag the first has the
+    /// opening tag and the last the closing one.
     pub raw: &'a str,
     /// The arguments: what the call's deltas add up to.
     pub payload: &'a str,

@@ -12,8 +12,8 @@ pub struct Limits {
     pub max_argument_bytes: usize,
     /// The largest payload that is mended when it is broken, in bytes.
     pub max_repair_bytes: usize,
-    /// The longest tag, the longest run of white space beside a payload and the longest
-    /// first line of a fence, in bytes. At least 16.
+    /// The longest tag, the longest run of white space beside a payload, the longest first line
+    /// of a fence and the longest body that is no JSON, in bytes. At least 16.
     pub max_tag_bytes: usize,
     /// How many calls a reply may make.
     pub max_calls: usize,

@@ -47,6 +47,8 @@ pub(super) enum State {
     Call(Box<Call>),
     Reasoning(usize),
     Response(Response),
+    /// A result in a sentence, with the tag that closes it.
+    Mention(&'static str),
 }
 
 /// Whether a pass can go on.
@@ -162,6 +164,7 @@ impl<S: Sink> Pass<'_, S> {
                 State::Call(call) => self.call(call),
                 State::Reasoning(tag) => self.reasoning(tag),
                 State::Response(response) => self.response(response),
+                State::Mention(tag) => self.mention(tag),
             };
             if flow == Flow::NeedMore {
                 return;

@@ -422,6 +422,8 @@ fn attacks(size: usize) -> Vec<(&'static str, String)> {
         ("fence lines and white space", fill(&format!("```\n{}", " ".repeat(600)))),
         ("fences around what is no call", fill("```\n<Get>\n```json\n\n")),
         ("labels", fill("```aaaa")),
+        ("results in sentences", fill("a <tool_response> </tool_respons ")),
+        ("results on lines", fill("a <tool_response> b\n")),
         ("results", after("<tool_response name=\"Get\">", "</tool_respons")),
         ("reasoning", fill("<think></thin</think>")),
     ]

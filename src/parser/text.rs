@@ -207,9 +207,11 @@ impl<S: Sink> Pass<'_, S> {
                 }
                 Flow::Again
             }
-            // A sentence about such a tag.
-            Marker::Response { .. } if !self.machine.markdown.begins_text(start) => {
-                self.not_a_tag(start)
+            Marker::Response { tag } if !self.machine.markdown.begins_text(start) => {
+                if !self_closing {
+                    self.machine.state = State::Mention(tag);
+                }
+                Flow::Again
             }
             Marker::Response { tag } => {
                 self.machine.markdown.after_aside(start);

@@ -238,6 +238,12 @@ proptest! {
         let result = format!("<tool_response{name}>{body}{}", if closed { "</tool_response>" } else { "" });
         let sentence = format!("{before}{result}");
         prop_assert_eq!(events(&sentence, &Options::default()), [Event::Text(sentence)]);
+        // Nothing is a call in it, but what follows it may be one.
+        let line = format!("{before}<tool_response{name}>{{}} <GetWeather>{{}}</GetWeather>");
+        let end = if closed { "</tool_response>" } else { "\n" };
+        let told = events(&format!("{line}{end}<GetWeather/>"), &Options::default());
+        let [Event::Text(text), Event::ToolCall(call)] = &told[..] else { panic!("{told:?}") };
+        prop_assert_eq!((text, &call.raw[..]), (&format!("{line}{end}"), "<GetWeather/>"));
         let events = events(&format!("{lead}{result}"), &Options::default());
         let Some(Event::FabricatedResult { raw, .. }) = events.last() else { panic!("{events:?}") };
         prop_assert_eq!(raw, &result);

@@ -47,6 +47,7 @@ TOOLS: list[Any] = [
     {"name": "math.factorial", "parameters": {"type": "object", "properties": {"n": INTEGER}}},
     "Any",
     "Émoji",
+    "summary",
 ]
 NAMES = [tool if isinstance(tool, str) else tool["name"] for tool in TOOLS]
 MARKERS = [*NAMES, "tool_call", "tool_response", "think", "thinking"]
@@ -208,6 +209,8 @@ PIECES = [
     *('<tool_call name="nope">', '<tool_call name="Any"/>', "<tool_call>", "</tool_call>"),
     *("</tool_call >", '<tool_response name="Any">', "</tool_response>", "<tool_response/>"),
     *("<think>", "</think>", "<thinking>", "</thinking>", "<think/>", "<math.factorial>"),
+    *("<summary>", "</summary>", "<summary/>", "\n<Any>x</Any>", "{label}", "{a: ", "```jsx\n"),
+    *('{"a": 1}, {"a": 2}', '{"city": "Oslo", "unit": null}'),
     *("<", "</", ">", "/>", "<A", "dd>", "<tool_", "call", "name=", '<tool_call name="a>b">'),
     *("{}", "{", "}", '{"city": "Oslo"}', '{"a": 1, "b": 2}', '{"a": [1, -0.0, 1e5, null]}'),
     *('{"a": "', '"}', '"', "'", ":", ",", "[", "]", "{'a': 'b'}", '{"a": 1,}', '{"a": "x\ny"}'),

@@ -61,9 +61,6 @@ impl<S: Sink> Pass<'_, S> {
                     self.machine.pos += 1;
                 }
                 FenceSeen::No if byte == b'{' => return self.next_object(call, after),
-                FenceSeen::Yes if byte == b'{' && call.fenced => {
-                    return self.next_object(call, after);
-                }
                 _ if after.comma => return self.implicit_close(&call, after),
                 FenceSeen::No if byte == b',' => {
                     after.comma = true;
@@ -98,18 +95,13 @@ impl<S: Sink> Pass<'_, S> {
         let at = self.machine.pos;
         let outcome = Outcome::Whole { strict: call.json.strict(), implicit_close: false };
         let written = self.kept(&call);
-        self.end_call(&call, after.end, after.cut, outcome);
-        let mut next = Call::new(
-            call.tool,
-            None,
-            call.closer,
-            (after.cut, at),
-            self.grammar.limits().max_depth,
-        );
+        self.end_call(&call, after.end, after.end, outcome);
+        let depth = self.grammar.limits().max_depth;
+        let mut next = Call::new(call.tool, None, call.closer, (after.end, at), depth);
         next.written = written;
         next.opens_line = call.opens_line;
         next.html = call.html;
-        self.open_payload(next, at, call.fenced && after.fence == FenceSeen::No)
+        self.open_payload(next, at, call.fenced)
     }
 
     /// A run of marks after the payload has ended. False if it is no fence.

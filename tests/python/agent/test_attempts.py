@@ -1,4 +1,4 @@
-"""Tags of tools with no JSON in them: the model meant a call, and nobody takes them for an answer."""
+"""Tags of tools with no JSON in them: the model meant a call, and none passes for an answer."""
 
 from __future__ import annotations
 
