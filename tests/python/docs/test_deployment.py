@@ -8,20 +8,19 @@ import io
 import re
 import sqlite3
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import toolweave
 from chat_servers import all_events, new_chat, on_a_server, say, serve
-from markdown_blocks import blocks
+from page_examples import examples
 from paths import DOCS
 from toolweave.store import MessageStore
 from toolweave.web import WebLimits
 
 PAGE = DOCS / "deployment.md"
 TEXT = PAGE.read_text("utf-8")
-PYTHON = [block.code for block in blocks(TEXT) if block.language == "python"]
+PYTHON = examples(TEXT)
 
 
 def test_the_server_serves_and_its_store_is_tidied_and_updated(
@@ -29,8 +28,7 @@ def test_the_server_serves_and_its_store_is_tidied_and_updated(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("CHATS", raising=False)
-    namespace: dict[str, Any] = {"__name__": "__page__"}
-    exec(compile(PYTHON[0], str(PAGE), "exec"), namespace)
+    namespace, _ = PYTHON[0].run(str(PAGE))
 
     @on_a_server
     async def ask() -> None:
@@ -50,8 +48,8 @@ def test_the_server_serves_and_its_store_is_tidied_and_updated(
     ask()
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
-        for block in PYTHON[1:]:
-            exec(compile(block, str(PAGE), "exec"), namespace)
+        for example in PYTHON[1:]:
+            example.run(str(PAGE))
     assert printed.getvalue() == "0 chats 0 conversations\nup to date\n"
 
 

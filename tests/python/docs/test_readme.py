@@ -1,4 +1,4 @@
-"""The README's Python blocks run, in order, in one namespace, as a reader would type them."""
+"""The README's Python blocks run, each in a namespace of its own, as a reader would paste them."""
 
 from __future__ import annotations
 
@@ -6,39 +6,42 @@ import asyncio
 import contextlib
 import io
 import re
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
+from starlette.applications import Starlette
 
 from chat_servers import on_a_server, serve
 from markdown_blocks import Block, blocks
+from page_examples import examples
 from paths import DOCS, EXAMPLES, README, ROOT
 
 
-async def ask(namespace: dict[str, Any]) -> None:
+async def ask(app: Starlette, client: Callable[[str, str], None]) -> None:
     """Serves the server of the README, and asks it as its client does."""
-    async with serve(namespace["app"]) as client:
-        await asyncio.to_thread(namespace["ask"], str(client.base_url), "What is 2 + 3?")
+    async with serve(app) as server:
+        await asyncio.to_thread(client, str(server.base_url), "What is 2 + 3?")
 
 
-def test_the_python_blocks_of_the_readme_run_in_order_and_print_what_they_say(
+def test_the_python_blocks_of_the_readme_run_alone_and_print_what_they_say(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    found = blocks(README.read_text("utf-8"))
-    namespace: dict[str, Any] = {"__name__": "__readme__"}
+    text = README.read_text("utf-8")
+    found = blocks(text)
+    alone = {example.block.line: example for example in examples(text)}
+    apps: list[Starlette] = []
     compared = 0
     for block, after in zip(found, [*found[1:], None], strict=True):
         if block.language != "python":
             continue
-        # Empty lines in front, so that a traceback names the README's own line.
-        source = "\n" * (block.line - 1) + block.code
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
-            exec(compile(source, str(README), "exec"), namespace)
-            if "\n# ask(" in source:
-                on_a_server(ask)(namespace)
+            namespace, _ = alone[block.line].run(str(README))
+            apps += [namespace["app"]] if "app" in namespace else []
+            if "\n# ask(" in block.code:
+                on_a_server(ask)(apps[-1], namespace["ask"])
         if after is not None and after.language == "text":
             assert printed.getvalue() == after.code
             compared += 1

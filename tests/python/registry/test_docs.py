@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from markdown_blocks import Block, blocks
+from page_examples import examples
 from paths import DOCS
 from toolweave.cli import main
 
@@ -32,17 +33,21 @@ def page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Block]:
 
 
 def test_the_python_blocks_run_and_print_what_they_say(page: list[Block]) -> None:
-    namespace: dict[str, object] = {"__name__": "__page__"}
+    alone = {example.block.line: example for example in examples(PAGE.read_text("utf-8"))}
     compared = 0
     for block, after in itertools.pairwise(page):
         if block.language != "python":
             continue
-        source = "\n" * (block.line - 1) + block.code
+        example = alone[block.line]
+        before = io.StringIO()
+        if example.goes_on_from is not None:
+            with contextlib.redirect_stdout(before):
+                example.goes_on_from.run(str(PAGE))
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
-            exec(compile(source, str(PAGE), "exec"), namespace)
+            example.run(str(PAGE))
         assert after.language == "text"
-        assert printed.getvalue() == after.code
+        assert printed.getvalue() == before.getvalue() + after.code
         compared += 1
     assert compared == 2
 

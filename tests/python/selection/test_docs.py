@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import ast
 import asyncio
 import inspect
 import re
-from collections.abc import Coroutine
-from typing import Any, cast
 
 import pytest
 
-from markdown_blocks import blocks
+from page_examples import examples
 from paths import DOCS
 from sample_selections import ScriptedScorer, named
-from toolweave import SelectionPolicy, ToolRegistry, ToolSelector
+from toolweave import SelectionPolicy, ToolRegistry
 
 
 class Application:
@@ -41,24 +38,21 @@ def shop() -> ToolRegistry:
 def test_the_block_that_selects_and_runs_does(
     page: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    [code] = [
-        block.code
-        for block in blocks((DOCS / page).read_text("utf-8"))
-        if block.language == "python" and "await selector.select(" in block.code
+    [example] = [
+        example
+        for example in examples((DOCS / page).read_text("utf-8"))
+        if "await selector.select(" in example.block.code
     ]
     application = Application()
-    namespace: dict[str, Any] = {
-        "SelectionPolicy": SelectionPolicy,
-        "ToolSelector": ToolSelector,
-        "registry": shop(),
-        "model": ScriptedScorer([named("compare", 90, first="ramen", second="pho")]),
-        "handler": application,
-        "application": application,
-    }
-    compiled = compile(code, page, "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
-    running: object = eval(compiled, namespace)
+    _, running = example.run(
+        page,
+        registry=shop(),
+        model=ScriptedScorer([named("compare", 90, first="ramen", second="pho")]),
+        handler=application,
+        application=application,
+    )
     assert inspect.iscoroutine(running)
-    asyncio.run(cast("Coroutine[Any, Any, None]", running))
+    asyncio.run(running)
     assert application.messages == ["ramen and pho"]
     assert "compare has the highest score, 90" in capsys.readouterr().out
 

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import ast
 import asyncio
 import inspect
 import re
-from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from sqlalchemy.ext.asyncio import create_async_engine
 
-import toolweave
-import toolweave.store
+from page_examples import Example, examples
 from paths import DOCS
 from toolweave.store import MessageStore, StoreProblem
 from toolweave.store.tables import make_tables
 from toolweave.testing import ScriptedModel
 
 PAGE = (DOCS / "store.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"^```python\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+EXAMPLES = examples(PAGE)
 
 
 def rows(heading: str, number: int = 0) -> list[list[str]]:
@@ -31,32 +27,22 @@ def rows(heading: str, number: int = 0) -> list[list[str]]:
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
 
 
-@pytest.mark.parametrize("block", BLOCKS, ids=range(len(BLOCKS)))
-def test_an_example_runs(block: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.block.line)
+def test_an_example_runs(example: Example, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    names = {
-        **{name: getattr(toolweave, name) for name in toolweave.__all__},
-        **{name: getattr(toolweave.store, name) for name in toolweave.store.__all__},
-        "create_async_engine": create_async_engine,
-        "timedelta": timedelta,
-        "folder": tmp_path,
-        "model": ScriptedModel(),
-    }
-    code = compile(block, "docs/store.md", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
-    found = eval(code, names)
+    _, found = example.run("docs/store.md", model=ScriptedModel())
     if inspect.iscoroutine(found):
         asyncio.run(asyncio.wait_for(found, 30))
 
 
 def test_the_example_that_follows_a_chat_follows_it(capsys: pytest.CaptureFixture[str]) -> None:
-    [block] = [each for each in BLOCKS if "def follow" in each]
-    names = {"MessageStore": MessageStore}
-    exec(block, names)
+    [example] = [each for each in EXAMPLES if "def follow" in each.block.code]
+    names, _ = example.run("docs/store.md")
 
     async def main() -> None:
         async with MessageStore("sqlite://") as store:
             await store.create_chat("c")
-            following = asyncio.create_task(names["follow"](store, "c"))  # type: ignore[operator]
+            following = asyncio.create_task(names["follow"](store, "c"))
             async with store.watch("c") as watch:
                 for word in ("one", "two"):
                     event = {"kind": "text", "messageId": "m", "delta": word}

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from starlette.applications import Starlette
 from starlette.routing import Route
 
 from chat_servers import QUICK, on_a_server, serve
 from markdown_blocks import blocks
+from page_examples import examples
 from paths import DOCS
 from toolweave import Agent
 from toolweave.store import MessageStore
@@ -42,22 +42,20 @@ def test_the_blocks_run_and_the_client_prints_what_the_page_says(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    namespace: dict[str, Any] = {"__name__": "__page__"}
-    apps: list[Starlette] = []
-    for block in blocks(TEXT):
-        if block.language == "python":
-            source = "\n" * (block.line - 1) + block.code
-            exec(compile(source, str(PAGE), "exec"), namespace)
-            apps.append(namespace["app"])
+    apps: list[dict[str, Any]] = []
+    clients: list[dict[str, Any]] = []
+    for example in examples(TEXT):
+        namespace, _ = example.run(str(PAGE))
+        (apps if "app" in namespace else clients).append(namespace)
     [said] = [block.code for block in blocks(TEXT) if block.language == "text"]
     printed = io.StringIO()
 
     @on_a_server
     async def ask() -> None:
-        async with serve(apps[0]) as client:
+        async with serve(apps[0]["app"]) as client:
             with contextlib.redirect_stdout(printed):
-                await namespace["ask"](str(client.base_url))
-        async with serve(apps[-1]) as client:
+                await clients[0]["ask"](str(client.base_url))
+        async with serve(apps[-1]["app"]) as client:
             assert (await client.get("/chats")).status_code == 401
             session = {"cookie": "session=a-long-random-value"}
             assert (await client.get("/chats", headers=session)).status_code == 200
