@@ -130,9 +130,9 @@ class ScriptedServer(ServerProcess):
         self.post("/test/tools", {"name": name, "word": word})
 
 
-def demo_server(folder: Path) -> ServerProcess:
-    """The playground as it is installed, as fast as it can be."""
-    command = ["-m", "toolweave", "demo", "--no-browser", "--speed", "1000"]
+def demo_server(folder: Path, speed: int = 1000) -> ServerProcess:
+    """The playground as it is installed, as fast as it can be unless told otherwise."""
+    command = ["-m", "toolweave", "demo", "--no-browser", "--speed", str(speed)]
     return ServerProcess(command, folder)
 
 

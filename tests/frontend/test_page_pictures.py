@@ -52,9 +52,11 @@ def opened(open_page: OpenPage, server: ServerProcess, **options: Any) -> ChatPa
     return page
 
 
-def test_the_start(fresh: ServerProcess, open_page: OpenPage, take: Take) -> None:
+def test_the_start(tmp_path: Path, open_page: OpenPage, take: Take) -> None:
     tall = {"width": 1280, "height": 880}
-    take(opened(open_page, fresh, viewport=tall), "playground-start")
+    # At the pace that the page speaks of where nobody has chosen another.
+    for server in running(demo_server(tmp_path, speed=1)):
+        take(opened(open_page, server, viewport=tall), "playground-start")
 
 
 @pytest.mark.parametrize(
