@@ -26,6 +26,7 @@ from collections import deque
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from ._checks import check_callable, check_count, check_number, check_type
 from .exceptions import RateLimitedError
 from .executor.rate_limit import TokenBucket
 from .tools.options import RateLimit
@@ -69,10 +70,11 @@ class RateLimiter:
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        if not max_wait >= 0 or math.isnan(max_wait):
-            raise ValueError(f"max_wait is a number of seconds from 0, not {max_wait!r}")
-        if max_keys < 1:
-            raise ValueError(f"max_keys is a whole number from 1, not {max_keys!r}")
+        check_type("limit", limit, RateLimit, "a RateLimit")
+        check_number("max_wait", max_wait, least=0, most=math.inf)
+        check_count("max_keys", max_keys, 1)
+        check_callable("clock", clock, "a function without arguments")
+        check_callable("sleep", sleep, "an async function of seconds", "seconds")
         self.limit = limit
         """How often."""
         self._interval = limit.per / limit.calls

@@ -6,6 +6,16 @@ from collections.abc import AsyncIterable, Awaitable, Callable, Iterable, Mappin
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
+from ._checks import (
+    check_count,
+    check_flag,
+    check_items,
+    check_mapping,
+    check_number,
+    check_text,
+    check_type,
+)
+
 if TYPE_CHECKING:
     from . import (
         Event,
@@ -55,6 +65,22 @@ class ModelOptions:
     """``auto``, ``none``, ``required``, or the name of the tool to call. Native calls only."""
     extra: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """Further arguments for the client of the provider, as they are."""
+
+    def __post_init__(self) -> None:
+        """Check the options.
+
+        Raises:
+            TypeError: One of them is of the wrong type.
+            ValueError: One of them has a value that it cannot have.
+        """
+        check_number("temperature", self.temperature, least=0, none=True)
+        check_number("top_p", self.top_p, least=0, most=1, none=True)
+        check_count("max_tokens", self.max_tokens, 1, none=True)
+        check_items("stop", self.stop, str, "a sequence of strings")
+        check_type("seed", self.seed, int, "an integer", none=True)
+        check_mapping("response_schema", self.response_schema, none=True)
+        check_text("tool_choice", self.tool_choice, none=True)
+        check_mapping("extra", self.extra)
 
 
 class ChatModel(Protocol):
@@ -151,6 +177,15 @@ class Approval:
     """Why; for the model to read where the call must not run."""
     decided_by: str | None = None
     """The person or the rule that decided, for people to read."""
+
+    def __post_init__(self) -> None:
+        """Check the decision: a truthy value is no clear yes.
+
+        Raises:
+            TypeError: `allowed` is neither True nor False, or `reason` no string.
+        """
+        check_flag("allowed", self.allowed)
+        check_text("reason", self.reason, none=True)
 
     @classmethod
     def allow(cls, reason: str | None = None, *, decided_by: str | None = None) -> Approval:

@@ -18,6 +18,7 @@ import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ._checks import check_count, check_text, check_type
 from ._core import (
     ReasoningMessage,
     TextMessage,
@@ -31,12 +32,13 @@ from .costs import Usage, estimate_tokens, estimate_usage
 from .exceptions import ModelError
 from .kinds import FinishReason, Role
 from .models import as_messages, as_model, complete
+from .protocols import ModelOptions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from . import Message
-    from .protocols import Messages, Model, ModelOptions
+    from .protocols import Messages, Model
 
 __all__ = ["Shortened", "Summarizer"]
 
@@ -110,13 +112,13 @@ class Summarizer:
         instructions: str = INSTRUCTIONS,
         options: ModelOptions | None = None,
     ) -> None:
-        for name, value in (("max_messages", max_messages), ("max_tokens", max_tokens)):
-            if value is not None and value < 1:
-                raise ValueError(f"{name} is a whole number from 1, or None, not {value!r}")
+        check_count("max_messages", max_messages, 1, none=True)
+        check_count("max_tokens", max_tokens, 1, none=True)
         if max_messages is None and max_tokens is None:
             raise ValueError("give max_messages, max_tokens, or both: when is it too long?")
-        if keep < 0:
-            raise ValueError(f"keep is a whole number from 0, not {keep!r}")
+        check_count("keep", keep)
+        check_text("instructions", instructions)
+        check_type("options", options, ModelOptions, "a ModelOptions", none=True)
         if max_messages is not None and keep >= max_messages:
             raise ValueError(f"keep is less than max_messages, {max_messages}, not {keep!r}")
         self.model = as_model(model)

@@ -21,6 +21,7 @@ from collections.abc import AsyncIterable, Awaitable, Callable, Iterable, Sequen
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
+from ._checks import check_flag, check_text
 from ._core import (
     FinishUpdate,
     InvalidToolCall,
@@ -99,6 +100,9 @@ class ScriptedModel:
         provider: str = "toolweave",
         native_tools: bool = False,
     ) -> None:
+        check_text("name", name)
+        check_text("provider", provider)
+        check_flag("native_tools", native_tools)
         self._replies = list(replies)
         self.name = name
         """What traces and errors call it."""

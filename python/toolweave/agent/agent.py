@@ -6,9 +6,11 @@ import asyncio
 from copy import copy
 from typing import TYPE_CHECKING, Any, Literal
 
+from .._checks import check_count, check_flag, check_text, check_type
 from ..executor.journal import check_journal
 from ..models import as_messages
 from ..natural import NaturalToolUse
+from ..protocols import ModelOptions
 from ..runs import check_no_loop
 from .run import AgentResult, AgentRun, Rules
 
@@ -93,9 +95,11 @@ class Agent:
         stop: bool = True,
         **more: Unpack[ToolUseOptions],
     ) -> None:
-        _check("max_iterations", max_iterations, least=1)
-        if max_repeats is not None:
-            _check("max_repeats", max_repeats, least=2)
+        check_text("instructions", instructions, none=True)
+        check_count("max_iterations", max_iterations, 1)
+        check_count("max_repeats", max_repeats, 2, none=True)
+        check_flag("answer_at_limit", answer_at_limit)
+        check_type("options", options, ModelOptions, "a ModelOptions", none=True)
         self._use = NaturalToolUse(
             model,
             tools,
@@ -281,8 +285,3 @@ class Agent:
         """
         history = paused.messages if isinstance(paused, AgentResult) else paused
         return await self.run(None, history=history, chat_id=chat_id)
-
-
-def _check(option: str, value: object, *, least: int) -> None:
-    if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise ValueError(f"{option} is a whole number from {least}, not {value!r}")

@@ -116,7 +116,7 @@ class AsyncChatClient:
         http_client: httpx.AsyncClient | None = None,
     ) -> None:
         self._options = Options(
-            base_url, dict(headers or {}), timeout, retries, backoff, max_event_bytes
+            base_url, {} if headers is None else headers, timeout, retries, backoff, max_event_bytes
         )
         check_client(http_client, httpx.AsyncClient)
         self._owned = http_client is None

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from .._checks import check_mapping
 from .._core import StreamReducer
 from .exchanges import Backoff
 from .following import Following
@@ -31,6 +32,8 @@ class Options:
         if not self.base_url.startswith(("http://", "https://")):
             raise ValueError(f"base_url must start with http:// or https://, got {self.base_url!r}")
         self.base_url = self.base_url.rstrip("/")
+        check_mapping("headers", self.headers)
+        self.headers = dict(self.headers)
         for name, value in (("timeout", self.timeout), ("backoff", self.backoff)):
             if not isinstance(value, (int, float)) or isinstance(value, bool):  # pyright: ignore[reportUnnecessaryIsInstance]
                 raise TypeError(f"{name} must be a number, got {type(value).__name__}")

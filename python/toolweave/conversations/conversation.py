@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
+from .._checks import check_items, check_mapping, check_text, check_type
+from .._core import MessageBase
 from ..costs import Cost
 from ..models import as_messages
 
@@ -30,6 +32,11 @@ class Interaction:
     """The tool."""
     arguments: Mapping[str, Any]
     """Its arguments."""
+
+    def __post_init__(self) -> None:
+        for name in ("interaction_id", "call_id", "scene", "function"):
+            check_text(name, getattr(self, name))
+        check_mapping("arguments", self.arguments)
 
     def to_dict(self) -> dict[str, Any]:
         """The call as JSON has it."""
@@ -81,6 +88,15 @@ class Conversation:
     """The scene that waits for them."""
     metadata: dict[str, Any] = field(default_factory=dict[str, Any])
     """Anything else: a JSON object."""
+
+    def __post_init__(self) -> None:
+        check_text("key", self.key)
+        check_items("messages", self.messages, MessageBase, "a list of messages")
+        check_text("summary", self.summary, none=True)
+        check_type("cost", self.cost, Cost, "a Cost")
+        check_items("pending", self.pending, Interaction, "a list of interactions")
+        check_text("scene", self.scene, none=True)
+        check_mapping("metadata", self.metadata)
 
     def copy(self) -> Conversation:
         """Another one with the same content, which can be changed without changing this one."""

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import math
 import time
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from .._checks import check_callable, check_count, check_number
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
@@ -50,12 +53,9 @@ class MemoryConversations:
         max_conversations: int = 10_000,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        if ttl is not None and not ttl > 0:
-            raise ValueError(f"ttl is a number of seconds above 0, or None, not {ttl!r}")
-        if max_conversations < 1:
-            raise ValueError(
-                f"max_conversations is a whole number from 1, not {max_conversations!r}"
-            )
+        check_number("ttl", ttl, above=0, most=math.inf, none=True)
+        check_count("max_conversations", max_conversations, 1)
+        check_callable("clock", clock, "a function without arguments")
         self._ttl = float("inf") if ttl is None else ttl
         self._most = max_conversations
         self._clock = clock

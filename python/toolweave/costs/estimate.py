@@ -10,7 +10,9 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from .._checks import check_items
 from .._core import (
+    FunctionContract,
     ReasoningMessage,
     TextMessage,
     ToolAggregateMessage,
@@ -25,7 +27,7 @@ from ..models import as_messages
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from .. import FunctionContract, Message
+    from .. import Message
     from ..protocols import Messages
 
 _BYTES = 4
@@ -60,11 +62,12 @@ def estimate_usage(
         tools: The tools that were sent with it, other than as text.
     """
     described = sum(
-        _of_text(json.dumps(contract.to_dict(), ensure_ascii=False)) for contract in tools
+        _of_text(json.dumps(contract.to_dict(), ensure_ascii=False))
+        for contract in check_items("tools", tools, FunctionContract, "an iterable of contracts")
     )
     return UsageUpdate(
-        estimate_tokens(as_messages(asked)) + described,
-        sum(map(_of_content, as_messages(answered))),
+        estimate_tokens(as_messages(asked, "asked")) + described,
+        sum(map(_of_content, as_messages(answered, "answered"))),
     )
 
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
 
+from .._checks import check_choice, check_count, check_flag, check_items, check_text, check_type
 from .amounts import Number, amount, plus
+from .prices import PriceTable
 
 if TYPE_CHECKING:
     from typing_extensions import Self
-
-    from .prices import PriceTable
 
 
 class Usage(Protocol):
@@ -54,6 +54,20 @@ class Cost:
     """Whether some of the tokens are estimates."""
     unpriced: tuple[str, ...] = ()
     """The models that have no price, and so are not in `amount`."""
+
+    def __post_init__(self) -> None:
+        """Check the fields.
+
+        Raises:
+            TypeError: One of them is of the wrong type.
+            ValueError: A count is negative.
+        """
+        check_type("amount", self.amount, Decimal, "a Decimal")
+        check_text("currency", self.currency, empty=False)
+        for name in ("requests", "input_tokens", "output_tokens", "cached_input_tokens"):
+            check_count(name, getattr(self, name))
+        check_flag("estimated", self.estimated)
+        check_items("unpriced", self.unpriced, str, "a tuple of strings")
 
     def __add__(self, other: Cost) -> Cost:
         if self.currency != other.currency:
@@ -149,6 +163,8 @@ class CostMeter:
     """
 
     def __init__(self, prices: PriceTable, *, start: Cost | None = None) -> None:
+        check_type("prices", prices, PriceTable, "a PriceTable")
+        check_type("start", start, Cost, "a Cost", none=True)
         if start is not None and start.currency != prices.currency:
             raise ValueError(
                 f"the prices are in {prices.currency}, and what was spent before in "
@@ -236,10 +252,8 @@ class Budget:
         *,
         unpriced: Literal["refuse", "allow"] = "refuse",
     ) -> None:
-        if scope not in ("request", "conversation"):
-            raise ValueError(f"scope is 'request' or 'conversation', not {scope!r}")
-        if unpriced not in ("refuse", "allow"):
-            raise ValueError(f"unpriced must be 'refuse' or 'allow', got {unpriced!r}")
+        check_choice("scope", scope, ("request", "conversation"))
+        check_choice("unpriced", unpriced, ("refuse", "allow"))
         object.__setattr__(self, "limit", amount(limit, "limit"))
         object.__setattr__(self, "scope", scope)
         object.__setattr__(self, "unpriced", unpriced)

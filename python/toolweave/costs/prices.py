@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, cast
 
+from .._checks import check_mapping, check_text
 from ..exceptions import UnpricedModelError
 from .amounts import EXACT, Number, amount, rounded
 
@@ -138,6 +139,8 @@ class PriceTable(Mapping[str, Price]):
     def __init__(
         self, prices: Mapping[str, Price | Mapping[str, Any]], currency: str = "USD"
     ) -> None:
+        check_mapping("prices", prices)
+        check_text("currency", currency, empty=False)
         self._prices: dict[str, Price] = {}
         for name, price in prices.items():
             self._prices[_name(name)] = _price(name, price)

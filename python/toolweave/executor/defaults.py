@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from .._checks import (
+    check_callable,
+    check_choice,
+    check_count,
+    check_mapping,
+    check_methods,
+    check_number,
+    check_type,
+)
+from ..tools.options import RateLimit, RetryPolicy
+
 if TYPE_CHECKING:
     from ..protocols import Approver
-    from ..tools.options import RateLimit, RetryPolicy
     from .failure import ErrorDetail
 
 
@@ -51,3 +62,39 @@ class Defaults:
     cancel_grace: float = 5.0
     clock: Callable[[], float] = time.monotonic
     id_factory: Callable[[int], str] | None = None
+
+    def __post_init__(self) -> None:
+        """Check the options.
+
+        Raises:
+            TypeError: One of them is of the wrong type.
+            ValueError: One of them has a value that it cannot have.
+        """
+        check_count("max_concurrency", self.max_concurrency, 1, none=True)
+        for name in ("timeout", "idle_timeout", "approval_timeout"):
+            check_number(name, getattr(self, name), above=0, none=True)
+        if not isinstance(self.retries, RetryPolicy):
+            check_count("retries", self.retries)
+        if not isinstance(self.cache, bool):
+            check_number("cache", self.cache, above=0, most=math.inf, none=True)
+        check_type("rate_limit", self.rate_limit, RateLimit, "a RateLimit", none=True)
+        check_count("max_result_chars", self.max_result_chars, 1, none=True)
+        check_choice("error_detail", self.error_detail, ("none", "message", "full"))
+        if self.pool != "inline":
+            wanted = "'inline' or an executor with the method submit"
+            check_methods("pool", self.pool, wanted, "submit", none=True)
+        check_callable(
+            "approver",
+            self.approver,
+            "a function of a call and the contract of its tool",
+            "call",
+            "contract",
+            none=True,
+        )
+        check_mapping("metadata", self.metadata)
+        check_count("max_call_depth", self.max_call_depth)
+        check_number("cancel_grace", self.cancel_grace, least=0)
+        check_callable("clock", self.clock, "a function without arguments")
+        check_callable(
+            "id_factory", self.id_factory, "a function of a position", "position", none=True
+        )

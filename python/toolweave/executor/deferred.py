@@ -19,6 +19,7 @@ import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
+from .._checks import check_text
 from .._core import ToolAggregateMessage, ToolCall, ToolResult, Validator
 from ..kinds import ErrorCode, Outcome
 from .cache import ResultCache
@@ -39,6 +40,10 @@ class Deferred:
     """What to resolve; None for one made of the id of the call."""
     note: str | None = None
     """Anything about it, for whoever looks at what is pending."""
+
+    def __post_init__(self) -> None:
+        check_text("key", self.key, none=True)
+        check_text("note", self.note, none=True)
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ import asyncio
 import time
 from typing import TYPE_CHECKING, Any, Literal
 
+from .._checks import check_type
 from .._core import InvalidToolCall, ToolAggregateMessage, ToolCall, ToolCallMessage
 from ..tools import Toolset
 from ..tools.search import search_tool
@@ -104,6 +105,7 @@ class ToolExecutor:
         clock: Callable[[], float] | None = None,
         id_factory: Callable[[int], str] | None = None,
     ) -> None:
+        check_type("deferred", deferred, DeferredResults, "a DeferredResults", none=True)
         if not isinstance(tools, Toolset):
             tools = Toolset(tools, handlers=handlers)
         elif handlers:

@@ -90,7 +90,7 @@ class _Limit:
 
 
 class Chat(_Limit):
-    """The calls of one chat, or of one run that is of no chat. It is forgotten with the last run."""
+    """The calls of one chat, or of one run without a chat. It is forgotten with the last run."""
 
     __slots__ = ()
 
@@ -102,8 +102,8 @@ class Gate:
     """The bounds of an executor: over all of its calls, by chat, by tool and by key.
 
     A call takes the limits that it needs one after the other: the key's, the tool's, the chat's,
-    the one over all. As all take them in that order, no two wait for each other. Each limit has a line of its
-    own, first come, first served.
+    the one over all. As all take them in that order, no two wait for each other. Each limit has a
+    line of its own, first come, first served.
 
     What an operation costs does not depend on how many calls there are.
 

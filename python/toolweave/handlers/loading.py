@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterable
 from types import ModuleType
 from typing import Any, TypeAlias, cast
 
+from .._checks import check_items
 from ..exceptions import HandlerError
 
 Loaded: TypeAlias = Callable[..., Any]
@@ -73,15 +74,19 @@ def load_handler(path: str, allowed: Iterable[str]) -> Loaded:
     return found
 
 
-def several(allowed: Iterable[str]) -> tuple[str, ...]:
+def several(allowed: Iterable[str], name: str = "allowed") -> tuple[str, ...]:
     """What is allowed, several strings.
 
+    Args:
+        allowed: The strings.
+        name: The parameter.
+
     Raises:
-        TypeError: It is one string, which would be taken for its characters.
+        TypeError: It is one string, which would be taken for its characters, or holds others.
     """
     if isinstance(allowed, str):
-        raise TypeError(f"what is allowed has to be a list, as in [{allowed!r}], not one string")
-    return tuple(allowed)
+        raise TypeError(f"{name} must be a list, as in [{allowed!r}], got one string")
+    return check_items(name, allowed, str, "an iterable of strings")
 
 
 def _prefixes(allowed: Iterable[str]) -> list[tuple[str, ...]]:

@@ -9,6 +9,15 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypedDict
 
+from .._checks import (
+    check_callable,
+    check_count,
+    check_mapping,
+    check_methods,
+    check_number,
+    check_type,
+    wrong_type,
+)
 from .._core import ToolEntry
 from .calling import within
 from .loading import several
@@ -141,7 +150,18 @@ async def run_handler(
         Exception: What the handler raised, as it raised it.
     """
     began = time.monotonic()
-    handlers, hosts = several(allowed_handlers), several(allowed_hosts)
+    check_methods("registry", registry, "a registry with the method tools_for", "tools_for")
+    if not isinstance(chosen, ToolEntry) and not hasattr(chosen, "tool"):
+        raise wrong_type("chosen", "a Selection or a ToolEntry", chosen)
+    check_mapping("parameters", parameters, none=True)
+    check_number("timeout", timeout, above=0, none=True)
+    check_methods("client", client, "an httpx.AsyncClient", "stream", none=True)
+    check_count("max_response_bytes", max_response_bytes, 1)
+    check_type("fallback", fallback, (ToolEntry, str), "a ToolEntry or the name of one", none=True)
+    check_mapping("fallback_parameters", fallback_parameters, none=True)
+    check_callable("on_start", on_start, "a function of a tool", "tool", none=True)
+    handlers = several(allowed_handlers, "allowed_handlers")
+    hosts = several(allowed_hosts, "allowed_hosts")
     entry = chosen if isinstance(chosen, ToolEntry) else chosen.tool
     if entry is None:
         raise LookupError("the selection has no tool, so there is nothing to run")

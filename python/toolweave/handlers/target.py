@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import Protocol, cast
 
+from .._checks import check_methods, check_type
+from .._core import ToolEntry
 from ..exceptions import HandlerError
-from .loading import load_handler
+from .loading import load_handler, several
 from .remote import Endpoint
-
-if TYPE_CHECKING:
-    from .._core import ToolEntry
 
 
 class ToolSource(Protocol):
@@ -48,13 +47,17 @@ def find_handler(
         ImportError: The tool is an endpoint, and httpx is not installed.
         TypeError: One string is given for allowed handlers or hosts, instead of several.
     """
+    check_methods("registry", registry, "a registry with the method tools_for", "tools_for")
+    check_type("entry", entry, ToolEntry, "a ToolEntry")
+    handlers = several(allowed_handlers, "allowed_handlers")
+    hosts = several(allowed_hosts, "allowed_hosts")
     found = registered(registry, entry)
     if found is not None:
         return found
     if entry.handler:
-        return load_handler(entry.handler, allowed_handlers)
+        return load_handler(entry.handler, handlers)
     if entry.method.lower() == "url":
-        return Endpoint.of(entry, allowed_hosts)
+        return Endpoint.of(entry, hosts)
     raise HandlerError(
         f"tool {entry.name!r} of type {entry.type!r} has no handler; register one with "
         f"@registry.handler({entry.name!r}, type={entry.type!r}), or name one in the registry",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
+from .._checks import check_count, check_text
 from .._core import (
     Discarded,
     FabricatedResult,
@@ -86,6 +87,10 @@ class Transcriber:
         from_agent: str | None = None,
         max_progress_chars: int = 10_000,
     ) -> None:
+        check_text("chat_id", chat_id)
+        check_text("run_id", run_id)
+        check_text("from_agent", from_agent, none=True)
+        check_count("max_progress_chars", max_progress_chars)
         self._drafts = Drafts(chat_id, run_id, from_agent)
         self._speech = Speech(self._drafts)
         self._scenes = SceneSteps(self._drafts, self._speech)

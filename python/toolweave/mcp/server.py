@@ -17,6 +17,7 @@ from mcp.server.transport_security import TransportSecuritySettings
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from .. import __version__
+from .._checks import check_items, check_text
 from .._core import ToolCall, ToolResult
 from ..exceptions import ValidationError
 from ..executor import ToolDeferred, ToolExecutor, ToolProgress, ToolQuestion
@@ -58,6 +59,9 @@ def mcp_server(
         version: Its version.
         instructions: What a client should know of the use of the tools.
     """
+    check_text("name", name)
+    check_text("version", version)
+    check_text("instructions", instructions, none=True)
     executor = tools if isinstance(tools, ToolExecutor) else ToolExecutor(tools)
     service = _Service(executor)
     return _Server(
@@ -111,7 +115,8 @@ def http_app(
         allowed_hosts: Which values of the ``Host`` header are served, with ``:*`` for any port,
             so that no web page reaches a server on this machine by a name of its own.
     """
-    hosts = list(allowed_hosts)
+    check_text("path", path)
+    hosts = list(check_items("allowed_hosts", allowed_hosts, str, "a sequence of strings"))
     origins = [f"{scheme}://{host}" for host in hosts for scheme in ("http", "https")]
     return mcp_server(tools, name=name, instructions=instructions).streamable_http_app(
         streamable_http_path=path,

@@ -15,6 +15,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
+from .._checks import check_count, check_methods
 from .._core import (
     ReasoningDelta,
     TextDelta,
@@ -27,6 +28,7 @@ from .clients import (
     ClientModel,
     Clients,
     Stream,
+    check_options,
     checked_extra,
     checked_key,
     checked_tool_choice,
@@ -112,10 +114,24 @@ class AnthropicModel(ClientModel["AsyncAnthropic"]):
         strict: bool = False,
         extra: Mapping[str, Any] | None = None,
     ) -> None:
+        check_options(
+            model=model,
+            base_url=base_url,
+            timeout=timeout,
+            max_retries=max_retries,
+            name=name,
+            provider=provider,
+            native_tools=native_tools,
+            strict=strict,
+            extra=extra,
+        )
+        check_count("max_tokens", max_tokens, 1)
+        check_methods("client", client, "an AsyncAnthropic", "copy", none=True)
+        api_key = checked_key(api_key)
         anthropic = require("anthropic", "anthropic")
         settings: dict[str, Any] = {
             "base_url": base_url,
-            "api_key": checked_key(api_key),
+            "api_key": api_key,
             "timeout": timeout,
             "max_retries": max_retries,
         }

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from .. import tracing
+from .._checks import check_type
 from .._core import Joiner, UsageUpdate
+from ..protocols import ModelOptions
 from .conversation import as_messages
 from .excess import without_excess
 from .function import FunctionModel
@@ -15,10 +17,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from .. import FunctionContract, Joined
-    from ..protocols import ChatModel, Messages, Model, ModelOptions
+    from ..protocols import ChatModel, Messages, Model
 
 
-def as_model(model: Model) -> ChatModel:
+def as_model(model: Model, parameter: str = "model") -> ChatModel:
     """Anything that is accepted as a model, as a `ChatModel`.
 
     Example:
@@ -30,12 +32,15 @@ def as_model(model: Model) -> ChatModel:
     Args:
         model: A `ChatModel`, which comes back as it is; or a function, which becomes a
             `FunctionModel`.
+        parameter: What errors call it.
 
     Raises:
         TypeError: It is neither; says what would be.
     """
     if isinstance(model, type):
-        raise TypeError(f"a model must be an object, not the class {model.__name__}; call it first")
+        raise TypeError(
+            f"{parameter} must be an object, not the class {model.__name__}; call it first"
+        )
     if callable(getattr(model, "stream", None)):
         return cast("ChatModel", model)
     if callable(model):
@@ -43,12 +48,12 @@ def as_model(model: Model) -> ChatModel:
     given = type(model).__name__
     if hasattr(model, "__aiter__"):
         raise TypeError(
-            f"a model must answer many times, and this {given} only once; "
+            f"{parameter} must answer many times, and this {given} only once; "
             "pass the function that makes it"
         )
     raise TypeError(
-        "a model must have a method `stream`, be an async function of the messages that returns "
-        f"a str, or an async generator function of strs; this is of the type {given}"
+        f"{parameter} must have a method `stream`, be an async function of the messages that "
+        f"returns a str, or an async generator function of strs; this is of the type {given}"
     )
 
 
@@ -77,6 +82,7 @@ async def complete(
         MessageError: The conversation cannot be read, or not be said to this model.
         ModelError: The model could not be asked, or broke off.
     """
+    check_type("options", options, ModelOptions, "a ModelOptions", none=True)
     asked = as_model(model)
     read = without_excess(as_messages(messages))
     name: str = getattr(asked, "name", type(asked).__name__)

@@ -8,6 +8,14 @@ import weakref
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, cast
 
+from .._checks import (
+    check_count,
+    check_flag,
+    check_mapping,
+    check_number,
+    check_text,
+    wrong_type,
+)
 from .._core import _without_keys
 from ..exceptions import ModelError
 from .passing import is_passing, retry_after
@@ -163,8 +171,11 @@ def checked_key(key: str | None) -> str | None:
     """A key as it is.
 
     Raises:
+        TypeError: It is no string.
         ValueError: No key looks like that; the text does not repeat it, as the HTTP client would.
     """
+    if key is not None and not isinstance(cast("object", key), str):
+        raise wrong_type("api_key", "a string or None", key)
     if key is not None and not (key.isascii() and key.isprintable() and key and " " not in key):
         raise ValueError("the API key is empty, or holds characters that no key can have")
     return key
@@ -281,3 +292,31 @@ def _detail(error: Exception, body: object) -> str:
     if cause is None or str(cause) in said:
         return said
     return f"{said} ({type(cause).__name__}: {cause})"
+
+
+def check_options(
+    *,
+    model: object,
+    base_url: object,
+    timeout: object,
+    max_retries: object,
+    name: object,
+    provider: object,
+    native_tools: object,
+    strict: object,
+    extra: object,
+) -> None:
+    """Refuse what no client could use, in words that name the parameter.
+
+    Raises:
+        TypeError: An option is of the wrong type.
+        ValueError: An option has a value that it cannot have.
+    """
+    check_text("model", model, empty=False)
+    for option, text in {"base_url": base_url, "name": name, "provider": provider}.items():
+        check_text(option, text, none=True)
+    check_number("timeout", timeout, above=0, none=True)
+    check_count("max_retries", max_retries, none=True)
+    check_flag("native_tools", native_tools)
+    check_flag("strict", strict)
+    check_mapping("extra", extra, none=True)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ..protocols import HasModelDump, Messages
 
 
-def as_messages(messages: Messages) -> list[Message]:
+def as_messages(messages: Messages, parameter: str = "messages") -> list[Message]:
     """A conversation as a list of messages.
 
     Example:
@@ -36,6 +36,7 @@ def as_messages(messages: Messages) -> list[Message]:
             ``kind``) or as OpenAI's client takes it; a response message of that client; or many of
             these, mixed as they come. Results in our form may leave out the name of their tool:
             that of the latest call with their id holds.
+        parameter: What errors call them.
 
     Returns:
         The messages, those that were messages as the very same objects. Calls and results that
@@ -50,7 +51,7 @@ def as_messages(messages: Messages) -> list[Message]:
     if isinstance(messages, (bytes, bytearray)) or not isinstance(messages, Iterable):
         hint = "; collect it first" if isinstance(messages, AsyncIterable) else ""
         raise TypeError(
-            "a conversation must be a str, a message, a dict, or an iterable of these, "
+            f"{parameter} must be a str, a message, a dict, or an iterable of these, "
             f"not {type(messages).__name__}{hint}"
         )
     return _Reader().read(messages)

@@ -23,6 +23,7 @@ import random
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, cast
 
+from .._checks import check_callable, check_type
 from .._core import FinishUpdate, UsageUpdate
 from ..exceptions import ModelError
 from ..executor.retry import delay
@@ -150,7 +151,10 @@ class FallbackModel:
     ) -> None:
         if not models:
             raise ValueError("a chain of models needs at least one")
-        self.models: tuple[ChatModel, ...] = tuple(as_model(model) for model in models)
+        check_type("retry", retry, RetryPolicy, "a RetryPolicy", none=True)
+        check_callable("random", random, "a function without arguments")
+        check_callable("sleep", sleep, "an async function of seconds", "seconds")
+        self.models: tuple[ChatModel, ...] = tuple(as_model(each, "models") for each in models)
         """The models, the preferred one first."""
         self._retry = RetryPolicy(1) if retry is None else retry
         # A model raises a `ModelError`; one that somebody has written may raise what it got.

@@ -7,6 +7,7 @@ import inspect
 from collections.abc import AsyncIterable, Awaitable
 from typing import TYPE_CHECKING, cast
 
+from .._checks import check_text
 from .._core import FinishUpdate, TextDelta
 from ..exceptions import ModelError, ToolweaveError
 from .passing import is_passing
@@ -48,6 +49,7 @@ class FunctionModel:
     native_tools = False
 
     def __init__(self, function: Function, *, name: str | None = None) -> None:
+        check_text("name", name, none=True)
         self.name: str = _name(function) if name is None else name
         """What traces and errors call it."""
         _check(function, self.name)

@@ -21,7 +21,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, cast
 
 from ..extras import require
-from .clients import checked_extra, checked_key, failure
+from .clients import check_options, checked_extra, checked_key, failure
 from .completions import ChunkReader, request
 from .reading import closing, guarded, read_reply
 from .writing import written
@@ -71,6 +71,17 @@ class LiteLLMModel:
         strict: bool = False,
         extra: Mapping[str, Any] | None = None,
     ) -> None:
+        check_options(
+            model=model,
+            base_url=base_url,
+            timeout=timeout,
+            max_retries=max_retries,
+            name=name,
+            provider=provider,
+            native_tools=native_tools,
+            strict=strict,
+            extra=extra,
+        )
         self._litellm = _imported()
         settings: dict[str, Any] = {
             "api_base": base_url,

@@ -14,8 +14,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
+from .._checks import check_flag, check_methods, check_text
 from ..extras import require
-from .clients import ClientModel, Clients, checked_extra, checked_key, failure, items
+from .clients import ClientModel, Clients, check_options, checked_extra, checked_key, failure, items
 from .completions import ChunkReader, request
 from .reading import closing, guarded, read_reply
 from .refusals import log_refused, refused_option, without
@@ -82,11 +83,27 @@ class OpenAIModel(ClientModel["AsyncOpenAI"]):
         send_reasoning: bool = False,
         extra: Mapping[str, Any] | None = None,
     ) -> None:
+        check_options(
+            model=model,
+            base_url=base_url,
+            timeout=timeout,
+            max_retries=max_retries,
+            name=name,
+            provider=provider,
+            native_tools=native_tools,
+            strict=strict,
+            extra=extra,
+        )
+        check_text("azure_endpoint", azure_endpoint, none=True)
+        check_text("api_version", api_version, none=True)
+        check_flag("send_reasoning", send_reasoning)
+        check_methods("client", client, "an AsyncOpenAI", "copy", none=True)
+        api_key = checked_key(api_key)
         openai = require("openai", "openai")
         azure = azure_endpoint is not None or isinstance(client, openai.AsyncAzureOpenAI)
         settings: dict[str, Any] = {
             "base_url": base_url,
-            "api_key": checked_key(api_key),
+            "api_key": api_key,
             "azure_endpoint": azure_endpoint,
             "api_version": api_version,
             "timeout": timeout,

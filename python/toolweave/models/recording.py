@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from .._checks import check_callable
 from .._core import (
     FinishUpdate,
     ReasoningDelta,
@@ -166,6 +167,7 @@ class StreamRecorder:
     """
 
     def __init__(self, model: Model, *, clock: Callable[[], float] = time.monotonic) -> None:
+        check_callable("clock", clock, "a function without arguments")
         self._model = as_model(model)
         self._clock = clock
         self.name: str = getattr(self._model, "name", type(self._model).__name__)

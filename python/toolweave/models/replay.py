@@ -15,9 +15,17 @@ from __future__ import annotations
 import asyncio
 import difflib
 import json
+import math
 import os
 from typing import TYPE_CHECKING, Literal
 
+from .._checks import (
+    check_choice,
+    check_flag,
+    check_items,
+    check_number,
+    check_text,
+)
 from .._core import to_openai
 from ..exceptions import ModelError
 from .recording import RecordedReply, load
@@ -60,15 +68,19 @@ class ReplayModel:
         name: str | None = None,
         native_tools: bool = False,
     ) -> None:
-        if match not in ("conversation", "order"):
-            raise ValueError(f"match must be 'conversation' or 'order', not {match!r}")
-        if speed is not None and speed <= 0:
-            raise ValueError(f"speed must be above 0, or None for at once, not {speed!r}")
+        check_choice("match", match, ("conversation", "order"))
+        check_number("speed", speed, above=0, most=math.inf, none=True)
+        check_number("max_pause", max_pause, least=0, most=math.inf)
+        check_text("name", name, none=True)
+        check_flag("native_tools", native_tools)
         where = ""
         if isinstance(recordings, (str, os.PathLike)):
             where = f"; there is none in {os.fspath(recordings)}"
             recordings = load(recordings)
-        self._replies = list(recordings)
+        wanted = "recorded replies, or the path of a file with them"
+        self._replies: list[RecordedReply] = list(
+            check_items("recordings", recordings, RecordedReply, wanted)
+        )
         if not self._replies:
             raise ValueError(f"a replay needs at least one recorded reply{where}")
         self._by_key: dict[str, list[RecordedReply]] = {}

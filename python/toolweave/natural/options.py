@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
+from .._checks import check_known, check_type
 from ..executor import ToolExecutor
 from ..options import ParserOptions
 from ..tools import Toolset
@@ -77,9 +78,7 @@ def split(options: ToolUseOptions) -> tuple[ParserOptions, ExecutorOptions]:
     Raises:
         TypeError: One of them is an option of neither.
     """
-    unknown = options.keys() - _OF_PARSER - _OF_EXECUTOR
-    if unknown:
-        raise TypeError(f"there is no option {min(unknown)!r}")
+    check_known(options, _OF_PARSER | _OF_EXECUTOR)
     of_parser: Any = {key: value for key, value in options.items() if key in _OF_PARSER}
     of_executor: Any = {key: value for key, value in options.items() if key in _OF_EXECUTOR}
     return of_parser, of_executor
@@ -98,6 +97,8 @@ def executor_of(
         ToolDefinitionError: A tool has no function, or none that can serve it.
         ValueError: There is an executor, and something that it has of its own besides.
     """
+    check_type("executor", executor, ToolExecutor, "a ToolExecutor", none=True)
+    check_known(options, _OF_EXECUTOR)
     if executor is None:
         return ToolExecutor(tools, handlers=handlers, **options)
     # An id factory also names the calls in the text.

@@ -7,6 +7,7 @@ import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
+from .._checks import check_choice, check_flag
 from .._core import (
     FabricatedResult,
     FinishUpdate,
@@ -125,11 +126,14 @@ class NaturalToolUseParser:
         stop: bool = True,
         **options: Unpack[ParserOptions],
     ) -> None:
-        _check("tool_mode", tool_mode, ("natural", "native", "auto"))
-        _check("tag", tag, ("name", "tool_call"))
-        _check("form", form, ("split", "single"))
+        check_choice("tool_mode", tool_mode, ("natural", "native", "auto"))
+        check_choice("tag", tag, ("name", "tool_call"))
+        check_choice("form", form, ("split", "single"))
+        for option, flag in (("strict", strict), ("fenced", fenced), ("stop", stop)):
+            check_flag(option, flag)
         if rewrite_plain_replies and fallback is None:
             raise ValueError("rewrite_plain_replies asks the fallback, and there is none")
+        fallback = None if fallback is None else as_model(fallback, "fallback")
         self.model = as_model(model)
         """The model."""
         self.native = tool_mode == "native" or (
@@ -348,11 +352,6 @@ def _is_long(event: Read) -> bool:
 def _call_id(index: int) -> str:
     # As the parser counts by itself.
     return f"call_{index}"
-
-
-def _check(option: str, value: object, known: tuple[str, ...]) -> None:
-    if value not in known:
-        raise ValueError(f"{option} is one of {', '.join(map(repr, known))}; not {value!r}")
 
 
 def _sentence(call: InvalidToolCall) -> str:

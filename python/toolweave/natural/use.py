@@ -6,6 +6,7 @@ import logging
 import uuid
 from typing import TYPE_CHECKING, Literal
 
+from .._checks import check_callable, check_text
 from .._core import FinishUpdate
 from ..executor.journal import check_journal
 from ..models import as_messages
@@ -65,6 +66,8 @@ class FunctionCalling:
         generation_ids: Callable[[], str] | None = None,
         **options: Unpack[ExecutorOptions],
     ) -> None:
+        check_text("name", name, none=True)
+        check_callable("generation_ids", generation_ids, "a function without arguments", none=True)
         self.executor = executor_of(tools, handlers, executor, options)
         """What runs the calls."""
         self.parser = (

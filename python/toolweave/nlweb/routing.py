@@ -118,7 +118,7 @@ class Routing:
         _check_options(options)
         self.policy = EACH if policy is None else policy
         self.decontextualization_timeout = options.get("decontextualization_timeout", 10.0)
-        self.allowed_hosts = several(options.get("allowed_hosts", ()))
+        self.allowed_hosts = several(options.get("allowed_hosts", ()), "allowed_hosts")
         self.handler_timeout = options.get("handler_timeout")
         enabled = options.get("enabled")
         self._enabled: bool | Callable[[], bool] = is_enabled if enabled is None else enabled

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from .._checks import check_type
 from .._core import RegistrySnapshot
 from ..exceptions import RegistryError
 from .files import read_bytes, read_snapshot, write_atomically
@@ -66,6 +67,7 @@ class ToolRegistry:
         self._lock = threading.RLock()
         self._path: Path | None = None
         self._source: str | bytes = b""
+        check_type("snapshot", snapshot, RegistrySnapshot, "a RegistrySnapshot", none=True)
         self._base = RegistrySnapshot.of(()) if snapshot is None else snapshot
         self._registrations: dict[Key, Registration] = {}
         self._followers: weakref.WeakSet[RegistryToolset] = weakref.WeakSet()

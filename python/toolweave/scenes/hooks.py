@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
+from .._checks import check_text
 from .actors import awaited
 
 if TYPE_CHECKING:
@@ -30,6 +31,9 @@ class Deny:
     reason: str | None = None
     """Why, for the user to read."""
 
+    def __post_init__(self) -> None:
+        check_text("reason", self.reason, none=True)
+
 
 @dataclass(frozen=True)
 class Answer:
@@ -38,6 +42,9 @@ class Answer:
     text: str
     """The answer."""
 
+    def __post_init__(self) -> None:
+        check_text("text", self.text)
+
 
 @dataclass(frozen=True)
 class Append:
@@ -45,6 +52,9 @@ class Append:
 
     text: str
     """What is added."""
+
+    def __post_init__(self) -> None:
+        check_text("text", self.text)
 
 
 @dataclass(frozen=True)

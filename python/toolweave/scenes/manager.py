@@ -5,18 +5,27 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, TypeVar
 
+from .._checks import (
+    check_callable,
+    check_choice,
+    check_count,
+    check_flag,
+    check_number,
+    check_text,
+    check_type,
+)
 from ..executor.journal import check_journal
 from ..natural import NaturalToolUse
 from ..natural.options import split
+from ..protocols import ModelOptions
 from ..runs import check_no_loop
 from .actors import checked_actor
 from .cast import Cast
 from .environment import Environment
 from .hooks import Hooks, checked_hook
 from .options import (
+    MODES,
     budget_of,
-    check_mode,
-    check_whole,
     checked_summarizer,
     guardrails_of,
     limiter_of,
@@ -40,7 +49,7 @@ if TYPE_CHECKING:
     from ..kinds import Outcome
     from ..limits import RateLimiter
     from ..natural import ToolMode, ToolUseOptions
-    from ..protocols import ChatModel, Journal, Messages, Model, ModelOptions
+    from ..protocols import ChatModel, Journal, Messages, Model
     from ..summary import Summarizer
     from ..tools import RateLimit, Toolset
     from .actors import Actor
@@ -129,14 +138,20 @@ class SceneManager:
         fallback: Model | None = None,
         **more: Unpack[ToolUseOptions],
     ) -> None:
-        check_mode(mode)
-        check_whole("max_iterations", max_iterations, least=1)
-        check_whole("max_scenes", max_scenes, least=1)
-        if max_repeats is not None:
-            check_whole("max_repeats", max_repeats, least=2)
-        if run_timeout is not None and not run_timeout > 0:
-            raise ValueError(f"run_timeout is a number of seconds above 0, not {run_timeout!r}")
+        check_text("name", name, empty=False)
+        check_choice("mode", mode, MODES)
+        check_count("max_iterations", max_iterations, 1)
+        check_count("max_scenes", max_scenes, 1)
+        check_count("max_repeats", max_repeats, 2, none=True)
+        flags = {"answer_at_limit": answer_at_limit, "verbose": verbose, "streaming": streaming}
+        for option, flag in flags.items():
+            check_flag(option, flag)
+        check_type("options", options, ModelOptions, "a ModelOptions", none=True)
+        check_number("run_timeout", run_timeout, above=0, none=True)
+        check_callable("rate_key", rate_key, "a function of a request", "request", none=True)
         of_parser, _ = split(more)
+        # Those of tools are used where a scene is played, which is late to hear of mistakes.
+        NaturalToolUse(model, tool_mode=tool_mode, fallback=fallback, **more)
 
         def use(toolset: Toolset) -> NaturalToolUse:
             return NaturalToolUse(model, toolset, tool_mode=tool_mode, fallback=fallback, **more)
@@ -281,7 +296,7 @@ class SceneManager:
         else:
             asked = SceneRequest(request, **more)
         if asked.mode is not None:
-            check_mode(asked.mode)
+            check_choice("mode", asked.mode, MODES)
         if not len(self._environment.cast):
             raise ValueError("there are no scenes: SceneManager.scene adds one")
         return SceneRun(

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from decimal import Decimal
 from typing import TYPE_CHECKING, cast
 
+from .._checks import check_type, wrong_type
 from ..conversations import MemoryConversations
 from ..costs import Budget, PriceTable
 from ..exceptions import UnpricedModelError
@@ -13,7 +16,7 @@ from ..summary import Summarizer
 from ..tools import RateLimit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
     from ..conversations import ConversationStore
     from ..costs import Price
@@ -27,32 +30,17 @@ GUARDRAILS = (
 )
 """What the model is told on every turn with ``guardrails=True``."""
 
-_MODES = ("direct", "planning", "chaining", "scene")
+MODES = ("direct", "planning", "chaining", "scene")
 _OF_STORES = ("load", "save", "delete", "lock")
 
 
-def check_whole(option: str, value: object, *, least: int) -> None:
-    """Whether it is a whole number.
-
-    Raises:
-        ValueError: It is not, or is too small.
-    """
-    if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise ValueError(f"{option} is a whole number from {least}, not {value!r}")
-
-
-def check_mode(mode: object) -> None:
-    """Whether there is such a mode.
-
-    Raises:
-        ValueError: There is not.
-    """
-    if mode not in _MODES:
-        raise ValueError(f"mode is one of {', '.join(map(repr, _MODES))}; not {mode!r}")
-
-
 def guardrails_of(given: str | bool) -> str | None:
-    """What the model is told on every turn."""
+    """What the model is told on every turn.
+
+    Raises:
+        TypeError: It is neither a text nor True or False.
+    """
+    check_type("guardrails", given, (str, bool), "a string, True or False")
     return (GUARDRAILS if given else None) if isinstance(given, bool) else given
 
 
@@ -74,12 +62,23 @@ def store_of(given: ConversationStore | None) -> ConversationStore:
 
 
 def prices_of(given: PriceTable | Mapping[str, Price] | None) -> PriceTable:
-    """What tokens cost."""
+    """What tokens cost.
+
+    Raises:
+        TypeError: It is no table of prices.
+    """
+    check_type("prices", given, (PriceTable, Mapping), "a PriceTable or a mapping", none=True)
     return given if isinstance(given, PriceTable) else PriceTable(given or {})
 
 
 def budget_of(given: Budget | Number | None) -> Budget | None:
-    """How much may be spent; a number is for each request."""
+    """How much may be spent; a number is for each request.
+
+    Raises:
+        TypeError: It is neither a budget nor a number.
+    """
+    wanted = "a Budget or a number"
+    check_type("budget", given, (Budget, int, float, str, Decimal), wanted, none=True)
     return given if given is None or isinstance(given, Budget) else Budget(given)
 
 
@@ -123,7 +122,7 @@ def limiter_of(given: RateLimiter | RateLimit | None) -> RateLimiter | None:
     if isinstance(given, RateLimit):
         return RateLimiter(given)
     if not isinstance(cast("object", given), RateLimiter | None):
-        raise TypeError(f"rate_limiter is a RateLimiter or a RateLimit, not {type(given).__name__}")
+        raise wrong_type("rate_limiter", "a RateLimiter, a RateLimit or None", given)
     return given
 
 
@@ -134,9 +133,7 @@ def checked_summarizer(given: Summarizer | None) -> Summarizer | None:
         TypeError: It is something else.
     """
     if not isinstance(cast("object", given), Summarizer | None):
-        raise TypeError(
-            f"summarizer is a Summarizer, which takes a model, not {type(given).__name__}"
-        )
+        raise wrong_type("summarizer", "a Summarizer, which takes a model, or None", given)
     return given
 
 

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import contextvars
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, get_args
+
+from .._checks import check_choice, check_flag, check_mapping, check_text, check_type
+from .._core import MessageBase
+from ..costs import Budget
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
     from .. import Message
-    from ..costs import Budget
     from ..costs.amounts import Number
     from ..protocols import Messages
     from .steps import ExecutedTool
@@ -30,6 +35,10 @@ class ClientResult:
     """The result: JSON values."""
     is_error: bool = False
     """Whether the call failed; the result says why then."""
+
+    def __post_init__(self) -> None:
+        check_text("interaction_id", self.interaction_id)
+        check_flag("is_error", self.is_error)
 
 
 ClientResults: TypeAlias = "Mapping[str, Any] | Iterable[ClientResult]"
@@ -84,6 +93,26 @@ class SceneRequest:
     """How much may be spent, instead of the manager's budget; a number is for this request."""
     results: ClientResults | None = None
     """What the client's tools answered, by interaction id."""
+
+    def __post_init__(self) -> None:
+        """Check the arguments.
+
+        Raises:
+            TypeError: One of them is of the wrong type.
+            ValueError: There is no such mode.
+        """
+        for name in ("input", "history"):
+            said = getattr(self, name)
+            if said is not None and not isinstance(said, (str, MessageBase)):
+                wanted = "a string, a message or an iterable of messages"
+                check_type(name, said, Iterable, wanted)
+        check_choice("mode", self.mode, get_args(SceneMode), none=True)
+        for name in ("scene", "conversation", "user"):
+            check_text(name, getattr(self, name), none=True)
+        check_mapping("metadata", self.metadata)
+        check_type("results", self.results, Iterable, "a mapping or an iterable", none=True)
+        kinds = (Budget, int, float, str, Decimal)
+        check_type("budget", self.budget, kinds, "a Budget or a number", none=True)
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ import uuid
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
 
+from .._checks import check_methods, check_text
 from .._core import FunctionContract
 from ..exceptions import ContractError, ToolDefinitionError
 from ..executor import Deferred
@@ -64,8 +65,9 @@ class Scene:
     def __init__(
         self, name: str, description: str | None = None, *, manager: SceneManager | None = None
     ) -> None:
-        if not isinstance(cast("object", name), str):
-            raise TypeError(f"the name of a scene is a str, not {type(name).__name__}")
+        check_text("name", name)
+        check_text("description", description, none=True)
+        check_methods("manager", manager, "a SceneManager", "scene", "stream", none=True)
         if not name.strip():
             raise ValueError("a scene needs a name, for the model to choose it by")
         self.name = name

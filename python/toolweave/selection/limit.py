@@ -7,6 +7,8 @@ import threading
 from collections import OrderedDict
 from typing import TYPE_CHECKING
 
+from .._checks import check_count
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -36,8 +38,7 @@ class CallLimiter:
     """
 
     def __init__(self, limit: int) -> None:
-        if limit < 1:
-            raise ValueError(f"limit must be at least 1, not {limit}")
+        check_count("limit", limit, 1)
         self.limit = limit
         """How many places there are."""
         self._free = limit

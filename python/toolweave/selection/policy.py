@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, cast, get_args
 
+from .._checks import check_iterable
+
 Strategy: TypeAlias = Literal["choose", "each", "batch"]
 """How a model is asked; see docs/selection.md."""
 
@@ -67,6 +69,7 @@ class SelectionPolicy:
             raise TypeError(
                 f"allowed_handlers must be a tuple of prefixes; for one, write ({given!r},)"
             )
+        check_iterable("allowed_handlers", given, "a tuple of prefixes")
         prefixes = tuple(cast("tuple[object, ...]", given))
         for prefix in prefixes:
             if not isinstance(prefix, str) or not prefix:

@@ -6,7 +6,9 @@ import inspect
 from collections.abc import Awaitable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
+from .._checks import check_type
 from ..models.http import HttpModel
+from ..protocols import ModelOptions
 from .model import ModelScorer
 from .native import NativeScorer
 from .scorer import Reply, Scorer
@@ -42,10 +44,9 @@ def as_scorer(scorer: AnyScorer, *, options: ModelOptions | None = None) -> Scor
     Raises:
         TypeError: It is none of these; says what would be.
     """
+    check_type("options", options, ModelOptions, "a ModelOptions", none=True)
     if isinstance(scorer, type):
-        raise TypeError(
-            f"a scorer must be an object, not the class {scorer.__name__}; call it first"
-        )
+        raise TypeError(f"scorer must be an object, not the class {scorer.__name__}; call it first")
     if callable(getattr(scorer, "ask", None)) and not callable(getattr(scorer, "stream", None)):
         return cast("Scorer", scorer)
     if callable(getattr(scorer, "stream", None)):
@@ -57,7 +58,7 @@ def as_scorer(scorer: AnyScorer, *, options: ModelOptions | None = None) -> Scor
     if callable(scorer):
         return FunctionScorer(scorer)
     raise TypeError(
-        "a scorer must be a model, or an async function of a prompt and a JSON Schema; "
+        "scorer must be a model, or an async function of a prompt and a JSON Schema; "
         f"this is of the type {type(scorer).__name__}"
     )
 

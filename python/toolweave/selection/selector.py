@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 import time
 from collections import OrderedDict
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 from .. import tracing
+from .._checks import check_callable, check_count, check_number, check_type
 from ..executor.cache import Follower, Hit
 from .batch import score_batch
 from .cache import SelectionCache, again, keep
@@ -94,7 +96,7 @@ class ToolSelector:
     ) -> None:
         if not callable(getattr(registry, "tools_for", None)):
             raise TypeError(
-                "a registry must have a method `tools_for`, as ToolRegistry does; "
+                "registry must have a method `tools_for`, as ToolRegistry does; "
                 f"this is of the type {type(registry).__name__}"
             )
         given = cast("object", policy)
@@ -102,6 +104,10 @@ class ToolSelector:
             raise TypeError(
                 f"policy must be a SelectionPolicy, not of the type {type(given).__name__}"
             )
+        check_number("cache_ttl", cache_ttl, least=0, most=math.inf)
+        check_count("cache_size", cache_size)
+        check_type("limiter", limiter, CallLimiter, "a CallLimiter", none=True)
+        check_callable("clock", clock, "a function without arguments")
         self.registry = registry
         """The tools."""
         self.scorer: Scorer | None = None if scorer is None else as_scorer(scorer)

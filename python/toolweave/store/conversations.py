@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import delete, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
+from .._checks import check_methods, check_number
 from ..conversations import Conversation
 from ..exceptions import StoreError
 from .checks import checked_id, to_json
@@ -56,8 +57,8 @@ class StoreConversations:
     """
 
     def __init__(self, store: MessageStore, *, lease: float = 30.0) -> None:
-        if not lease > 0:
-            raise ValueError(f"lease is a number of seconds above 0, not {lease!r}")
+        check_methods("store", store, "a MessageStore", "create_chat", "watch")
+        check_number("lease", lease, above=0)
         self._store = store
         self._database = store.database
         self._lease = lease

@@ -6,6 +6,10 @@ import asyncio
 import time
 from typing import TYPE_CHECKING, TypeVar
 
+from sqlalchemy.engine import URL
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from .._checks import check_callable, check_count, check_flag, check_number, check_text, check_type
 from ..exceptions import MessageError
 from ..slices import MANY
 from . import writing
@@ -18,8 +22,7 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Any
 
-    from sqlalchemy.engine import URL
-    from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+    from sqlalchemy.ext.asyncio import AsyncConnection
     from typing_extensions import Self
 
     from .. import Message, ToolCall, ToolResult
@@ -48,12 +51,14 @@ class Ledger:
         patience: float = 10.0,
         max_message_bytes: int = MAX_MESSAGE_BYTES,
     ) -> None:
-        if not poll > 0:
-            raise ValueError(f"poll is a number of seconds above 0, not {poll!r}")
-        if not patience >= 0:
-            raise ValueError(f"patience is a number of seconds from 0, not {patience!r}")
-        if max_message_bytes < 1:
-            raise ValueError(f"max_message_bytes is a number from 1, not {max_message_bytes!r}")
+        check_type("url", url, (str, URL, AsyncEngine), "a URL or an engine of SQLAlchemy")
+        check_text("schema", schema, none=True)
+        check_text("table_prefix", table_prefix)
+        check_flag("migrate", migrate)
+        check_callable("clock", clock, "a function without arguments")
+        check_number("poll", poll, above=0)
+        check_number("patience", patience, least=0)
+        check_count("max_message_bytes", max_message_bytes, 1)
         self._database = Database(url, schema, table_prefix, patience)
         self._migrate = migrate
         self._clock = clock

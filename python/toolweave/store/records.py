@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
+
+from .._checks import check_choice, check_mapping, check_text, check_type
+from .._core import ToolCall
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from .. import Message, ToolCall, ToolResult
+    from .. import Message, ToolResult
 
 StreamEvent: TypeAlias = "dict[str, Any]"
 """A stream event as JSON has it."""
@@ -193,6 +196,20 @@ class Awaited:
     """The JSON Schema of the answer."""
     note: str | None = None
     """Anything about it."""
+
+    def __post_init__(self) -> None:
+        """Check the fields.
+
+        Raises:
+            TypeError: One of them is of the wrong type.
+            ValueError: There is no such kind.
+        """
+        check_text("key", self.key)
+        check_choice("kind", self.kind, get_args(PendingKind))
+        check_type("call", self.call, ToolCall, "a ToolCall")
+        for name in ("run_id", "question", "note"):
+            check_text(name, getattr(self, name), none=True)
+        check_mapping("schema", self.schema, none=True)
 
 
 @dataclass(frozen=True)

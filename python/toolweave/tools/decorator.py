@@ -7,6 +7,7 @@ import types
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
 
+from .._checks import check_mapping, check_text, got
 from .._core import FunctionContract
 from ..exceptions import ToolDefinitionError
 from .definition import FromHints
@@ -121,6 +122,9 @@ def tool(
             return tool_from(contract, function).replace(**options)
 
         return serve
+    check_text("name", name, none=True)
+    check_text("description", description, none=True)
+    check_mapping("schema", schema, none=True)
     if subject is None or isinstance(subject, str):
         if subject is not None and name is not None:
             raise TypeError(f"the name is given twice, as {subject!r} and {name!r}")
@@ -162,7 +166,7 @@ def _make(
 def _check_callable(function: object) -> None:
     # A method of a class cannot be called before it belongs to one.
     if not callable(function) and not isinstance(function, (staticmethod, classmethod)):
-        raise TypeError(f"a tool is made of a function, not of {function!r}")
+        raise TypeError(f"subject must be a function, a name or a contract, got {got(function)}")
 
 
 def _made_before(function: object) -> AnyTool | None:

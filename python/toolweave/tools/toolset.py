@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeGuard, cast
 
+from .._checks import check_mapping
 from .._core import FunctionContract
 from ..exceptions import ContractError, ToolDefinitionError
 from .decorator import tool as make_tool
@@ -54,6 +55,7 @@ class Toolset:
         self._tools: Mapping[str, AnyTool] = {}
         self._told: _Told | None = None
         self._version = 0
+        check_mapping("handlers", handlers, none=True)
         unused = dict(handlers or {})
         for item in _listed(tools):
             contract = _contract_of(item)

@@ -12,6 +12,7 @@ from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
+from .._checks import check_callable, check_items, check_mapping, check_methods, check_type
 from ..exceptions import ToolweaveError
 from ..limits import RateLimiter
 from .answers import Inbox
@@ -24,6 +25,7 @@ from .formats import ENCODERS, Formats
 from .late import LateResults
 from .limits import WebLimits
 from .names import ChatNames
+from .pages import Page
 from .routes import ChatRoutes
 from .runs import ChatRuns
 from .security import Gate, SecurityHeaders
@@ -39,7 +41,6 @@ if TYPE_CHECKING:
     from ..store import MessageStore
     from .disclosure import ErrorText
     from .formats import Encoders
-    from .pages import Page
     from .responders import Responder
     from .security import Authenticate
 
@@ -82,6 +83,19 @@ def chat_app(
         ...     return "Hello!"
         >>> app = chat_app(MessageStore("sqlite:///chats.db"), AgentResponder(Agent(model)))
     """
+    check_methods("store", store, "a MessageStore", "create_chat", "watch")
+    check_callable(
+        "responder",
+        responder,
+        "a function of a turn, such as an AgentResponder or a SceneResponder",
+        "turn",
+    )
+    check_callable("authenticate", authenticate, "a function of a request", "request", none=True)
+    check_type("limits", limits, WebLimits, "a WebLimits", none=True)
+    check_type("page", page, Page, "a Page", none=True)
+    check_mapping("encoders", encoders)
+    if allowed_hosts is not None:
+        check_items("allowed_hosts", allowed_hosts, str, "a sequence of strings")
     limits = limits or WebLimits()
     rate = None if limits.requests is None else RateLimiter(limits.requests, max_wait=0.0)
     gate = Gate(authenticate, rate, limits, allowed_hosts or ())

@@ -14,17 +14,18 @@ from __future__ import annotations
 from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
+from .._checks import check_type
+from .._core import FunctionContract, ToolCall
 from ..protocols import Approval
 
 if TYPE_CHECKING:
-    from .. import FunctionContract, ToolCall
     from .waiting import Answers
 
 ANSWERS: ContextVar[Answers | None] = ContextVar("toolweave_web_answers", default=None)
 """The answers that the run waits for which this code is part of."""
 
 
-async def ask_in_chat(call: ToolCall, contract: FunctionContract) -> Approval:  # noqa: ARG001 - an approver
+async def ask_in_chat(call: ToolCall, contract: FunctionContract) -> Approval:
     """Asks the user of the chat, and waits for ``POST /chats/{id}/answers/{key}``.
 
     An `Approver` for agents that answer in chats. The answer may come in at any process that shares
@@ -34,6 +35,8 @@ async def ask_in_chat(call: ToolCall, contract: FunctionContract) -> Approval:  
         call: The call.
         contract: The tool's contract.
     """
+    check_type("call", call, ToolCall, "a ToolCall")
+    check_type("contract", contract, FunctionContract, "a FunctionContract")
     answers = ANSWERS.get()
     if answers is None:
         return Approval.deny("there is nobody to ask, as this is not a chat")

@@ -107,12 +107,13 @@ def _scene(fields: Fields) -> Fields:
     step: dict[str, Any] = fields["step"]
     reference = step.get("reference")
     result = step.get("result")
-    by_tool = isinstance(result, str)
-    if reference is None and not (
-        by_tool and step.get("status") == "Error" and result.startswith(FAILED)
-    ):
+    if isinstance(result, str):
+        is_failure = step.get("status") == "Error" and result.startswith(FAILED)
+        text = tool_failed(reference) if reference is not None or is_failure else None
+    else:
+        text = None if reference is None else run_failed(reference)
+    if text is None:
         return fields
-    text = tool_failed(reference) if by_tool else run_failed(reference)
     # The last step has the answer as its message, as far as there is one.
     names = ("error",) if step.get("status") == "Completed" else ("message", "error", "result")
     return {**fields, "step": {**step, **{name: text for name in names if name in step}}}

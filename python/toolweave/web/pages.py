@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,14 @@ from starlette.responses import FileResponse, JSONResponse
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
+from .._checks import (
+    check_items,
+    check_mapping,
+    check_number,
+    check_text,
+    check_type,
+    wrong_value,
+)
 from .security import PAGE_POLICY
 
 if TYPE_CHECKING:
@@ -30,6 +39,10 @@ class Suggestion:
     """What the button says."""
     text: str
     """What is said."""
+
+    def __post_init__(self) -> None:
+        check_text("label", self.label)
+        check_text("text", self.text)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,8 +68,20 @@ class Page:
     given."""
 
     def __post_init__(self) -> None:
+        """Check the arguments.
+
+        Raises:
+            TypeError: One of them is of the wrong type.
+            ValueError: The directory holds no `index.html`.
+        """
+        check_text("title", self.title)
+        check_items("suggestions", self.suggestions, Suggestion, "a sequence of Suggestions")
+        check_number("pending_timeout", self.pending_timeout, above=0)
+        check_mapping("more", self.more)
+        check_type("directory", self.directory, (str, PathLike), "a path")
+        object.__setattr__(self, "directory", Path(self.directory))
         if not (self.directory / "index.html").is_file():
-            raise ValueError(f"there is no index.html in {self.directory}")
+            raise wrong_value("directory", "a folder with an index.html", str(self.directory))
 
     def routes(self) -> list[BaseRoute]:
         """Where it is served."""

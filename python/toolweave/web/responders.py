@@ -8,11 +8,14 @@ Example:
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
+from .._checks import check_callable, check_flag, check_type
 from ..agent import Agent
+from ..scenes import SceneManager
 from .overheard import Overheard, OverheardReply
 
 if TYPE_CHECKING:
@@ -26,7 +29,7 @@ if TYPE_CHECKING:
     from ..executor import DeferredResults
     from ..lifecycle import TurnEvent
     from ..protocols import Journal
-    from ..scenes import SceneManager, SceneRun
+    from ..scenes import SceneRun
     from .overheard import Hear, Opened
 
 
@@ -168,6 +171,14 @@ class AgentResponder:
     """
 
     def __init__(self, agent: Agent | Callable[[Turn], Agent], *, raw_text: bool = False) -> None:
+        if not isinstance(agent, Agent):
+            wanted = "an Agent, or a function of a turn that gives one"
+            check_callable("agent", agent, wanted, "turn")
+            if inspect.iscoroutinefunction(agent) or inspect.isasyncgenfunction(agent):
+                raise TypeError(
+                    f"agent must be {wanted}, got an async function; a model is given to an Agent"
+                )
+        check_flag("raw_text", raw_text)
         self._agent = agent
         self._raw_text = raw_text
 
@@ -175,9 +186,11 @@ class AgentResponder:
         """Begins an answer.
 
         Raises:
+            TypeError: The function has given something else than an agent.
             ValueError: There is nothing to answer.
         """
         agent = self._agent if isinstance(self._agent, Agent) else self._agent(turn)
+        check_type("what the function of a turn gives", agent, Agent, "an Agent")
         if not self._raw_text:
             return AgentReply(agent, _opened(agent, turn))
 
@@ -210,6 +223,8 @@ class SceneResponder:
     """
 
     def __init__(self, manager: SceneManager, *, streaming: bool = True) -> None:
+        check_type("manager", manager, SceneManager, "a SceneManager")
+        check_flag("streaming", streaming)
         self._manager = manager
         self._streaming = streaming
 

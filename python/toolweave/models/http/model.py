@@ -7,6 +7,14 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, cast
 
+from ..._checks import (
+    check_choice,
+    check_flag,
+    check_mapping,
+    check_number,
+    check_text,
+    check_type,
+)
 from ..._core import FinishUpdate, HttpClient, HttpLong, __version__
 from ..clients import checked_extra
 from ..writing import written
@@ -107,7 +115,22 @@ class HttpModel:
         limits: HttpLimits = HttpLimits(),  # noqa: B008 - frozen
     ) -> None:
         check_options(base_url=base_url, model=model, max_retries=max_retries)
+        check_mapping("headers", headers, none=True)
         check_headers(headers or {})
+        check_mapping("extra", extra, none=True)
+        flags = {"streaming": streaming, "native_tools": native_tools, "strict": strict}
+        flags |= {"send_reasoning": send_reasoning, "follow_redirects": follow_redirects}
+        for option, flag in flags.items():
+            check_flag(option, flag)
+        for option, text in {"name": name, "provider": provider, "proxy": proxy}.items():
+            check_text(option, text, none=True)
+        waits = {"connect_timeout": connect_timeout, "first_byte_timeout": first_byte_timeout}
+        for option, seconds in (waits | {"idle_timeout": idle_timeout}).items():
+            check_number(option, seconds, above=0)
+        check_number("timeout", timeout, above=0, none=True)
+        check_choice("http_version", http_version, ("auto", "1.1", "2"))
+        check_type("roots", roots, (str, bytes, Path), "a path or certificates", none=True)
+        check_type("limits", limits, HttpLimits, "an HttpLimits")
         if api_version is not None:
             check_options(api_version=api_version)
         azure = api_version is not None

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from langchain.agents.middleware import AgentMiddleware, hook_config
 from langchain_core.messages import AIMessage, ToolMessage
 
+from ..._checks import check_count
 from .messages import invalid_calls
 
 if TYPE_CHECKING:
@@ -30,8 +31,7 @@ class AnswerInvalidCalls(AgentMiddleware[Any, Any, Any]):
 
     def __init__(self, *, limit: int = 3) -> None:
         super().__init__()
-        if limit < 1:
-            raise ValueError(f"limit must be at least 1, not {limit}")
+        check_count("limit", limit, 1)
         self.limit = limit
 
     @hook_config(can_jump_to=["model"])

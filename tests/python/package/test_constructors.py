@@ -1,0 +1,398 @@
+"""Arguments that cannot be right are refused where they are given, by name."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import inspect
+import pkgutil
+import re
+import sys
+from collections.abc import Iterator
+from enum import Enum
+from functools import cache
+from typing import Any, is_typeddict
+
+import pytest
+
+import toolweave
+from toolweave import (
+    Agent,
+    FunctionContract,
+    TextMessage,
+    ToolCall,
+    ToolRegistry,
+)
+from toolweave.costs import Price, PriceTable
+from toolweave.limits import RateLimit
+from toolweave.models.recording import RecordedReply
+from toolweave.natural.options import ExecutorOptions, ToolUseOptions
+from toolweave.options import ParserOptions
+from toolweave.scenes import SceneManager
+from toolweave.store import MessageStore
+from toolweave.testing import ScriptedModel
+from toolweave.tools import ToolOptions
+from toolweave.web import AgentResponder
+
+MADE_HERE = frozenset(
+    """
+    AgentResult AgentRun AsyncChatEvents Chat ChatEvents CostDelta ExecutedTool HandlerRun History
+    MCPTools ModelRequest Outbox ParsedReply PendingResult Purged RawText Refused RegistryWatch
+    Reload ReplyRun Reply Request RoutedTool RunRecord Said SceneContext SceneOutcome SceneResult
+    SceneRun SceneStep Score Selection Shortened StoredMessage StoredPending StoreProblem Tool
+    ToolApproval ToolApprovalRequested ToolContext ToolDeferred ToolProblem ToolProgress
+    ToolQuestion ToolRun ToolRunner ToolStarted Turn Watch Written
+    """.split()  # noqa: SIM905 - shorter than a list
+)
+"""Records, events and handles that this package makes for others to read, many of them for each
+call: checks would cost time in every run, and find nothing but faults of the package itself."""
+
+ANYTHING = {
+    ("ClientResult", "result"),
+    ("Repair", "after"),
+    ("Repair", "before"),
+    ("SceneRequest", "context"),
+    ("ScriptedModel", "replies"),
+    ("ToolResult", "value"),
+    ("Violation", "actual"),
+    ("Violation", "expected"),
+    ("run_handler", "handler"),
+}
+"""Parameters that take any object."""
+
+ONE_ARGUMENT = frozenset(
+    """
+    as_messages as_model check_stream_event closing estimate_tokens from_langchain from_openai
+    message_from_dict message_from_json repair_json structure_schema supertypes to_langchain
+    type_name
+    """.split()  # noqa: SIM905 - as above
+)
+"""Functions of one thing, of which the error can be about nothing else."""
+
+ELSEWHERE = frozenset(
+    """
+    LangChainModel NaturalChatModel NaturalToolUseModel ToolSelector configure connect_http
+    connect_stdio load_handler make_selector serve_http serve_stdio
+    """.split()  # noqa: SIM905 - as above
+)
+"""What takes objects of other packages, opens something, or only hands its arguments on; the tests
+of each have what it refuses. (The `ToolSelector` meant here is that of `toolweave.nlweb`.)"""
+
+SAID_BY_THE_CORE = {
+    ("EventStream", "chunks"),
+    ("Origin", "owner"),
+    ("Origin", "replaces"),
+    ("Origin", "site"),
+    ("Ranking", "names"),
+    ("Ranking", "specificity"),
+    ("ReplyReader", "schema"),
+    ("SearchIndex", "documents"),
+    ("ToolCall", "arguments"),
+    ("ToolEntry", "examples"),
+    ("ToolEntry", "return_struc"),
+    ("Validator", "resources"),
+    ("Validator", "schema"),
+    ("from_anthropic", "system"),
+    ("parse_history", "text"),
+    ("parse_stream", "chunks"),
+    ("render_contracts", "contracts"),
+    ("system_prompt", "contracts"),
+}
+"""Parameters that the core reads as a whole: it says where in the value what is wrong, such as
+``not JSON at /a/0``, and refuses it at once all the same."""
+
+OPTIONS: dict[str, Any] = {
+    each.__name__: each for each in (ExecutorOptions, ParserOptions, ToolOptions, ToolUseOptions)
+}
+
+CLIENTS = {
+    "toolweave.models.anthropic": "AnthropicModel",
+    "toolweave.models.fallback": "FallbackModel",
+    "toolweave.models.openai": "OpenAIModel",
+    "toolweave.models.replay": "ReplayModel",
+}
+"""Modules without `__all__`, and what is public in them."""
+
+
+def public() -> Iterator[tuple[str, str, Any]]:
+    """All public classes and functions: the module that offers them, their name, and they."""
+    found = [each.name for each in pkgutil.walk_packages(toolweave.__path__, "toolweave.")]
+    modules = [name for name in found if not any(part.startswith("_") for part in name.split("."))]
+    modules.remove("toolweave.models.litellm")  # in an environment of its own
+    seen: set[int] = set()
+    for module in sorted(["toolweave", *modules], key=lambda name: (name.count("."), name)):
+        place = importlib.import_module(module)
+        names = [CLIENTS[module]] if module in CLIENTS else getattr(place, "__all__", ())
+        for name in names:
+            value = getattr(place, name)
+            if id(value) not in seen and (inspect.isclass(value) or inspect.isroutine(value)):
+                seen.add(id(value))
+                yield module, name, value
+
+
+@cache
+def samples() -> dict[str, dict[str, Any]]:
+    """Arguments that the parameters without a default can have, by class or function."""
+
+    async def model(messages: list[TextMessage]) -> str:
+        return messages[0].text
+
+    call = ToolCall("c", "f", {})
+    contract = FunctionContract("f")
+    registry = ToolRegistry()
+    store = MessageStore("sqlite://")
+    scripted = ScriptedModel()
+    price = Price(1, 1)
+    url = "http://localhost"
+    text = TextMessage("Hi.")
+    recorded = RecordedReply((text,), ())
+    return {
+        "Agent": {"model": model},
+        "AgentResponder": {"agent": Agent(model)},
+        "AnthropicModel": {"model": "m", "api_key": "k"},
+        "Approval": {"allowed": True},
+        "Answer": {"text": "a"},
+        "Append": {"text": "a"},
+        "AsyncChatClient": {"base_url": url},
+        "Awaited": {"key": "k", "kind": "deferred", "call": call},
+        "Budget": {"limit": 1},
+        "CallLimiter": {"limit": 1},
+        "ChatClient": {"base_url": url},
+        "ClientResult": {"interaction_id": "i"},
+        "Conversation": {"key": "k"},
+        "CostMeter": {"prices": PriceTable({"m": price})},
+        "Diagnostic": {"code": "c", "severity": "error", "message": "m"},
+        "Discarded": {"raw": "r", "reason": "made up"},
+        "EventStream": {"chunks": [], "tools": ["f"]},
+        "FabricatedResult": {"name": "f", "raw": "r"},
+        "FallbackModel": {"models": scripted},
+        "FinishUpdate": {"reason": "stop"},
+        "FunctionCalling": {"model": scripted},
+        "FunctionContract": {"name": "f"},
+        "FunctionModel": {"function": model},
+        "HttpModel": {"base_url": url, "model": "m"},
+        "Interaction": {
+            "interaction_id": "i",
+            "call_id": "c",
+            "scene": "s",
+            "function": "f",
+            "arguments": {},
+        },
+        "InvalidToolCall": {
+            "index": 0,
+            "id": "c",
+            "name": "f",
+            "kind": "unknown_tool",
+            "raw": "",
+            "violations": (),
+        },
+        "JoinProblem": {"kind": "k", "message": "m"},
+        "Joined": {"messages": (), "finish_reason": "stop", "missing": (), "problems": ()},
+        "NaturalToolUse": {"model": model},
+        "NaturalToolUseParser": {"model": model},
+        "OpenAIModel": {"model": "m", "api_key": "k"},
+        "Origin": {"tool": "f", "owner": "Thing"},
+        "Parser": {"tools": ["f"]},
+        "Price": {"input": 1, "output": 1},
+        "PriceTable": {"prices": {"m": price}},
+        "PromptTemplate": {"text": "t"},
+        "Ranking": {"names": ["f"]},
+        "RankingResult": {"winner": None, "order": (), "reason": "", "ties": ()},
+        "RateLimit": {"calls": 1},
+        "RateLimiter": {"limit": RateLimit(1)},
+        "ReasoningDelta": {"text": "t"},
+        "ReasoningMessage": {"text": "t"},
+        "Repair": {"path": "", "kind": "syntax", "before": None, "after": None},
+        "ReplayModel": {"recordings": [recorded]},
+        "RetryPolicy": {"attempts": 1},
+        "Scene": {"name": "s"},
+        "SceneManager": {"model": model},
+        "SceneResponder": {"manager": SceneManager(model)},
+        "SearchIndex": {"documents": ["d"]},
+        "StoreConversations": {"store": store},
+        "StreamRecorder": {"model": model},
+        "Suggestion": {"label": "l", "text": "t"},
+        "Summarizer": {"model": model},
+        "TextDelta": {"text": "t"},
+        "TextMessage": {"text": "t"},
+        "ToolAggregateMessage": {"tool_calls": [], "tool_results": []},
+        "ToolCall": {"id": "c", "name": "f", "arguments": {}},
+        "ToolCallDelta": {"index": 0, "fragment": ""},
+        "ToolCallMessage": {"tool_calls": []},
+        "ToolCallStart": {"index": 0, "id": "c", "name": "f"},
+        "ToolEntry": {"name": "f"},
+        "ToolResult": {"tool_call_id": "c", "name": "f", "result": "r"},
+        "ToolResultMessage": {"tool_results": []},
+        "ToolSelector": {"registry": registry},
+        "Transcriber": {"chat_id": "c", "run_id": "r"},
+        "UnknownMessage": {"kind": "k"},
+        "UpdateReader": {"parser": toolweave.Parser(["f"])},
+        "Validator": {"schema": {}},
+        "Violation": {"path": "", "keyword": "k", "message": "m", "expected": "", "actual": ""},
+        "as_scorer": {"scorer": model},
+        "ask_in_chat": {"call": call, "contract": contract},
+        "chat_app": {"store": store, "responder": AgentResponder(Agent(model))},
+        "complete": {"model": model, "messages": "Hi."},
+        "consolidate": {"messages": [text]},
+        "estimate_usage": {"asked": [text], "answered": [text]},
+        "find_handler": {"registry": registry, "entry": toolweave.ToolEntry("f")},
+        "from_anthropic": {"messages": []},
+        "http_app": {"tools": []},
+        "mcp_server": {"tools": []},
+        "parse": {"text": "", "tools": ["f"]},
+        "parse_history": {"text": ""},
+        "parse_stream": {"chunks": [], "tools": ["f"]},
+        "render_contracts": {"contracts": [contract]},
+        "run_handler": {"registry": registry, "chosen": toolweave.ToolEntry("f")},
+        "system_prompt": {"contracts": [contract]},
+        "to_anthropic": {"messages": []},
+        "to_openai": {"messages": []},
+        "tool": {"subject": model},
+    }
+
+
+def is_checked(name: str, value: Any) -> bool:
+    """Whether a public class or function is one whose arguments have to be checked."""
+    if name in MADE_HERE | ONE_ARGUMENT or is_typeddict(value):
+        return False
+    if name in ELSEWHERE and value is not toolweave.ToolSelector:
+        return False
+    if not inspect.isclass(value):
+        return True
+    is_protocol = getattr(value, "_is_protocol", False)
+    return not (is_protocol or issubclass(value, (BaseException, Enum)))
+
+
+def parameters_of(value: Any) -> Iterator[str]:
+    """The parameters of a class or function, options by name included."""
+    for each in inspect.signature(value).parameters.values():
+        options = re.fullmatch(r"Unpack\[(\w+)\]", str(each.annotation))
+        if each.kind is not each.VAR_KEYWORD:
+            yield each.name
+        elif options is not None:
+            yield from OPTIONS[options[1]].__annotations__
+
+
+def given(value: Any, arguments: dict[str, Any]) -> object:
+    """What comes of a call by name, where names can be used."""
+    rest = dict(arguments)
+    first = [
+        rest.pop(each.name)
+        for each in inspect.signature(value).parameters.values()
+        if each.kind in (each.POSITIONAL_ONLY, each.VAR_POSITIONAL) and each.name in rest
+    ]
+    made = value(*first, **rest)
+    return asyncio.run(made) if inspect.iscoroutine(made) else made
+
+
+def told_of(error: BaseException) -> str:
+    """The text of an error, with its notes: there the core names the parameter."""
+    return "\n".join([str(error), *getattr(error, "__notes__", ())])
+
+
+PUBLIC = {name: value for _, name, value in public() if is_checked(name, value)}
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_an_object_that_no_parameter_can_take_is_refused_by_the_name_of_the_parameter(
+    name: str,
+) -> None:
+    value = PUBLIC[name]
+    of_the_core = value.__module__ in ("toolweave", "toolweave._core")
+    faults: list[str] = []
+    for parameter in parameters_of(value):
+        if (name, parameter) in ANYTHING:
+            continue
+        try:
+            given(value, {**samples().get(name, {}), parameter: object()})
+        except (TypeError, ValueError) as error:
+            # Where there are no notes, before Python 3.11, the core names no parameter.
+            if of_the_core and sys.version_info < (3, 11):
+                continue
+            if (name, parameter) in SAID_BY_THE_CORE:
+                continue
+            if not re.search(rf"\b{parameter}\b", told_of(error)):
+                faults.append(f"{parameter}: {error}")
+        else:
+            faults.append(f"{parameter} is accepted")
+    assert faults == []
+
+
+async def model(messages: list[TextMessage]) -> str:
+    return messages[0].text
+
+
+def add(a: int, b: int) -> int:
+    """Adds two numbers."""
+    return a + b
+
+
+STORE = MessageStore("sqlite://")
+
+
+@pytest.mark.parametrize(
+    ("make", "error"),
+    [
+        (
+            lambda: toolweave.ToolExecutor([], error_detail="mesage"),  # type: ignore[arg-type]
+            "error_detail must be 'none', 'message' or 'full', got 'mesage'",
+        ),
+        (
+            lambda: Agent(model, options={"temperature": 0}),  # type: ignore[arg-type]
+            "options must be a ModelOptions or None, got an object of the type dict",
+        ),
+        (
+            lambda: SceneManager(model, options={"temperature": 0}),  # type: ignore[arg-type]
+            "options must be a ModelOptions or None, got an object of the type dict",
+        ),
+        (
+            lambda: chat_app(STORE, Agent(model)),  # type: ignore[arg-type]
+            "responder must be a function of a turn, such as an AgentResponder or a "
+            "SceneResponder, got an object of the type Agent",
+        ),
+        (
+            lambda: chat_app(AgentResponder(Agent(model)), STORE),  # type: ignore[arg-type]
+            "store must be a MessageStore, got an object of the type AgentResponder",
+        ),
+        (
+            lambda: AgentResponder(model),  # type: ignore[arg-type]
+            "agent must be an Agent, or a function of a turn that gives one, got an async "
+            "function; a model is given to an Agent",
+        ),
+        (
+            lambda: Page(directory="."),  # type: ignore[arg-type]
+            "directory must be a folder with an index.html, got '.'",
+        ),
+        (
+            lambda: Agent(model, [add], approver=lambda call: True),  # type: ignore[arg-type]
+            "approver must be a function of a call and the contract of its tool or None, "
+            "called with (call, contract); this one takes (call)",
+        ),
+        (
+            lambda: Agent([add], model),  # type: ignore[arg-type]
+            "model must have a method `stream`, be an async function of the messages that returns "
+            "a str, or an async generator function of strs; this is of the type list",
+        ),
+        (
+            lambda: Agent(model, [add], timout=3),  # type: ignore[call-arg]
+            "there is no option 'timout'; there are approval_timeout, approver, cache, ",
+        ),
+        (
+            lambda: toolweave.ToolExecutor([], timeout="60"),  # type: ignore[arg-type]
+            "timeout must be a number above 0, or None, got '60'",
+        ),
+        (
+            lambda: SceneManager(model, error_detail="ful"),  # type: ignore[arg-type]
+            "error_detail must be 'none', 'message' or 'full', got 'ful'",
+        ),
+    ],
+)
+def test_a_mistake_is_told_where_it_is_made(make: Callable[[], object], error: str) -> None:
+    with pytest.raises((TypeError, ValueError)) as caught:
+        make()
+    assert str(caught.value).startswith(error)
+
+
+def test_a_page_may_be_named_by_a_string(tmp_path: Path) -> None:
+    (tmp_path / "index.html").touch()
+    assert Page(directory=str(tmp_path)).directory == tmp_path  # type: ignore[arg-type]
