@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from .._checks import check_callable, check_text
 from .._core import FinishUpdate
 from ..executor.journal import check_journal
-from ..models import as_messages
+from ..models import as_messages, as_model
 from .envelope import Envelope
 from .options import executor_of, split
 from .parser import NaturalToolUseParser
@@ -66,6 +66,8 @@ class FunctionCalling:
         generation_ids: Callable[[], str] | None = None,
         **options: Unpack[ExecutorOptions],
     ) -> None:
+        if not isinstance(model, NaturalToolUseParser):
+            model = as_model(model)
         check_text("name", name, none=True)
         check_callable("generation_ids", generation_ids, "a function without arguments", none=True)
         self.executor = executor_of(tools, handlers, executor, options)
@@ -264,6 +266,7 @@ class NaturalToolUse(FunctionCalling):
         stop: bool = True,
         **options: Unpack[ToolUseOptions],
     ) -> None:
+        model = as_model(model)
         of_parser, of_executor = split(options)
         executor = executor_of(tools, handlers, executor, of_executor)
         parser = NaturalToolUseParser(

@@ -8,9 +8,10 @@ import inspect
 import pkgutil
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from enum import Enum
 from functools import cache
+from pathlib import Path
 from typing import Any, is_typeddict
 
 import pytest
@@ -32,7 +33,7 @@ from toolweave.scenes import SceneManager
 from toolweave.store import MessageStore
 from toolweave.testing import ScriptedModel
 from toolweave.tools import ToolOptions
-from toolweave.web import AgentResponder
+from toolweave.web import AgentResponder, Page, chat_app
 
 MADE_HERE = frozenset(
     """
@@ -327,6 +328,10 @@ def add(a: int, b: int) -> int:
     return a + b
 
 
+def ask(call: ToolCall) -> bool:
+    return call.name == "add"
+
+
 STORE = MessageStore("sqlite://")
 
 
@@ -334,55 +339,63 @@ STORE = MessageStore("sqlite://")
     ("make", "error"),
     [
         (
-            lambda: toolweave.ToolExecutor([], error_detail="mesage"),  # type: ignore[arg-type]
+            lambda: toolweave.ToolExecutor([], error_detail="mesage"),
             "error_detail must be 'none', 'message' or 'full', got 'mesage'",
         ),
         (
-            lambda: Agent(model, options={"temperature": 0}),  # type: ignore[arg-type]
+            lambda: Agent(model, options={"temperature": 0}),
             "options must be a ModelOptions or None, got an object of the type dict",
         ),
         (
-            lambda: SceneManager(model, options={"temperature": 0}),  # type: ignore[arg-type]
+            lambda: SceneManager(model, options={"temperature": 0}),
             "options must be a ModelOptions or None, got an object of the type dict",
         ),
         (
-            lambda: chat_app(STORE, Agent(model)),  # type: ignore[arg-type]
-            "responder must be a function of a turn, such as an AgentResponder or a "
-            "SceneResponder, got an object of the type Agent",
+            lambda: chat_app(STORE, Agent(model)),
+            (
+                "responder must be a function of a turn, such as an AgentResponder or a "
+                "SceneResponder, got an object of the type Agent"
+            ),
         ),
         (
-            lambda: chat_app(AgentResponder(Agent(model)), STORE),  # type: ignore[arg-type]
+            lambda: chat_app(AgentResponder(Agent(model)), STORE),
             "store must be a MessageStore, got an object of the type AgentResponder",
         ),
         (
-            lambda: AgentResponder(model),  # type: ignore[arg-type]
-            "agent must be an Agent, or a function of a turn that gives one, got an async "
-            "function; a model is given to an Agent",
+            lambda: AgentResponder(model),
+            (
+                "agent must be an Agent, or a function of a turn that gives one, got an async "
+                "function; a model is given to an Agent"
+            ),
         ),
         (
-            lambda: Page(directory="."),  # type: ignore[arg-type]
+            lambda: Page(directory="."),
             "directory must be a folder with an index.html, got '.'",
         ),
         (
-            lambda: Agent(model, [add], approver=lambda call: True),  # type: ignore[arg-type]
-            "approver must be a function of a call and the contract of its tool or None, "
-            "called with (call, contract); this one takes (call)",
+            lambda: Agent(model, [add], approver=ask),
+            (
+                "approver must be a function of a call and the contract of its tool or None, "
+                "called with (call, contract); this one takes (call)"
+            ),
         ),
         (
-            lambda: Agent([add], model),  # type: ignore[arg-type]
-            "model must have a method `stream`, be an async function of the messages that returns "
-            "a str, or an async generator function of strs; this is of the type list",
+            lambda: Agent([add], model),
+            (
+                "model must have a method `stream`, be an async function of the messages that returns "
+                "a str, or an async generator function of strs; this is of the type list"
+            ),
         ),
         (
-            lambda: Agent(model, [add], timout=3),  # type: ignore[call-arg]
+            lambda: Agent(model, [add], timout=3),
             "there is no option 'timout'; there are approval_timeout, approver, cache, ",
         ),
         (
-            lambda: toolweave.ToolExecutor([], timeout="60"),  # type: ignore[arg-type]
+            lambda: toolweave.ToolExecutor([], timeout="60"),
             "timeout must be a number above 0, or None, got '60'",
         ),
         (
-            lambda: SceneManager(model, error_detail="ful"),  # type: ignore[arg-type]
+            lambda: SceneManager(model, error_detail="ful"),
             "error_detail must be 'none', 'message' or 'full', got 'ful'",
         ),
     ],
@@ -395,4 +408,4 @@ def test_a_mistake_is_told_where_it_is_made(make: Callable[[], object], error: s
 
 def test_a_page_may_be_named_by_a_string(tmp_path: Path) -> None:
     (tmp_path / "index.html").touch()
-    assert Page(directory=str(tmp_path)).directory == tmp_path  # type: ignore[arg-type]
+    assert Page(directory=str(tmp_path)).directory == tmp_path
