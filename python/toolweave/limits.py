@@ -27,6 +27,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ._checks import check_callable, check_count, check_number, check_type
+from ._loops import running_loop
 from .exceptions import RateLimitedError
 from .executor.rate_limit import TokenBucket
 from .tools.options import RateLimit
@@ -186,7 +187,7 @@ class _Line:
 
     def join(self, cost: int) -> _Place:
         """A new place, the last one, for the running loop."""
-        place = _Place(asyncio.get_running_loop(), cost)
+        place = _Place(running_loop(), cost)
         if not self.places:
             place.turn.set_result(None)
         self.places.append(place)

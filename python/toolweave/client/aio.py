@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import httpx
 
 from .._core import StreamReducer
+from .._loops import running_loop
 from . import exchanges
 from .exchanges import Backoff, Sending
 from .following import Following, is_stream
@@ -123,6 +124,7 @@ class AsyncChatClient:
         self._http = httpx.AsyncClient() if http_client is None else http_client
 
     async def __aenter__(self) -> Self:
+        running_loop()
         return self
 
     async def __aexit__(self, *_: object) -> None:

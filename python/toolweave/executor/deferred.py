@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from .._checks import check_text
 from .._core import ToolAggregateMessage, ToolCall, ToolResult, Validator
+from .._loops import running_loop
 from ..kinds import ErrorCode, Outcome
 from .cache import ResultCache
 from .results import to_json_value, to_text, truncate
@@ -199,7 +200,7 @@ class DeferredResults:
                 return found
             if key not in self._entries:
                 raise KeyError(key)
-            future: asyncio.Future[Resolution] = asyncio.get_running_loop().create_future()
+            future: asyncio.Future[Resolution] = running_loop().create_future()
             self._waiting.setdefault(key, []).append(future)
         try:
             return await future

@@ -43,7 +43,8 @@ def to_text(value: object) -> str:
     Besides JSON values it knows pydantic models, dataclasses, named tuples (objects), enums (their
     values), dates, times and durations (ISO 8601), bytes (their text, or Base64), decimals, UUIDs
     and paths (strings), sets (sorted), NumPy's scalars and arrays, any mapping or sequence, and
-    whatever has a ``to_dict``. NaN and infinities are null, as in JavaScript.
+    whatever has a ``to_dict``. JSON has no NaN and no infinities: these are the strings ``NaN``,
+    ``Infinity`` and ``-Infinity``.
 
     Args:
         value: What the tool returned.
@@ -139,7 +140,19 @@ def _quick(value: object) -> str | None:
         text: bytes = orjson.dumps(value, None, options)
     except TypeError:
         return None
+    # NaN and infinities became null as well, which nobody would notice.
+    if b"null" in text and _is_unwritable(value):
+        return None
     return text.decode()
+
+
+def _is_unwritable(value: object) -> bool:
+    """Whether there is a number in a value that JSON does not have."""
+    try:
+        _STRICT.encode(value)
+    except ValueError:
+        return True
+    return False
 
 
 def _dump(plain: Any) -> str:
@@ -147,8 +160,11 @@ def _dump(plain: Any) -> str:
     return _quick(plain) or _ENCODER.encode(plain)
 
 
+_NOT_FINITE = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
+
 # Made once: `json.dumps` makes one for every call with options.
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+_STRICT = json.JSONEncoder(allow_nan=False, skipkeys=True, default=lambda _: None)
 
 
 def _plain(value: Any, path: _Path) -> Any:
@@ -161,7 +177,7 @@ def _plain(value: Any, path: _Path) -> Any:
     if isinstance(value, int):
         return _integer(int(value), path)
     if isinstance(value, float):
-        return float(value) if math.isfinite(value) else None
+        return float(value) if math.isfinite(value) else _NOT_FINITE[str(float(value))]
     if len(path) >= MAX_DEPTH:
         raise _error(path, "is nested too deep, or contains itself")
     inner: Any = value

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import tracing
 from .._core import InvalidToolCall, ToolAggregateMessage, ToolCall, ToolResult
+from .._loops import running_loop
 from ..exceptions import ValidationError
 from ..outbox import BACKLOG
 from ..runs import Run
@@ -71,7 +72,7 @@ class ToolRun(Run["ToolEvent"]):
         self.aggregate: ToolAggregateMessage | None = None
         """All calls with their results, once the run is over."""
         # What its calls need to know.
-        self.loop = asyncio.get_running_loop()
+        self.loop = running_loop()
         self.thread = threading.get_ident()
         self.defaults = shared.defaults
         self.clock = shared.defaults.clock

@@ -19,6 +19,7 @@ from .._checks import (
     wrong_type,
 )
 from .._core import ToolEntry
+from .._loops import running_loop
 from .calling import within
 from .loading import several
 from .parameters import fitting
@@ -149,6 +150,7 @@ async def run_handler(
         TypeError: One string is given for allowed handlers or hosts, instead of several.
         Exception: What the handler raised, as it raised it.
     """
+    running_loop()
     began = time.monotonic()
     check_methods("registry", registry, "a registry with the method tools_for", "tools_for")
     if not isinstance(chosen, ToolEntry) and not hasattr(chosen, "tool"):

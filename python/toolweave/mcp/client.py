@@ -17,6 +17,7 @@ import mcp_types
 from mcp import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
+from .._loops import running_loop
 from ..tools import Tool, ToolContext, Toolset
 from .connection import Connection
 from .definitions import tools_of
@@ -94,6 +95,7 @@ class MCPTools(Toolset):
         await self._connection.refresh()
 
     async def __aenter__(self) -> Self:
+        running_loop()
         await self._connection.open()
         return self
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, cast
 from .. import tracing
 from .._checks import check_type
 from .._core import Joiner, UsageUpdate
+from .._loops import running_loop
 from ..protocols import ModelOptions
 from .conversation import as_messages
 from .excess import without_excess
@@ -82,6 +83,7 @@ async def complete(
         MessageError: The conversation cannot be read, or not be said to this model.
         ModelError: The model could not be asked, or broke off.
     """
+    running_loop()
     check_type("options", options, ModelOptions, "a ModelOptions", none=True)
     asked = as_model(model)
     read = without_excess(as_messages(messages))

@@ -17,8 +17,10 @@ from .._checks import (
     wrong_type,
 )
 from .._core import _without_keys
+from .._loops import running_loop
 from ..exceptions import ModelError
 from .passing import is_passing, retry_after
+from .peers import peer_at
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -69,7 +71,7 @@ class Clients(Generic[C]):
         """The client for the running loop."""
         if self._given is not None:
             return self._given
-        loop = asyncio.get_running_loop()
+        loop = running_loop()
         client = self._made.get(loop)
         if client is None:
             client, self._first = self._first or self._make(), None
@@ -158,8 +160,9 @@ async def items(ask: Callable[[], Awaitable[Stream]], provider: str) -> AsyncIte
             yield item
         kind = stream.response.headers.get("content-type", "")
         if empty and not kind.startswith("text/event-stream"):
+            peer = peer_at(str(stream.response.url))
             raise ModelError(
-                f"{provider} answered with {kind or 'something'}, which is no stream; "
+                f"{peer} answered with {kind or 'something'}, which is no stream; "
                 "is the base URL the right one?",
                 provider,
             )
@@ -216,6 +219,7 @@ def failure(
     *,
     statuses: Mapping[str, int] | None = None,
     silent: bool = False,
+    peer: str | None = None,
 ) -> ModelError:
     """What a client's exception comes to, without the keys; one of ours stays as it is.
 
@@ -225,6 +229,7 @@ def failure(
         secrets: The keys.
         statuses: HTTP statuses by the type of an error, for errors that come within a stream.
         silent: Whether the server said nothing, whatever the exception claims.
+        peer: Who was asked, where the exception does not know.
     """
     secrets = tuple(secrets)
     if isinstance(error, ModelError):
@@ -243,14 +248,23 @@ def failure(
     if len(detail) > MAX_DETAIL:
         detail = detail[:MAX_DETAIL] + "..."
     known = status if isinstance(status, int) else None
+    peer = redacted(peer or _asked(error) or provider, secrets)
     if known is not None:
-        said = f"{provider} answered with status {known}: {detail}"
+        said = f"{peer} answered with status {known}: {detail}"
     elif isinstance(error, json.JSONDecodeError | UnicodeDecodeError):
-        said = f"{provider} sent a chunk that cannot be read: {detail}"
+        said = f"{peer} sent a chunk that cannot be read: {detail}"
     else:
-        said = f"{provider}: {detail}"
+        said = f"{peer}: {detail}"
     passing = silent or is_passing(error, known, body)
     return ModelError(said, provider, known, retry_after(error), passing)
+
+
+def _asked(error: Exception) -> str | None:
+    """Who was asked, if the exception of a client knows."""
+    # Without a request, clients of HTTP raise where they are asked for it.
+    request = getattr(error, "request", None) if hasattr(error, "__dict__") else None
+    url = getattr(request, "url", None)
+    return None if url is None else peer_at(str(url))
 
 
 def redacted(text: str, secrets: Iterable[object]) -> str:

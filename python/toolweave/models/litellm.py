@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, cast
 from ..extras import require
 from .clients import check_options, checked_extra, checked_key, failure
 from .completions import ChunkReader, request
+from .peers import peer_at
 from .reading import closing, guarded, read_reply
 from .writing import written
 
@@ -93,6 +94,7 @@ class LiteLLMModel:
         self._settings |= checked_extra(extra or {})
         self._model = model
         self._key = api_key
+        self._peer = None if base_url is None else peer_at(base_url)
         self._strict = strict
         self.name: str = model if name is None else name
         """What traces call the model."""
@@ -144,7 +146,12 @@ class LiteLLMModel:
         while isinstance(inner := getattr(origin, "original_exception", None), Exception):
             origin = inner
         return failure(
-            origin, self.provider, _secrets(self._key), silent=self._is_connection(origin)
+            origin,
+            self.provider,
+            _secrets(self._key),
+            silent=self._is_connection(origin),
+            # Of the requests that its exceptions have, many are made up.
+            peer=self._peer,
         )
 
     def _is_connection(self, error: BaseException) -> bool:

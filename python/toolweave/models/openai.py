@@ -12,12 +12,22 @@ environment (``OPENAI_API_KEY``, ``OPENAI_BASE_URL``) and tries again before the
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any, cast
 
 from .._checks import check_flag, check_methods, check_text
 from ..extras import require
-from .clients import ClientModel, Clients, check_options, checked_extra, checked_key, failure, items
+from .clients import (
+    ClientModel,
+    Clients,
+    check_options,
+    checked_extra,
+    checked_key,
+    failure,
+    items,
+)
 from .completions import ChunkReader, request
+from .peers import provider_at
 from .reading import closing, guarded, read_reply
 from .refusals import log_refused, refused_option, without
 from .writing import written
@@ -53,7 +63,8 @@ class OpenAIModel(ClientModel["AsyncOpenAI"]):
         timeout: Seconds to wait for the next bytes.
         max_retries: How often the client asks again where nothing has come yet.
         name: What traces call the model; `model` if not given.
-        provider: Whose model it is; ``openai`` or ``azure.ai.openai`` if not given.
+        provider: Whose model it is. If not given, ``openai``, ``azure.ai.openai``, or the host of
+            any other server.
         native_tools: Whether it makes native calls.
         strict: Whether the provider is to enforce the schemas of tools and replies; it takes only
             some schemas then.
@@ -134,7 +145,10 @@ class OpenAIModel(ClientModel["AsyncOpenAI"]):
         self._model = model
         self.name: str = model if name is None else name
         """What traces call the model."""
-        self.provider: str = provider or ("azure.ai.openai" if azure else "openai")
+        where = base_url or os.environ.get("OPENAI_BASE_URL")
+        if client is not None:
+            where = str(client.base_url)
+        self.provider: str = provider or ("azure.ai.openai" if azure else provider_at(where))
         """Whose model it is."""
         self.native_tools = native_tools
         """Whether it makes native calls."""

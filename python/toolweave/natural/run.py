@@ -20,6 +20,7 @@ from .._core import (
     UsageMessage,
     UsageUpdate,
 )
+from .._loops import running_loop
 from ..executor.events import ToolProgress
 from ..kinds import FinishReason
 from ..models import closing
@@ -264,7 +265,7 @@ class ReplyRun(Run["UseEvent"]):
     # The model.
 
     def _begin(self) -> None:
-        loop = asyncio.get_running_loop()
+        loop = running_loop()
         # One task reads the model from its first word to its last: clients mind when that changes.
         self._model = self._context.copy().run(loop.create_task, self._read_model())
         self._model.add_done_callback(self._model_over)
@@ -330,7 +331,7 @@ class ReplyRun(Run["UseEvent"]):
         if self._run is None:
             self._run = self._executor.open(chat_id=self._envelope.chat_id, journal=self._journal)
             self._context.run(describe.set, self._parser.describe)
-            loop = asyncio.get_running_loop()
+            loop = running_loop()
             self._tools = self._context.run(loop.create_task, self._read_tools(self._run))
             self._tools.add_done_callback(self._tools_over)
             if interrupt:

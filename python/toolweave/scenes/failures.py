@@ -38,7 +38,10 @@ def model_failed(error: ModelError) -> str:
         'OpenAI API error: 429 Too Many Requests'
     """
     provider = error.provider or "unknown"
-    name = _SPELLED.get(provider.lower(), provider[:1].upper() + provider[1:])
+    # Servers of one's own are called by their host.
+    is_host = "." in provider or ":" in provider
+    name = provider if is_host else provider[:1].upper() + provider[1:]
+    name = _SPELLED.get(provider.lower(), name)
     if error.status is None:
         return f"{name} API error: {_line(error)}"
     try:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from .. import tracing
 from .._core import TextMessage, UsageMessage, UsageUpdate
+from .._loops import running_loop
 from ..exceptions import ModelError, RateLimitedError
 from ..kinds import Role, SceneStatus, SceneStopReason
 from ..models import as_messages
@@ -118,7 +119,7 @@ class SceneRun(Run[SceneStep]):
 
     async def __anext__(self) -> SceneStep:
         if self._task is None and not self._steps.over:
-            self._task = asyncio.get_running_loop().create_task(self._main())
+            self._task = running_loop().create_task(self._main())
             self._task.add_done_callback(self._ended)
         step, self._generation_id = await self._steps.take()
         return step

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from .. import tracing
 from .._checks import check_callable, check_count, check_number, check_type
+from .._loops import running_loop
 from ..executor.cache import Follower, Hit
 from .batch import score_batch
 from .cache import SelectionCache, again, keep
@@ -153,6 +154,7 @@ class ToolSelector:
             TypeError: An argument is of the wrong type.
             ValueError: There are several tools for the type, but no scorer.
         """
+        running_loop()
         began = self._clock()
         question = checked(query, item_type, site, context)
         # Another thread may read the registry again at any time.

@@ -10,6 +10,7 @@ from sqlalchemy.engine import URL
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from .._checks import check_callable, check_count, check_flag, check_number, check_text, check_type
+from .._loops import running_loop
 from ..exceptions import MessageError
 from ..slices import MANY
 from . import writing
@@ -75,6 +76,7 @@ class Ledger:
         return self._database
 
     async def __aenter__(self) -> Self:
+        running_loop()
         async with self._database.opened():
             await bring_up(self._database, change=self._migrate)
         return self

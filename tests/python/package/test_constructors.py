@@ -376,14 +376,14 @@ STORE = MessageStore("sqlite://")
             lambda: Agent(model, [add], approver=ask),
             (
                 "approver must be a function of a call and the contract of its tool or None, "
-                "called with (call, contract); this one takes (call)"
+                "called with (call, contract); this one takes (call: 'ToolCall') -> 'bool'"
             ),
         ),
         (
             lambda: Agent([add], model),
             (
-                "model must have a method `stream`, be an async function of the messages that returns "
-                "a str, or an async generator function of strs; this is of the type list"
+                "model must have a method `stream`, be an async function of the messages that "
+                "returns a str, or an async generator function of strs; this is of the type list"
             ),
         ),
         (

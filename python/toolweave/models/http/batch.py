@@ -6,6 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..._core import HttpBatch
+from ..._loops import running_loop
 from ...kinds import FinishReason
 from .bell import Door, opened_bell
 
@@ -46,7 +47,7 @@ class Batch:
     def __init__(self, endpoint: Endpoint, told: Callable[[], object]) -> None:
         self._endpoint = endpoint
         self._told = told
-        self._loop = asyncio.get_running_loop()
+        self._loop = running_loop()
         self._asked: dict[int, _Asked] = {}
         self._closed = False
         self._stopped: asyncio.Future[None] | None = None

@@ -8,6 +8,7 @@ import weakref
 from typing import TYPE_CHECKING, Any
 
 from ..._core import HttpBell
+from ..._loops import running_loop
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -86,7 +87,7 @@ _BELLS: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Bell] = weakref.Wea
 
 def opened_bell() -> Bell:
     """The bell of the running loop, open for one more reply."""
-    loop = asyncio.get_running_loop()
+    loop = running_loop()
     bell = _BELLS.get(loop)
     if bell is None:
         bell = _BELLS[loop] = Bell(loop)

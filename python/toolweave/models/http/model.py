@@ -16,7 +16,9 @@ from ..._checks import (
     check_type,
 )
 from ..._core import FinishUpdate, HttpClient, HttpLong, __version__
+from ..._loops import running_loop
 from ..clients import checked_extra
+from ..peers import peer_at, provider_at
 from ..writing import written
 from .bell import opened_bell
 from .checks import check_headers, check_options
@@ -64,7 +66,8 @@ class HttpModel:
         extra: More fields for the body of every request.
         streaming: Whether replies are to be streamed. If not, each comes in one piece, in the end.
         name: What traces call the model; `model` if not given.
-        provider: Whose model it is; ``openai`` or ``azure.ai.openai`` if not given.
+        provider: Whose model it is. If not given, ``openai``, ``azure.ai.openai``, or the host of
+            any other server.
         native_tools: Whether it makes native calls.
         strict: Whether the provider is to enforce the schemas of tools and replies; it takes only
             some schemas then.
@@ -138,13 +141,14 @@ class HttpModel:
         fixed["accept"] = "text/event-stream" if streaming else "application/json"
         self.name: str = model if name is None else name
         """What traces call the model."""
-        self.provider: str = provider or ("azure.ai.openai" if azure else "openai")
+        self.provider: str = provider or ("azure.ai.openai" if azure else provider_at(base_url))
         """Whose model it is."""
         self.native_tools = native_tools
         """Whether it makes native calls."""
+        url = chat_url(base_url, model, api_version)
         self.endpoint = Endpoint(
             client=HttpClient(
-                self.provider,
+                peer_at(url),
                 connect_timeout=connect_timeout,
                 first_byte_timeout=first_byte_timeout,
                 idle_timeout=idle_timeout,
@@ -159,7 +163,7 @@ class HttpModel:
                 max_body_bytes=limits.max_body_bytes,
                 max_queued_bytes=limits.max_queued_bytes,
             ),
-            url=chat_url(base_url, model, api_version),
+            url=url,
             fixed_headers=fixed | {name.lower(): text for name, text in (headers or {}).items()},
             api_key=api_key,
             key_header="api-key" if azure else "authorization",
@@ -277,7 +281,7 @@ class HttpModel:
 
         asked, body = await written(write, messages, tools)
         last: Event | Update | None = None
-        bell, loop = opened_bell(), asyncio.get_running_loop()
+        bell, loop = opened_bell(), running_loop()
         try:
             while True:
                 key = endpoint.key()

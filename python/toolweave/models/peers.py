@@ -1,0 +1,41 @@
+"""Servers, as errors and traces name them: by host and path, and never by user or query."""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+_OPENAI = "openai.com"
+
+
+def peer_at(url: str) -> str:
+    """The host and path of a URL, and its port where that is not the usual one.
+
+    Example:
+        >>> peer_at("http://me:secret@127.0.0.1:8080/v1/chat/completions?key=secret")
+        '127.0.0.1:8080/v1/chat/completions'
+    """
+    return f"{_host(url)}{urlsplit(url).path}"
+
+
+def provider_at(url: str | None) -> str:
+    """Whose model answers at a URL in the way of OpenAI: ``openai``, or the host of another.
+
+    Example:
+        >>> provider_at(None), provider_at("https://api.openai.com/v1")
+        ('openai', 'openai')
+        >>> provider_at("http://127.0.0.1:8080/v1")
+        '127.0.0.1:8080'
+    """
+    if not url:
+        return "openai"
+    host = _host(url)
+    return "openai" if host == _OPENAI or host.endswith(f".{_OPENAI}") else host or "openai"
+
+
+def _host(url: str) -> str:
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    if ":" in host:
+        host = f"[{host}]"
+    usual = {"http": 80, "https": 443}.get(parts.scheme)
+    return host if parts.port in (None, usual) else f"{host}:{parts.port}"
