@@ -120,6 +120,11 @@ class Response(Protocol):
         """Its headers, by name in any case."""
         ...
 
+    @property
+    def url(self) -> object:
+        """Where it comes from."""
+        ...
+
 
 class Stream(Protocol):
     """What a client of a provider gives for a reply: items, and the response they come from."""
