@@ -1,0 +1,109 @@
+"""Tasks that real models were given, and what they replied.
+
+`tests/recorded/tasks.json` holds the tasks, with their tools and the calls that are right. Each
+file of a folder beside it holds one run of an agent: its requests, and the reply to each as the
+server sent it. `tests/recorded/record.py` records them anew.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import toolweave as tw
+from paths import ROOT
+from toolweave.agent import Agent
+from toolweave.protocols import ModelOptions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+
+    from toolweave.protocols import Model
+
+RECORDED = ROOT / "tests" / "recorded"
+
+OPTIONS = ModelOptions(temperature=0.0, max_tokens=200, seed=1)
+"""Options of every recorded request."""
+
+ITERATIONS = 5
+"""Requests that a recorded run may take."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """A prompt, the tools for it, and the calls that are right."""
+
+    name: str
+    prompt: str
+    tools: dict[str, dict[str, Any]]
+    calls: list[dict[str, Any]]
+
+    def agent(self, model: Model) -> Agent:
+        """An agent with the tools of the task, which return fixed results."""
+        contracts = [
+            tw.FunctionContract(name, tool["description"], tool["parameters"])
+            for name, tool in self.tools.items()
+        ]
+        return Agent(
+            model,
+            contracts,
+            handlers={name: _handler(tool) for name, tool in self.tools.items()},
+            tool_mode="natural",
+            options=OPTIONS,
+            max_iterations=ITERATIONS,
+        )
+
+    def is_right(self, made: Sequence[tw.ToolCall]) -> bool:
+        """True if the calls are those that are right, in any order, and no others."""
+        left = list(self.calls)
+        for call in made:
+            fitting = next((each for each in left if _fits(each, call)), None)
+            if fitting is None:
+                return False
+            left.remove(fitting)
+        return not left
+
+
+def tasks() -> Iterator[Task]:
+    """All tasks."""
+    data = json.loads((RECORDED / "tasks.json").read_text("utf-8"))
+    for each in data["tasks"]:
+        tools = {name: data["tools"][name] for name in each["tools"]}
+        yield Task(each["name"], each["prompt"], tools, each["calls"])
+
+
+def recorded(folder: Path, task: Task) -> dict[str, Any]:
+    """The recorded run of a task."""
+    found: dict[str, Any] = json.loads((folder / f"{task.name}.json").read_text("utf-8"))
+    return found
+
+
+def first_calls(messages: Sequence[tw.Message]) -> tuple[tw.ToolCall, ...]:
+    """The calls of the first reply that has some; none if one of them could not be run."""
+    for message in messages:
+        if isinstance(message, tw.ToolAggregateMessage):
+            failed = any(result.is_error for result in message.tool_results)
+            return () if failed else tuple(message.tool_calls)
+    return ()
+
+
+def _handler(tool: dict[str, Any]) -> Callable[..., str]:
+    def serve(**arguments: Any) -> str:
+        results: dict[str, str] = tool.get("results", {})
+        return next((results[a] for a in arguments.values() if a in results), tool["result"])
+
+    return serve
+
+
+def _fits(right: dict[str, Any], call: tw.ToolCall) -> bool:
+    wanted, optional = right["arguments"], right.get("optional", {})
+    made = call.arguments
+    if call.name != right["name"] or not wanted.keys() <= made.keys():
+        return False
+    for name, value in made.items():
+        allowed = wanted[name] if name in wanted else optional.get(name, [])
+        if allowed is not None and value not in allowed:
+            return False
+    return True
