@@ -1416,8 +1416,9 @@ def render_contracts(
 ) -> str:
     """Describes tools in Markdown: what each does, takes and returns, and an example call.
 
-    The example fits the schema of the arguments. Where no value was found that does, there is
-    none, and the text says so. Descriptions are flattened to one line.
+    The example fits the schema of the arguments, and shows no optional ones unless it fits only
+    with them. Where no value was found that fits, there is none, and the text says so.
+    Descriptions are flattened to one line.
 
     Args:
         contracts: The tools.
@@ -1439,7 +1440,7 @@ def system_prompt(
     """Adds a section on tools, and on how to call them, to a system prompt.
 
     A section that is there already is replaced where it stands, so that this can be done on every
-    request; without contracts it is taken out.
+    request; without contracts it is taken out. What stands before and after it stays.
 
     Args:
         contracts: The tools.

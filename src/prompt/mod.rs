@@ -85,7 +85,8 @@ pub fn render_contracts(contracts: &[FunctionContract], style: Style) -> String 
     rendered.join("\n")
 }
 
-/// Arguments that the parameters of `contract` accept, to show in an example.
+/// Arguments that the parameters of `contract` accept, to show in an example: required ones, and
+/// others only where none fit without them.
 pub fn sample_arguments(contract: &FunctionContract) -> Result<Value, NoSample> {
     match &contract.parameters {
         None => Ok(Value::Object(Map::new())),

@@ -101,7 +101,8 @@ impl<'t> Outline<'t> {
             return None;
         }
         let opening = self.line(at + 2)?;
-        let tag = [Tag::Name, Tag::ToolCall].into_iter().find(|tag| opening == tag.opening(name))?;
+        let tag =
+            [Tag::Name, Tag::ToolCall].into_iter().find(|tag| opening == tag.opening(name))?;
         at += 3;
         // No line of the arguments begins like this, so that a missing tag ends the search soon.
         while !self.line(at)?.starts_with(['<', '#']) {

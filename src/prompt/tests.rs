@@ -156,10 +156,7 @@ fn references_are_followed_and_recursion_ends() {
         "properties": {"root": {"$ref": "#/$defs/node"}},
         "required": ["root"],
     });
-    assert_eq!(
-        sampled(&tree),
-        json!({"root": {"value": 1, "next": {"value": 1, "next": null}}})
-    );
+    assert_eq!(sampled(&tree), json!({"root": {"value": 1, "next": {"value": 1, "next": null}}}));
     sampled(&json!({"properties": {"child": {"$ref": "#"}, "n": {"type": "integer"}}}));
     let endless =
         json!({"type": "object", "properties": {"child": {"$ref": "#"}}, "required": ["child"]});
@@ -228,6 +225,15 @@ fn a_description_cannot_forge_structure() {
     }
     assert_eq!(lines.iter().filter(|line| line.trim().starts_with("```")).count(), 2);
     assert_eq!(system_prompt(&[forged], Some(&text), Style::default()), text);
+}
+
+#[test]
+fn unfinished_sections_are_read_once_each() {
+    // Each could be searched for its end in all that follows, which would take minutes.
+    let unfinished =
+        "# Tool Calls\n\nYou can call the tools below.\n\n## f\n\nExample:\n\n<f>\n{}\n";
+    let existing = unfinished.repeat(20_000);
+    assert_eq!(system_prompt(&[], Some(&existing), Style::default()), existing);
 }
 
 #[test]

@@ -90,7 +90,7 @@ class Asking:
             messages: What the model reads.
             offered: Whether it is told of the tools.
             options: What the request asks for.
-            most: How often the model may be asked.
+            most: How often the model may be asked, once or twice.
 
         Raises:
             ModelError: The model could not be asked, or broke off.
@@ -98,6 +98,7 @@ class Asking:
         reply = await self._ask(messages, offered, options)
         if reply.is_empty and most > 1 and self._stage.ledger.overdrawn is None:
             _log.info("an empty reply is asked for once more", extra={"run_id": self._stage.run_id})
+            self._admitted, self._said, self._numbers = None, False, PartNumbers()
             reply = await self._ask([*messages, reply.reminder], offered, options)
         return reply
 
@@ -108,7 +109,6 @@ class Asking:
         stage = self._stage
         self.requests += 1
         stage.ledger.requests += 1
-        self._admitted, self._said, self._numbers = None, False, PartNumbers()
         # The request is made in a copy of this context.
         with answering() as self._answered_by:
             reply = self._use.open(

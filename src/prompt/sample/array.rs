@@ -65,8 +65,7 @@ impl<'s> Sampler<'s, '_> {
         if least > MAX_ITEMS || least > most {
             return self.give_up();
         }
-        let is_full =
-            self.extent != Extent::Least && !place.again && place.depth <= FULL_DEPTH;
+        let is_full = self.extent != Extent::Least && !place.again && place.depth <= FULL_DEPTH;
         let shown = if is_full { (fixed + contained).max(1) } else { 0 };
         let mut lengths = vec![shown.clamp(least, most)];
         for length in [least, least + fixed, least + 1, least + 2] {

@@ -62,8 +62,7 @@ impl<'s> Sampler<'s, '_> {
         }
         let most = conjunction.at_most("maxProperties").unwrap_or(usize::MAX);
         let mut optional = most.saturating_sub(required.len());
-        let is_full =
-            self.extent != Extent::Least && !place.again && place.depth < FULL_DEPTH;
+        let is_full = self.extent != Extent::Least && !place.again && place.depth < FULL_DEPTH;
         // Left out first, or shown first; the other way is tried later.
         let shown_at = usize::from(self.extent == Extent::Required);
         let mut names: Vec<String> = Vec::new();
