@@ -152,6 +152,7 @@ def test_text_around_the_section_stays(
     assert tw.system_prompt([], prompt + after) == before + after
 
 
+@settings(max_examples=effort(20))
 @given(st.sampled_from(["", "Be brief.\n\n---\n\n"]), contracts, st.sampled_from(["", "\nBye."]))
 def test_a_section_with_the_end_marker_of_version_0_1_is_replaced(
     before: str, tools: list[tw.FunctionContract], after: str
@@ -175,3 +176,12 @@ def test_a_heading_of_the_same_words_is_left_alone(own: str) -> None:
     prompt = tw.system_prompt(["g"], own)
     assert prompt.startswith(f"{own}\n\n---\n\n# Tool Calls\n\nYou can call")
     assert tw.system_prompt([], prompt) == own
+
+
+@pytest.mark.parametrize("closing", ["</f>", ""])
+def test_the_marker_of_version_0_1_is_text_in_a_reply(closing: str) -> None:
+    reply = f'<f>\n```json\n{{"a": 1}}\n```\n{closing}\n\n*End of Tool Calls*'
+    events = list(tw.parse(reply, ["f"]))
+    (call,) = [event for event in events if isinstance(event, tw.ToolCall)]
+    text = "".join(event.text for event in events if isinstance(event, tw.TextDelta))
+    assert (call.arguments, text.strip()) == ({"a": 1}, "*End of Tool Calls*")
