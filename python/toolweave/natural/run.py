@@ -393,6 +393,9 @@ class ReplyRun(Run["UseEvent"]):
                             self._hear(await self._enveloped(event))
                     except Exception as error:  # noqa: BLE001 - raised for who reads
                         self._error = self._error or error
+                if self.aggregate is None and self._run.aggregate is not None:
+                    # It was being written when the tasks were cancelled.
+                    self._hear(await self._enveloped(self._run.aggregate))
         finally:
             if self._model is not None:
                 _, running = await asyncio.wait([self._model], timeout=_GRACE)

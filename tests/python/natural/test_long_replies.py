@@ -1,0 +1,77 @@
+"""Long calls are written down and fitted in threads, and are no less whole for that."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from typing import Any
+
+import pytest
+
+import toolweave as tw
+from toolweave.agent import Agent
+from toolweave.kinds import ErrorCode
+from toolweave.natural import NaturalToolUse, run
+from toolweave.testing import ScriptedModel
+from toolweave.tools import tool
+
+LONG = '<{name}>{{"a": ["' + "x" * 90_000 + '"{more}]}}</{name}>'
+
+
+async def F(a: list[str]) -> str:  # noqa: N802 - the name of the tool
+    a.append("mine")
+    return f"{len(a)}"
+
+
+async def G(a: list[int]) -> str:  # noqa: N802 - the name of the tool
+    return f"{len(a)}"
+
+
+def test_a_reply_that_is_cancelled_while_its_calls_are_written_down_keeps_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    begun, go_on = threading.Event(), threading.Event()
+    enveloped = run.enveloped
+
+    def slowly(*arguments: Any) -> tw.ToolAggregateMessage:
+        begun.set()
+        go_on.wait(10)
+        return enveloped(*arguments)
+
+    monkeypatch.setattr(run, "enveloped", slowly)
+
+    async def main() -> tuple[tw.Message, ...]:
+        model = ScriptedModel(
+            LONG.format(name="tool_call name='H'", more="").replace(
+                "</tool_call name='H'>", "</tool_call>"
+            )
+        )
+        reply = NaturalToolUse(model, [tool(F)]).open("Go on.")
+        reading = asyncio.ensure_future(reply.wait())
+        await asyncio.to_thread(begun.wait, 10)
+        go_on.set()
+        reading.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await reading
+        return reply.messages
+
+    messages = asyncio.run(main())
+    [aggregate] = [each for each in messages if isinstance(each, tw.ToolAggregateMessage)]
+    [call], [result] = aggregate.tool_calls, aggregate.tool_results
+    assert len(call.arguments["a"][0]) == 90_000
+    assert result.error_code is ErrorCode.UNKNOWN_TOOL
+
+
+def test_long_arguments_are_fitted_for_each_attempt_and_refused_as_short_ones_are() -> None:
+    async def main() -> list[tw.ToolResult]:
+        model = ScriptedModel(
+            LONG.format(name="F", more="") + LONG.format(name="G", more="") + "<G/>", "Done."
+        )
+        result = await Agent(model, [tool(F), tool(G)]).run("Go on.")
+        [aggregate] = [m for m in result.messages if isinstance(m, tw.ToolAggregateMessage)]
+        assert len(aggregate.tool_calls[0].arguments["a"]) == 1
+        return list(aggregate.tool_results)
+
+    first, long, short = asyncio.run(main())
+    assert first.result == "2"
+    assert long.error_code is short.error_code is ErrorCode.INVALID_ARGUMENTS
