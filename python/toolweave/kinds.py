@@ -117,6 +117,8 @@ class StopReason(_Name):
     """The model made the same calls again and again, and they gave the same results."""
     CANCELLED = "cancelled"
     """The run was told to stop."""
+    TIMEOUT = "timeout"
+    """The run took too long, and was stopped."""
     EMPTY = "empty"
     """The model said nothing and called nothing, twice in a row or in the last permitted round."""
     LENGTH = "length"

@@ -6,7 +6,8 @@ import asyncio
 from copy import copy
 from typing import TYPE_CHECKING, Any, Literal
 
-from .._checks import check_count, check_flag, check_text, check_type
+from .._checks import check_count, check_flag, check_number, check_text, check_type
+from ..executor.defaults import RUN_TIMEOUT
 from ..executor.journal import check_journal
 from ..models import as_messages
 from ..natural import NaturalToolUse
@@ -49,6 +50,8 @@ class Agent:
             ends as a loop; None for any number.
         answer_at_limit: Whether the model is asked once more, without tools, when
             `max_iterations` is reached.
+        run_timeout: How long a run may take, waiting included, in seconds; None for as long as it
+            likes. It is stopped then as by `AgentRun.cancel`, with the stop reason ``timeout``.
         tool_mode: ``natural``, ``native`` or ``auto``; see `NaturalToolUseParser`.
         handlers: The functions that serve contracts among the tools, by name.
         fallback: A model that is asked once about each call that is broken or does not fit.
@@ -81,6 +84,7 @@ class Agent:
         max_iterations: int = 10,
         max_repeats: int | None = 3,
         answer_at_limit: bool = False,
+        run_timeout: float | None = RUN_TIMEOUT,
         tool_mode: ToolMode = "auto",
         handlers: Handlers | None = None,
         fallback: Model | None = None,
@@ -100,6 +104,7 @@ class Agent:
         check_count("max_repeats", max_repeats, 2, none=True)
         check_flag("answer_at_limit", answer_at_limit)
         check_type("options", options, ModelOptions, "a ModelOptions", none=True)
+        check_number("run_timeout", run_timeout, above=0, none=True)
         self._use = NaturalToolUse(
             model,
             tools,
@@ -118,7 +123,7 @@ class Agent:
             **more,
         )
         self._rules = Rules(
-            instructions, options, max_iterations, max_repeats, strict, answer_at_limit
+            instructions, options, max_iterations, max_repeats, strict, answer_at_limit, run_timeout
         )
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextvars
 import logging
 import uuid
@@ -65,6 +66,7 @@ class Rules:
     max_repeats: int | None
     strict: bool
     answer_at_limit: bool
+    run_timeout: float | None
 
 
 class AgentRun(Run["AgentEvent"]):
@@ -112,6 +114,8 @@ class AgentRun(Run["AgentEvent"]):
         self._reply: ReplyRun | None = None
         self._context = contextvars.copy_context()
         self._cancelled = False
+        # The end of a run that took too long, while it is stopped.
+        self._stopping: asyncio.Task[None] | None = None
         self._iterations = 0
         self._generator = self._events()
         self.result: AgentResult | None = None
@@ -209,9 +213,29 @@ class AgentRun(Run["AgentEvent"]):
             await super().__aexit__(kind, error, traceback)
         finally:
             await self._generator.aclose()
+            if self._stopping is not None:
+                await asyncio.wait((self._stopping,))
+
+    @contextmanager
+    def _in_time(self) -> Generator[None, None, None]:
+        """Stops the run when it has taken too long."""
+        seconds = self._rules.run_timeout
+        if seconds is None:
+            yield
+            return
+        loop = asyncio.get_running_loop()
+
+        def expire() -> None:
+            self._stopping = loop.create_task(self.cancel())
+
+        timer = loop.call_later(seconds, expire)
+        try:
+            yield
+        finally:
+            timer.cancel()
 
     async def _events(self) -> AsyncGenerator[AgentEvent, None]:
-        with self._span():
+        with self._in_time(), self._span():
             for settled, late in await self._settled():
                 self._generation_id = settled.generation_id
                 for each in late:
@@ -346,6 +370,8 @@ class AgentRun(Run["AgentEvent"]):
         return stop is StopReason.EMPTY and self._iterations < self._rules.max_iterations
 
     def _ended(self, stop: StopReason, text: str) -> AgentResult:
+        if stop is StopReason.CANCELLED and self._stopping is not None:
+            stop = StopReason.TIMEOUT
         _log.info(
             "a run has ended",
             extra={

@@ -90,7 +90,7 @@ class _Limit:
 
 
 class Chat(_Limit):
-    """The calls of one chat, or of one run without a chat. It is forgotten with the last run."""
+    """The calls of one chat, or of one run that is of none; forgotten with the last of its runs."""
 
     __slots__ = ()
 
@@ -180,9 +180,9 @@ class Gate:
         if chat is not None and (line := chat.line) and (len(line) > 1 or line[0] is not ticket):
             return False
         overall = self._overall
-        return (
-            overall is None or not (line := overall.line) or (len(line) == 1 and line[0] is ticket)
-        )
+        if overall is None or not (line := overall.line):
+            return True
+        return len(line) == 1 and line[0] is ticket
 
     def hand_on(self, ticket: Ticket) -> None:
         """The place of a ticket is another's from here on, who gives it back by `give_back`."""

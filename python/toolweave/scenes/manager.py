@@ -14,6 +14,7 @@ from .._checks import (
     check_text,
     check_type,
 )
+from ..executor.defaults import RUN_TIMEOUT
 from ..executor.journal import check_journal
 from ..natural import NaturalToolUse
 from ..natural.options import split
@@ -89,7 +90,7 @@ class SceneManager:
         rate_key: The key of a request; its user if not given, and all without one share a key.
         conversations: Where conversations are kept; in memory for an hour if not given.
         summarizer: Sums up conversations that have become long; they stay as they are if not given.
-        run_timeout: How long a run may take, in seconds.
+        run_timeout: How long a run may take, in seconds; None for as long as it likes.
         verbose: Whether steps of the lifecycle are told.
         streaming: Whether text is told piece by piece, in `Streaming` steps.
         fallback: A model that is asked once about each call that is broken or does not fit.
@@ -132,7 +133,7 @@ class SceneManager:
         rate_key: Callable[[SceneRequest], str] | None = None,
         conversations: ConversationStore | None = None,
         summarizer: Summarizer | None = None,
-        run_timeout: float | None = None,
+        run_timeout: float | None = RUN_TIMEOUT,
         verbose: bool = False,
         streaming: bool = False,
         fallback: Model | None = None,

@@ -11,8 +11,9 @@ from sqlalchemy import Row, select
 from .._core import ToolResult, check_stream_event, message_from_json
 from ..exceptions import MessageError
 from ..executor import failure
+from ..executor.defaults import MAX_RESULT_CHARS
 from ..executor.deferred import METADATA as DEFERRED
-from ..executor.results import to_text
+from ..executor.results import to_text, truncate
 from ..kinds import ErrorCode
 from ..slices import in_slices
 from .columns import plain
@@ -240,7 +241,7 @@ def late_result(call: ToolCall, row: Row[Any]) -> CallOutcome:
     result = ToolResult(
         call.id,
         call.name,
-        to_text(found.value),
+        truncate(to_text(found.value), MAX_RESULT_CHARS),
         value=found.value,
         is_error=found.is_error,
         error_code=ErrorCode.TOOL_ERROR if found.is_error else None,

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, fields
 
+from ..executor.defaults import RUN_TIMEOUT
 from ..tools import RateLimit
 
 _REQUESTS = RateLimit(600, 60.0, on_limit="refuse")
@@ -70,7 +71,7 @@ class WebLimits:
     lease: float = 30.0
     """For how many seconds a run is this process's without a sign of life; then another process may
     end it."""
-    run_timeout: float | None = 3600.0
+    run_timeout: float | None = RUN_TIMEOUT
     """How long a run may take, in seconds; None for as long as it likes."""
     stop_grace: float = 15.0
     """How long a run may take to stop, in seconds, before it is given up."""

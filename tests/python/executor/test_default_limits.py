@@ -7,7 +7,6 @@ import contextvars
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -284,11 +283,12 @@ def test_a_tool_has_sixty_seconds_of_its_own_whatever_it_waits_for(
             clock=now,
         )
         answers = answering(executor, wait)
-        others = asyncio.create_task(executor.execute([call("hold") for _ in range(8)]))
+        holding = executor.execute([call("hold") for _ in range(8)])
+        beside = [answers, asyncio.create_task(holding)]
         await asyncio.sleep(0)
         aggregate = await executor.execute([call("mixed")])
         answers.cancel()
-        await asyncio.gather(answers, others, return_exceptions=True)
+        await asyncio.gather(*beside, return_exceptions=True)
         own = sum(seconds for kind, seconds in steps if kind == "work")
         assert codes(aggregate) == [None if own < 60 else "timeout"]
 
