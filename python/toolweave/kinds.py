@@ -148,6 +148,8 @@ class SceneStatus(_Name):
     """A scene is entered."""
     FUNCTION_REQUEST = "FunctionRequest"
     """A tool is called."""
+    FUNCTION_PROGRESS = "FunctionProgress"
+    """A tool that runs has something to show."""
     FUNCTION_COMPLETED = "FunctionCompleted"
     """A tool has answered."""
     TOOL_SKIPPED = "ToolSkipped"

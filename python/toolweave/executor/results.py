@@ -101,6 +101,20 @@ def to_json_value(value: object) -> Any:
     return _plain(value, ())
 
 
+def shown(value: object, max_chars: int) -> str:
+    """The text of what a tool shows while it runs, which may be anything.
+
+    Args:
+        value: What the tool yielded.
+        max_chars: How much of it is kept.
+    """
+    try:
+        text = to_text(value)
+    except Exception:  # noqa: BLE001 - the tool's own value: there is no telling
+        text = f"({type(value).__name__})"
+    return truncate(text, max_chars)
+
+
 def truncate(text: str, max_chars: int | None) -> str:
     """The beginning of a text that is too long, and a line that says so.
 

@@ -13,6 +13,7 @@ from .. import tracing
 from .._core import InvalidToolCall, ToolAggregateMessage, ToolCall, ToolResult
 from .._loops import running_loop
 from ..exceptions import ValidationError
+from ..kinds import ErrorCode
 from ..outbox import BACKLOG
 from ..runs import Run
 from ..tools.context import ToolContext
@@ -266,7 +267,9 @@ class ToolRun(Run["ToolEvent"]):
         raised: Exception | None = None,
     ) -> None:
         facts = {"tool": call.name, "tool_call_id": call.id, "error_code": refused.code.value}
-        _log.info("a call is refused", extra=facts)
+        # Calls that are only made, or come too late, are not run by intention.
+        level = logging.DEBUG if refused.code is ErrorCode.INTERRUPTED else logging.INFO
+        _log.log(level, "a call is refused", extra=facts)
         result = ToolResult(
             call.id,
             call.name,

@@ -30,7 +30,7 @@ from .target import find_handler
 if TYPE_CHECKING:
     import httpx
 
-    from .styles import Start
+    from .styles import Asked, Start
     from .target import ToolSource
 
 _log = logging.getLogger("toolweave.handlers")
@@ -92,6 +92,7 @@ class HandlerOptions(TypedDict, total=False):
     fallback: str | ToolEntry | None
     fallback_parameters: Mapping[str, Any] | None
     on_start: Callable[[ToolEntry], object] | None
+    on_question: Asked | None
 
 
 async def run_handler(
@@ -108,6 +109,7 @@ async def run_handler(
     fallback: str | ToolEntry | None = "search",
     fallback_parameters: Mapping[str, Any] | None = None,
     on_start: Callable[[ToolEntry], object] | None = None,
+    on_question: Asked | None = None,
 ) -> HandlerRun:
     """Runs a tool.
 
@@ -139,6 +141,8 @@ async def run_handler(
             is None, the query of the selection, as ``search_query`` or ``query``.
         on_start: Called with the tool, just before its handler starts. The place to give up what
             only the fallback would need.
+        on_question: Answers what a handler that is a `Tool` asks with `ToolContext.ask`; it may be
+            async. Without it such a question fails at once.
 
     Raises:
         HandlerError: The handler cannot be had, and there is no fallback that can start.
@@ -177,6 +181,7 @@ async def run_handler(
         allowed_hosts=hosts,
         client=client,
         max_response_bytes=max_response_bytes,
+        on_question=on_question,
     )
     error: Exception | None = None
     running = entry
@@ -221,6 +226,7 @@ def _find(
     allowed_hosts: tuple[str, ...],
     client: httpx.AsyncClient | None,
     max_response_bytes: int,
+    on_question: Asked | None,
 ) -> Start:
     """What runs a tool, ready to start."""
     found = find_handler(
@@ -228,7 +234,7 @@ def _find(
     )
     if isinstance(found, Endpoint):
         return functools.partial(found.ask, parameters, max_bytes=max_response_bytes, client=client)
-    return ready(registry, found, entry, parameters, handler)
+    return ready(registry, found, entry, parameters, handler, on_question)
 
 
 def _fallback(

@@ -20,13 +20,16 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from .._core import ToolCall
 from ..exceptions import HandlerError, ToolFailed
-from ..executor import ToolExecutor
+from ..executor import ToolExecutor, ToolQuestion
 from ..tools.function import is_tool
 from .calling import call
 
 if TYPE_CHECKING:
-    from .._core import ToolEntry
+    from .._core import ToolAggregateMessage, ToolEntry
     from ..tools.function import AnyTool
+
+Asked: TypeAlias = Callable[[ToolQuestion], object]
+"""Answer the question of a tool: return the answer, or something to await that gives it."""
 
 Start: TypeAlias = Callable[[], Awaitable[Any]]
 """Starts a handler that is ready. Nothing of it has run before, but its constructor."""
@@ -38,6 +41,7 @@ def ready(
     entry: ToolEntry,
     parameters: dict[str, Any],
     handler: object,
+    on_question: Asked | None = None,
 ) -> Start:
     """Makes a handler ready to start.
 
@@ -54,13 +58,14 @@ def ready(
         entry: The tool that it serves.
         parameters: The parameters, validated.
         handler: The application's object: in NLWeb, the one that serves the query.
+        on_question: Answers what a `Tool` asks.
 
     Raises:
         HandlerError: It is none of these, or takes something that there is not.
         Exception: Whatever a constructor raises.
     """
     if is_tool(target):
-        return functools.partial(_run_tool, registry, target, parameters, handler)
+        return functools.partial(_run_tool, registry, target, parameters, handler, on_question)
     if inspect.isclass(target):
         if not callable(getattr(target, "do", None)):
             raise _fault(entry, f"its handler, the class {target.__qualname__}, has no method do()")
@@ -156,7 +161,11 @@ _kept = _Kept()
 
 
 async def _run_tool(
-    registry: object, tool: AnyTool, parameters: dict[str, Any], handler: object
+    registry: object,
+    tool: AnyTool,
+    parameters: dict[str, Any],
+    handler: object,
+    on_question: Asked | None = None,
 ) -> Any:
     executors = _kept.executors.setdefault(registry, {})
     executor = executors.get(tool)
@@ -164,7 +173,9 @@ async def _run_tool(
         executor = executors[tool] = ToolExecutor([tool], metadata=_Surroundings())
     token = _handler.set(handler)
     try:
-        aggregate = await executor.execute([ToolCall("call_0", tool.name, parameters)])
+        aggregate = await _answered(
+            executor, ToolCall("call_0", tool.name, parameters), on_question
+        )
     finally:
         _handler.reset(token)
     if not aggregate.tool_results:
@@ -173,3 +184,31 @@ async def _run_tool(
     if result.is_error:
         raise ToolFailed(result.result)
     return result.value
+
+
+async def _answered(
+    executor: ToolExecutor, call: ToolCall, on_question: Asked | None
+) -> ToolAggregateMessage:
+    """Run a call, and answer what its tool asks; with nobody to ask, it is told so at once."""
+    async with executor.open() as run:
+        run.submit(call)
+        run.close()
+        async for event in run:
+            if isinstance(event, ToolQuestion):
+                await _answer(executor, event, call.name, on_question)
+    if run.aggregate is None:
+        raise RuntimeError("the run of the tool has ended without a result")
+    return run.aggregate
+
+
+async def _answer(
+    executor: ToolExecutor, question: ToolQuestion, name: str, on_question: Asked | None
+) -> None:
+    if on_question is None:
+        nobody = (
+            f"Tool {name!r} asks {question.question!r}, and there is nobody to answer: "
+            "give run_handler an on_question"
+        )
+        executor.resolve(question.key, nobody, is_error=True)
+        return
+    executor.resolve(question.key, await call(functools.partial(on_question, question)))

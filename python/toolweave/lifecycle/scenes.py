@@ -33,8 +33,8 @@ class SceneSteps:
     """Tells the steps of a run of scenes.
 
     Each step is an event, with what it cost. What the model says, calls and reads is told beside
-    that as in any other run, so that whoever knows nothing of scenes can follow. Pieces of text are
-    no events of their own.
+    that as in any other run, so that whoever knows nothing of scenes can follow. Pieces of text and
+    progress are told in that way only.
 
     Args:
         drafts: Writes the events.
@@ -56,6 +56,8 @@ class SceneSteps:
         generation = self._generation(step) if generation_id is None else generation_id
         if step.status is SceneStatus.STREAMING:
             return self._piece(step, generation)
+        if step.status is SceneStatus.FUNCTION_PROGRESS:
+            return self._progress(step, generation)
         events: list[StreamEvent] = []
         if step.status is SceneStatus.RUNNING and step.message:
             events += self._text(step, generation)
@@ -86,6 +88,12 @@ class SceneSteps:
         self._streamed.add(message_id)
         text = step.message or ""
         return self._speech.piece("text", message_id, text, generation_id=generation)
+
+    def _progress(self, step: SceneStep, generation: str) -> list[StreamEvent]:
+        if step.call_id is None:
+            return []
+        own = {"name": step.function, "result": step.message or "", "isError": False}
+        return self._drafts.result(generation, step.call_id, own, done=False)
 
     def _text(self, step: SceneStep, generation: str) -> list[StreamEvent]:
         events = self._speech.close()

@@ -34,7 +34,7 @@ from ..executor import (
 )
 from ..executor.failure import with_references
 from ..executor.ids import CallIds
-from ..executor.results import to_json_value, to_text, truncate
+from ..executor.results import shown, to_json_value
 from ..kinds import SceneStopReason, StopReason
 from ..natural.parts import PartNumbers
 from ..scenes import SceneStep
@@ -244,15 +244,8 @@ class Transcriber:
             own = _wire_result(event)
             own["metadata"] = with_references({}, [event]) or None
         else:
-            own = {"result": self._shown(event.value), "isError": False}
+            own = {"result": shown(event.value, self._max_progress_chars), "isError": False}
         return self._drafts.result(generation, event.tool_call_id, own, done=done)
-
-    def _shown(self, value: object) -> str:
-        try:
-            text = to_text(value)
-        except Exception:  # noqa: BLE001 - the tool's own value: there is no telling
-            text = f"({type(value).__name__})"
-        return truncate(text, self._max_progress_chars)
 
     def _of_calls(self, kind: str, generation: str, **own: Any) -> StreamEvent:
         return self._drafts.write(

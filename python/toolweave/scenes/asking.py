@@ -12,13 +12,17 @@ from .._core import (
     ToolAggregateMessage,
     ToolCall,
     ToolResult,
+    UsageMessage,
 )
-from ..executor import ToolQuestion, ToolStarted
+from ..executor import ToolProgress, ToolQuestion, ToolStarted
+from ..executor.results import shown
 from ..kinds import ErrorCode, FinishReason, SceneStatus, SceneStopReason
 from ..models.fallback import Answer, answering
 from ..natural.parts import PartNumbers
 from .stage import Stop
 from .steps import ExecutedTool
+from .strays import Stray, split
+from .streams import HeldText
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -29,10 +33,14 @@ if TYPE_CHECKING:
     from ..protocols import ModelOptions
     from .scene import Scene
     from .stage import Stage
+    from .strays import Names
 
 _log = logging.getLogger("toolweave.scenes")
 
 _FAILED = "Error executing tool"
+
+_MOST_NAMED = 5
+_LONGEST_PROGRESS = 10_000
 
 
 class Asking:
@@ -49,6 +57,8 @@ class Asking:
         keep: Makes messages for the conversation of the reply.
         told: Whether text and calls are told of.
         runs: Whether its calls are run; otherwise they are only made.
+        refuses: Whether a call in text of what cannot be called is answered with an error, for the
+            model to read; otherwise it stays text, with a notice. See `strays`.
     """
 
     def __init__(
@@ -57,9 +67,10 @@ class Asking:
         use: NaturalToolUse,
         *,
         scene: Scene | None = None,
-        keep: Callable[[ReplyRun], Iterable[Message]] | None = None,
+        keep: Callable[[Iterable[Message]], Iterable[Message]] | None = None,
         told: bool = True,
         runs: bool = True,
+        refuses: Callable[[Stray], bool] | None = None,
     ) -> None:
         self._stage = stage
         self._use = use
@@ -69,12 +80,23 @@ class Asking:
         self._runs = runs
         self._calls: dict[str, Mapping[str, Any]] = {}
         self._requested: set[str] = set()
+        self._functions: dict[str, str] = {}
         self._admitted: bool | None = None
         self._said = False
         self._numbers = PartNumbers()
         self._answered_by = Answer()
         self.requests = 0
         """How often the model was asked."""
+        self._refuses = refuses
+        self._names: Names | None = None
+        self._texts: dict[str | None, str] | None = None
+        self._held: HeldText | None = None
+        self.aggregate: ToolAggregateMessage | None = None
+        """The calls with their results, those that are refused included."""
+        self.refused: list[Stray] = []
+        """The calls in text that are answered with an error."""
+        self.notice: str | None = None
+        """A notice about the text, where something is odd about it."""
 
     async def ask(
         self,
@@ -99,6 +121,7 @@ class Asking:
         if reply.is_empty and most > 1 and self._stage.ledger.overdrawn is None:
             _log.info("an empty reply is asked for once more", extra={"run_id": self._stage.run_id})
             self._admitted, self._said, self._numbers = None, False, PartNumbers()
+            self._texts = None
             reply = await self._ask([*messages, reply.reminder], offered, options)
         return reply
 
@@ -108,6 +131,10 @@ class Asking:
         """Asks once."""
         stage = self._stage
         self.requests += 1
+        if self._told and not self._use.parser.native:
+            self._names = stage.cast.callable_names(self._use, offered=offered)
+        if stage.streaming:
+            self._held = HeldText(self._names)
         stage.ledger.requests += 1
         # The request is made in a copy of this context.
         with answering() as self._answered_by:
@@ -134,11 +161,14 @@ class Asking:
                 # Stopped, it may have more to tell, and waits for nothing.
                 async for event in reply:
                     self._tell(event, reply)
-            if self._admitted is not None and (self._told or self._keep is not None):
-                kept = reply.messages if self._keep is None else self._keep(reply)
-                stage.messages += kept
-                if self._scene is not None and reply.aggregate is not None:
-                    self._track(reply.aggregate, self._scene)
+            if self._told:
+                self._release(reply)
+            self.aggregate = reply.aggregate
+            if self._admitted is not None and self._told:
+                kept = reply.messages if self._keep is None else self._keep(reply.messages)
+                stage.messages += self._sorted(kept, reply)
+                if self._scene is not None and self.aggregate is not None:
+                    self._track(self.aggregate, self._scene)
         return reply
 
     def _admit(self, reply: ReplyRun) -> bool:
@@ -155,17 +185,14 @@ class Asking:
             self._numbers.place("reasoning", event.text)
         elif isinstance(event, TextDelta):
             number = self._numbers.place("text", event.text)
-            if self._stage.streaming and event.text:
+            if self._held is not None and event.text:
                 message_id = f"{reply.generation_id}.{number}"
-                self._emit(SceneStatus.STREAMING, event.text, message_id=message_id)
+                self._stream(self._held.take(message_id, event.text))
         elif isinstance(event, ToolCall):
             self._calls[event.id] = event.arguments
         elif isinstance(event, (ToolStarted, ToolResult)):
             # The first of them: the model has ended, so that its text is whole.
-            if not self._said and reply.text.strip():
-                said = reply.text.strip()
-                self._emit(SceneStatus.RUNNING, said, message_id=_first_text(reply))
-            self._said = True
+            self._say(reply)
             if self._scene is None:
                 return
             if not (self._admitted and self._runs):
@@ -175,6 +202,14 @@ class Asking:
                 self._request(event.name, event.tool_call_id, event.arguments)
             else:
                 self._answer(event)
+        elif isinstance(event, ToolProgress):
+            if self._scene is not None:
+                self._emit(
+                    SceneStatus.FUNCTION_PROGRESS,
+                    shown(event.value, _LONGEST_PROGRESS),
+                    function=self._functions.get(event.tool_call_id),
+                    call_id=event.tool_call_id,
+                )
         elif isinstance(event, ToolQuestion):
             # It is asked while the tool runs, which goes on when `SceneManager.resolve` is told.
             self._emit(
@@ -184,10 +219,105 @@ class Asking:
                 interaction_id=event.key,
             )
 
+    def _stream(self, pieces: Iterable[tuple[str, str]]) -> None:
+        for message_id, piece in pieces:
+            self._emit(SceneStatus.STREAMING, piece, message_id=message_id)
+
+    def _say(self, reply: ReplyRun) -> None:
+        """Report the text beside calls, once."""
+        self._release(reply)
+        text = self._text(reply)
+        if not self._said and text:
+            self._emit(SceneStatus.RUNNING, text, message_id=_first_text(reply), notice=self.notice)
+        self._said = True
+
+    def _release(self, reply: ReplyRun) -> None:
+        """Report pieces of text that were held back; the model has ended."""
+        texts = self._read(reply)
+        if self._held is not None:
+            self._stream(self._held.release(texts))
+
+    def _text(self, reply: ReplyRun) -> str:
+        return "".join(self._read(reply).values()).strip()
+
+    def _read(self, reply: ReplyRun) -> dict[str | None, str]:
+        """The texts of a reply that is over, by their messages, without calls that are refused."""
+        if self._texts is None:
+            self._texts = {}
+            noted: list[Stray] = []
+            for message in reply.messages:
+                if isinstance(message, TextMessage):
+                    self._texts[message.id] = self._without_strays(message.text, reply, noted)
+            if noted:
+                self.notice = notice_of(noted)
+        return self._texts
+
+    def _without_strays(self, text: str, reply: ReplyRun, noted: list[Stray]) -> str:
+        if self._names is None:
+            return text
+        kept: list[str] = []
+        for part in split(text, self._names):
+            if isinstance(part, str):
+                kept.append(part)
+            elif self._admitted and reply.finish_reason not in CUT and self._can_refuse(part):
+                self.refused.append(part)
+            else:
+                noted.append(part)
+                kept.append(part.raw)
+        return "".join(kept)
+
+    def _can_refuse(self, stray: Stray) -> bool:
+        return self._refuses is not None and self._refuses(stray)
+
+    def _sorted(self, kept: Iterable[Message], reply: ReplyRun) -> list[Message]:
+        """The messages of a reply, with the calls that are refused among the others."""
+        if not self.refused:
+            return [*kept]
+        self._say(reply)
+        first = len(reply.calls)
+        calls: list[ToolCall] = []
+        results: list[ToolResult] = []
+        for number, stray in enumerate(self.refused, first):
+            call_id = f"call_{reply.generation_id[:12]}_{number}"
+            call = ToolCall(call_id, stray.name, stray.arguments, stray.raw, number)
+            text = self._stage.cast.refusal(stray, self._names, self._scene)
+            result = ToolResult(
+                call_id, stray.name, text, is_error=True, error_code=ErrorCode.UNKNOWN_TOOL
+            )
+            calls.append(call)
+            results.append(result)
+            self._calls[call_id] = call.arguments
+            if self._scene is not None or stray.near not in self._stage.cast:
+                self._answer(result)
+        texts = self._read(reply)
+        before: list[Message] = []
+        behind: list[Message] = []
+        for message in kept:
+            if isinstance(message, ToolAggregateMessage):
+                calls, results = [*message.tool_calls, *calls], [*message.tool_results, *results]
+                self.aggregate = message.__replace__(tool_calls=calls, tool_results=results)
+            elif isinstance(message, UsageMessage):
+                behind.append(message)
+            elif not isinstance(message, TextMessage):
+                before.append(message)
+            elif texts[message.id].strip():
+                before.append(message.__replace__(text=texts[message.id]))
+        if self.aggregate is None:
+            self.aggregate = ToolAggregateMessage(
+                calls,
+                results,
+                id=f"{reply.generation_id}.calls",
+                generation_id=reply.generation_id,
+                run_id=self._stage.run_id,
+                chat_id=self._stage.key,
+            )
+        return [*before, self.aggregate, *behind]
+
     def _request(self, name: str, call_id: str, arguments: Mapping[str, Any] | None) -> None:
         if call_id in self._requested:
             return
         self._requested.add(call_id)
+        self._functions[call_id] = name
         if arguments is not None:
             self._calls[call_id] = arguments
         if self._scene is not None and name in self._scene.client_tools:
@@ -262,18 +392,35 @@ def failed(result: ToolResult) -> str:
     return text if text.startswith(_FAILED) else f"{_FAILED}: {text}"
 
 
-def answered(stage: Stage, reply: ReplyRun, scene: Scene | None = None) -> str:
+def notice_of(strays: Sequence[Stray]) -> str:
+    """The sentence about calls that are left in a text."""
+    names = list(dict.fromkeys(stray.name for stray in strays))
+    listed = ", ".join(f"'{name}'" for name in names[:_MOST_NAMED])
+    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    return f"The text contains markup of calls, which were not run: no tool {listed}{more} here"
+
+
+def answered(
+    stage: Stage, reply: ReplyRun, scene: Scene | None = None, *, notice: str | None = None
+) -> str:
     """Tells of a reply without calls, which is the answer.
+
+    Args:
+        stage: The run.
+        reply: The reply.
+        scene: The scene that it is of.
+        notice: What is odd about its text.
 
     Raises:
         Stop: There is none, only a part of one, or it was too expensive.
     """
     text = reply.text.strip()
     if text:
-        stage.text = text
-        stage.say(text, None if scene is None else scene.name, message_id=_first_text(reply))
-    if reply.finish_reason in _CUT:
-        raise Stop(SceneStopReason.ERROR, _CUT[reply.finish_reason])
+        name = None if scene is None else scene.name
+        stage.text, stage.notice, stage.said_in = text, notice, name
+        stage.say(text, name, message_id=_first_text(reply), notice=notice)
+    if reply.finish_reason in CUT:
+        raise Stop(SceneStopReason.ERROR, CUT[reply.finish_reason])
     if not text:
         raise Stop(SceneStopReason.ERROR, "No response from LLM")
     stage.check_budget()
@@ -284,7 +431,7 @@ def _first_text(reply: ReplyRun) -> str | None:
     return next((each.id for each in reply.messages if isinstance(each, TextMessage)), None)
 
 
-_CUT = {
+CUT = {
     FinishReason.LENGTH: "The reply was cut off at the limit of tokens",
     FinishReason.CONTENT_FILTER: "The provider withheld the rest of the reply",
 }

@@ -10,6 +10,7 @@ from ..natural import NaturalToolUse
 from ..tools import Tool, Toolset
 from .names import closest, match, provider_name
 from .scene import Scene
+from .strays import Names, Stray
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
     from ..protocols import ChatModel
 
 _NOTHING: Mapping[str, Any] = {"type": "object", "properties": {}}
+
+_LONGEST = 100
+_MOST_NAMES = 50
 
 
 class Cast:
@@ -47,6 +51,9 @@ class Cast:
 
     def __len__(self) -> int:
         return len(self._scenes)
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._scenes
 
     def __iter__(self) -> Iterator[Scene]:
         return iter(self._scenes.values())
@@ -118,6 +125,53 @@ class Cast:
         if use is None:
             use = self._playing[scene.key] = self._use(scene.toolset)
         return use
+
+    def callable_names(self, use: NaturalToolUse, *, offered: bool = True) -> Names:
+        """The names that the model can call in a request, and those that it may mean.
+
+        Args:
+            use: What asks it.
+            offered: Whether it is told of the tools.
+        """
+        here = [tool.name for tool in use.executor.toolset] if offered else []
+        if use is self._chooser:
+            # One in another spelling is entered.
+            return Names(here, self._tools(), ignored=lambda name: self.find(name) is not None)
+        return Names(here, [*self._tools(), *self._scenes])
+
+    def refusal(self, stray: Stray, names: Names | None, scene: Scene | None) -> str:
+        """The sentence for the model about a call in text of something that it cannot call.
+
+        Args:
+            stray: The call.
+            names: What it can call.
+            scene: The scene that it is in; None outside of scenes.
+        """
+        if scene is None and stray.near in self._scenes:
+            return self.missing(stray.name)
+        offered = () if names is None else names.offered
+        said = f"Tool '{stray.name[:_LONGEST]}' not found."
+        if stray.near in offered:
+            said += f" Did you mean '{stray.near}'?"
+        else:
+            owner = self._tools().get(stray.near)
+            what = f"a tool of the scene '{owner}'" if owner else "a scene"
+            said += f" '{stray.near}' is {what}, and cannot be called here."
+        if not offered:
+            return f"{said} There are no tools."
+        listed = ", ".join(offered[:_MOST_NAMES])
+        more = len(offered) - _MOST_NAMES
+        kind = "Available tools" if scene is not None else "The scenes are"
+        return f"{said} {kind}: {listed}" + (f", and {more} more." if more > 0 else ".")
+
+    def _tools(self) -> dict[str, str]:
+        """All tools, with the scene that each is of."""
+        found: dict[str, str] = {}
+        for scene in self:
+            scene.refresh()
+            for tool in scene.toolset:
+                found.setdefault(tool.name, scene.name)
+        return found
 
     def resolve(self, key: str, result: object, *, is_error: bool) -> Outcome:
         """Answers the question of a tool, in whichever scene it runs."""

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ..natural import ReplyRun
     from .scene import Scene
     from .stage import Stage
+    from .strays import Stray
 
 _CHOOSE = (
     "Choose the scene that can serve the request, by calling it. Call several, in the order in "
@@ -37,6 +38,12 @@ _DECISION = {
     "properties": {"continue": {"type": "boolean"}, "reason": {"type": "string"}},
     "required": ["continue", "reason"],
     "additionalProperties": False,
+}
+# All that counts. What providers enforce is not what models without that write.
+_ACCEPTED = {
+    "type": "object",
+    "properties": {"continue": {"type": "boolean"}},
+    "required": ["continue"],
 }
 
 
@@ -73,13 +80,17 @@ async def choose(stage: Stage, *, again: bool = False) -> list[Entry]:
     with tracing.plan(stage.rules.name):
         for told in (False, True):
             choice = _Choice(stage)
-            asking = Asking(stage, stage.cast.chooser, keep=choice.keep, runs=False)
+            refuses = choice.means_a_scene if told else choice.means_anything
+            asking = Asking(
+                stage, stage.cast.chooser, keep=choice.keep, runs=False, refuses=refuses
+            )
             reply = await asking.ask([*system, *stage.messages, *nudge])
             picked = choice.picked or _written(stage, reply)
-            if not picked and reply.aggregate is None:
+            choice.missed += [stray.name for stray in asking.refused]
+            if not picked and asking.aggregate is None:
                 misspelt = _misspelt(stage, reply)
                 if misspelt is None:
-                    answered(stage, reply)
+                    answered(stage, reply, notice=asking.notice)
                     return []
                 choice.missed.append(misspelt)
                 nudge = [user(stage.cast.missing(misspelt))]
@@ -99,23 +110,27 @@ async def choose(stage: Stage, *, again: bool = False) -> list[Entry]:
 
 
 async def wants_more(stage: Stage) -> bool:
-    """Whether the model wants another scene. What it does not say clearly is a no.
+    """Ask the model if it wants another scene.
 
     Raises:
         ModelError: The model could not be asked, or broke off.
-        Stop: It was too expensive.
+        Stop: It does not say, asked twice; or it was too expensive.
     """
     with tracing.plan(stage.rules.name):
-        decision, _ = await ask_for(
+        more, notice = await ask_for(
             stage,
             [*stage.system(), *stage.messages],
             _MORE + stage.cast.listed(),
             _DECISION,
+            lambda decision, _: decision["continue"] is True,
+            accepted=_ACCEPTED,
+            what="decision",
+            failure="Failed to parse decision",
         )
-    more = decision is not None and decision.get("continue") is True
     stage.emit(
         SceneStatus.DIRECTOR_DECISION,
         "Another scene follows" if more else "Scene chain complete",
+        notice=notice,
         lifecycle=True,
     )
     return more
@@ -130,9 +145,17 @@ class _Choice:
         self.picked: list[Scene] = []
         self.missed: list[str] = []
 
-    def keep(self, reply: ReplyRun) -> Iterable[Message]:
+    def means_a_scene(self, stray: Stray) -> bool:
+        """Return True for a call in text of a scene, misspelt."""
+        return stray.near in self._cast
+
+    def means_anything(self, _: Stray) -> bool:
+        """Return True for any call in text."""
+        return True
+
+    def keep(self, messages: Iterable[Message]) -> Iterable[Message]:
         """The messages of the reply, with the scenes that are meant in place of those called."""
-        for message in reply.messages:
+        for message in messages:
             if isinstance(message, ToolAggregateMessage):
                 yield self._read(message)
             else:

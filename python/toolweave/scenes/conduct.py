@@ -55,6 +55,7 @@ async def conduct(stage: Stage, agenda: Agenda, *, resumed: bool = False) -> Non
             agenda.done.append((entry, text))
             if await _left(stage, entry, text):
                 return
+            stage.scene = None
         if agenda.mode == "chaining" and await wants_more(stage):
             _check_length(stage, agenda)
             agenda.queue = await choose(stage, again=True)
@@ -79,7 +80,7 @@ async def _left(stage: Stage, entry: Entry, text: str) -> bool:
         if isinstance(verdict, Append):
             stage.text = f"{stage.text}\n\n{verdict.text}"
         else:
-            stage.text = verdict.text
+            stage.text, stage.notice = verdict.text, None
             return True
     return False
 

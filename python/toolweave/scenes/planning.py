@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .. import tracing
-from .._core import TextMessage
-from ..kinds import Role, SceneStatus, SceneStopReason
+from ..kinds import SceneStatus, SceneStopReason
 from .agenda import Entry
-from .asking import Asking, answered
+from .asking import Asking, answered, notice_of
 from .stage import Stop, not_found, user
-from .structured import ask_for
+from .strays import Stray, split
+from .structured import Unusable, ask_for
 
 if TYPE_CHECKING:
     from .stage import Stage
@@ -35,28 +35,29 @@ async def plan(stage: Stage) -> list[Entry]:
         Stop: There is no plan that can be used.
     """
     stage.emit(SceneStatus.PLANNING, "Creating execution plan", lifecycle=True)
-    asked = [*stage.system(), *stage.messages]
-    question = _PLAN + stage.cast.listed()
-    schema, accepted = _schema(stage), _schema(stage, known=False)
+
+    def use(written: dict[str, Any], told: bool) -> list[Entry]:
+        steps: list[Any] = written.get("steps") or []
+        answer: str = (written.get("answer") or "").strip()
+        if steps or not answer:
+            return _ordered(stage, steps)
+        _answer(stage, answer, told=told)
+        return []
+
     with tracing.plan(stage.rules.name):
-        for told in (False, True):
-            value, text = await ask_for(stage, asked, question, schema, accepted=accepted)
-            if value is None:
-                wrong = Stop(SceneStopReason.ERROR, "Failed to parse execution plan", error=text)
-                problem = "It is not JSON of that schema."
-            elif not value["steps"] and (value.get("answer") or "").strip():
-                _answer(stage, value["answer"].strip())
-                return []
-            else:
-                try:
-                    return _ordered(stage, value["steps"])
-                except _Unusable as unusable:
-                    wrong, problem = unusable.stop, str(unusable)
-            if told:
-                raise wrong
-            asked += [user(question), TextMessage(text or "{}", role=Role.ASSISTANT)]
-            question = f"This plan cannot be used. {problem} Make another one."
-    raise AssertionError("unreachable")
+        entries, notice = await ask_for(
+            stage,
+            [*stage.system(), *stage.messages],
+            _PLAN + stage.cast.listed(),
+            _schema(stage),
+            use,
+            accepted=_ACCEPTED,
+            what="plan",
+            failure="Failed to parse execution plan",
+        )
+    if notice is not None:
+        stage.emit(SceneStatus.PLANNING, "Execution plan mended", notice=notice, lifecycle=True)
+    return entries
 
 
 async def conclude(stage: Stage) -> None:
@@ -67,42 +68,59 @@ async def conclude(stage: Stage) -> None:
         Stop: There is no answer, or it was too expensive.
     """
     stage.emit(SceneStatus.GENERATING_FINAL_RESPONSE, "Generating final response", lifecycle=True)
-    asking = Asking(stage, stage.cast.plain)
-    answered(stage, await asking.ask([*stage.system(), *stage.messages, user(_FINAL)]))
+    refused = False
+    while True:
+        asking = Asking(stage, stage.cast.plain, refuses=None if refused else _refuse)
+        reply = await asking.ask([*stage.system(), *stage.messages, user(_FINAL)])
+        if not asking.refused:
+            answered(stage, reply, notice=asking.notice)
+            return
+        refused = True
+        stage.check_budget()
 
 
-class _Unusable(Exception):  # noqa: N818 - of a plan
-    """What is wrong with a plan, for the model; and how the run ends if that stays so."""
-
-    def __init__(self, problem: str, stop: Stop | None = None) -> None:
-        super().__init__(problem)
-        self.stop = stop or Stop(SceneStopReason.ERROR, f"The execution plan is wrong: {problem}")
+def _refuse(_: Stray) -> bool:
+    return True
 
 
-def _answer(stage: Stage, text: str) -> None:
-    stage.text = text
-    stage.add(text)
+def _wrong(problem: str) -> Unusable:
+    stop = Stop(
+        SceneStopReason.ERROR,
+        f"The execution plan is wrong: {problem}",
+        exception=ValueError(problem),
+    )
+    return Unusable(problem, stop)
+
+
+def _answer(stage: Stage, text: str, *, told: bool) -> None:
+    names = stage.cast.callable_names(stage.cast.plain)
+    strays = [part for part in split(text, names) if isinstance(part, Stray)]
+    if strays and not told:
+        raise _wrong(stage.cast.refusal(strays[0], names, None))
+    stage.text, stage.said_in = text, None
+    stage.notice = notice_of(strays) if strays else None
+    stage.add(text, notice=stage.notice)
 
 
 def _ordered(stage: Stage, steps: list[Any]) -> list[Entry]:
     if not steps:
-        raise _Unusable("It has neither steps nor an answer.")
+        raise _wrong("It has neither steps nor an answer.")
     if len(steps) > stage.rules.max_scenes:
-        raise _Unusable(f"It has more than {stage.rules.max_scenes} steps.")
+        raise _wrong(f"It has more than {stage.rules.max_scenes} steps.")
     left: dict[int, Entry] = {}
     for step in steps:
         scene = stage.cast.find(step["scene"])
         if scene is None:
-            raise _Unusable(stage.cast.missing(step["scene"]), not_found(step["scene"]))
+            raise Unusable(stage.cast.missing(step["scene"]), not_found(step["scene"]))
         if step["id"] in left:
-            raise _Unusable(f"Two steps have the id {step['id']}.")
-        left[step["id"]] = Entry(
-            scene.key, step["purpose"], step["id"], tuple(step["depends_on"]), follows=True
-        )
+            raise _wrong(f"Two steps have the id {step['id']}.")
+        number = int(step["id"])
+        depends_on = tuple(int(each) for each in step.get("depends_on") or ())
+        left[number] = Entry(scene.key, step["purpose"], number, depends_on, follows=True)
     for number, entry in left.items():
         for needed in entry.depends_on:
             if needed not in left:
-                raise _Unusable(f"Step {number} depends on step {needed}, which there is not.")
+                raise _wrong(f"Step {number} depends on step {needed}, which there is not.")
     ordered: list[Entry] = []
     while left:
         ready = next(
@@ -110,24 +128,18 @@ def _ordered(stage: Stage, steps: list[Any]) -> list[Entry]:
             None,
         )
         if ready is None:
-            raise _Unusable(f"Steps wait for each other: {', '.join(map(str, left))}.")
+            raise _wrong(f"Steps wait for each other: {', '.join(map(str, left))}.")
         ordered.append(left.pop(ready))
     return ordered
 
 
-def _schema(stage: Stage, *, known: bool = True) -> dict[str, Any]:
-    """What a plan is; with `known`, that scenes are those that there are.
-
-    As providers that enforce schemas want it: all is required, and there is nothing else.
-    """
-    scene: dict[str, Any] = {"type": "string"}
-    if known:
-        scene["enum"] = [each.key for each in stage.cast]
+def _schema(stage: Stage) -> dict[str, Any]:
+    """The schema of a plan, for providers that enforce schemas: all is required, nothing else."""
     step = {
         "type": "object",
         "properties": {
             "id": {"type": "integer"},
-            "scene": scene,
+            "scene": {"type": "string", "enum": [each.key for each in stage.cast]},
             "purpose": {"type": "string"},
             "depends_on": {"type": "array", "items": {"type": "integer"}},
         },
@@ -138,6 +150,28 @@ def _schema(stage: Stage, *, known: bool = True) -> dict[str, Any]:
     return {
         "type": "object",
         "properties": fields,
-        "required": ["answer", "steps"] if known else ["steps"],
+        "required": ["answer", "steps"],
         "additionalProperties": False,
     }
+
+
+# All that counts: which scenes there are is checked apart, since names may be spelled otherwise.
+_ACCEPTED: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "answer": {"type": ["string", "null"]},
+        "steps": {
+            "type": ["array", "null"],
+            "items": {
+                "type": "object",
+                "properties": {
+                    "id": {"type": "integer"},
+                    "scene": {"type": "string"},
+                    "purpose": {"type": "string"},
+                    "depends_on": {"type": ["array", "null"], "items": {"type": "integer"}},
+                },
+                "required": ["id", "scene", "purpose"],
+            },
+        },
+    },
+}

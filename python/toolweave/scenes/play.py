@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from .agenda import Agenda, Entry
     from .scene import Scene
     from .stage import Stage
+    from .strays import Stray
 
 
 async def play(stage: Stage, agenda: Agenda, entry: Entry, *, resumed: bool = False) -> str:
@@ -45,6 +46,7 @@ async def play(stage: Stage, agenda: Agenda, entry: Entry, *, resumed: bool = Fa
         # It was there when the run was paused.
         raise not_found(entry.scene)
     stage.entered.append(scene.name)
+    stage.scene = stage.said_in = scene.name
     stage.emit(SceneStatus.EXECUTING_SCENE, f"Entering scene: {scene.name}", scene=scene.name)
     with tracing.invoke_agent(scene.name, conversation_id=stage.key):
         context = stage.context(scene.name, entry.purpose)
@@ -69,25 +71,33 @@ class _Play:
         self._nudge = [] if nudge is None else [user(nudge)]
         self._start = len(stage.messages)
         self._guard = LoopGuard(stage.rules.max_repeats)
+        self._refused = False
 
     async def run(self) -> str:
         stage, limit = self._stage, self._stage.rules.max_iterations
         asked = 0
         while asked < limit:
-            asking = Asking(stage, stage.cast.playing(self._scene), scene=self._scene)
+            asking = Asking(
+                stage, stage.cast.playing(self._scene), scene=self._scene, refuses=self._refuses
+            )
             reply = await asking.ask(self._request(), most=limit - asked)
             asked += asking.requests
-            if reply.aggregate is None:
-                return answered(stage, reply, self._scene)
+            # The model is told of a call in text once in a row.
+            self._refused = bool(asking.refused)
+            if asking.aggregate is None:
+                return answered(stage, reply, self._scene, notice=asking.notice)
             stage.check_budget()
-            waiting = tuple(self._waiting(reply.aggregate))
+            waiting = tuple(self._waiting(asking.aggregate))
             if waiting:
                 raise Paused(waiting)
-            if await self._guard.sees_loop(reply.aggregate):
+            if await self._guard.sees_loop(asking.aggregate):
                 return await self._give_up(
                     f"The same tool calls gave the same results {stage.rules.max_repeats} times"
                 )
         return await self._give_up(f"Maximum tool call iterations ({limit}) reached")
+
+    def _refuses(self, _: Stray) -> bool:
+        return not self._refused
 
     def _request(self) -> list[Message]:
         # What is said to the model on entering stands before what came of it.
@@ -103,10 +113,10 @@ class _Play:
         asking = Asking(stage, stage.cast.playing(scene), scene=scene, runs=False)
         reply = await asking.ask(self._request(), offered=False)
         if reply.aggregate is None:
-            answered(stage, reply, scene)
+            answered(stage, reply, scene, notice=asking.notice)
         else:
             # It calls tools nevertheless. What it says beside that has been told.
-            stage.text = reply.text.strip()
+            stage.text, stage.notice = reply.text.strip(), asking.notice
             stage.check_budget()
         raise Stop(SceneStopReason.MAX_ITERATIONS)
 

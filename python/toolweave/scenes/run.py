@@ -25,7 +25,7 @@ from .stage import Paused, Stop
 from .steps import SceneResult, SceneStep
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from .. import Message
     from ..conversations import Interaction
@@ -37,6 +37,9 @@ if TYPE_CHECKING:
 _log = logging.getLogger("toolweave.scenes")
 
 _GRACE = 10.0
+
+# How long what has come of a run may be saved once its time is up, in seconds.
+_SAVING = 1.0
 
 
 class SceneRun(Run[SceneStep]):
@@ -75,6 +78,10 @@ class SceneRun(Run[SceneStep]):
         self._task: asyncio.Task[None] | None = None
         self._ending = False
         self._stopped: Stop | None = None
+        self._said: Stop | None = None
+        self._playing = False
+        self._expired = False
+        self._timer: asyncio.TimerHandle | None = None
         self._raised: BaseException | None = None
         self._waiting: tuple[Interaction, ...] = ()
         self._agenda: Agenda | None = None
@@ -181,26 +188,29 @@ class SceneRun(Run[SceneStep]):
             self._task.cancel()
 
     def _hear(self, step: SceneStep) -> None:
-        self._steps.put((step, self._stage.generation_id))
+        told = (step, self._stage.generation_id)
+        if self._steps.over:
+            # The run has been given up.
+            return
+        if step.status is SceneStatus.FUNCTION_PROGRESS:
+            self._steps.offer(told)
+        else:
+            self._steps.put(told)
 
     # The run.
 
     async def _main(self) -> None:
         stage, rules = self._stage, self._environment.rules
-        loop = asyncio.get_running_loop()
-        timer = (
-            None
-            if rules.run_timeout is None
-            else loop.call_later(rules.run_timeout, self._expire, rules.run_timeout)
-        )
+        if rules.run_timeout is not None:
+            self._later(rules.run_timeout, self._expire, rules.run_timeout)
         with tracing.invoke_workflow(rules.name, conversation_id=self.conversation) as span:
             try:
                 stop = await self._admitted()
             except BaseException as error:  # noqa: BLE001 - every run has a last step
                 stop = self._told(error)
             finally:
-                if timer is not None:
-                    timer.cancel()
+                if self._timer is not None:
+                    self._timer.cancel()
             total = stage.ledger.total
             span.usage(
                 UsageUpdate(total.input_tokens, total.output_tokens, total.cached_input_tokens)
@@ -225,9 +235,11 @@ class SceneRun(Run[SceneStep]):
         self._stage.emit(
             SceneStatus.COMPLETED,
             self._stage.text,
+            scene=self._stage.said_in,
             stop_reason=stop.reason,
             error=self.result.error,
             reference=stop.reference,
+            notice=self.result.notice,
         )
         self._steps.end(self._raised)
         _log.info(
@@ -240,8 +252,26 @@ class SceneRun(Run[SceneStep]):
             },
         )
 
+    def _later(self, seconds: float, do: Callable[..., None], *given: object) -> None:
+        self._timer = asyncio.get_running_loop().call_later(seconds, do, *given)
+
     def _expire(self, seconds: float) -> None:
+        self._expired = True
         self._stop(Stop(SceneStopReason.ERROR, f"The run took longer than {seconds:g} seconds"))
+        # Tools have a time of their own to stop in; the model and they are waited for.
+        self._later(_GRACE if self._playing else _SAVING, self._overdue)
+
+    def _overdue(self) -> None:
+        """Stop what does not end though the time is up: a store, or a hook."""
+        if self._task is not None:
+            self._task.cancel()
+            self._later(_SAVING, self._give_up)
+
+    def _give_up(self) -> None:
+        _log.error("a run ignores its cancellation and is given up")
+        if self._stopped is not None and self._said is not self._stopped:
+            self._told(self._stopped)
+        self._end(self._stopped or Stop(SceneStopReason.CANCELLED))
 
     async def _admitted(self) -> Stop:
         """Runs if the request may: before that nothing is loaded, and nothing is saved."""
@@ -261,7 +291,11 @@ class SceneRun(Run[SceneStep]):
         stage, environment = self._stage, self._environment
         stage.emit(SceneStatus.LOADING_CACHE, "Loading from cache", lifecycle=True)
         self._waiting, self._agenda = await environment.load(stage)
+        if self._stopped is not None:
+            # The store has ignored it.
+            raise self._stopped
         self._start = len(stage.messages)
+        self._playing = True
         try:
             await self._serve(instead)
             stop = Stop(SceneStopReason.COMPLETED)
@@ -270,8 +304,12 @@ class SceneRun(Run[SceneStep]):
             stop = Stop(SceneStopReason.AWAITING_CLIENT)
         except BaseException as error:  # noqa: BLE001 - what there is has to be saved
             stop = self._told(error)
-        # From here on it ends by itself.
-        self._ending = True
+        # From here on it ends by itself, and outside of scenes.
+        self._ending, self._playing = True, False
+        stage.scene = None
+        if self._expired and self._timer is not None:
+            self._timer.cancel()
+            self._later(_SAVING, self._overdue)
         if stop.reason is SceneStopReason.UNAUTHORIZED:
             return stop
         await self._appended(stop)
@@ -340,10 +378,12 @@ class SceneRun(Run[SceneStep]):
     def _told(self, error: BaseException) -> Stop:
         """Why the run ends, which is told of where it is a failure."""
         stop = self._stop_of(error)
-        if stop.message is not None:
+        if stop.message is not None and self._said is None and not self._steps.over:
+            self._said = stop
             self._stage.emit(
                 SceneStatus.ERROR,
                 stop.message,
+                scene=self._stage.scene,
                 error=stop.error or stop.message,
                 fatal=True,
                 reference=stop.reference,
@@ -409,6 +449,8 @@ class SceneRun(Run[SceneStep]):
             awaiting=tuple(self._awaiting),
             error=stop.error or stop.message,
             exception=stop.exception,
+            notice=stage.notice,
+            repairs=tuple(stage.repairs),
         )
 
 

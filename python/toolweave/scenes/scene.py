@@ -17,6 +17,7 @@ from ..tools import Tool, Toolset
 from ..tools import tool as make_tool
 from ..tools.function import is_tool
 from .actors import Actor, ActorFunction, checked_actor
+from .decorating import is_decorating
 from .names import provider_name
 
 if TYPE_CHECKING:
@@ -116,6 +117,10 @@ class Scene:
                 decorator comes back, as in ``@scene.tool()``, which leaves the function as it is.
             **options: How it is run; see `ToolOptions`.
 
+        Returns:
+            The scene; or the function, where ``@scene.tool`` decorates it. Type checkers cannot
+            know that, and want ``@scene.tool()``.
+
         Raises:
             ContractError: There is a tool of its name in the scene.
             ToolDefinitionError: It cannot be a tool.
@@ -131,6 +136,8 @@ class Scene:
             (made,) = Toolset([function])
             function = made.replace(**options)
         self.toolset.add(function)
+        if not options and is_decorating(function, inspect.currentframe()):
+            return cast("Self", function)
         return self
 
     def tools(
@@ -164,15 +171,16 @@ class Scene:
         self,
         service: object,
         *,
-        methods: Iterable[str] | Mapping[str, str] | None = None,
+        methods: Iterable[str] | Mapping[str, str | tuple[str, str]] | None = None,
         **options: Unpack[ToolOptions],
     ) -> Self:
         """Adds methods of an object as tools; their types say what arguments are.
 
         Args:
             service: The object.
-            methods: The names of the methods, or a mapping from these to the names of the tools;
-                all public methods if not given.
+            methods: The names of the methods, or a mapping from these to the names of the tools,
+                or to names with descriptions for the model to read: ``{"add": ("Add", "Adds two
+                numbers")}``. All public methods if not given.
             **options: How they are run; see `ToolOptions`.
 
         Raises:
@@ -186,9 +194,9 @@ class Scene:
                 f"a service is an object, not the class {service.__name__}; call it first"
             )
         if methods is None:
-            chosen: Mapping[str, str | None] = dict.fromkeys(_public(service))
+            chosen: Mapping[str, object] = dict.fromkeys(_public(service))
         elif isinstance(methods, Mapping):
-            chosen = dict(cast("Mapping[str, str | None]", methods))
+            chosen = dict(cast("Mapping[str, object]", methods))
         elif isinstance(methods, str):
             raise TypeError(f"methods are given as a list: [{methods!r}]")
         else:
@@ -197,13 +205,14 @@ class Scene:
             raise ToolDefinitionError(
                 f"the service {type(service).__name__} has no public methods", self.name
             )
-        for method, name in chosen.items():
+        for method, told in chosen.items():
+            name, description = _named(method, told)
             found: object = getattr(service, method)
             if not callable(found):
                 raise ToolDefinitionError(
                     f"{type(service).__name__}.{method} is no method", name or method
                 )
-            made = make_tool(cast("AnyFunction", found), name=name)
+            made = make_tool(cast("AnyFunction", found), name=name, description=description)
             self.toolset.add(made.replace(**options) if options else made)
         return self
 
@@ -294,6 +303,23 @@ class _Followed:
         self.source = source
         self.version = source.version
         self.known = {each.name: each for each in source}
+
+
+def _named(method: str, told: object) -> tuple[str | None, str | None]:
+    """The name of a method's tool, and its description, as far as they are given.
+
+    Raises:
+        TypeError: It is something else.
+    """
+    if told is None or isinstance(told, str):
+        return told, None
+    pair = cast("tuple[object, ...]", told) if isinstance(told, tuple) else ()
+    if len(pair) == 2 and isinstance(pair[0], str) and isinstance(pair[1], str):
+        return pair[0], pair[1]
+    raise TypeError(
+        f"methods[{method!r}] must be the name of a tool, or a tuple of its name and description, "
+        f"got {told!r}"
+    )
 
 
 def _later(**_: Any) -> Deferred:

@@ -14,7 +14,7 @@ from .steps import ExecutedTool, SceneStep
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from .. import Message
+    from .. import Message, Repair
     from ..conversations import Interaction
     from ..natural import ReplyRun
     from ..protocols import Journal, ModelOptions
@@ -124,8 +124,16 @@ class Stage:
         """The messages of earlier runs that have changed."""
         self.executed: list[ExecutedTool] = []
         self.entered: list[str] = []
+        self.scene: str | None = None
+        """The scene that is played."""
+        self.said_in: str | None = None
+        """The scene that has answered last, or in which the run ended."""
         self.text = ""
         """What was answered last."""
+        self.notice: str | None = None
+        """A notice about it, where something is odd."""
+        self.repairs: list[Repair] = []
+        """The changes that plans and decisions needed."""
         self.generation_id: str | None = None
         """The id of the reply that was asked for last."""
         self.reply: ReplyRun | None = None
@@ -146,18 +154,25 @@ class Stage:
         """Tells of a step; one of the lifecycle only if that is wanted."""
         if lifecycle and not self._verbose:
             return None
-        # It may be read after the reply is over; what that has cost is for a later step.
-        piece = status is SceneStatus.STREAMING
+        # They may be read late or not at all; what was spent before them is for a later step.
+        piece = status in (SceneStatus.STREAMING, SceneStatus.FUNCTION_PROGRESS)
         told = self.ledger.recall() if piece else self.ledger.tell()
         step = SceneStep(status, scene, message=message, conversation=self.key, **told, **more)
         self._hear(step)
         return step
 
-    def say(self, text: str, scene: str | None = None, *, message_id: str | None = None) -> None:
+    def say(
+        self,
+        text: str,
+        scene: str | None = None,
+        *,
+        message_id: str | None = None,
+        notice: str | None = None,
+    ) -> None:
         """Tells of what the model, or a hook in its place, has said."""
-        self.emit(SceneStatus.RUNNING, text, scene=scene, message_id=message_id)
+        self.emit(SceneStatus.RUNNING, text, scene=scene, message_id=message_id, notice=notice)
 
-    def add(self, text: str, scene: str | None = None) -> None:
+    def add(self, text: str, scene: str | None = None, *, notice: str | None = None) -> None:
         """Adds what a hook has to say to what was answered."""
         message_id = f"{self.run_id}.said.{self._added}"
         self._added += 1
@@ -166,7 +181,7 @@ class Stage:
                 text, role=Role.ASSISTANT, id=message_id, run_id=self.run_id, chat_id=self.key
             )
         )
-        self.say(text, scene, message_id=message_id)
+        self.say(text, scene, message_id=message_id, notice=notice)
 
     def check_budget(self) -> None:
         """Ends the run if more was spent than the budget allows."""

@@ -13,7 +13,7 @@ from ..kinds import SceneStatus, SceneStopReason
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from .. import Message
+    from .. import Message, Repair
 
 
 @dataclass(frozen=True)
@@ -70,6 +70,8 @@ class SceneStep:
     reference: str | None = None
     """The id under which the log has the exception that `error` tells of, unless that was raised
     on purpose."""
+    notice: str | None = None
+    """A sentence about something odd in a text, or mended in a decision of the model."""
 
     @property
     def is_last(self) -> bool:
@@ -145,3 +147,7 @@ class SceneResult:
     """What ended the run, where it did not end well."""
     exception: BaseException | None = field(default=None, compare=False)
     """The exception that ended the run, where one did."""
+    notice: str | None = None
+    """A sentence about something odd in the final text: markup of a call that was not run."""
+    repairs: tuple[Repair, ...] = ()
+    """The changes that the plan and decisions of the model needed, in that order."""

@@ -362,9 +362,11 @@ async def test_a_chain_may_end_with_an_answer_in_place_of_a_scene() -> None:
 
 
 @on_a_loop
-async def test_a_decision_that_cannot_be_read_is_a_no() -> None:
-    result = await result_of(manager_of(ENTER, "42.", "Hm, perhaps?", mode="chaining"), "15 + 27?")
+async def test_a_decision_that_cannot_be_read_is_asked_for_once_more() -> None:
+    manager = manager_of(ENTER, "42.", "Hm, perhaps?", more(False), mode="chaining")
+    result = await result_of(manager, "15 + 27?")
     assert (result.text, result.stop_reason.value) == ("42.", "completed")
+    assert "This decision cannot be used." in model_of(manager).requests[3].messages[-1].text
 
 
 @on_a_loop

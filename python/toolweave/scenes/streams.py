@@ -1,0 +1,69 @@
+"""Text that streams, held back where it may turn out to be a call."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .strays import doubtful
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from .strays import Names
+
+
+class HeldText:
+    """A gate for text: open up to a tag that may begin a stray call, closed from there on.
+
+    Args:
+        names: What such a call may mean; None if nothing is held back.
+    """
+
+    def __init__(self, names: Names | None) -> None:
+        self._names = names
+        self._message_id: str | None = None
+        self._pending = ""
+        # How much of each message has been let through.
+        self._passed: dict[str, int] = {}
+        self._closed = False
+
+    def take(self, message_id: str, text: str) -> Iterator[tuple[str, str]]:
+        """The pieces that can be told, with their messages.
+
+        Args:
+            message_id: The message that the text belongs to.
+            text: The next piece of it.
+        """
+        if self._closed:
+            return
+        if message_id != self._message_id:
+            # A tag does not go on in another message.
+            yield from self._pass(len(self._pending))
+            self._message_id = message_id
+        self._pending += text
+        end = len(self._pending)
+        if self._names is not None and "<" in self._pending:
+            end, self._closed = doubtful(self._pending, self._names)
+        yield from self._pass(end)
+
+    def release(self, texts: Mapping[str | None, str]) -> Iterator[tuple[str, str]]:
+        """The pieces that are left to be told, once.
+
+        Args:
+            texts: The whole texts, by their messages.
+        """
+        if not (self._closed or self._pending):
+            return
+        self._closed, self._pending = True, ""
+        for message_id, text in texts.items():
+            passed = self._passed.get(message_id or "", 0)
+            if message_id is not None and len(text) > passed:
+                self._passed[message_id] = len(text)
+                yield message_id, text[passed:]
+
+    def _pass(self, end: int) -> Iterator[tuple[str, str]]:
+        if self._message_id is None or not end:
+            return
+        piece, self._pending = self._pending[:end], self._pending[end:]
+        self._passed[self._message_id] = self._passed.get(self._message_id, 0) + end
+        yield self._message_id, piece

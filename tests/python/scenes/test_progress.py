@@ -1,0 +1,129 @@
+"""Progress of tools in a scene: steps, and events for screens, as in agents."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from coroutine_tests import PATIENCE, on_a_loop
+from effort import effort
+from toolweave import Agent, SceneManager, SceneStatus, ToolContext
+from toolweave.lifecycle import Transcriber
+from toolweave.testing import ScriptedModel
+
+shown = st.lists(
+    st.one_of(
+        st.integers(),
+        st.text(max_size=5),
+        st.dictionaries(st.text(max_size=3), st.booleans(), max_size=2),
+        st.builds(object),
+    ),
+    max_size=4,
+)
+
+
+def counting(values: list[Any], how: str) -> Any:
+    """A tool that shows values, by what it yields or by its context."""
+    if how == "yields":
+
+        async def count() -> AsyncIterator[Any]:
+            for value in values:
+                yield value
+            yield "done"
+
+        return count
+
+    async def tell(context: ToolContext) -> str:
+        for value in values:
+            context.progress(value)
+        return "done"
+
+    tell.__name__ = "count"
+    return tell
+
+
+def results(events: list[Any]) -> list[tuple[Any, Any, Any]]:
+    return [
+        (each["toolCallId"] is not None, each["result"], each["done"])
+        for each in events
+        if each["kind"] == "tool_result"
+    ]
+
+
+@settings(deadline=None, max_examples=effort(25))
+@given(shown, st.sampled_from(["yields", "tells"]))
+def test_what_a_tool_shows_in_a_scene_reaches_the_screen_as_in_an_agent(
+    values: list[Any], how: str
+) -> None:
+    async def main() -> None:
+        manager = SceneManager(ScriptedModel("<S/>", "<count/>", "Counted."))
+        manager.scene("S").tool(counting(values, how))
+        run = manager.open("Go.")
+        told, steps = Transcriber("chat", run_id="r"), []
+        events: list[Any] = []
+        async for step in run:
+            steps.append(step)
+            events += told.tell(step, generation_id=run.generation_id)
+        # What a generator yields last is its result, and nobody knows before that it is the last.
+        count = len(values) + (how == "yields")
+        progress = [step for step in steps if step.status is SceneStatus.FUNCTION_PROGRESS]
+        (done,) = [step for step in steps if step.status is SceneStatus.FUNCTION_COMPLETED]
+        assert [(s.scene, s.function, s.call_id) for s in progress] == [
+            ("S", "count", done.call_id)
+        ] * count
+        assert all(step.cost is None and step.to_dict() for step in progress)
+
+        agent = Agent(ScriptedModel("<count/>", "Counted."), [counting(values, how)])
+        other, of_agent = Transcriber("chat", run_id="r"), []
+        async with agent.open("Go.") as reference:
+            async for each in reference:
+                of_agent += other.tell(each, generation_id=reference.generation_id)
+        assert results(events) == results(of_agent)
+        assert len(results(events)) == count + 1
+
+    asyncio.run(main())
+
+
+@on_a_loop
+async def test_progress_is_told_while_the_tool_runs() -> None:
+    more = asyncio.Event()
+
+    async def wait() -> AsyncIterator[str]:
+        yield "half"
+        await more.wait()
+        yield "done"
+
+    manager = SceneManager(ScriptedModel("<S/>", "<wait/>", "Done."))
+    manager.scene("S").tool(wait)
+    seen: list[str | None] = []
+    async for step in manager.stream("Go."):
+        seen.append(step.message)
+        if step.status is SceneStatus.FUNCTION_PROGRESS:
+            more.set()
+    assert seen[1:3] == ["Executing tool: wait", "half"]
+    assert seen[-3:] == ["Tool wait executed: done", "Done.", "Done."]
+
+
+@on_a_loop
+async def test_a_reader_that_is_far_behind_misses_progress_and_nothing_else() -> None:
+    flooded = asyncio.Event()
+
+    async def flood() -> AsyncIterator[int]:
+        for number in range(20_000):
+            yield number
+        flooded.set()
+
+    manager = SceneManager(ScriptedModel("<S/>", "<flood/>", "Done."))
+    manager.scene("S").tool(flood)
+    run = manager.open("Go.")
+    async for _ in run:
+        break
+    await asyncio.wait_for(flooded.wait(), PATIENCE)
+    rest = [step async for step in run]
+    assert len(rest) < 10_000
+    assert rest[-1].message == "Done."
+    assert [s.status for s in rest].count(SceneStatus.FUNCTION_COMPLETED) == 1

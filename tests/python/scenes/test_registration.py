@@ -1,0 +1,107 @@
+"""Registration of tools in scenes: decorated functions, and methods with descriptions."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from calculator_scenes import Calculator, model_of
+from coroutine_tests import on_a_loop
+from toolweave import Scene, SceneManager, tool
+from toolweave.testing import ScriptedModel
+
+MODULE = Scene("Module")
+
+
+@MODULE.tool
+def at_module_level(a: int, b: int = 2) -> int:
+    return a + b
+
+
+def plain(city: str) -> str:
+    return city
+
+
+class Holder:
+    scene = Scene("Held")
+
+    @scene.tool
+    def in_a_class(city: str) -> str:  # noqa: N805
+        return city
+
+
+def logged(function: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(function)
+    def inner(*args: Any, **kwargs: Any) -> Any:
+        return function(*args, **kwargs)
+
+    return inner
+
+
+def test_a_function_that_is_decorated_without_parentheses_stays_what_it_is() -> None:
+    scene = Scene("S")
+
+    @scene.tool
+    def one(a: int) -> int:
+        return a
+
+    @scene.tool
+    async def two(
+        a: int,
+        b: int = 3,
+    ) -> int:
+        """Adds two numbers."""
+        return a + b
+
+    @logged
+    @scene.tool
+    @logged
+    def three(a: int) -> int: return -a  # fmt: skip
+
+    @scene.tool
+    @tool(timeout=3)
+    def four(a: int) -> int:
+        return a
+
+    assert isinstance(at_module_level, type(plain))
+    assert at_module_level(1) == 3
+    assert (one(1), three(1), four(1)) == (1, -1, 1)
+    assert two.__doc__ == "Adds two numbers."
+    assert Holder.in_a_class("Oslo") == "Oslo"
+    assert [each.name for each in scene.toolset] == ["one", "two", "three", "four"]
+    assert [each.name for each in MODULE.toolset] == ["at_module_level"]
+
+
+def test_a_function_that_is_given_continues_the_scene() -> None:
+    scene = Scene("S")
+
+    def near(city: str) -> str:
+        return city
+
+    assert scene.tool(near) is scene
+    assert scene.tool(plain) is scene
+    assert scene.tool(tool("five")(plain)) is scene
+    assert scene.tool(logged(at_module_level)) is scene
+    names = ["near", "plain", "five", "at_module_level"]
+    assert [each.name for each in scene.toolset] == names
+
+
+@on_a_loop
+async def test_a_method_is_described_where_it_is_registered() -> None:
+    manager = SceneManager(ScriptedModel("<Calculator/>", "42."))
+    manager.scene("Calculator").service(
+        Calculator(), methods={"add": ("Add", "Adds two numbers!"), "multiply": "Multiply"}
+    )
+    await manager.run("15 + 27?")
+    read = model_of(manager).requests[1].messages[0].text
+    assert "Adds two numbers!" in read
+    assert "Multiplies two numbers." in read
+
+
+@pytest.mark.parametrize("told", [("Add",), ("Add", 1), ["Add", "Adds"], 3])
+def test_anything_else_is_refused_at_once(told: Any) -> None:
+    with pytest.raises(TypeError, match=r"methods\['add'\] must be the name of a tool, or a tuple"):
+        Scene("S").service(Calculator(), methods={"add": told})
