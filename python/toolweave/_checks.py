@@ -105,7 +105,7 @@ def check_number(
     bounds = [
         f"of at least {least:g}" if least is not None else "",
         f"above {above:g}" if above is not None else "",
-        f"of at most {most:g}" if most is not None else "",
+        f"of at most {most:g}" if most not in (None, math.inf) else "",
     ]
     wanted = f"a number {' and '.join(filter(None, bounds))}".strip()
     if none:

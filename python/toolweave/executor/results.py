@@ -178,7 +178,7 @@ _NOT_FINITE = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
 
 # Made once: `json.dumps` makes one for every call with options.
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
-_STRICT = json.JSONEncoder(allow_nan=False, skipkeys=True, default=lambda _: None)
+_STRICT = json.JSONEncoder(allow_nan=False, skipkeys=True, default=str)
 
 
 def _plain(value: Any, path: _Path) -> Any:

@@ -166,7 +166,7 @@ def _make(
 def _check_callable(function: object) -> None:
     # A method of a class cannot be called before it belongs to one.
     if not callable(function) and not isinstance(function, (staticmethod, classmethod)):
-        raise TypeError(f"subject must be a function, a name or a contract, got {got(function)}")
+        raise TypeError(f"the subject of a tool must be a function, got {got(function)}")
 
 
 def _made_before(function: object) -> AnyTool | None:

@@ -7,6 +7,7 @@ The store keeps what the model has to read in its next request. What is sent to 
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 from .._checks import check_choice
@@ -23,6 +24,9 @@ ErrorText: TypeAlias = Literal["reference", "message"]
 Fields: TypeAlias = "Mapping[str, Any]"
 
 _RUN_FAILED = "Execution failed"
+
+# The type of an exception, before what it says.
+_EXCEPTION = re.compile(r"\A(\w+): .*", re.DOTALL)
 
 
 def showing(error_text: ErrorText) -> Callable[[Fields], Fields]:
@@ -54,6 +58,8 @@ def concealed(fields: Fields) -> Fields:
         return _result(fields, _object(metadata.get(REFERENCES)))
     if kind == "scene":
         return _scene(fields)
+    if kind == "selection":
+        return _selection(fields)
     if kind in ("error", "run") and REFERENCE in metadata:
         name = "message" if kind == "error" else "error"
         return {**fields, name: run_failed(metadata[REFERENCE])} if name in fields else fields
@@ -117,6 +123,16 @@ def _scene(fields: Fields) -> Fields:
     # The last step has the answer as its message, as far as there is one.
     names = ("error",) if step.get("status") == "Completed" else ("message", "error", "result")
     return {**fields, "step": {**step, **{name: text for name in names if name in step}}}
+
+
+def _selection(fields: Fields) -> Fields:
+    """A selection with the types of exceptions in place of what they say."""
+    ranking: list[dict[str, Any]] = fields["ranking"]
+    told = [
+        {**each, "error": _EXCEPTION.sub(r"\1", each["error"])} if "error" in each else each
+        for each in ranking
+    ]
+    return {**fields, "ranking": told}
 
 
 def _object(value: object) -> dict[str, Any]:

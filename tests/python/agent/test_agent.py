@@ -464,10 +464,18 @@ async def test_messages_so_far_can_be_looked_at_while_it_runs() -> None:
 @pytest.mark.parametrize(
     ("options", "error", "match"),
     [
-        ({"max_iterations": 0}, ValueError, "max_iterations is a whole number from 1, not 0"),
-        ({"max_iterations": True}, ValueError, "max_iterations"),
-        ({"max_repeats": 1}, ValueError, "max_repeats is a whole number from 2, not 1"),
-        ({"model": None}, TypeError, "a model must"),
+        (
+            {"max_iterations": 0},
+            ValueError,
+            "max_iterations must be an integer of at least 1, got 0",
+        ),
+        ({"max_iterations": True}, TypeError, "max_iterations"),
+        (
+            {"max_repeats": 1},
+            ValueError,
+            "max_repeats must be an integer of at least 2, or None, got 1",
+        ),
+        ({"model": None}, TypeError, "model must"),
         ({"executor": ToolExecutor([ping]), "tools": [ping]}, ValueError, "leave out: tools"),
         ({"modell": 7}, TypeError, "'modell'"),
     ],

@@ -257,8 +257,8 @@ async def test_locks_that_nobody_uses_are_forgotten() -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"ttl": 0}, "ttl is a number of seconds above 0, or None, not 0"),
-        ({"max_conversations": 0}, "max_conversations is a whole number from 1, not 0"),
+        ({"ttl": 0}, "ttl must be a number above 0, or None, got 0"),
+        ({"max_conversations": 0}, "max_conversations must be an integer of at least 1, got 0"),
     ],
 )
 def test_what_cannot_be_is_refused_in_a_sentence(options: dict[str, Any], said: str) -> None:

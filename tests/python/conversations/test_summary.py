@@ -341,10 +341,10 @@ async def test_the_model_is_told_as_the_application_wants() -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"max_messages": 0}, "max_messages is a whole number from 1, or None, not 0"),
-        ({"max_tokens": -1}, "max_tokens is a whole number from 1, or None, not -1"),
+        ({"max_messages": 0}, "max_messages must be an integer of at least 1, or None, got 0"),
+        ({"max_tokens": -1}, "max_tokens must be an integer of at least 1, or None, got -1"),
         ({"max_messages": None}, "give max_messages, max_tokens, or both"),
-        ({"keep": -1}, "keep is a whole number from 0, not -1"),
+        ({"keep": -1}, "keep must be an integer of at least 0, got -1"),
         ({"max_messages": 4}, "keep is less than max_messages, 4, not 4"),
     ],
 )

@@ -200,7 +200,7 @@ def test_a_budget_is_exceeded_by_more_than_its_limit() -> None:
         (lambda: Price(0, 0, "inf"), "cached_input is a number from 0"),
         (lambda: Price(0, 0, per=0), "per is a whole number of tokens from 1, not 0"),
         (lambda: Budget("-0.1"), "limit is a number from 0"),
-        (lambda: Budget(1, scope="run"), "scope is 'request' or 'conversation', not 'run'"),  # type: ignore[arg-type]
+        (lambda: Budget(1, scope="run"), "scope must be 'request' or 'conversation', got 'run'"),  # type: ignore[arg-type]
         (lambda: PriceTable({"": Price(1, 1)}), "a str that is not empty, not ''"),
         (lambda: PriceTable({"m": {"input": 1}}), "the price of 'm': a price needs 'output'"),
         (

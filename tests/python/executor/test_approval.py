@@ -82,9 +82,7 @@ def test_a_no_may_have_a_reason(approver: Any) -> None:
     assert record.event() == ToolApproval("call_0", "denied", "not on Sundays")
 
 
-@pytest.mark.parametrize(
-    "nonsense", [None, 1, "yes", "allow", [True], object(), Approval]
-)
+@pytest.mark.parametrize("nonsense", [None, 1, "yes", "allow", [True], object(), Approval])
 def test_an_answer_that_is_no_answer_is_an_error(nonsense: object) -> None:
     for approver in answering(nonsense):
         record = ask(approver)

@@ -365,6 +365,6 @@ async def test_leaving_it_closes_all_of_its_models() -> None:
 def test_a_chain_is_made_of_models() -> None:
     with pytest.raises(ValueError, match="a chain of models needs at least one"):
         FallbackModel()
-    with pytest.raises(TypeError, match="a model must have a method `stream`"):
+    with pytest.raises(TypeError, match="models must have a method `stream`"):
         FallbackModel(7)  # type: ignore[arg-type]
     assert repr(chain(scripted(), scripted(name="two"))) == "FallbackModel(one, two)"

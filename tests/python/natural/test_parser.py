@@ -445,13 +445,13 @@ def test_native_and_inline_calls_of_one_reply_have_different_ids() -> None:
 @pytest.mark.parametrize(
     ("options", "error", "match"),
     [
-        ({"tool_mode": "both"}, ValueError, "tool_mode is one of 'natural', 'native', 'auto'"),
-        ({"tag": "x"}, ValueError, "tag is one of"),
-        ({"form": "x"}, ValueError, "form is one of"),
+        ({"tool_mode": "both"}, ValueError, "tool_mode must be 'natural', 'native' or 'auto'"),
+        ({"tag": "x"}, ValueError, "tag must be"),
+        ({"form": "x"}, ValueError, "form must be"),
         ({"rewrite_plain_replies": True}, ValueError, "there is none"),
         ({"repair": "magic"}, ValueError, "repair"),
-        ({"fallback": 7}, TypeError, "a model must"),
-        ({"model": 7}, TypeError, "a model must"),
+        ({"fallback": 7}, TypeError, " must have a method"),
+        ({"model": 7}, TypeError, " must have a method"),
         ({"tools": [7]}, TypeError, "a tool is a FunctionContract"),
         ({"tools": "A"}, TypeError, "as a list or a mapping"),
         ({"tools": 7}, TypeError, "as a list or a mapping"),

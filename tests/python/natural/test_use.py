@@ -362,7 +362,7 @@ async def test_contracts_with_handlers_are_tools_too() -> None:
         ),
         ({"tools": ["unserved"]}, ToolDefinitionError, "unserved"),
         ({"tols": []}, TypeError, "'tols'"),
-        ({"model": 7}, TypeError, "a model must"),
+        ({"model": 7}, TypeError, "model must"),
         ({"tool_mode": "x"}, ValueError, "tool_mode"),
     ],
 )

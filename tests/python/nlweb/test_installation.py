@@ -208,7 +208,7 @@ def test_what_is_wrong_is_said_when_it_is_given(registry: Any, scorer: Any, poli
         ({"handler_timout": 3.0}, "no option 'handler_timout'; there are allowed_hosts, "),
         ({"handler_timeout": "3"}, "handler_timeout must be seconds, not '3'"),
         ({"decontextualization_timeout": -1.0}, "must be seconds above 0, not -1.0"),
-        ({"allowed_hosts": "example.org"}, "has to be a list"),
+        ({"allowed_hosts": "example.org"}, "must be a list"),
     ],
 )
 def test_an_option_that_means_nothing_is_refused(options: Any, message: str) -> None:

@@ -291,9 +291,9 @@ def test_a_loop_that_was_closed_holds_nobody_up() -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"max_wait": -1}, "max_wait is a number of seconds from 0, not -1"),
-        ({"max_wait": float("nan")}, "max_wait is a number of seconds from 0, not nan"),
-        ({"max_keys": 0}, "max_keys is a whole number from 1, not 0"),
+        ({"max_wait": -1}, "max_wait must be a number of at least 0, got -1"),
+        ({"max_wait": float("nan")}, "max_wait must be a number of at least 0, got nan"),
+        ({"max_keys": 0}, "max_keys must be an integer of at least 1, got 0"),
     ],
 )
 def test_what_cannot_be_is_refused_in_a_sentence(options: dict[str, Any], said: str) -> None:

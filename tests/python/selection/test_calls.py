@@ -338,7 +338,7 @@ def test_as_many_places_are_taken_as_there_are() -> None:
 
 
 def test_a_limit_of_nothing_is_refused() -> None:
-    with pytest.raises(ValueError, match="limit must be at least 1, not 0"):
+    with pytest.raises(ValueError, match="limit must be an integer of at least 1, got 0"):
         CallLimiter(0)
 
 

@@ -286,7 +286,7 @@ def test_a_name_that_cannot_stand_in_a_tag_is_an_error() -> None:
 
 @pytest.mark.parametrize("thing", [None, 3, "f"])
 def test_what_cannot_be_called_is_no_tool(thing: Any) -> None:
-    with pytest.raises(TypeError, match="a tool is made of a function, not of"):
+    with pytest.raises(TypeError, match="the subject of a tool must be a function, got"):
         tool(name="x")(thing)
 
 

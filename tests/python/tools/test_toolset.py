@@ -107,7 +107,7 @@ def test_a_handler_that_is_a_tool_keeps_its_options() -> None:
         (lambda: Toolset("add"), TypeError, "put a single one in a list: \\['add'\\]"),
         (lambda: Toolset(ping), TypeError, "put a single one in a list"),  # type: ignore[arg-type]
         (lambda: Toolset(7), TypeError, "put a single one in a list"),  # type: ignore[arg-type]
-        (lambda: Toolset([7]), TypeError, "a tool is made of a function, not of 7"),  # type: ignore[list-item]
+        (lambda: Toolset([7]), TypeError, "the subject of a tool must be a function, got 7"),  # type: ignore[list-item]
     ],
 )
 def test_what_cannot_be_a_set_is_an_error(

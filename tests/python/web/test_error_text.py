@@ -20,6 +20,7 @@ from toolweave import Agent, ModelRetry, SceneManager, ToolContext, ToolError, t
 from toolweave.store import MessageStore
 from toolweave.testing import ScriptedModel
 from toolweave.web import SceneResponder, chat_app
+from toolweave.web.disclosure import concealed, concealed_line
 
 SHOWN = re.compile(r"Error executing tool \(reference ([0-9a-f]{8})\)")
 KINDS: list[type[Exception]] = [ValueError, KeyError, OSError, RuntimeError]
@@ -216,3 +217,33 @@ def test_an_unknown_kind_of_error_text_is_refused() -> None:
     store = MessageStore("sqlite://")
     with pytest.raises(ValueError, match="error_text must be 'reference' or 'message', got 'none'"):
         chat_app(store, lambda _: None, error_text="none")  # type: ignore[arg-type,return-value]
+
+
+def test_of_a_scorer_that_failed_clients_read_the_type_of_the_exception() -> None:
+    ranking = [
+        {"tool": "a", "score": 7.0},
+        {"tool": "b", "error": "ModelError: the model function f raised\nhunter2"},
+        {"tool": "c", "error": "the reply has no score"},
+    ]
+    told = concealed({"kind": "selection", "ranking": ranking})
+    assert [each.get("error") for each in told["ranking"]] == [
+        None,
+        "ModelError",
+        "the reply has no score",
+    ]
+
+
+def test_results_of_earlier_versions_have_no_reference_and_no_text() -> None:
+    result = {"toolCallId": "c", "name": "f", "isError": True, "errorCode": "tool_error"}
+    message = {
+        "kind": "tools_aggregate",
+        "toolCalls": [],
+        "toolResults": [
+            {**result, "result": "Error executing tool: hunter2"},
+            {**result, "result": "no such city"},
+        ],
+    }
+    told = [each["result"] for each in concealed(message)["toolResults"]]
+    assert told == ["Error executing tool.", "no such city"]
+    damaged = json.dumps({"type": "message", "message_json": "{Error executing tool: hunter2"})
+    assert "hunter2" not in concealed_line(damaged)
