@@ -246,7 +246,7 @@ async def test_one_object_serves_200_conversations_at_once() -> None:
             await asyncio.sleep(0)
             yield piece
 
-    natural = NaturalToolUse(model, [meet])
+    natural = NaturalToolUse(model, [meet], max_concurrency=None)
     replies = await asyncio.gather(*(natural.complete(str(number)) for number in range(200)))
     for number, (text, calls) in enumerate(replies):
         assert text.text == f"I am {number}.  Bye."
