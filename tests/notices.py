@@ -127,7 +127,7 @@ def bundled(written: str) -> list[Bundled]:
     heads = list(re.finditer(r"^## (\S+) - (\S+) \((.+)\)$", written, re.MULTILINE))
     ends = [head.start() for head in heads[1:]] + [len(written)]
     return [
-        Bundled(*head.groups(), stripped(written[head.end() : end]))
+        Bundled(head[1], head[2], head[3], stripped(written[head.end() : end]))
         for head, end in zip(heads, ends, strict=True)
     ]
 
@@ -282,10 +282,10 @@ def notices(packages: Iterable[dict[str, Any]], page: Iterable[Bundled]) -> str:
         of = "\n".join(f"{owner.name} {owner.version}" for owner in dict.fromkeys(owners))
         parts.append(f"{RULE}\n{of}\n{RULE}\n\n{text}\n")
     page = sorted(page)
-    parts.append("The page\n========\n\n" + "".join(f"* {package}\n" for package in page))
-    for package in page:
-        of = f"{package.name} {package.version}"
-        parts.append(f"{RULE}\n{of}\n{RULE}\n\n{package.text}\n")
+    parts.append("The page\n========\n\n" + "".join(f"* {each}\n" for each in page))
+    for each in page:
+        of = f"{each.name} {each.version}"
+        parts.append(f"{RULE}\n{of}\n{RULE}\n\n{each.text}\n")
     return "\n".join(parts)
 
 

@@ -249,8 +249,11 @@ async def _page(
     statement = select(table).where(table.c.chat_id == chat_id).order_by(column).limit(_AT_ONCE)
     if after is not None:
         # As the database has it, which may be nothing that could be written there now.
-        type_ = {str: Text(), bytes: LargeBinary()}.get(type(after), column.type)
-        statement = statement.where(column > literal(after, type_))
+        if isinstance(after, bytes):
+            last = literal(after, LargeBinary())
+        else:
+            last = literal(after, Text() if isinstance(after, str) else column.type)
+        statement = statement.where(column > last)
     return (await connection.execute(statement)).mappings().all()
 
 
@@ -280,7 +283,7 @@ def _chat(row: Row[Any]) -> Chat:
     metadata: dict[str, Any] = {}
     problem: str | None = None
     try:
-        metadata = object_of(row, "metadata_json")
+        metadata = object_of(row.metadata_json, "metadata_json")
     except DamagedError as error:
         problem = f"the row of the chat {row.id!r} is damaged: {error}"
         _log.error("a chat cannot be read", extra={"chat_id": row.id, "error": str(error)})

@@ -34,13 +34,12 @@ class DamagedError(ValueError):
         super().__init__(f"{column} {reason}")
 
 
-def object_of(row: Row[Any], column: str) -> dict[str, Any]:
-    """The JSON object in a column.
+def object_of(text: object, column: str) -> dict[str, Any]:
+    """The JSON object in the text of a column.
 
     Raises:
         DamagedError: There is none.
     """
-    text: object = row._mapping[column]
     try:
         found: object = json.loads(cast("str", text))
     except json.JSONDecodeError as error:
@@ -75,7 +74,7 @@ def awaited_call(row: Row[Any]) -> ToolCall:
     Raises:
         DamagedError: It cannot be read.
     """
-    fields = object_of(row, "call_json")
+    fields = object_of(row.call_json, "call_json")
     try:
         return ToolCall(fields["id"], fields["name"], fields["arguments"])
     except (KeyError, TypeError, ValueError, RecursionError) as error:
@@ -86,7 +85,7 @@ def entered_call(row: Row[Any]) -> ToolCall:
     """A call whose tool was entered, without its arguments where they cannot be read."""
     call_id, name = call_id_of(row), text_of(row.name)
     try:
-        return ToolCall(call_id, name, object_of(row, "arguments_json"))
+        return ToolCall(call_id, name, object_of(row.arguments_json, "arguments_json"))
     except (TypeError, ValueError, RecursionError) as error:
         extra = {"chat_id": row.chat_id, "run_id": row.run_id, "call_id": call_id}
         _log.error("a call cannot be read", extra={**extra, "error": _shown(error)})
@@ -124,7 +123,7 @@ def stored_resolution(row: Row[Any]) -> tuple[Resolution, str | None]:
     What cannot be read is an error: it came, and nobody who waits for it may wait for ever.
     """
     try:
-        fields = object_of(row, "result_json")
+        fields = object_of(row.result_json, "result_json")
         if "value" not in fields:
             raise DamagedError("result_json", "has no value")
     except DamagedError as error:

@@ -116,7 +116,7 @@ def _schema(row: Row[Any]) -> Validator:
         StoreError: It cannot be read, so that no answer can be taken, but that there is none.
     """
     try:
-        return Validator(object_of(row, "schema_json"))
+        return Validator(object_of(row.schema_json, "schema_json"))
     except (DamagedError, SchemaError) as error:
         text = f"no answer to the question {row.key!r} of the chat {row.chat_id!r} can be checked"
         raise StoreError(f"{text}: {_said(error)}") from error
@@ -143,7 +143,7 @@ def _pending(row: Row[Any]) -> StoredPending:
     schema: dict[str, Any] | None = None
     if row.schema_json is not None:
         try:
-            schema = object_of(row, "schema_json")
+            schema = object_of(row.schema_json, "schema_json")
         except DamagedError as error:
             problems.append(str(error))
     if problems:
