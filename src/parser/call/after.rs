@@ -60,7 +60,7 @@ impl<S: Sink> Pass<'_, S> {
                 _ if byte.is_ascii_whitespace() && at - after.since < self.limit() => {
                     self.machine.pos += 1;
                 }
-                FenceSeen::No if byte == b'{' => return self.next_object(call, after),
+                FenceSeen::No if byte == b'{' => return self.next_object(&call, after),
                 _ if after.comma => return self.implicit_close(&call, after),
                 FenceSeen::No if byte == b',' => {
                     after.comma = true;
@@ -91,16 +91,15 @@ impl<S: Sink> Pass<'_, S> {
     }
 
     /// Another object stands in the same tag: another call.
-    fn next_object(&mut self, call: Box<Call>, after: After) -> Flow {
+    fn next_object(&mut self, call: &Call, after: After) -> Flow {
         let at = self.machine.pos;
         let outcome = Outcome::Whole { strict: call.json.strict(), implicit_close: false };
-        let written = self.kept(&call);
-        self.end_call(&call, after.end, after.end, outcome);
+        let written = self.kept(call);
+        self.end_call(call, after.end, after.end, outcome);
         let depth = self.grammar.limits().max_depth;
         let mut next = Call::new(call.tool, None, call.closer, (after.end, at), depth);
         next.written = written;
-        next.opens_line = call.opens_line;
-        next.html = call.html;
+        next.opening = call.opening;
         self.open_payload(next, at, call.fenced)
     }
 

@@ -2,7 +2,7 @@
 
 use super::{Call, Guard, Phase};
 use crate::parser::{
-    frame::{Outcome, Sink},
+    frame::Sink,
     grammar::Closer,
     machine::{Flow, Pass},
     tag::{Match, TagMatch},
@@ -48,7 +48,7 @@ impl<S: Sink> Pass<'_, S> {
                     if byte == b'{' =>
                 {
                     let fenced = !matches!(before, Before::Blank { .. });
-                    if call.html {
+                    if call.opening.is_html {
                         self.machine.pos = at + 1;
                         return self.guard(call, Guard::new(at, fenced));
                     }
@@ -100,7 +100,7 @@ impl<S: Sink> Pass<'_, S> {
         // the tool has, and a line to begin: what it holds may be mended by somebody who reads it.
         let deliberate = match call.closer {
             Closer::Tag(_) => call.tool.is_some(),
-            _ => call.opens_line && !call.html,
+            _ => call.opening.is_first && !call.opening.is_html,
         };
         if !deliberate {
             return self.not_a_tag(call.start);

@@ -32,10 +32,7 @@ pub(in crate::parser) struct Call {
     start: usize,
     /// Where the opening tag ends.
     tag_end: usize,
-    /// Whether the opening tag is the first on its line.
-    opens_line: bool,
-    /// Whether the tag may be markup of a page.
-    html: bool,
+    opening: Opening,
     /// Whether a fence was opened before the payload.
     fenced: bool,
     /// Where the payload begins.
@@ -48,6 +45,15 @@ pub(in crate::parser) struct Call {
     /// How the payload reads so far.
     json: Json,
     phase: Phase,
+}
+
+/// An opening tag, as far as it decides what becomes of a payload that is no JSON.
+#[derive(Clone, Copy, Debug, Default)]
+struct Opening {
+    /// Whether it is the first on its line.
+    is_first: bool,
+    /// Whether it may be markup of a page.
+    is_html: bool,
 }
 
 /// A name as written.
@@ -117,8 +123,7 @@ impl Call {
             closer,
             start,
             tag_end,
-            opens_line: false,
-            html: false,
+            opening: Opening::default(),
             fenced: false,
             payload: tag_end,
             reported: tag_end,
@@ -133,8 +138,9 @@ impl Call {
 impl<'a, S: Sink> Pass<'a, S> {
     /// An opening tag has been read.
     pub(in crate::parser) fn begin(&mut self, mut call: Box<Call>, self_closing: bool) -> Flow {
-        call.opens_line = self.machine.markdown.opens_line(call.start);
-        call.html = matches!(call.closer, Closer::Tool(tool) if self.grammar.is_html(tool));
+        call.opening.is_first = self.machine.markdown.opens_line(call.start);
+        call.opening.is_html =
+            matches!(call.closer, Closer::Tool(tool) if self.grammar.is_html(tool));
         if self_closing {
             return self.empty(call, self.machine.pos);
         }
@@ -143,7 +149,7 @@ impl<'a, S: Sink> Pass<'a, S> {
 
     /// Nothing stands in the tag, which ends at `end`.
     fn empty(&mut self, mut call: Box<Call>, end: usize) -> Flow {
-        if call.html && !call.opens_line {
+        if call.opening.is_html && !call.opening.is_first {
             return self.not_a_tag(call.start);
         }
         self.confirm(&mut call);
@@ -292,7 +298,7 @@ impl<'a, S: Sink> Pass<'a, S> {
         }
         self.machine.from = end;
         self.machine.pos = end;
-        self.machine.markdown.after_call(call.opens_line);
+        self.machine.markdown.after_call(call.opening.is_first);
         Flow::Again
     }
 

@@ -41,11 +41,11 @@ impl Ended {
     }
 
     /// The same for arguments of the core. Other threads have the interpreter in between.
-    pub(crate) fn event_in_turns<'py>(
+    pub(crate) fn event_in_turns(
         self,
-        py: Python<'py>,
+        py: Python<'_>,
         verdict: Verdict<Value>,
-    ) -> PyResult<Bound<'py, PyAny>> {
+    ) -> PyResult<Bound<'_, PyAny>> {
         let verdict = with_arguments(py, verdict, |value| to_python_in_turns(py, value));
         self.made(py, verdict, &mut Turns::default())
     }
