@@ -181,7 +181,7 @@ def test_a_result_that_changes_while_it_is_written_is_written_all_the_same() -> 
             asyncio.get_running_loop().call_later(0.001, change, times + 1)
 
     async def main() -> None:
-        executor = ToolExecutor([Tool.from_schema("F", OBJECT, F)])
+        executor = ToolExecutor([Tool.from_schema("F", OBJECT, F)], max_result_chars=None)
         aggregate = await executor.execute([tw.ToolCall("call_0", "F", {})])
         [result] = aggregate.tool_results
         assert not result.is_error
