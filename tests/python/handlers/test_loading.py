@@ -202,7 +202,7 @@ def test_what_a_module_has_imported_cannot_be_reached_through_it(path: str) -> N
 def test_one_string_is_not_taken_for_many_prefixes() -> None:
     with pytest.raises(TypeError, match=r"a list, as in \['app'\]"):
         load_handler("a.b", "app")
-    with pytest.raises(TypeError, match="dotted names, not None"):
+    with pytest.raises(TypeError, match="allowed must be an iterable of strings"):
         load_handler("a.b", [None])  # type: ignore[list-item]
 
 

@@ -382,7 +382,7 @@ def test_the_fallback_can_be_another_one_or_none() -> None:
 
 @pytest.mark.parametrize("option", ["allowed_handlers", "allowed_hosts"])
 def test_one_string_is_not_taken_for_a_list_and_nothing_falls_back(option: str) -> None:
-    with pytest.raises(TypeError, match="has to be a list"):
+    with pytest.raises(TypeError, match="must be a list"):
         run(Registry({"details": Details, "search": Details}), **{option: "handler_registries"})
 
 

@@ -216,7 +216,7 @@ def test_a_service_is_an_object_with_methods() -> None:
         (lambda _: manager_of(max_iterations=0), "max_iterations must be an integer of at least 1"),
         (lambda _: manager_of(max_scenes=True), "max_scenes must be an integer of at least 1"),
         (lambda _: manager_of(max_repeats=1), "max_repeats must be an integer of at least 2"),
-        (lambda _: manager_of(run_timeout=0), "run_timeout is a number of seconds above 0"),
+        (lambda _: manager_of(run_timeout=0), "run_timeout must be a number above 0"),
         (lambda _: manager_of().open("Hi!", budget=-1), "from 0"),
     ],
 )
@@ -232,10 +232,13 @@ def test_what_cannot_be_is_refused_at_once(make: Any, message: str) -> None:
         (lambda m: m.authorize("ann"), "a hook is a function, not str"),
         (lambda m: m.on_terminal(None), "a hook is a function, not NoneType"),
         (lambda _: manager_of(conversations={}), "conversations is a store with the methods load,"),
-        (lambda _: manager_of(rate_limiter=5), "rate_limiter is a RateLimiter or a RateLimit, not"),
+        (
+            lambda _: manager_of(rate_limiter=5),
+            "rate_limiter must be a RateLimiter, a RateLimit or None",
+        ),
         (
             lambda _: manager_of(summarizer=ScriptedModel()),
-            "summarizer is a Summarizer, which takes",
+            "summarizer must be a Summarizer, which takes",
         ),
     ],
 )
