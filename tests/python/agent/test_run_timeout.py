@@ -66,5 +66,5 @@ def test_an_hour_is_the_default() -> None:
 
 @pytest.mark.parametrize("limit", [0, -1.0, float("nan")])
 def test_a_time_that_no_run_can_keep_is_refused(limit: float) -> None:
-    with pytest.raises(ValueError, match="run_timeout must be a number of seconds above 0, got"):
+    with pytest.raises(ValueError, match="run_timeout must be a number above 0, or None, got"):
         Agent(lambda _: "Hi.", run_timeout=limit)  # type: ignore[arg-type, return-value]

@@ -43,7 +43,7 @@ CRATES = st.lists(
 
 def written(crates: Any, packages: Any = ()) -> str:
     names = [f"* {crate}" for crate in crates] + [f"* {each}" for each in packages]
-    return kept.VOCABULARY + "\n" + "\n".join(names) + "\n"
+    return kept.VOCABULARY + kept.PRICES + "\n" + "\n".join(names) + "\n"
 
 
 PACKAGES = st.lists(
@@ -128,7 +128,10 @@ def test_crates_that_may_not_be_used_are_told() -> None:
     assert len(told) == 2
     assert told[0].startswith("not under a licence that is allowed: a 1.0.0")
     assert told[1].startswith("no longer maintained")
-    assert [*kept.problems("", [])] == ["not in the notices: the types of schema.org"]
+    assert [*kept.problems("", [])] == [
+        "not in the notices: the types of schema.org",
+        "not in the notices: the prices of models",
+    ]
 
 
 @pytest.mark.parametrize(

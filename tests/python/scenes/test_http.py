@@ -121,7 +121,7 @@ async def test_a_native_history_has_one_answer_for_each_call() -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (openai, "OpenAI API error: 429 Too Many Requests"),
+        (openai, r"127.0.0.1:\d+ API error: 429 Too Many Requests"),
         (anthropic, "Anthropic API error: 429 Too Many Requests"),
     ],
 )
