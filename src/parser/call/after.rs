@@ -99,7 +99,7 @@ impl<S: Sink> Pass<'_, S> {
         let depth = self.grammar.limits().max_depth;
         let mut next = Call::new(call.tool, None, call.closer, (after.end, at), depth);
         next.written = written;
-        next.opening = call.opening;
+        next.opens_line = call.opens_line;
         self.open_payload(next, at, call.fenced)
     }
 

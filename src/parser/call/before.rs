@@ -48,7 +48,7 @@ impl<S: Sink> Pass<'_, S> {
                     if byte == b'{' =>
                 {
                     let fenced = !matches!(before, Before::Blank { .. });
-                    if call.opening.is_html {
+                    if self.may_be_markup(&call) {
                         self.machine.pos = at + 1;
                         return self.guard(call, Guard::new(at, fenced));
                     }
@@ -100,7 +100,7 @@ impl<S: Sink> Pass<'_, S> {
         // the tool has, and a line to begin: what it holds may be mended by somebody who reads it.
         let deliberate = match call.closer {
             Closer::Tag(_) => call.tool.is_some(),
-            _ => call.opening.is_first && !call.opening.is_html,
+            _ => call.opens_line && !self.may_be_markup(&call),
         };
         if !deliberate {
             return self.not_a_tag(call.start);

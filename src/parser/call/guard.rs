@@ -58,10 +58,8 @@ impl First {
             (Self::Blank | Self::Key { .. }, _) if byte.is_ascii_whitespace() => self,
             (Self::Blank, b'"' | b'\'') => Self::Quoted { quote: byte, escaped: false },
             (Self::Blank, b'}') => Self::Nothing,
-            (
-                Self::Blank | Self::Bare,
-                b'_' | b'$' | b'-' | b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' | 0x80..,
-            ) => Self::Bare,
+            (Self::Blank | Self::Bare, b'_' | b'$' | b'-' | 0x80..) => Self::Bare,
+            (Self::Blank | Self::Bare, _) if byte.is_ascii_alphanumeric() => Self::Bare,
             _ => Self::Other,
         }
     }

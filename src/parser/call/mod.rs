@@ -32,7 +32,8 @@ pub(in crate::parser) struct Call {
     start: usize,
     /// Where the opening tag ends.
     tag_end: usize,
-    opening: Opening,
+    /// Whether the opening tag is the first on its line.
+    opens_line: bool,
     /// Whether a fence was opened before the payload.
     fenced: bool,
     /// Where the payload begins.
@@ -45,15 +46,6 @@ pub(in crate::parser) struct Call {
     /// How the payload reads so far.
     json: Json,
     phase: Phase,
-}
-
-/// An opening tag, as far as it decides what becomes of a payload that is no JSON.
-#[derive(Clone, Copy, Debug, Default)]
-struct Opening {
-    /// Whether it is the first on its line.
-    is_first: bool,
-    /// Whether it may be markup of a page.
-    is_html: bool,
 }
 
 /// A name as written.
@@ -123,7 +115,7 @@ impl Call {
             closer,
             start,
             tag_end,
-            opening: Opening::default(),
+            opens_line: false,
             fenced: false,
             payload: tag_end,
             reported: tag_end,
@@ -138,18 +130,21 @@ impl Call {
 impl<'a, S: Sink> Pass<'a, S> {
     /// An opening tag has been read.
     pub(in crate::parser) fn begin(&mut self, mut call: Box<Call>, self_closing: bool) -> Flow {
-        call.opening.is_first = self.machine.markdown.opens_line(call.start);
-        call.opening.is_html =
-            matches!(call.closer, Closer::Tool(tool) if self.grammar.is_html(tool));
+        call.opens_line = self.machine.markdown.opens_line(call.start);
         if self_closing {
             return self.empty(call, self.machine.pos);
         }
         self.call(call)
     }
 
+    /// Whether the tag of `call` may be one of a page.
+    fn may_be_markup(&self, call: &Call) -> bool {
+        matches!(call.closer, Closer::Tool(tool) if self.grammar.is_html(tool))
+    }
+
     /// Nothing stands in the tag, which ends at `end`.
     fn empty(&mut self, mut call: Box<Call>, end: usize) -> Flow {
-        if call.opening.is_html && !call.opening.is_first {
+        if self.may_be_markup(&call) && !call.opens_line {
             return self.not_a_tag(call.start);
         }
         self.confirm(&mut call);
@@ -298,7 +293,7 @@ impl<'a, S: Sink> Pass<'a, S> {
         }
         self.machine.from = end;
         self.machine.pos = end;
-        self.machine.markdown.after_call(call.opening.is_first);
+        self.machine.markdown.after_call(call.opens_line);
         Flow::Again
     }
 
