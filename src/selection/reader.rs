@@ -9,7 +9,7 @@ use super::{
 use crate::{
     message::{Repair, RepairKind},
     registry::structure::{parameter_schema, score_key},
-    repair::fit,
+    repair::{fit, mend_partly},
     validator::{SchemaError, Validator, Violation},
 };
 
@@ -133,12 +133,13 @@ impl ReplyReader {
                 });
             }
             let accepts = |value: &Value| self.validator.is_valid(value);
-            if let Some(fitted) = fit(&value, &self.schema, &accepts) {
-                value = fitted.value;
-                repairs.extend(fitted.repairs);
-            } else {
-                violations = self.validator.violations(&value);
-            }
+            let mended = fit(&value, &self.schema, &accepts).unwrap_or_else(|| {
+                let faults = |value: &Value| self.validator.violations(value).len();
+                mend_partly(&value, &self.schema, &faults)
+            });
+            value = mended.value;
+            repairs.extend(mended.repairs);
+            violations = self.validator.violations(&value);
         }
         // The beginning of a value may fit where all of it would not.
         if score.is_ok() {

@@ -247,6 +247,14 @@ fn what_cannot_be_ranked_is_refused_with_a_sentence() {
 }
 
 #[test]
+fn one_parameter_that_cannot_be_mended_keeps_no_other_from_it() {
+    let whole = reader().read(r#"{"c": [false], "score": 0, "a": []}"#);
+    assert_eq!(Value::from(whole.parameters), json!({"c": ["false"], "a": []}));
+    assert_eq!(whole.violations.len(), 1);
+    assert_eq!(whole.repairs.len(), 1);
+}
+
+#[test]
 fn no_outcome_costs_more_than_another() {
     const TOOLS: usize = 200_000;
     let names = (0..TOOLS).map(|number| number.to_string());
