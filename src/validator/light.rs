@@ -51,7 +51,7 @@ const SILENT: [&str; 11] = [
 /// `reading` is how many looks it takes at most to read a text or a number, for each unit of its
 /// weight.
 pub(super) fn looks(schema: &Value, reading: usize) -> Option<usize> {
-    Bounds { root: schema, reading, known: HashMap::new() }.of(schema)
+    Bounds { root: schema, reading, known: HashMap::new(), depth: 0 }.of(schema)
 }
 
 struct Bounds<'a> {
@@ -59,6 +59,8 @@ struct Bounds<'a> {
     reading: usize,
     /// The bounds of schemas seen, by address; `None` while they are being looked at.
     known: HashMap<usize, Option<usize>>,
+    /// How many schemas are being looked at. References may follow each other without end.
+    depth: usize,
 }
 
 impl<'a> Bounds<'a> {
@@ -68,7 +70,11 @@ impl<'a> Bounds<'a> {
         if let Some(known) = self.known.get(&address) {
             return *known;
         }
+        if self.depth == MAX_DEPTH {
+            return None;
+        }
         self.known.insert(address, None);
+        self.depth += 1;
         let mut total = LOOKS;
         for (key, value) in members {
             // An identifier of the whole schema changes nothing for references within it.
@@ -77,6 +83,7 @@ impl<'a> Bounds<'a> {
             }
             total = total.checked_add(self.keyword(key, value)?)?;
         }
+        self.depth -= 1;
         self.known.insert(address, Some(total));
         Some(total)
     }

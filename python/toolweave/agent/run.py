@@ -348,8 +348,11 @@ class AgentRun(Run["AgentEvent"]):
 
     async def _judged(self, reply: ReplyRun) -> StopReason | None:
         """Why the run ends with this reply; None if the model is asked again."""
-        if self._cancelled:
-            return StopReason.CANCELLED
+        stop = await self._read(reply)
+        return StopReason.CANCELLED if self._cancelled else stop
+
+    async def _read(self, reply: ReplyRun) -> StopReason | None:
+        """Why a run that is not cancelled ends with this reply."""
         aggregate = reply.aggregate
         if aggregate is None:
             if reply.finish_reason in CUT_OFF:
@@ -357,10 +360,7 @@ class AgentRun(Run["AgentEvent"]):
             return StopReason.COMPLETED if reply.text.strip() else StopReason.EMPTY
         if any(_pending([aggregate])):
             return StopReason.DEFERRED
-        loop = await self._guard.sees_loop(aggregate)
-        if self._cancelled:
-            return StopReason.CANCELLED
-        if loop:
+        if await self._guard.sees_loop(aggregate):
             return StopReason.LOOP
         if self._iterations >= self._rules.max_iterations:
             return StopReason.MAX_ITERATIONS

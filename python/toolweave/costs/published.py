@@ -25,6 +25,10 @@ _PROVIDERS = {
 }
 
 
+def _price(per: int, paid: str, written: str, cached: str | None = None) -> Price:
+    return Price(paid, written, cached, per)
+
+
 class PublishedPrices(PriceTable):
     """Prices that providers publish, as of a day. Made by `published_prices`.
 
@@ -38,7 +42,7 @@ class PublishedPrices(PriceTable):
         per: int = fields["per"]
         models: dict[str, dict[str, list[str]]] = fields["models"]
         named = {
-            f"{provider}/{name}": Price(*price, per=per)
+            f"{provider}/{name}": _price(per, *price)
             for provider, found in models.items()
             for name, price in found.items()
         }

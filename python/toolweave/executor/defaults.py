@@ -70,7 +70,8 @@ class Defaults:
             TypeError: One of them is of the wrong type.
             ValueError: One of them has a value that it cannot have.
         """
-        check_count("max_concurrency", self.max_concurrency, 1, none=True)
+        for name in ("max_concurrency", "max_concurrency_per_chat"):
+            check_count(name, getattr(self, name), 1, none=True)
         for name in ("timeout", "idle_timeout", "approval_timeout"):
             check_number(name, getattr(self, name), above=0, none=True)
         if not isinstance(self.retries, RetryPolicy):

@@ -239,7 +239,8 @@ class ToolRun(Run["ToolEvent"]):
         plan = self.plans.get(call.name)
         raised: Exception | None = None
         if broken is not None:
-            refused = failure.invalid_call(broken, self.plans, plan and plan.tool)
+            tool = None if plan is None else plan.tool
+            refused = failure.invalid_call(broken, self.plans, tool)
         elif self._cancelled:
             refused = failure.interrupted(call.name, started=False)
         elif plan is None:

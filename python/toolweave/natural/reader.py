@@ -42,7 +42,9 @@ def _may_end_a_long_call(reader: UpdateReader, update: Update) -> bool:
         # No call in text ends without a tag.
         return ">" in update.text
     # A native call ends where another begins.
-    return isinstance(update, ToolCallUpdate) and not (update.id is None and update.name is None)
+    return isinstance(update, ToolCallUpdate) and not (
+        update.tool_call_id is None and update.function_name is None
+    )
 
 
 def _pieces(update: Update) -> Iterable[Update]:

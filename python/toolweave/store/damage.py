@@ -101,16 +101,7 @@ def stored_result(row: Row[Any]) -> ToolResult:
     try:
         message = ToolResultMessage.from_json(row.result_json)
         result = message.tool_results[0]
-        reference = message.metadata.get(REFERENCES, {}).get(result.tool_call_id)
-        return result.__replace__(reference=reference)
-    except (
-        AttributeError,
-        MessageError,
-        TypeError,
-        ValueError,
-        LookupError,
-        RecursionError,
-    ) as error:
+    except (MessageError, TypeError, ValueError, IndexError, RecursionError) as error:
         raise DamagedError("result_json", f"is no result: {type(error).__name__}") from None
     references = message.metadata.get(REFERENCES)
     reference = references.get(result.tool_call_id) if isinstance(references, dict) else None

@@ -143,7 +143,9 @@ class Remains:
             if call.id in results:
                 if row is not None and row.result_json is not None:
                     # The row has the reference of its exception as well.
-                    results[call.id] = outcome(call, row)
+                    stored = outcome(call, row)
+                    if stored.problem is None:
+                        results[call.id] = stored.result
                 continue
             key = self._awaited.get(plain(call.id))
             if key is not None:

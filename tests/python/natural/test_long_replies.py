@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import threading
 from typing import Any
 
@@ -75,3 +76,23 @@ def test_long_arguments_are_fitted_for_each_attempt_and_refused_as_short_ones_ar
     first, long, short = asyncio.run(main())
     assert first.result == "2"
     assert long.error_code is short.error_code is ErrorCode.INVALID_ARGUMENTS
+
+
+@pytest.mark.parametrize("pieces", [1, 3, 40])
+def test_long_native_calls_come_whole_one_after_the_other(pieces: int) -> None:
+    """Each piece may be where a call ends, and is looked at for that."""
+    wanted = [{"a": ["x" * 200_000]}, {"a": ["y" * 150_000, "z"]}]
+    updates: list[tw.Update] = []
+    for index, arguments in enumerate(wanted):
+        text = json.dumps(arguments)
+        step = -(-len(text) // pieces)
+        updates.append(tw.ToolCallUpdate(f"c{index}", index, "F", ""))
+        updates += [
+            tw.ToolCallUpdate(index=index, function_args=text[at : at + step])
+            for at in range(0, len(text), step)
+        ]
+    model = ScriptedModel(updates, native_tools=True)
+    messages = asyncio.run(NaturalToolUse(model, [tool(F)], tool_mode="native").complete("Go on."))
+    [aggregate] = [each for each in messages if isinstance(each, tw.ToolAggregateMessage)]
+    assert [call.arguments for call in aggregate.tool_calls] == wanted
+    assert [result.result for result in aggregate.tool_results] == ["2", "3"]
