@@ -92,5 +92,5 @@ def published_prices() -> PublishedPrices:
         >>> prices["gpt-4o"]
         Price(input=Decimal('2.5'), output=Decimal('10'), cached_input=Decimal('1.25'), per=1000000)
     """
-    data = resources.files(__package__).joinpath("data/prices.json")
+    data = resources.files("toolweave.costs").joinpath("data/prices.json")
     return PublishedPrices(json.loads(data.read_text(encoding="utf-8")))

@@ -132,12 +132,12 @@ def split(text: str, names: Names) -> list[str | Stray]:
         names: What a stray call may mean.
     """
     parts: list[str | Stray] = []
+    rest = text
     for _ in range(_MOST_CUTS):
-        found, rest = _split(text, names)
+        found, rest = _split(rest, names)
         parts += found
         if not rest:
             break
-        text = rest
     else:
         parts.append(rest)
     return _joined(parts, names)

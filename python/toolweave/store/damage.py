@@ -103,8 +103,10 @@ def stored_result(row: Row[Any]) -> ToolResult:
         result = message.tool_results[0]
     except (MessageError, TypeError, ValueError, IndexError, RecursionError) as error:
         raise DamagedError("result_json", f"is no result: {type(error).__name__}") from None
-    references = message.metadata.get(REFERENCES)
-    reference = references.get(result.tool_call_id) if isinstance(references, dict) else None
+    references: object = message.metadata.get(REFERENCES)
+    if not isinstance(references, dict):
+        return result
+    reference: object = cast("dict[str, object]", references).get(result.tool_call_id)
     return result.__replace__(reference=reference if isinstance(reference, str) else None)
 
 

@@ -83,9 +83,10 @@ class Inbox:
             return decision
         # The same decision once more is no other one, whoever makes it.
         known = await self._store.resolution(key, chat_id=chat_id)
-        if known is None or not isinstance(known.value, dict) or "decidedBy" not in known.value:
+        if known is None or not isinstance(known.value, dict):
             return decision
-        return {**decision, "decidedBy": known.value["decidedBy"]}
+        before = cast("dict[str, Any]", known.value)  # pyright: ignore[reportUnknownMemberType]
+        return {**decision, **{name: before[name] for name in ("decidedBy",) if name in before}}
 
     async def kind(self, chat_id: str, key: str) -> str | None:
         """What is awaited under a key: ``approval``, ``question`` or ``deferred``."""
