@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias, cast
 
 from .. import tracing
 from .._core import TextMessage, ToolAggregateMessage, UsageMessage, UsageUpdate
+from .._loops import running_loop
 from ..exceptions import MaxIterationsError
 from ..executor import ToolDeferred
 from ..executor.deferred import METADATA as DEFERRED
@@ -223,7 +224,7 @@ class AgentRun(Run["AgentEvent"]):
         if seconds is None:
             yield
             return
-        loop = asyncio.get_running_loop()
+        loop = running_loop()
 
         def expire() -> None:
             self._stopping = loop.create_task(self.cancel())
