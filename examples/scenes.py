@@ -28,7 +28,7 @@ import argparse
 import asyncio
 
 from toolweave import SceneManager, UsageUpdate
-from toolweave.costs import Price
+from toolweave.costs import Budget, Price
 from toolweave.protocols import Model
 from toolweave.testing import ScriptedModel
 
@@ -51,7 +51,9 @@ class Calculator:
 
 
 async def main(model: Model) -> None:
-    manager = SceneManager(model, prices={"script": Price("0.15", "0.60")}, budget="0.01")
+    # What a model behind a URL costs, only its server knows: it spends nothing of the budget.
+    budget = Budget("0.01", unpriced="allow")
+    manager = SceneManager(model, prices={"script": Price("0.15", "0.60")}, budget=budget)
     scene = manager.scene("Calculator", "Performs mathematical calculations")
     scene.service(Calculator(), methods={"add": "Add", "multiply": "Multiply"})
     scene.actor("Answer in one sentence.")

@@ -182,10 +182,11 @@ class Approval:
         """Check the decision: a truthy value is no clear yes.
 
         Raises:
-            TypeError: `allowed` is neither True nor False, or `reason` no string.
+            TypeError: `allowed` is neither True nor False, or one of the others no string.
         """
         check_flag("allowed", self.allowed)
         check_text("reason", self.reason, none=True)
+        check_text("decided_by", self.decided_by, none=True)
 
     @classmethod
     def allow(cls, reason: str | None = None, *, decided_by: str | None = None) -> Approval:

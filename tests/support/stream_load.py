@@ -15,7 +15,8 @@ from typing import Any
 from chat_servers import Event
 from killable_servers import SERVERS, FaultServer, Site, check_log, serving
 from toolweave.store import MessageStore
-from toolweave.web.feed import entry_of
+from toolweave.web.encoders.native import to_json
+from toolweave.web.sse import frame
 
 
 @dataclass(frozen=True)
@@ -132,7 +133,7 @@ async def _check(url: str, told: dict[str, Any], load: Load) -> int:
             assert log[-1]["stopReason"] == "completed"
             digest = hashlib.sha256()
             for event in log:
-                framed = entry_of(event).framed
+                framed = frame([to_json(event)], event["sequenceNumber"])
                 digest.update(framed.partition(b"\n")[2].rstrip(b"\n"))
             expected = [len(log), digest.hexdigest(), 1, None]
             assert readers == [expected] * load.readers

@@ -9,6 +9,7 @@ import re
 from importlib import resources
 from typing import Any
 
+from .._checks import check_mapping
 from .prices import Price, PriceTable
 
 _DATE = re.compile(r"[-@](?:\d{4}-\d{2}-\d{2}|\d{8})$")
@@ -39,6 +40,7 @@ class PublishedPrices(PriceTable):
     """
 
     def __init__(self, fields: dict[str, Any]) -> None:
+        check_mapping("fields", fields)
         per: int = fields["per"]
         models: dict[str, dict[str, list[str]]] = fields["models"]
         named = {

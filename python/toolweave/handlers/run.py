@@ -166,6 +166,7 @@ async def run_handler(
     check_type("fallback", fallback, (ToolEntry, str), "a ToolEntry or the name of one", none=True)
     check_mapping("fallback_parameters", fallback_parameters, none=True)
     check_callable("on_start", on_start, "a function of a tool", "tool", none=True)
+    check_callable("on_question", on_question, "a function of a question", "question", none=True)
     handlers = several(allowed_handlers, "allowed_handlers")
     hosts = several(allowed_hosts, "allowed_hosts")
     entry = chosen if isinstance(chosen, ToolEntry) else chosen.tool

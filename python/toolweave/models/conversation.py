@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable, Iterable, Mapping
+from collections.abc import AsyncIterable, Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 from .._core import (
@@ -85,7 +85,7 @@ class _Reader:
             fields = cast("Mapping[str, Any]", message)
             if "kind" in fields:
                 self._flush()
-                self._add(_from_wire(index, _named(fields, self._called)))
+                self._add(_from_wire(index, _named(fields, self._tool)))
             else:
                 self._wait(index, fields)
         elif _has_dump(message):
@@ -150,7 +150,7 @@ def _from_wire(index: int, fields: Mapping[str, Any]) -> Message:
         raise _moved(err, index) from None
 
 
-def _named(fields: Mapping[str, Any], called: Mapping[str, str]) -> Mapping[str, Any]:
+def _named(fields: Mapping[str, Any], tool_of: Callable[[str], str | None]) -> Mapping[str, Any]:
     """Results that do not name their tool, with the name of the call that they answer."""
     results = cast("object", fields.get("toolResults"))
     if fields["kind"] != MessageKind.TOOL_RESULT or not isinstance(results, (list, tuple)):
@@ -160,8 +160,9 @@ def _named(fields: Mapping[str, Any], called: Mapping[str, str]) -> Mapping[str,
         if isinstance(result, Mapping):
             told = cast("Mapping[str, Any]", result)
             call = told.get("toolCallId")
-            name = called.get(call) if isinstance(call, str) else None
-            named.append({**told, "name": name} if told.get("name") is None and name else told)
+            unnamed = told.get("name") is None and isinstance(call, str)
+            name = tool_of(call) if unnamed else None
+            named.append({**told, "name": name} if name else told)
         else:
             named.append(result)
     return {**fields, "toolResults": named}

@@ -75,6 +75,7 @@ class Page:
             ValueError: The directory holds no `index.html`.
         """
         check_text("title", self.title)
+        check_text("headline", self.headline)
         check_items("suggestions", self.suggestions, Suggestion, "a sequence of Suggestions")
         check_number("pending_timeout", self.pending_timeout, above=0)
         check_mapping("more", self.more)

@@ -4,7 +4,7 @@
 
 use pyo3::{
     prelude::*,
-    types::{PyString, PyTuple},
+    types::{PyDict, PyString, PyTuple},
 };
 
 use crate::python::class::record;
@@ -79,8 +79,9 @@ record!(PyInvalidToolCall { index, id, name, kind, raw, violations, arguments }
         kind: Py<PyString>,
         raw: Py<PyString>,
         violations: Py<PyTuple>,
-        arguments: Option<Py<PyAny>>,
+        arguments: Option<Py<PyDict>>,
     ) -> Self {
+        let arguments = arguments.map(Py::into_any);
         Self { index, id, name, kind, raw, violations, arguments }
     }
 );

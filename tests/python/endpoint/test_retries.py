@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import email.utils
 import json
+import re
 import time
 from typing import Any
 
@@ -139,7 +140,8 @@ def test_nothing_is_asked_again_after_the_first_byte(how: Any) -> None:
 def test_what_the_server_said_is_told_but_no_key(body: Any, says: str) -> None:
     came, _ = ask(document(body, status=400))
     error = failed(came, says, status=400)
-    assert str(error).startswith("acme answered with status 400")
+    assert re.match(r"127\.0\.0\.1:\d+/v1/chat/completions answered with status 400", str(error))
+    assert error.provider == "acme"
     assert str(error).isprintable()
 
 

@@ -339,7 +339,7 @@ def test_a_model_that_cannot_be_is_refused_at_once(options: Any, says: str) -> N
 def test_a_model_does_not_show_its_key() -> None:
     shown = OpenAIModel("m", base_url="http://user:secret@h/v1", api_key=KEY, name="n")
     assert repr(shown) == "OpenAIModel('m', provider='h')"
-    assert (shown.name, shown.provider, shown.native_tools) == ("n", "openai", True)
+    assert (shown.name, shown.provider, shown.native_tools) == ("n", "h", True)
 
 
 def test_without_the_extra_the_error_says_how_to_get_it() -> None:

@@ -234,8 +234,8 @@ def test_a_file_that_is_no_recording_is_named(tmp_path: Path, content: str, says
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"match": "prompt"}, "match must be 'conversation' or 'order', not 'prompt'"),
-        ({"speed": 0}, "speed must be above 0, or None for at once, not 0"),
+        ({"match": "prompt"}, "match must be 'conversation' or 'order', got 'prompt'"),
+        ({"speed": 0}, "speed must be a number above 0, or None, got 0"),
     ],
 )
 def test_a_replay_that_cannot_be_is_refused(options: Any, says: str) -> None:

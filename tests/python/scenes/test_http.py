@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from decimal import Decimal
@@ -121,7 +122,7 @@ async def test_a_native_history_has_one_answer_for_each_call() -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (openai, r"127.0.0.1:\d+ API error: 429 Too Many Requests"),
+        (openai, r"127\.0\.0\.1:\d+ API error: 429 Too Many Requests"),
         (anthropic, "Anthropic API error: 429 Too Many Requests"),
     ],
 )
@@ -130,7 +131,10 @@ async def test_a_refusal_is_told_by_its_code(make: Any, message: str) -> None:
     refusal = Answer([REFUSAL], status=429, kind="application/json")
     async with serving(refusal) as served, in_use(make(served.url)) as model:
         steps = await collect(calculating(model).stream("What is 15 + 27?"))
-    assert told(steps) == [("Error", message), ("Completed", "")]
+    [(error, said), ended] = told(steps)
+    assert (error, ended) == ("Error", ("Completed", ""))
+    assert said is not None
+    assert re.fullmatch(message, said)
     assert "slow down" in str(steps[0].error)
     assert "sk-secret" not in str(steps[0].error)
 

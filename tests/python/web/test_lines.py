@@ -20,8 +20,7 @@ from toolweave.testing import ScriptedModel
 from toolweave.web.encoders import Encoder
 from toolweave.web.encoders.ag_ui import AgUiEncoder
 from toolweave.web.encoders.ai_sdk import AiSdkEncoder
-from toolweave.web.encoders.native import NativeEncoder
-from toolweave.web.feed import entry_of
+from toolweave.web.encoders.native import NativeEncoder, to_json
 from toolweave.web.sse import frame
 
 # All that `str.splitlines` splits at, more of it than chance would bring.
@@ -77,7 +76,7 @@ def test_each_payload_is_one_line_and_the_same_json(make: Callable[[], Encoder],
 @given(text=texts)
 def test_events_as_they_are_kept_are_read_back_as_they_were(text: str) -> None:
     log = run_of(text)
-    stream = b"".join(entry_of(event).framed for event in log)
+    stream = b"".join(frame([to_json(event)], event["sequenceNumber"]) for event in log)
     assert [json.loads(data) for data in reads(stream)] == log
 
 

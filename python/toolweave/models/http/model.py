@@ -137,6 +137,7 @@ class HttpModel:
         if api_version is not None:
             check_options(api_version=api_version)
         azure = api_version is not None
+        url = chat_url(base_url, model, api_version)
         fixed = {"content-type": "application/json", "user-agent": f"toolweave/{__version__}"}
         fixed["accept"] = "text/event-stream" if streaming else "application/json"
         self.name: str = model if name is None else name
@@ -145,7 +146,6 @@ class HttpModel:
         """Whose model it is."""
         self.native_tools = native_tools
         """Whether it makes native calls."""
-        url = chat_url(base_url, model, api_version)
         self.endpoint = Endpoint(
             client=HttpClient(
                 peer_at(url),
