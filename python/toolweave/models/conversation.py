@@ -160,8 +160,9 @@ def _named(fields: Mapping[str, Any], tool_of: Callable[[str], str | None]) -> M
         if isinstance(result, Mapping):
             told = cast("Mapping[str, Any]", result)
             call = told.get("toolCallId")
-            unnamed = told.get("name") is None and isinstance(call, str)
-            name = tool_of(call) if unnamed else None
+            name = None
+            if told.get("name") is None and isinstance(call, str):
+                name = tool_of(call)
             named.append({**told, "name": name} if name else told)
         else:
             named.append(result)
