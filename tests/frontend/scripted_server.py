@@ -175,6 +175,8 @@ def answer(turn: Turn) -> OverheardReply:
             TOOLS,
             name="script",
             approver=ask_in_chat,
+            # The page has to bear whatever a server lets through.
+            max_result_chars=None,
         )
         messages: Sequence[Message] | None = turn.messages or None
         run = agent.open(
