@@ -6,25 +6,51 @@ import asyncio
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
+from toolweave.executor import threads
+
 T = TypeVar("T")
 
 
+MOMENT = 0.05
+"""Seconds on the clock that a thread at work is waited for before the time goes on."""
+
+
 class VirtualTimeLoop(asyncio.SelectorEventLoop):
-    """Whenever nothing is ready, it is at once as late as the next timer wants it to be."""
+    """Whenever nothing is ready, it is at once as late as the next timer wants it to be.
+
+    Functions in threads take no time, unless they block.
+    """
 
     def __init__(self) -> None:
         super().__init__()
         self._now = 0.0
+        self._in_threads: set[asyncio.Future[Any]] = set()
 
     def time(self) -> float:
         return self._now
 
+    def run_in_executor(self, *arguments: Any) -> Any:
+        future = super().run_in_executor(*arguments)
+        self._in_threads.add(future)
+        future.add_done_callback(self._in_threads.discard)
+        return future
+
     def _run_once(self) -> None:
         if not self._ready:
             timers = [timer._when for timer in self._scheduled if not timer._cancelled]
-            if timers:
+            if timers and (self._in_threads or _threads_work()):
+                self._process_events(self._selector.select(MOMENT))
+            if timers and not self._ready:
                 self._now = max(self._now, min(timers))
         super()._run_once()
+
+
+def _threads_work() -> bool:
+    """Whether a function runs, or waits to, in a pool of the package."""
+    return any(
+        pool._tasks or pool._threads > pool._idle + len(pool._abandoned)
+        for pool in list(threads._pools)
+    )
 
 
 def now() -> float:

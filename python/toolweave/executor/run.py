@@ -403,6 +403,8 @@ class ToolRun(Run["ToolEvent"]):
             if isinstance(outcome, Deferred):
                 self.audience.announce(self.later.event(execution), execution.call)
         execution.settled = True
+        # The two hold each other.
+        execution.patience = None
         if isinstance(outcome, ToolResult):
             if execution.parent is None:
                 self._results[execution.slot] = outcome
