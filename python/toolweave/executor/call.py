@@ -348,6 +348,7 @@ class Execution:
             return self._result(failure.cancelled(name))
         if isinstance(error, (KeyboardInterrupt, SystemExit)):
             self.run.fail(error, self)
+        failure.without_our_frames(error)
         reference = failure.reported(error, self.facts())
         found = failure.tool_error(
             error,

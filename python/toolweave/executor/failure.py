@@ -15,10 +15,12 @@ from __future__ import annotations
 import difflib
 import itertools
 import logging
+import os
 import re
 import secrets
 import traceback
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from ..exceptions import ToolError, ToolFailed
@@ -54,6 +56,8 @@ REFERENCES = "references"
 
 _log = logging.getLogger("toolweave.executor")
 
+_PACKAGE = f"{Path(__file__).parents[1]}{os.sep}"
+
 
 @dataclass(frozen=True)
 class Failure:
@@ -76,6 +80,18 @@ class NestedFailure(ToolFailed):
         super().__init__(result.result)
         self.reference = result.reference
         """The reference of the exception in the log; None where it was raised on purpose."""
+
+
+def without_our_frames(error: BaseException) -> None:
+    """Let the traceback of what a tool raised begin in the tool.
+
+    Our frames hold the run, whose results hold the exception.
+    """
+    entry = error.__traceback__
+    while entry is not None and entry.tb_frame.f_code.co_filename.startswith(_PACKAGE):
+        entry = entry.tb_next
+    if entry is not None:
+        error.__traceback__ = entry
 
 
 def reported(error: BaseException, facts: Mapping[str, object]) -> str | None:
