@@ -28,7 +28,7 @@ _PLAIN = (str, int, float, bool, type(None))
 
 
 def got(value: object) -> str:
-    """What was given: plain values as they are, of others the type."""
+    """The value given, for an error: plain values as they are, of others the type."""
     if isinstance(value, type):
         return f"the class {value.__name__}"
     if not isinstance(value, _PLAIN):

@@ -21,7 +21,7 @@ def running_loop() -> asyncio.AbstractEventLoop:
 
 
 def _library() -> str | None:
-    """What runs coroutines in this thread, if it says so, as trio does."""
+    """The name of the library that runs coroutines in this thread, if it tells it, as trio does."""
     sniffio = sys.modules.get("sniffio")
     if sniffio is None:
         return None

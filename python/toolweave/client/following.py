@@ -48,7 +48,7 @@ class Following:
         self.after = after
         """The number of the last event that was handed on."""
         self.done = False
-        """Whether everything was read and nothing runs."""
+        """True once everything was read and nothing runs."""
         self.pause = 0.0
         """Seconds to wait before connecting again."""
         self._where = f"GET {self.url}"
@@ -157,6 +157,6 @@ class Following:
 
 
 def is_stream(status: int, headers: Mapping[str, str]) -> bool:
-    """Whether an answer is a stream of events."""
+    """True for an answer that is a stream of events."""
     kind = headers.get("content-type", "").partition(";")[0].strip().lower()
     return status == 200 and kind == "text/event-stream"

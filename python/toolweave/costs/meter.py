@@ -243,7 +243,7 @@ class Budget:
     scope: Literal["request", "conversation"]
     """For what."""
     unpriced: Literal["refuse", "allow"]
-    """What becomes of a model that has no price."""
+    """The treatment of a model without a price."""
 
     def __init__(
         self,

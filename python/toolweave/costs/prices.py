@@ -21,7 +21,7 @@ _SEPARATORS = "-:@/"
 """
 
 _NAMED = 3
-"""How many names an error tells."""
+"""The number of names in an error."""
 
 _FIELDS = ("input", "output", "cached_input", "per")
 

@@ -13,7 +13,7 @@ from .._checks import check_mapping
 from .prices import Price, PriceTable
 
 _DATE = re.compile(r"[-@](?:\d{4}-\d{2}-\d{2}|\d{8})$")
-"""What a version of a model ends with, where its name says no more than the day."""
+"""The end of the name of a version of a model, where it is only a day."""
 
 # What the models of this package and OpenTelemetry call them.
 _PROVIDERS = {
