@@ -117,6 +117,7 @@ def test_a_fork_asks_for_itself_while_the_replies_of_its_parent_go_on() -> None:
         asyncio.run(model.aclose())
 
 
+@pytest.mark.holds_the_loop("it starts processes by fork, on the loop")
 def test_a_fork_of_multiprocessing_does_too() -> None:
     context = multiprocessing.get_context("fork")
 
