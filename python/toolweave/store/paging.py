@@ -7,12 +7,13 @@ is open. What servers write is closed: calls and their results are in one messag
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Row, func, select
 
 from ..kinds import MessageKind
-from ..slices import in_slices
+from ..slices import MANY, in_slices
 from .records import History, StoredMessage, StoreProblem
 from .settling import Settling
 
@@ -68,12 +69,13 @@ class Window:
         self._is_start = after <= 0
         self._step = _AT_ONCE
 
-    def settling(self) -> Settling:
+    async def _settling(self) -> Settling:
         """The messages of the window, not finished yet."""
-        return Settling(
-            [each for each in self._rows if isinstance(each, StoredMessage)],
-            [each for each in self._rows if isinstance(each, StoreProblem)],
-        )
+        stored = [each for each in self._rows if isinstance(each, StoredMessage)]
+        problems = [each for each in self._rows if isinstance(each, StoreProblem)]
+        if len(stored) > MANY:
+            return await asyncio.to_thread(Settling, stored, problems)
+        return Settling(stored, problems)
 
     async def forth(self, limit: int | None) -> None:
         """Reads the rows behind the window."""
@@ -93,10 +95,10 @@ class Window:
         if found:
             self._low = found[-1].sequence_number - 1
 
-    async def close(self) -> None:
+    async def close(self) -> Settling:
         """Reads on until no call and no result has its other part outside of the window."""
         while True:
-            settling = self.settling()
+            settling = await self._settling()
             number = self._table.c.sequence_number
             if (
                 not self.is_end
@@ -111,7 +113,7 @@ class Window:
             ):
                 await self.back(self._next_step())
             else:
-                return
+                return settling
 
     def _next_step(self) -> int:
         step, self._step = self._step, 2 * self._step
@@ -150,9 +152,12 @@ async def page(window: Window, outcomes: Outcomes, after: int, limit: int | None
     missing = limit
     while True:
         await window.forth(missing)
-        await window.close()
-        settling = window.settling()
-        found = settling.finish(await outcomes(list(settling.missing)))
+        settling = await window.close()
+        known = await outcomes(list(settling.missing))
+        if settling.is_long:
+            found = await asyncio.to_thread(settling.finish, known)
+        else:
+            found = settling.finish(known)
         part = found.part(after, limit)
         if limit is None or window.is_end or len(part.stored) >= limit:
             return part

@@ -16,6 +16,7 @@ from .._core import (
 )
 from ..executor.failure import with_references
 from ..kinds import ErrorCode, Role
+from ..slices import MANY
 from .records import History, StoredMessage, StoreProblem
 
 if TYPE_CHECKING:
@@ -60,6 +61,11 @@ class Settling:
         self._results: dict[int, list[tuple[_Calls, ToolResult]]] = {}
         for position, each in enumerate(self._stored):
             self._see(position, each)
+
+    @property
+    def is_long(self) -> bool:
+        """Whether there are so many messages that finishing them belongs in a thread."""
+        return len(self._stored) > MANY
 
     @property
     def missing(self) -> Iterator[tuple[StoredMessage, ToolCall]]:

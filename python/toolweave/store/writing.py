@@ -23,11 +23,13 @@ from .._core import (
 )
 from ..exceptions import ChatNotFoundError, MessageError, RunLostError
 from ..executor.failure import REFERENCES, references_of
+from ..slices import in_slices
 from .checks import bounded, checked_id, optional_id, to_json
 from .columns import plain
 from .database import TRANSACTION, Database, Trace
 from .fitting import fitted_message
 from .records import Awaited, StoredMessage, StreamEvent, Written, moment
+from .rows import in_batches, insert_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -188,7 +190,7 @@ async def append(
     tables = database.tables
     written: list[StreamEvent] = []
     rows: list[dict[str, Any]] = []
-    for fields, text in what.events:
+    async for fields, text in in_slices(what.events):
         chain.last_event += 1
         written.append(numbered(fields, chain.chat_id, chain.last_event, now))
         rows.append(
@@ -202,7 +204,7 @@ async def append(
             }
         )
     if rows:
-        await connection.execute(insert(tables.events), rows)
+        await insert_rows(connection, tables.events, rows)
     stored = await _append_messages(connection, database, chain, what, now, run_id, generation_id)
     scope = (chain.chat_id, run_id, generation_id)
     if what.started:
@@ -221,7 +223,7 @@ async def append(
             await _finish(connection, database, of_message, call, result, now)
     if what.pending:
         waits = [_pending_row(chain.chat_id, each, run_id, now) for each in what.pending]
-        await connection.execute(insert(tables.pending), waits)
+        await insert_rows(connection, tables.pending, waits)
     return Written(tuple(written), stored, chain.revision)
 
 
@@ -250,14 +252,18 @@ async def _append_messages(
     messages, chats = database.tables.messages, database.tables.chats
     ids = [message.id for message, _ in what.messages if message.id is not None]
     in_chat = messages.c.chat_id == chain.chat_id
-    found = await connection.execute(
-        select(messages.c.id, messages.c.sequence_number).where(in_chat, messages.c.id.in_(ids))
-    )
-    numbers = {row.id: row.sequence_number for row in found}
+    numbers: dict[str, int] = {}
+    for some in in_batches(ids):
+        found = await connection.execute(
+            select(messages.c.id, messages.c.sequence_number).where(
+                in_chat, messages.c.id.in_(some)
+            )
+        )
+        numbers.update((row.id, row.sequence_number) for row in found)
     first_new = chain.last_message + 1
     rows: dict[str, dict[str, Any]] = {}
     stored: list[StoredMessage] = []
-    for (message, text), message_id in zip(what.messages, ids, strict=True):
+    async for (message, text), message_id in in_slices(zip(what.messages, ids, strict=True)):
         if message_id not in numbers:
             chain.last_message += 1
             numbers[message_id] = chain.last_message
@@ -285,7 +291,7 @@ async def _append_messages(
         )
     new = [row for row in rows.values() if row["sequence_number"] >= first_new]
     if new:
-        await connection.execute(insert(messages), new)
+        await insert_rows(connection, messages, new)
         await connection.execute(
             update(chats).where(chats.c.id == chain.chat_id).values(last_message=chain.last_message)
         )
@@ -305,19 +311,20 @@ async def _start(
     now: int,
 ) -> None:
     calls = database.tables.calls
-    ids = [call.id for call in started]
-    found = await connection.execute(
-        select(calls.c.call_id, func.max(calls.c.attempt).label("attempt"))
-        .where(*_of(database, scope), calls.c.call_id.in_(ids))
-        .group_by(calls.c.call_id)
-    )
-    attempts: dict[str, int] = {row.call_id: row.attempt for row in found}
+    attempts: dict[str, int] = {}
+    for some in in_batches(started):
+        found = await connection.execute(
+            select(calls.c.call_id, func.max(calls.c.attempt).label("attempt"))
+            .where(*_of(database, scope), calls.c.call_id.in_([call.id for call in some]))
+            .group_by(calls.c.call_id)
+        )
+        attempts.update((row.call_id, row.attempt) for row in found)
     rows: list[dict[str, Any]] = []
-    for call in started:
+    async for call in in_slices(started):
         call_id = plain(call.id)
         attempts[call_id] = attempts.get(call_id, 0) + 1
         rows.append(_call_row(scope, call, attempts[call_id], now))
-    await connection.execute(insert(calls), rows)
+    await insert_rows(connection, calls, rows)
 
 
 async def _finish(

@@ -1,0 +1,37 @@
+"""Insertion of many rows without holding the event loop."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from sqlalchemy import insert
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from sqlalchemy import Table
+    from sqlalchemy.ext.asyncio import AsyncConnection
+
+_T = TypeVar("_T")
+
+_BATCH = 500
+"""Rows of one statement; SQLAlchemy prepares them all on the event loop."""
+
+
+def in_batches(items: Sequence[_T]) -> Iterator[Sequence[_T]]:
+    """Parts of a sequence that one statement can take."""
+    return (items[start : start + _BATCH] for start in range(0, len(items), _BATCH))
+
+
+async def insert_rows(
+    connection: AsyncConnection, table: Table, rows: Sequence[Mapping[str, Any]]
+) -> None:
+    """Insert rows in batches, between which other tasks of the event loop run.
+
+    Args:
+        connection: The transaction.
+        table: The table.
+        rows: The rows, all with the same columns.
+    """
+    for batch in in_batches(rows):
+        await connection.execute(insert(table), batch)
