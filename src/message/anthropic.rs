@@ -14,7 +14,7 @@ use super::{
     fields::Fields,
     names::Role,
     parts,
-    turns::{Dangling, NO_RESULT, Reply, Turn, turns},
+    turns::{Answered, Dangling, NO_RESULT, Part, Reply, Turn, turns},
 };
 
 const PROVIDER: &str = "anthropic";
@@ -34,8 +34,8 @@ pub struct Request {
     pub messages: Vec<Value>,
 }
 
-/// Messages for a request. The messages of one reply become one, the results of its calls one
-/// user message directly after it; usage, blank texts and reasoning without a signature are left
+/// Messages for a request. The messages of one reply become one, with its blocks in the order of
+/// writing, the results of its calls one user message directly after it; usage, blank texts and reasoning without a signature are left
 /// out, which this API refuses. Ids are made unique and spelled as it demands.
 pub fn to_anthropic(messages: &[Message], dangling: Dangling) -> Result<Request, MessageError> {
     let mut system = Vec::new();
@@ -75,44 +75,24 @@ pub fn to_anthropic(messages: &[Message], dangling: Dangling) -> Result<Request,
 
 fn write_reply(out: &mut Vec<Value>, reply: &Reply<'_>, ids: &mut Ids) -> Result<(), MessageError> {
     let mut said = Vec::new();
-    for (message, text) in &reply.thoughts {
-        let own = own(message, PROVIDER);
-        if let Some(signature) = own.and_then(|own| own.get("signature")) {
-            said.push(json!({"type": "thinking", "thinking": text, "signature": signature}));
-        } else if let Some(data) = own.and_then(|own| own.get("redacted")) {
-            said.push(json!({"type": "redacted_thinking", "data": data}));
-        }
-    }
-    for (message, text) in &reply.texts {
-        parts::check_foreign(message, &reply.place, "openai", TARGET)?;
-        match parts::restore(own(message, PROVIDER), text, "") {
-            Some(kept) => said.extend(kept.iter().cloned()),
-            None if text.trim().is_empty() => {}
-            None => said.push(json!({"type": "text", "text": text})),
-        }
-    }
     let mut results = Vec::new();
-    for answered in &reply.calls {
-        let ToolCall { id: given, name, arguments, .. } = answered.call;
-        let id = ids.assign(given);
-        let marks = own(answered.message, PROVIDER).and_then(|own| own.get("blocks"));
-        let marks = marks.and_then(|blocks| blocks.get(given));
-        let mut call = json!({"type": "tool_use", "id": id, "name": name, "input": arguments});
-        add_marks(&mut call, marks, "tool_use");
-        said.push(call);
-
-        let (text, is_error) =
-            answered.answer.map_or((NO_RESULT, true), |answer| (&answer.result, answer.is_error));
-        let marks_of_result =
-            marks.and_then(|marks| marks.get("tool_result")).and_then(Value::as_object);
-        let content = parts::restore(marks_of_result, text, "\n")
-            .map_or_else(|| text.into(), |kept| Value::Array(kept.clone()));
-        let mut result = json!({"type": "tool_result", "tool_use_id": id, "content": content});
-        if is_error {
-            result["is_error"] = true.into();
+    for part in &reply.parts {
+        match part {
+            Part::Thought(message, text) => said.extend(thought(message, text)),
+            Part::Text(message, text) => {
+                parts::check_foreign(message, &reply.place, "openai", TARGET)?;
+                match parts::restore(own(message, PROVIDER), text, "") {
+                    Some(kept) => said.extend(kept.iter().cloned()),
+                    None if text.trim().is_empty() => {}
+                    None => said.push(json!({"type": "text", "text": text})),
+                }
+            }
+            Part::Call(answered) => {
+                let (call, result) = write_call(answered, ids);
+                said.push(call);
+                results.push(result);
+            }
         }
-        add_marks(&mut result, marks, "tool_result");
-        results.push(result);
     }
     if !said.is_empty() {
         out.push(json!({"role": "assistant", "content": said}));
@@ -121,6 +101,39 @@ fn write_reply(out: &mut Vec<Value>, reply: &Reply<'_>, ids: &mut Ids) -> Result
         out.push(json!({"role": "user", "content": results}));
     }
     Ok(())
+}
+
+/// A block of thinking, unless it has no signature.
+fn thought(message: &Message, text: &str) -> Option<Value> {
+    let own = own(message, PROVIDER)?;
+    if let Some(signature) = own.get("signature") {
+        return Some(json!({"type": "thinking", "thinking": text, "signature": signature}));
+    }
+    let data = own.get("redacted")?;
+    Some(json!({"type": "redacted_thinking", "data": data}))
+}
+
+/// The blocks of a call and of its result.
+fn write_call(answered: &Answered<'_>, ids: &mut Ids) -> (Value, Value) {
+    let ToolCall { id: given, name, arguments, .. } = answered.call;
+    let id = ids.assign(given);
+    let marks = own(answered.message, PROVIDER).and_then(|own| own.get("blocks"));
+    let marks = marks.and_then(|blocks| blocks.get(given));
+    let mut call = json!({"type": "tool_use", "id": id, "name": name, "input": arguments});
+    add_marks(&mut call, marks, "tool_use");
+
+    let (text, is_error) =
+        answered.answer.map_or((NO_RESULT, true), |answer| (&answer.result, answer.is_error));
+    let marks_of_result =
+        marks.and_then(|marks| marks.get("tool_result")).and_then(Value::as_object);
+    let content = parts::restore(marks_of_result, text, "\n")
+        .map_or_else(|| text.into(), |kept| Value::Array(kept.clone()));
+    let mut result = json!({"type": "tool_result", "tool_use_id": id, "content": content});
+    if is_error {
+        result["is_error"] = true.into();
+    }
+    add_marks(&mut result, marks, "tool_result");
+    (call, result)
 }
 
 fn add_marks(block: &mut Value, marks: Option<&Value>, kind: &str) {
@@ -157,8 +170,10 @@ impl Ids {
 }
 
 /// Messages from the messages of a request or a reply, and the system prompt that goes with
-/// them. Within a reply, thoughts come first, then text, then calls; calls and their results
-/// become aggregates. Errors name the position of the message.
+/// them. Thoughts, texts and calls of a reply keep their order; text blocks without anything else
+/// between them are one text. Calls without text or thoughts between them and their results are
+/// one aggregate. The generation id is that of the reply; one without an id that goes on after its
+/// calls is named after the first of these. Errors name the position of the message.
 pub fn from_anthropic(
     messages: Vec<Value>,
     system: Option<Value>,
@@ -258,6 +273,23 @@ fn add_block_marks(
     slot.insert(kind.to_owned(), Value::Object(marks));
 }
 
+/// What a reply says, one after the other.
+enum Said {
+    /// With what only this API knows of it.
+    Thought(String, Option<(String, Value)>),
+    Texts(Vec<Value>),
+    Calls(Called),
+}
+
+/// Calls of a reply with nothing between them.
+#[derive(Default)]
+struct Called {
+    calls: Vec<ToolCall>,
+    places: Vec<Place>,
+    /// Marks of their blocks.
+    metadata: Map<String, Value>,
+}
+
 fn read_reply(
     exchange: &mut Exchange,
     content: Value,
@@ -268,11 +300,6 @@ fn read_reply(
     fields.take("type");
     // The rest of a response (model, usage, stop reason) is nothing that a request may hold.
     let mut response = marks_of(fields);
-    let mut thoughts = Vec::new();
-    let mut texts = Vec::new();
-    let mut calls = Vec::new();
-    let mut places = Vec::new();
-    let mut metadata = Map::new();
     let blocks = match content {
         Value::Array(blocks) => blocks,
         Value::String(text) => vec![json!({"type": "text", "text": text})],
@@ -281,10 +308,66 @@ fn read_reply(
             return Err(MessageError::unexpected(place, expected, &other));
         }
     };
+    let mut said = read_blocks(blocks, &place)?;
+    // A reply that says nothing at all is still a reply.
+    if said.is_empty() {
+        said.push(Said::Texts(Vec::new()));
+    }
+    let generation = generation.or_else(|| name_of(&said));
+    let mut envelope_of = |mut own: Map<String, Value>| {
+        if !response.is_empty() {
+            own.insert("response".into(), Value::Object(std::mem::take(&mut response)));
+        }
+        let mut envelope = envelope(Role::Assistant, PROVIDER, own);
+        envelope.generation_id.clone_from(&generation);
+        envelope
+    };
+    for part in said {
+        match part {
+            Said::Thought(text, own) => {
+                let envelope = envelope_of(own.into_iter().collect());
+                exchange.say(Message { envelope, content: Content::Reasoning(text) });
+            }
+            Said::Texts(texts) => {
+                let parts = parts::read(Value::Array(texts), &place, &["text"], "")?;
+                let kept = parts.kept;
+                let kept = kept.filter(|kept| kept.as_array().is_some_and(|kept| !kept.is_empty()));
+                let own = kept.map(|kept| ("content".to_owned(), kept)).into_iter().collect();
+                let envelope = envelope_of(own);
+                exchange.say(Message { envelope, content: Content::Text(parts.text) });
+            }
+            Said::Calls(mut called) => {
+                let own = match called.metadata.remove(PROVIDER) {
+                    Some(Value::Object(own)) => own,
+                    _ => Map::new(),
+                };
+                exchange.call(envelope_of(own), called.calls, &called.places)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A generation id for a reply without one, if only that tells its end from the next reply:
+/// something stands behind its calls.
+fn name_of(said: &[Said]) -> Option<String> {
+    let (_, before) = said.split_last()?;
+    before.iter().find_map(|part| match part {
+        Said::Calls(called) => called.calls.first().map(|call| format!("reply_{}", call.id)),
+        _ => None,
+    })
+}
+
+fn read_blocks(blocks: Vec<Value>, place: &Place) -> Result<Vec<Said>, MessageError> {
+    let mut said = Vec::new();
+    let mut ids = HashSet::new();
     for (position, block) in blocks.into_iter().enumerate() {
         let place = place.item(position);
         if block["type"] == "text" {
-            texts.push(block);
+            match said.last_mut() {
+                Some(Said::Texts(texts)) => texts.push(block),
+                _ => said.push(Said::Texts(vec![block])),
+            }
             continue;
         }
         let mut block = Fields::new(block, place.clone())?;
@@ -293,52 +376,32 @@ fn read_reply(
             "thinking" => {
                 let text = block.text("thinking")?;
                 let own = block.take("signature").map(|value| ("signature".to_owned(), value));
-                thoughts.push((text, own));
+                said.push(Said::Thought(text, own));
             }
             "redacted_thinking" => {
                 let data = block.text("data")?;
-                thoughts.push((String::new(), Some(("redacted".to_owned(), data.into()))));
+                said.push(Said::Thought(String::new(), Some(("redacted".to_owned(), data.into()))));
             }
             "tool_use" => {
                 let id = block.text("id")?;
                 let name = block.text("name")?;
                 let arguments = Value::Object(block.object("input")?);
-                add_block_marks(&mut metadata, &id, "tool_use", marks_of(block));
-                let (raw, index) = (String::new(), calls.len());
-                calls.push(ToolCall { id, name, arguments, raw, index, repairs: Vec::new() });
-                places.push(place);
+                let (raw, index) = (String::new(), ids.len());
+                if !ids.insert(id.clone()) {
+                    return Err(MessageError::RepeatedId { place, id });
+                }
+                if !matches!(said.last(), Some(Said::Calls(_))) {
+                    said.push(Said::Calls(Called::default()));
+                }
+                if let Some(Said::Calls(called)) = said.last_mut() {
+                    add_block_marks(&mut called.metadata, &id, "tool_use", marks_of(block));
+                    let repairs = Vec::new();
+                    called.calls.push(ToolCall { id, name, arguments, raw, index, repairs });
+                    called.places.push(place);
+                }
             }
             _ => return Err(block.unexpected("type", one_of(REPLY_BLOCKS), &kind.into())),
         }
     }
-    let mut envelope_of = |own: Map<String, Value>| {
-        let mut own = own;
-        if !response.is_empty() {
-            own.insert("response".into(), Value::Object(std::mem::take(&mut response)));
-        }
-        let mut envelope = envelope(Role::Assistant, PROVIDER, own);
-        envelope.generation_id.clone_from(&generation);
-        envelope
-    };
-    let thought = !thoughts.is_empty();
-    for (text, own) in thoughts {
-        let envelope = envelope_of(own.into_iter().collect());
-        exchange.say(Message { envelope, content: Content::Reasoning(text) });
-    }
-    // A reply that says nothing at all is still a reply.
-    if !texts.is_empty() || calls.is_empty() && !thought {
-        let parts = parts::read(Value::Array(texts), &place, &["text"], "")?;
-        let kept = parts.kept.filter(|kept| kept.as_array().is_some_and(|kept| !kept.is_empty()));
-        let own = kept.map(|kept| ("content".to_owned(), kept)).into_iter().collect();
-        let envelope = envelope_of(own);
-        exchange.say(Message { envelope, content: Content::Text(parts.text) });
-    }
-    if calls.is_empty() {
-        return Ok(());
-    }
-    let own = metadata.remove(PROVIDER).and_then(|own| match own {
-        Value::Object(own) => Some(own),
-        _ => None,
-    });
-    exchange.call(envelope_of(own.unwrap_or_default()), calls, &places)
+    Ok(said)
 }

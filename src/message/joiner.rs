@@ -16,12 +16,16 @@ use super::{
 /// Turns the updates of one reply, and the results of its calls, into messages.
 ///
 /// Results may come before their call, late or twice, ids on any fragment of a call. Neither
-/// that nor how the pieces were cut shows in the messages: text stands where it was first seen,
-/// all calls of the reply in one message where the first of them was.
+/// that nor how the pieces were cut shows in the messages. They stand in the order of writing, a
+/// call where the first of it was seen. Calls share a message unless text or reasoning stands
+/// between them; white space alone between two calls stands behind the later one, at the
+/// beginning of the next text.
 #[derive(Clone, Debug)]
 pub struct Joiner {
     envelope: Envelope,
     blocks: Vec<Block>,
+    /// Whether the last block, if it is text, is nothing but white space so far.
+    blank: bool,
     calls: Vec<Call>,
     /// What the positions in `calls` go by.
     slots: Slots,
@@ -38,7 +42,8 @@ pub struct Joiner {
 enum Block {
     Text(String),
     Reasoning(String),
-    Calls,
+    /// So many calls, the next ones in order.
+    Calls(usize),
 }
 
 #[derive(Clone, Debug)]
@@ -81,6 +86,7 @@ impl Joiner {
         Self {
             envelope,
             blocks: Vec::new(),
+            blank: false,
             calls: Vec::new(),
             slots: Slots::default(),
             results: Vec::new(),
@@ -98,9 +104,15 @@ impl Joiner {
         }
         match update {
             Update::Text(delta) => match self.blocks.last_mut() {
-                Some(Block::Text(text)) => text.push_str(&delta),
+                Some(Block::Text(text)) => {
+                    self.blank = self.blank && is_blank(&delta);
+                    text.push_str(&delta);
+                }
                 _ if delta.is_empty() => {}
-                _ => self.blocks.push(Block::Text(delta)),
+                _ => {
+                    self.blank = is_blank(&delta);
+                    self.blocks.push(Block::Text(delta));
+                }
             },
             Update::Reasoning(delta) => match self.blocks.last_mut() {
                 Some(Block::Reasoning(text)) => text.push_str(&delta),
@@ -169,11 +181,27 @@ impl Joiner {
     }
 
     fn add_if_new(&mut self, slot: Slot, call: impl FnOnce() -> Call) {
-        if slot.is_new {
-            if self.calls.is_empty() {
-                self.blocks.push(Block::Calls);
-            }
-            self.calls.push(call());
+        if !slot.is_new {
+            return;
+        }
+        match self.open_group() {
+            Some(count) => *count += 1,
+            None => self.blocks.push(Block::Calls(1)),
+        }
+        self.calls.push(call());
+    }
+
+    /// The size of the group of calls that a new one belongs to: at most white space has come
+    /// since.
+    fn open_group(&mut self) -> Option<&mut usize> {
+        let mut latest = self.blocks.iter_mut().rev();
+        match latest.next()? {
+            Block::Calls(count) => Some(count),
+            Block::Text(_) if self.blank => match latest.next()? {
+                Block::Calls(count) => Some(count),
+                _ => None,
+            },
+            _ => None,
         }
     }
 
@@ -208,38 +236,38 @@ impl Joiner {
         let mut problems = self.problems.clone();
         let mut answered = vec![false; self.results.len()];
         let mut missing = Vec::new();
-        let mut calls = Vec::new();
-        let mut results = Vec::new();
-        for (position, call) in self.calls.iter().enumerate() {
-            let call = match self.close(position, call, finish_reason) {
-                Ok(call) => call,
-                Err(problem) => {
-                    problems.push(problem);
-                    continue;
-                }
-            };
-            match self.result_of.get(&call.id) {
-                None => missing.push(call.id.clone()),
-                Some(&result) => {
-                    answered[result] = true;
-                    results.push(self.results[result].clone());
-                }
-            }
-            calls.push(call);
-        }
         let mut messages = Vec::new();
+        let mut written = self.calls.iter().enumerate();
         for block in &self.blocks {
             messages.push(self.message(match block {
                 Block::Text(text) => Content::Text(text.clone()),
                 Block::Reasoning(text) => Content::Reasoning(text.clone()),
-                Block::Calls if calls.is_empty() => continue,
-                Block::Calls if results.is_empty() => {
-                    Content::ToolCalls(std::mem::take(&mut calls))
+                Block::Calls(count) => {
+                    let mut calls = Vec::new();
+                    let mut results = Vec::new();
+                    for (position, call) in written.by_ref().take(*count) {
+                        let call = match self.close(position, call, finish_reason) {
+                            Ok(call) => call,
+                            Err(problem) => {
+                                problems.push(problem);
+                                continue;
+                            }
+                        };
+                        match self.result_of.get(&call.id) {
+                            None => missing.push(call.id.clone()),
+                            Some(&result) => {
+                                answered[result] = true;
+                                results.push(self.results[result].clone());
+                            }
+                        }
+                        calls.push(call);
+                    }
+                    match (calls.is_empty(), results.is_empty()) {
+                        (true, _) => continue,
+                        (_, true) => Content::ToolCalls(calls),
+                        (_, false) => Content::Aggregate { calls, results },
+                    }
                 }
-                Block::Calls => Content::Aggregate {
-                    calls: std::mem::take(&mut calls),
-                    results: std::mem::take(&mut results),
-                },
             }));
         }
         let mut strays: Vec<_> = self
@@ -316,4 +344,10 @@ impl Joiner {
         };
         Err(Problem::InvalidArguments { id, name, text: text.clone(), reason })
     }
+}
+
+/// Whether a text says nothing: all of it is what Unicode or ASCII has to separate words, lines
+/// or records.
+pub(crate) fn is_blank(text: &str) -> bool {
+    text.chars().all(|ch| ch.is_whitespace() || matches!(ch, '\u{1c}'..='\u{1f}'))
 }

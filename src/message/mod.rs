@@ -40,7 +40,6 @@ mod tests;
 
 #[cfg(feature = "python")]
 pub(crate) use self::call::order_by_calls;
-pub(crate) use self::names::wire_names;
 pub use self::{
     call::{ErrorCode, Repair, RepairKind, ToolCall, ToolResult},
     error::{MessageError, Place},
@@ -50,6 +49,7 @@ pub use self::{
     turns::Dangling,
     update::{ToolCallUpdate, Update, UsageUpdate},
 };
+pub(crate) use self::{joiner::is_blank, names::wire_names};
 
 use serde_json::{Map, Value};
 

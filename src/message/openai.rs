@@ -37,6 +37,9 @@ impl Default for Options {
 
 /// Chat messages for a request. The messages of one reply become one, its results follow it
 /// directly; usage is left out.
+///
+/// This format has one text and one list of calls for a reply, so that the order of text and calls
+/// in it is lost: texts are joined to one, in order, and so are calls.
 pub fn to_openai(messages: &[Message], options: Options) -> Result<Vec<Value>, MessageError> {
     let mut out = Vec::new();
     for turn in turns(messages, options.dangling, TARGET)? {
@@ -62,36 +65,36 @@ fn write_reply(
 ) -> Result<(), MessageError> {
     let mut said = Map::new();
     said.insert("role".into(), "assistant".into());
-    let contents: Vec<_> =
-        reply.texts.iter().map(|(message, text)| content_of(message, text)).collect();
-    let content = contents.into_iter().reduce(add_content).unwrap_or_default();
+    let contents = reply.texts().map(|(message, text)| content_of(message, text));
+    let content = contents.reduce(add_content).unwrap_or_default();
+    let first_call = reply.calls().next();
     // Whoever reads it takes an empty text beside calls for none.
-    let none = !reply.calls.is_empty() && content == "";
+    let none = first_call.is_some() && content == "";
     said.insert("content".into(), if none { Value::Null } else { content });
-    if options.reasoning && !reply.thoughts.is_empty() {
-        let thoughts: Vec<_> = reply.thoughts.iter().map(|(_, text)| *text).collect();
+    let thoughts: Vec<_> = reply.thoughts().collect();
+    if options.reasoning && !thoughts.is_empty() {
         said.insert("reasoning_content".into(), thoughts.join("\n").into());
     }
-    if !reply.calls.is_empty() {
-        let calls = reply.calls.iter().map(|answered| {
+    if first_call.is_some() {
+        let calls = reply.calls().map(|answered| {
             let ToolCall { id, name, arguments, .. } = answered.call;
             let function = json!({"name": name, "arguments": arguments.to_string()});
             json!({"id": id, "type": "function", "function": function})
         });
         said.insert("tool_calls".into(), calls.collect());
     }
-    for (message, _) in &reply.texts {
+    for (message, _) in reply.texts() {
         parts::check_foreign(message, &reply.place, "anthropic", TARGET)?;
         add_own(&mut said, message);
     }
-    if let Some(first) = reply.calls.first() {
+    if let Some(first) = first_call {
         add_own(&mut said, first.message);
     }
     // Reasoning that is not sent, or calls that were left out, may have been all there was.
     if said.len() > 2 || !said["content"].is_null() {
         out.push(Value::Object(said));
     }
-    out.extend(reply.calls.iter().map(|answered| {
+    out.extend(reply.calls().map(|answered| {
         let content = answered.answer.map_or(NO_RESULT, |answer| &answer.result);
         json!({"role": "tool", "tool_call_id": answered.call.id, "content": content})
     }));

@@ -152,6 +152,7 @@ fn pieces() -> impl Strategy<Value = Vec<Piece>> {
         });
         prop_oneof![
             ".{1,12}".prop_map(Piece::Text),
+            "[ \n\u{1f}]{1,2}".prop_map(Piece::Text),
             ".{1,12}".prop_map(Piece::Reasoning),
             native,
             call(format!("call_{number}")).prop_map(Piece::Parsed),
@@ -195,6 +196,30 @@ fn updates(pieces: &[Piece], cuts: &[Index], late_ids: bool) -> Vec<Update> {
         }
     }
     updates
+}
+
+/// What a reader sees of a reply: all text, all reasoning, and what stands before each call. White
+/// space between calls may stand behind them.
+#[derive(Debug, Default, PartialEq)]
+struct Shown {
+    text: String,
+    reasoning: String,
+    calls: Vec<(String, String, String)>,
+}
+
+impl Shown {
+    fn text(&mut self, text: &str) {
+        self.text.push_str(text);
+    }
+
+    fn reasoning(&mut self, text: &str) {
+        self.reasoning.push_str(text);
+    }
+
+    fn call(&mut self, id: &str) {
+        let before = self.text.replace(|ch: char| is_blank(ch.encode_utf8(&mut [0; 4])), "");
+        self.calls.push((id.to_owned(), before, self.reasoning.clone()));
+    }
 }
 
 fn join(updates: impl IntoIterator<Item = Update>) -> Joined {
@@ -427,6 +452,73 @@ proptest! {
     }
 
     #[test]
+    fn messages_stand_in_the_order_of_writing(
+        pieces in pieces(),
+        cuts in vec(any::<Index>(), 0..4),
+        late_ids in any::<bool>(),
+    ) {
+        let joined = join(updates(&pieces, &cuts, late_ids));
+        let mut shown = Shown::default();
+        for message in &joined.messages {
+            match &message.content {
+                Content::Text(text) => shown.text(text),
+                Content::Reasoning(text) => shown.reasoning(text),
+                Content::ToolCalls(calls) => calls.iter().for_each(|call| shown.call(&call.id)),
+                other => prop_assert!(false, "{other:?}"),
+            }
+        }
+        let mut written = Shown::default();
+        for piece in &pieces {
+            match piece {
+                Piece::Text(text) => written.text(text),
+                Piece::Reasoning(text) => written.reasoning(text),
+                Piece::Native(call) | Piece::Parsed(call) => written.call(&call.id),
+            }
+        }
+        prop_assert_eq!(shown, written);
+        for pair in joined.messages.windows(2) {
+            let calls = |message: &Message| matches!(message.content, Content::ToolCalls(_));
+            prop_assert!(!(calls(&pair[0]) && calls(&pair[1])), "calls are in two messages");
+        }
+    }
+
+    #[test]
+    fn what_stands_between_calls_stays_there_for_anthropic(
+        pieces in pieces(),
+        named in any::<bool>(),
+    ) {
+        let mut messages = join(updates(&pieces, &[], false)).messages;
+        for message in &mut messages {
+            message.envelope.generation_id = Some("msg".into());
+        }
+        let sent = to_anthropic(&messages, Dangling::Answer).unwrap().messages;
+        let mut shown = Shown::default();
+        for block in sent.first().into_iter().flat_map(|reply| reply["content"].as_array()).flatten() {
+            match block["type"].as_str() {
+                Some("text") => shown.text(block["text"].as_str().unwrap()),
+                Some("tool_use") => shown.call(block["id"].as_str().unwrap()),
+                other => prop_assert!(false, "{other:?}"),
+            }
+        }
+        let mut written = Shown::default();
+        for message in &messages {
+            match &message.content {
+                Content::Text(text) if !text.trim().is_empty() => written.text(text),
+                Content::ToolCalls(calls) => calls.iter().for_each(|call| written.call(&call.id)),
+                _ => {}
+            }
+        }
+        prop_assert_eq!(shown, written);
+
+        let mut given = sent.clone();
+        if let (true, Some(reply)) = (named, given.first_mut()) {
+            reply["id"] = "msg".into();
+        }
+        let read = from_anthropic(given, None).unwrap();
+        prop_assert_eq!(to_anthropic(&read, Dangling::Answer).unwrap().messages, sent);
+    }
+
+    #[test]
     fn openai_messages_come_back(messages in plain_conversation()) {
         let dicts = to_openai(&messages, Options::default()).unwrap();
         prop_assert_eq!(from_openai(dicts).unwrap(), messages);
@@ -494,7 +586,31 @@ fn joining_is_linear_in_the_updates() {
             ..ToolCallUpdate::default()
         }));
     }
-    assert_eq!(joiner.finish().messages.len(), 3);
+    // Each of a thousand calls has text before it; what comes after the last is one text.
+    assert_eq!(joiner.finish().messages.len(), 2000);
+}
+
+#[test]
+fn white_space_between_calls_is_read_once() {
+    // All of it is one text in the end: to look at it anew for each call would take minutes.
+    let mut joiner = Joiner::new();
+    joiner.push(Update::ToolCallUpdate(fragment(0)));
+    joiner.push(Update::Text(" ".repeat(1_000_000)));
+    for number in 1..100_000 {
+        joiner.push(Update::ToolCallUpdate(fragment(number)));
+        joiner.push(Update::Text("\n".into()));
+    }
+    let joined = joiner.finish();
+    assert_eq!(joined.messages.len(), 2);
+}
+
+fn fragment(index: usize) -> ToolCallUpdate {
+    ToolCallUpdate {
+        index: Some(index),
+        function_name: Some("t".into()),
+        function_args: Some("{}".into()),
+        ..ToolCallUpdate::default()
+    }
 }
 
 #[test]

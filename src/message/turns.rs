@@ -40,11 +40,17 @@ pub(super) enum Turn<'a> {
 #[derive(Default)]
 pub(super) struct Reply<'a> {
     pub(super) place: Place,
-    pub(super) thoughts: Vec<(&'a Message, &'a str)>,
-    pub(super) texts: Vec<(&'a Message, &'a str)>,
-    pub(super) calls: Vec<Answered<'a>>,
+    /// In the order of writing.
+    pub(super) parts: Vec<Part<'a>>,
     generation: Option<&'a str>,
     stage: Stage,
+}
+
+/// One thing that a reply says.
+pub(super) enum Part<'a> {
+    Thought(&'a Message, &'a str),
+    Text(&'a Message, &'a str),
+    Call(Answered<'a>),
 }
 
 /// A call with what there is to answer it.
@@ -102,13 +108,13 @@ pub(super) fn turns<'a>(
         let reply = reply.get_or_insert_with(|| Reply { place, generation, ..Reply::default() });
         reply.stage = stage;
         match &message.content {
-            Content::Reasoning(text) => reply.thoughts.push((message, text)),
-            Content::Text(text) => reply.texts.push((message, text)),
+            Content::Reasoning(text) => reply.parts.push(Part::Thought(message, text)),
+            Content::Text(text) => reply.parts.push(Part::Text(message, text)),
             Content::ToolCalls(calls) | Content::Aggregate { calls, .. } => {
                 for call in calls {
                     let answer = answers.next();
                     if answer.is_some() || dangling == Dangling::Answer {
-                        reply.calls.push(Answered { call, message, answer });
+                        reply.parts.push(Part::Call(Answered { call, message, answer }));
                     }
                 }
             }
@@ -119,9 +125,34 @@ pub(super) fn turns<'a>(
     Ok(turns)
 }
 
-impl Reply<'_> {
-    /// Whether a message is more of this reply. Its generation id says so; without one, the
-    /// order does: a text after calls is what the model said when it had read their results.
+impl<'a> Reply<'a> {
+    /// What it thinks.
+    pub(super) fn thoughts(&self) -> impl Iterator<Item = &'a str> {
+        self.parts.iter().filter_map(|part| match part {
+            Part::Thought(_, text) => Some(*text),
+            _ => None,
+        })
+    }
+
+    /// What it says.
+    pub(super) fn texts(&self) -> impl Iterator<Item = (&'a Message, &'a str)> {
+        self.parts.iter().filter_map(|part| match part {
+            Part::Text(message, text) => Some((*message, *text)),
+            _ => None,
+        })
+    }
+
+    /// What it calls.
+    pub(super) fn calls(&self) -> impl Iterator<Item = &Answered<'a>> {
+        self.parts.iter().filter_map(|part| match part {
+            Part::Call(answered) => Some(answered),
+            _ => None,
+        })
+    }
+
+    /// Whether a message is more of this reply. Its generation id says so: then it may say
+    /// anything in any order, since the model had no results before the reply was over. Without
+    /// one, the order does: a text after calls is what it said when it had read their results.
     fn goes_on_with(&self, generation: Option<&str>, stage: Stage) -> bool {
         match (self.generation, generation) {
             (Some(mine), Some(theirs)) => mine == theirs,
@@ -142,13 +173,19 @@ impl<'a> Answers<'a> {
         let mut places = Vec::new();
         // The latest call of each id: models count from zero again in each reply.
         let mut latest: HashMap<&str, usize> = HashMap::new();
+        // The reply of the calls before, and the first of its calls.
+        let mut reply = None;
+        let mut first = 0;
         for (position, message) in messages.iter().enumerate() {
             let place = Place::message(position);
-            let first = slots.len();
             let calls: &[ToolCall] = match &message.content {
                 Content::ToolCalls(calls) | Content::Aggregate { calls, .. } => calls,
                 _ => &[],
             };
+            let generation = message.envelope.generation_id.as_deref();
+            if !calls.is_empty() && (generation.is_none() || generation != reply) {
+                (reply, first) = (generation, slots.len());
+            }
             for (number, call) in calls.iter().enumerate() {
                 let place = place.member("toolCalls").item(number);
                 let before = latest.insert(&call.id, slots.len());
