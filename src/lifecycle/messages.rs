@@ -8,17 +8,19 @@ use super::{
     entry::{Entry, Said},
     state::State,
 };
-use crate::message::{Content, Envelope, Message, ToolCall, Usage};
+use crate::message::{Content, Envelope, Message, ToolCall, Usage, is_blank};
 
 pub(super) fn messages(state: &State, run_id: Option<&str>) -> Vec<Message> {
-    // The messages of a reply stand where the first of them does.
+    // The messages of a reply stand where the first of them does, in the order in which they
+    // began; what it used is the last.
     let mut reply_at: HashMap<&str, usize> = HashMap::new();
     let mut found = Vec::new();
     for (position, entry) in state.entries.iter().enumerate() {
         if run_id.is_some() && entry.run_id.as_deref() != run_id {
             continue;
         }
-        let Some((rank, content)) = content(entry) else { continue };
+        let Some(content) = content(entry) else { continue };
+        let is_usage = matches!(content, Content::Usage(_));
         let position = match &entry.generation_id {
             Some(id) => *reply_at.entry(id).or_insert(position),
             None => position,
@@ -32,29 +34,26 @@ pub(super) fn messages(state: &State, run_id: Option<&str>) -> Vec<Message> {
             metadata: entry.metadata.clone().unwrap_or_default(),
             ..Envelope::new(entry.role)
         };
-        found.push(((position, rank), Message { envelope, content }));
+        found.push(((position, is_usage), Message { envelope, content }));
     }
     found.sort_by_key(|(place, _)| *place);
     found.into_iter().map(|(_, message)| message).collect()
 }
 
-/// What a message says, with its rank in the reply.
-fn content(entry: &Entry) -> Option<(u8, Content)> {
+/// What a message says.
+fn content(entry: &Entry) -> Option<Content> {
     match &entry.said {
-        Said::Text(text) if text.trim().is_empty() => None,
-        Said::Text(text) => Some((0, Content::Text(text.clone()))),
+        Said::Text(text) if is_blank(text) => None,
+        Said::Text(text) => Some(Content::Text(text.clone())),
         Said::Reasoning(text) if text.is_empty() => None,
-        Said::Reasoning(text) => Some((0, Content::Reasoning(text.clone()))),
-        Said::Calls => calls(entry).map(|content| (1, content)),
-        Said::Usage(usage) => Some((
-            2,
-            Content::Usage(Usage {
-                input_tokens: usage.input_tokens,
-                output_tokens: usage.output_tokens,
-                cached_input_tokens: usage.cached_input_tokens,
-                cost: usage.cost,
-            }),
-        )),
+        Said::Reasoning(text) => Some(Content::Reasoning(text.clone())),
+        Said::Calls => calls(entry),
+        Said::Usage(usage) => Some(Content::Usage(Usage {
+            input_tokens: usage.input_tokens,
+            output_tokens: usage.output_tokens,
+            cached_input_tokens: usage.cached_input_tokens,
+            cost: usage.cost,
+        })),
         Said::Error(_) | Said::Unknown { .. } => None,
     }
 }

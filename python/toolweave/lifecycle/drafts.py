@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 
 from ..executor.results import utf8
+from ..natural.parts import calls_id
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,6 +28,8 @@ class Drafts:
         self._chat_id = chat_id
         self._from_agent = from_agent
         self._called: set[tuple[str | None, str]] = set()
+        # The messages of calls that do not stand in the first one with calls of their reply.
+        self._homes: dict[tuple[str | None, str], str] = {}
         self._answered: set[str] = set()
 
     def has_called(self, call_id: str, generation_id: str | None) -> bool:
@@ -35,6 +38,15 @@ class Drafts:
             return any(call_id == told for _, told in self._called)
         return (generation_id, call_id) in self._called
 
+    def keep(self, generation_id: str | None, call_id: str, message_id: str) -> None:
+        """Notes in which message a call stands."""
+        if message_id != calls_id(str(generation_id)):
+            self._homes[generation_id, call_id] = message_id
+
+    def home(self, generation_id: str, call_id: str) -> str:
+        """The id of the message that a call stands in."""
+        return self._homes.get((generation_id, call_id)) or calls_id(generation_id)
+
     def result(
         self, generation: str, call_id: str, own: Mapping[str, Any], *, done: bool
     ) -> list[StreamEvent]:
@@ -42,7 +54,7 @@ class Drafts:
 
         Who writes down a call tells of its result, and the run does it as well.
         """
-        message_id = f"{generation}.calls_result_{call_id}"
+        message_id = f"{self.home(generation, call_id)}_result_{call_id}"
         if message_id in self._answered:
             return []
         if done:
@@ -83,7 +95,9 @@ class Drafts:
             if value is not None
         }
         if kind == "tools_call":
-            self._called.update((generation_id, each["toolCallId"]) for each in own["toolCalls"])
+            for each in own["toolCalls"]:
+                self._called.add((generation_id, each["toolCallId"]))
+                self.keep(generation_id, each["toolCallId"], own["messageId"])
         return cast("StreamEvent", written)
 
 

@@ -36,7 +36,7 @@ from ..executor.failure import with_references
 from ..executor.ids import CallIds
 from ..executor.results import shown, to_json_value
 from ..kinds import SceneStopReason, StopReason
-from ..natural.parts import PartNumbers
+from ..natural.parts import PartNumbers, calls_id
 from ..scenes import SceneStep
 from ..selection import Selection
 from .drafts import Drafts, Speech
@@ -69,8 +69,9 @@ class Transcriber:
     """Says as stream events what a run tells.
 
     The ids of messages are those of the messages themselves: ``<generation>.<n>`` for texts and
-    thoughts, ``<generation>.calls`` for calls, ``<generation>.usage`` for the usage; a result is
-    ``<generation>.calls_result_<call>``.
+    thoughts, ``<generation>.calls`` for the first calls, ``<generation>.calls2`` for those behind
+    the next text and so on, ``<generation>.usage`` for the usage; a result is
+    ``<generation>.calls_result_<call>``, by the message of its call.
 
     Args:
         chat_id: The chat.
@@ -114,6 +115,21 @@ class Transcriber:
         """
         return [event for message in messages for event in self._message(message)]
 
+    def recall(self, messages: Iterable[Message]) -> None:
+        """Notes where the calls of earlier replies stand, of which there may be results to tell.
+
+        Args:
+            messages: Messages of the chat; only those with calls count.
+        """
+        for message in messages:
+            if message.id is None or not isinstance(
+                message, (ToolCallMessage, ToolAggregateMessage)
+            ):
+                continue
+            if message.id != calls_id(str(message.generation_id)):
+                for call in message.tool_calls:
+                    self._drafts.keep(message.generation_id, call.id, message.id)
+
     def started(self) -> list[StreamEvent]:
         """The run begins."""
         return [self._drafts.write("run", status="started")]
@@ -153,7 +169,7 @@ class Transcriber:
         """
         own = dict(fields)
         if own["kind"] == "tool_state" and generation_id is not None:
-            own.setdefault("messageId", f"{generation_id}.calls")
+            own.setdefault("messageId", self._drafts.home(generation_id, own["toolCallId"]))
         return self._drafts.write(own.pop("kind"), generation_id=generation_id, **own)
 
     # In the run.
@@ -188,12 +204,15 @@ class Transcriber:
         if isinstance(event, (TextDelta, ReasoningDelta)):
             return self._piece(event, generation)
         if isinstance(event, (ToolCallStart, ToolCallDelta, ToolCall, InvalidToolCall)):
-            return [self._call(event, generation)]
+            return self._call(event, generation)
         if isinstance(event, (ToolProgress, ToolResult)):
             return self._result(event, generation)
         state = _state(event)
         if state is not None:
-            return [self._of_calls("tool_state", generation, **state)]
+            home = self._drafts.home(generation, state["toolCallId"])
+            return [
+                self._drafts.write("tool_state", generation_id=generation, messageId=home, **state)
+            ]
         if isinstance(event, (ToolAggregateMessage, UsageMessage)):
             return self._message(event, generation)
         if isinstance(event, Selection):
@@ -224,19 +243,36 @@ class Transcriber:
 
     def _call(
         self, event: ToolCallStart | ToolCallDelta | ToolCall | InvalidToolCall, generation: str
-    ) -> StreamEvent:
+    ) -> list[StreamEvent]:
         reply = self._in(generation)
-        if isinstance(event, ToolCallStart):
-            update: dict[str, Any] = {"index": event.index, "functionName": event.name}
+        group = reply.numbers.call(event.index)
+        # Text behind other calls is another message.
+        told = [] if group <= reply.group else self._speech.close()
+        reply.group = max(group, reply.group)
+        home = calls_id(generation, group)
+
+        def written(kind: str, field: str, each: Mapping[str, Any]) -> list[StreamEvent]:
+            event = self._drafts.write(
+                kind,
+                generation_id=generation,
+                role="assistant",
+                messageId=home,
+                **{field: [each]},
+            )
+            return [*told, event]
+
+        if isinstance(event, (ToolCall, InvalidToolCall)):
+            return written("tools_call", "toolCalls", reply.told(event))
+        update: dict[str, Any] = {"index": event.index}
+        if isinstance(event, ToolCallDelta):
+            update["functionArgs"] = event.fragment
+        else:
+            update["functionName"] = event.name
             if event.id not in reply.begun:
+                # One that has the id of another is found by its index until it has its own.
                 reply.begun.add(event.id)
                 update["toolCallId"] = event.id
-            # One that has the id of another is found by its index until it has one of its own.
-            return self._of_calls("tools_call_update", generation, toolCallUpdates=[update])
-        if isinstance(event, ToolCallDelta):
-            update = {"index": event.index, "functionArgs": event.fragment}
-            return self._of_calls("tools_call_update", generation, toolCallUpdates=[update])
-        return self._of_calls("tools_call", generation, toolCalls=[reply.told(event)])
+        return written("tools_call_update", "toolCallUpdates", update)
 
     def _result(self, event: ToolProgress | ToolResult, generation: str) -> list[StreamEvent]:
         done = isinstance(event, ToolResult)
@@ -246,15 +282,6 @@ class Transcriber:
         else:
             own = {"result": shown(event.value, self._max_progress_chars), "isError": False}
         return self._drafts.result(generation, event.tool_call_id, own, done=done)
-
-    def _of_calls(self, kind: str, generation: str, **own: Any) -> StreamEvent:
-        return self._drafts.write(
-            kind,
-            generation_id=generation,
-            role=None if kind == "tool_state" else "assistant",
-            messageId=f"{generation}.calls",
-            **own,
-        )
 
     def _message(self, message: Message, generation: str | None = None) -> list[StreamEvent]:
         if not isinstance(
@@ -281,6 +308,8 @@ class _Reply:
     def __init__(self, generation_id: str) -> None:
         self.generation_id = generation_id
         self.numbers = PartNumbers()
+        self.group = -1
+        """The last message with calls."""
         self.begun: set[str] = set()
         self._ids = CallIds()
         self._count = 0

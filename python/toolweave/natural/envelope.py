@@ -8,9 +8,15 @@ from typing import TYPE_CHECKING, Any, cast
 
 from .._core import InvalidToolCall, ToolAggregateMessage, ToolCall, repair_json
 from ..exceptions import InvalidJSONError
+from ..executor.deferred import METADATA as DEFERRED
+from ..executor.failure import REFERENCES
+from ..executor.run import APPROVALS
+from .parts import calls_id
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
+
+_BY_CALL = (APPROVALS, DEFERRED, REFERENCES)
 
 _LONGEST_READ = 100_000
 _LONGEST_AT_ONCE = 50_000
@@ -49,12 +55,51 @@ def enveloped(
         )
     return aggregate.__replace__(
         tool_calls=calls,
-        id=envelope.id_of("calls"),
+        id=calls_id(envelope.generation_id),
         from_agent=envelope.from_agent,
         generation_id=envelope.generation_id,
         run_id=envelope.run_id,
         chat_id=envelope.chat_id,
     )
+
+
+def parted(
+    aggregate: ToolAggregateMessage, groups: Sequence[Sequence[int]], envelope: Envelope
+) -> list[ToolAggregateMessage | None]:
+    """An aggregate as the messages in which the model wrote its calls.
+
+    Args:
+        aggregate: All calls of the reply with their results.
+        groups: The positions of the calls of each message. One without calls is None.
+        envelope: What the messages carry.
+    """
+    if len(groups) == 1:
+        return [aggregate]
+    calls = aggregate.tool_calls
+    results = {result.tool_call_id: result for result in aggregate.tool_results}
+    parts: list[ToolAggregateMessage | None] = []
+    for number, positions in enumerate(groups):
+        part = None
+        if positions:
+            ids = [calls[position].id for position in positions]
+            part = aggregate.__replace__(
+                tool_calls=[calls[position] for position in positions],
+                tool_results=[results[call_id] for call_id in ids if call_id in results],
+                id=calls_id(envelope.generation_id, number),
+                metadata=_about(ids, aggregate.metadata),
+            )
+        parts.append(part)
+    return parts
+
+
+def _about(ids: Sequence[str], metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """The metadata of an aggregate, as far as they are about some of its calls."""
+    found = dict(metadata)
+    for name in _BY_CALL:
+        told = found.pop(name, None)
+        if told and (own := {each: told[each] for each in ids if each in told}):
+            found[name] = own
+    return found
 
 
 def takes_long(given: Iterable[ToolCall | InvalidToolCall]) -> bool:

@@ -58,7 +58,7 @@ class ParsedReply:
     """A whole reply."""
 
     messages: tuple[Message, ...]
-    """Thoughts and texts, then the calls that can be run, then the usage."""
+    """Thoughts, texts and the calls that can be run, in the order of writing; then the usage."""
     finish_reason: FinishReason
     """Why it ended."""
     invalid: tuple[InvalidToolCall, ...] = ()
@@ -267,24 +267,22 @@ class NaturalToolUseParser:
             ModelError: The model could not be asked, or broke off.
             ToolUseParsingError: There is a call that cannot be run, in strict mode.
         """
-        words, calls = Joiner(), Joiner()
+        joiner = Joiner()
         invalid: list[InvalidToolCall] = []
         fabricated: list[FabricatedResult] = []
         finish = FinishReason.MISSING
         async with closing(self.stream(messages, tools=tools, options=options)) as events:
             async for event in events:
-                if isinstance(event, (TextDelta, ReasoningDelta)):
-                    words.push(event)
-                elif isinstance(event, (ToolCall, UsageUpdate)):
-                    calls.push(event)
+                if isinstance(event, (TextDelta, ReasoningDelta, ToolCall, UsageUpdate)):
+                    joiner.push(event)
                 elif isinstance(event, InvalidToolCall):
                     invalid.append(event)
                 elif isinstance(event, FabricatedResult):
                     fabricated.append(event)
                 elif isinstance(event, FinishUpdate):
                     finish = event.reason
-        joined = (*words.finish().messages, *calls.finish().messages)
-        return ParsedReply(joined, finish, tuple(invalid), tuple(fabricated))
+        messages = joiner.finish().messages
+        return ParsedReply(messages, finish, tuple(invalid), tuple(fabricated))
 
     def _request(
         self, messages: Messages, offer: Offer, options: ModelOptions | None

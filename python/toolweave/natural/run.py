@@ -17,6 +17,8 @@ from .._core import (
     TextMessage,
     ToolAggregateMessage,
     ToolCall,
+    ToolCallMessage,
+    ToolCallStart,
     UsageMessage,
     UsageUpdate,
 )
@@ -27,7 +29,7 @@ from ..models import closing
 from ..outbox import Outbox
 from ..runs import Run
 from ..tools.search import describe
-from .envelope import enveloped, takes_long
+from .envelope import enveloped, parted, takes_long
 from .reader import CUT_OFF
 
 if TYPE_CHECKING:
@@ -57,6 +59,9 @@ _REMINDER_OF_TOOLS = (
 
 class ReplyRun(Run["UseEvent"]):
     """One reply: its calls start as they are complete, while the model still writes.
+
+    It tells of its calls with their results once all have one: a `ToolAggregateMessage` for each of
+    its messages that has calls, one if the model said nothing between them.
 
     Made by `open` of `NaturalToolUse` and `FunctionCalling`. As an iterator it gives what happens,
     in that order; as a context manager it cancels the model and the tools when the block ends, and
@@ -103,6 +108,9 @@ class ReplyRun(Run["UseEvent"]):
             chat_id=envelope.chat_id,
         )
         self._so_far: tuple[Message, ...] | None = None
+        # The positions in the reply of the calls that the joiner knows of.
+        self._placed: set[int] = set()
+        self._aggregates: list[ToolAggregateMessage | None] = []
         self.finish_reason = FinishReason.MISSING
         """Why the model ended, once it has."""
         self.aggregate: ToolAggregateMessage | None = None
@@ -117,26 +125,26 @@ class ReplyRun(Run["UseEvent"]):
 
     @property
     def messages(self) -> tuple[Message, ...]:
-        """The reply so far: thoughts and texts, then the calls with their results, then the usage.
+        """The reply so far, in the order of writing; the usage is the last.
 
-        White space between calls is no message. Calls are there as soon as all have a result, or
-        are deferred.
+        Calls are one message with their results, unless the model said or thought something between
+        them. They are there as soon as all calls of the reply have a result, or are deferred. White
+        space between calls is no message; the text behind them begins with it.
         """
-        kept: list[Message] = [
-            message
-            for message in self._joined()
-            if not isinstance(message, UsageMessage)
-            and not (isinstance(message, TextMessage) and message.text.isspace())
-        ]
-        if self.aggregate is not None:
-            kept.append(self.aggregate)
-        usage = self.usage
-        if usage is not None:
-            kept.append(usage)
-        return tuple(
-            message if message.id else message.__replace__(id=self._id(number))
-            for number, message in enumerate(kept)
-        )
+        kept: list[Message] = []
+        aggregates = iter(self._aggregates)
+        said = 0
+        for message in self._joined():
+            if isinstance(message, ToolCallMessage):
+                aggregate = next(aggregates, None)
+                if aggregate is not None:
+                    kept.append(aggregate)
+            elif isinstance(message, UsageMessage):
+                kept.append(message)
+            elif not (isinstance(message, TextMessage) and message.text.isspace()):
+                kept.append(message.__replace__(id=self._id(said)))
+                said += 1
+        return tuple(kept)
 
     @property
     def generation_id(self) -> str:
@@ -199,9 +207,26 @@ class ReplyRun(Run["UseEvent"]):
             )
         return self._so_far
 
-    def _join(self, update: TextDelta | ReasoningDelta | UsageUpdate) -> None:
+    def _join(self, update: TextDelta | ReasoningDelta | UsageUpdate | ToolCall) -> None:
         self._joiner.push(update)
         self._so_far = None
+
+    def _place(self, index: int, name: str) -> None:
+        """Notes where a call stands: where it was first heard of, whatever becomes of it."""
+        if index not in self._placed:
+            self._placed.add(index)
+            self._join(ToolCall(str(index), name, {}))
+
+    def _groups(self) -> list[list[int]]:
+        """The positions, among those that were handed over, of the calls of each message."""
+        by_index: dict[str, list[int]] = {}
+        for position, call in enumerate(self._submitted):
+            by_index.setdefault(str(call.index), []).append(position)
+        return [
+            [position for call in message.tool_calls for position in by_index.get(call.id, ())]
+            for message in self._joined()
+            if isinstance(message, ToolCallMessage)
+        ]
 
     async def __anext__(self) -> UseEvent:
         if self._model is None and not self._out.over:
@@ -296,6 +321,8 @@ class ReplyRun(Run["UseEvent"]):
         else:
             if isinstance(event, (TextDelta, ReasoningDelta)):
                 self._join(event)
+            elif isinstance(event, (ToolCallStart, ToolCall, InvalidToolCall)):
+                self._place(event.index, event.name)
             self._out.put(event)
             if isinstance(event, (ToolCall, InvalidToolCall)):
                 if self._admit is None:
@@ -371,7 +398,11 @@ class ReplyRun(Run["UseEvent"]):
     def _hear(self, event: ToolEvent) -> None:
         if isinstance(event, ToolAggregateMessage):
             self.aggregate = event
-        if isinstance(event, ToolProgress):
+            self._aggregates = parted(event, self._groups(), self._envelope)
+            for message in self._aggregates:
+                if message is not None:
+                    self._out.put(message)
+        elif isinstance(event, ToolProgress):
             self._out.offer(event)
         else:
             self._out.put(event)

@@ -52,6 +52,7 @@ class LateResults:
     ) -> None:
         told = await self._told(chat_id, stored)
         transcriber = Transcriber(chat_id, stored.run_id or "")
+        transcriber.recall([aggregate])
         events = [
             event
             for result in aggregate.tool_results

@@ -135,6 +135,7 @@ class ChatRun:
 
     async def _answer(self) -> None:
         history = await self._store.load(self.chat_id)
+        self._transcriber.recall(history.messages)
         known = {message.id for message in self._messages}
         before = tuple(message for message in history.messages if message.id not in known)
         if history.problems:

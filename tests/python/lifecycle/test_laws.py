@@ -59,6 +59,12 @@ def test_what_is_told_comes_to_the_messages_of_the_run(
     }
     assert texts_of(snapshot) == spoken_by_run
 
+    # In one order, that of writing.
+    kept = [message.id for message in run.finished_messages]
+    shown_ids = [each["messageId"] for each in snapshot["messages"]]
+    both = set(kept) & set(shown_ids)
+    assert [each for each in shown_ids if each in both] == [each for each in kept if each in both]
+
     # Calls, all of which have ended, unless their results come later.
     calls = calls_of(snapshot)
     made = {}

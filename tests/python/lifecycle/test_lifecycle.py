@@ -85,23 +85,33 @@ def test_a_part_of_an_event_has_the_fields_that_its_schema_has(part: str) -> Non
     assert hints(getattr(events, part))[0] == set(DEFINITIONS[part]["properties"])
 
 
-def test_a_text_goes_on_after_a_call_and_a_thought_ends_it() -> None:
+def test_a_text_ends_where_a_call_or_a_thought_begins() -> None:
     told = tell(
         tw.TextDelta("\n"),
         tw.TextDelta("Let me "),
         tw.ToolCallStart(0, "a", "Add"),
+        tw.TextDelta("\n"),
+        tw.ToolCallStart(1, "b", "Add"),
+        tw.ToolCallDelta(0, "{"),
         tw.TextDelta("see."),
+        tw.ToolCallDelta(1, "{"),
+        tw.ToolCallStart(2, "c", "Add"),
         tw.ReasoningDelta("Hm."),
         tw.TextDelta(" "),
         tw.FinishUpdate("stop"),
     )
     assert [(e["kind"], e["messageId"], e.get("delta"), e.get("done")) for e in told] == [
         ("text", "g.0", "\nLet me ", None),
-        ("tools_call_update", "g.calls", None, None),
-        ("text", "g.0", "see.", None),
         ("text", "g.0", "", True),
-        ("reasoning", "g.1", "Hm.", None),
-        ("reasoning", "g.1", "", True),
+        ("tools_call_update", "g.calls", None, None),
+        ("tools_call_update", "g.calls", None, None),
+        ("tools_call_update", "g.calls", None, None),
+        ("text", "g.1", "\nsee.", None),
+        ("tools_call_update", "g.calls", None, None),
+        ("text", "g.1", "", True),
+        ("tools_call_update", "g.calls2", None, None),
+        ("reasoning", "g.2", "Hm.", None),
+        ("reasoning", "g.2", "", True),
     ]
     assert {event["role"] for event in told} == {"assistant"}
 
@@ -148,6 +158,32 @@ def test_calls_of_one_id_are_told_under_the_ids_that_the_executor_gives_them() -
         ("g.calls", "a#2"): ({"n": 2}, "two"),
     }
     assert snapshot["problems"] == []
+
+
+def test_what_becomes_of_a_call_is_told_of_the_message_in_which_it_stands() -> None:
+    first, second = tw.ToolCall("a", "Add", {}), tw.ToolCall("b", "Add", {}, index=1)
+    result = tw.ToolResult("b", "Add", "two")
+    of_second = tw.ToolAggregateMessage([second], [result], id="g.calls2", generation_id="g")
+    told = tell(
+        first,
+        tw.TextDelta("So"),
+        second,
+        ToolStarted("a", "Add", {}),
+        ToolStarted("b", "Add", {}),
+        result,
+        of_second,
+    )
+    shown = calls_of(snapshot_of(typing.cast("list[StreamEvent]", told)))
+    states = {key: each["state"] for key, each in shown.items()}
+    assert states == {("g.calls", "a"): "running", ("g.calls2", "b"): "success"}
+
+    later = Transcriber("chat", "later")
+    later.recall([tw.TextMessage("So"), of_second])
+    [event] = later.tell(result, generation_id="g")
+    assert event["messageId"] == "g.calls2_result_b"
+    state = {"kind": "tool_state", "toolCallId": "b", "state": "awaiting_approval"}
+    assert later.addressed(state, generation_id="g")["messageId"] == "g.calls2"
+    assert not later.has_called("b", generation_id="g"), "it was not told in this run"
 
 
 def test_what_becomes_of_a_call_is_its_state() -> None:

@@ -149,7 +149,7 @@ class Calls:
         if call is None and not generation:
             call = self._newest.get(call_id)
         if call is None:
-            call = self._add(generation, None)
+            call = self._add(generation, _message_of(event, call_id) or None)
         self._name(call, call_id, text_of(event, "name"))
         return call
 
@@ -186,9 +186,16 @@ def generation_of(event: Mapping[str, object]) -> str:
     generation = text_of(event, "generationId")
     if generation:
         return generation
+    message = _message_of(event, text_of(event, "toolCallId") or "")
+    head, dot, tail = message.rpartition(".")
+    number = tail.removeprefix("calls")
+    is_ours = number.isdigit() or tail == "calls"
+    return head if dot and is_ours else message
+
+
+def _message_of(event: Mapping[str, object], call_id: str) -> str:
+    """The message that an event is of, that of its call if it is a result; empty if none."""
     message = text_of(event, "messageId") or ""
     if event.get("kind") == "tool_result":
-        call_id = text_of(event, "toolCallId") or ""
-        message = message.removesuffix(f"_result_{call_id}")
-    head, dot, tail = message.rpartition(".")
-    return head if dot and (tail == "calls" or tail.isdigit()) else message
+        return message.removesuffix(f"_result_{call_id}")
+    return message

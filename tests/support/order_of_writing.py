@@ -1,0 +1,108 @@
+"""Replies in which text, thoughts and calls stand in any order, and the order that is seen."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal
+
+from hypothesis import strategies as st
+
+import toolweave as tw
+from toolweave.tools import tool
+
+Kind = Literal["text", "reasoning", "call"]
+Piece = tuple[Kind, str]
+"""What a model writes: words, or the number that it calls `Note` with."""
+
+_words = st.sampled_from(["A", "b c ", "\nD.", " ", "\n\n", "\x1f", "é "])
+
+
+@st.composite
+def written_replies(draw: st.DrawFn) -> list[Piece]:
+    """A reply, whose calls have numbers of their own."""
+    kinds: list[Kind] = ["text", "text", "call", "call", "reasoning"]
+    pieces: list[Piece] = []
+    for number in range(draw(st.integers(0, 9))):
+        kind = draw(st.sampled_from(kinds))
+        pieces.append((kind, str(number) if kind == "call" else draw(_words)))
+    return pieces
+
+
+@tool
+async def note(n: int) -> str:
+    """Note a number, after a while.
+
+    Args:
+        n: The number.
+    """
+    await asyncio.sleep(n * 7 % 3)
+    return f"noted {n}"
+
+
+def script(pieces: Sequence[Piece], *, is_native: bool) -> list[Any]:
+    """The reply as a model yields it."""
+    made: list[Any] = []
+    for kind, text in pieces:
+        if kind == "reasoning":
+            made.append(tw.ReasoningDelta(text))
+        elif kind == "text":
+            made.append(text)
+        elif is_native:
+            made.append(tw.ToolCall(f"id_{text}", "note", {"n": int(text)}))
+        else:
+            made.append(f'<note>{{"n": {text}}}</note>')
+    return made
+
+
+def order(pieces: Iterable[Piece]) -> list[Piece]:
+    """What stands before what, character by character: all that is not white space."""
+    return [
+        (kind, each)
+        for kind, text in pieces
+        for each in ([text] if kind == "call" else text)
+        if not each.isspace()
+    ]
+
+
+def of_messages(messages: Iterable[tw.Message]) -> list[Piece]:
+    """What messages of replies hold."""
+    pieces: list[Piece] = []
+    for message in messages:
+        if isinstance(message, (tw.ToolCallMessage, tw.ToolAggregateMessage)):
+            pieces += [("call", str(call.arguments["n"])) for call in message.tool_calls]
+        elif isinstance(message, tw.ReasoningMessage):
+            pieces.append(("reasoning", message.text))
+        elif isinstance(message, tw.TextMessage):
+            pieces.append(("text", message.text))
+    return pieces
+
+
+def of_snapshot(snapshot: Mapping[str, Any]) -> list[Piece]:
+    """What the messages of the assistant in a snapshot hold."""
+    pieces: list[Piece] = []
+    for message in snapshot["messages"]:
+        if message["role"] != "assistant":
+            continue
+        if "toolCalls" in message:
+            pieces += [("call", str(call["arguments"]["n"])) for call in message["toolCalls"]]
+        elif "text" in message:
+            pieces.append((message["kind"], message["text"]))
+    return pieces
+
+
+def check_results(messages: Iterable[tw.Message]) -> None:
+    """Each call has exactly one result, its own, in the message where it stands."""
+    for message in messages:
+        if isinstance(message, tw.ToolAggregateMessage):
+            told = [(result.tool_call_id, result.result) for result in message.tool_results]
+            calls = message.tool_calls
+            assert told == [(call.id, f"noted {call.arguments['n']}") for call in calls]
+
+
+def check_neighbours(messages: Sequence[tw.Message]) -> None:
+    """Calls share a message unless something stands between them."""
+    for one, other in itertools.pairwise(messages):
+        calls = isinstance(one, tw.ToolAggregateMessage), isinstance(other, tw.ToolAggregateMessage)
+        assert calls != (True, True) or one.generation_id != other.generation_id
