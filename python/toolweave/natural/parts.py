@@ -19,7 +19,7 @@ def calls_id(generation_id: str, group: int = 0) -> str:
 
 
 class PartNumbers:
-    """Numbers texts, thoughts and calls while they come, as `ReplyRun.messages` does in the end.
+    r"""Numbers texts, thoughts and calls while they come, as `ReplyRun.messages` does in the end.
 
     Each message holds what the model wrote without anything else in between. A text of nothing but
     white space is no message and gives its number away: calls with only that between them share a
@@ -30,7 +30,7 @@ class PartNumbers:
         >>> said = [("text", " "), ("reasoning", "Hm"), ("text", "Hello"), ("text", "!")]
         >>> [numbers.place(kind, piece) for kind, piece in said]
         [0, 0, 1, 1]
-        >>> numbers.call(0), numbers.place("text", "\\n"), numbers.call(1)
+        >>> numbers.call(0), numbers.place("text", "\n"), numbers.call(1)
         (0, 2, 0)
         >>> numbers.place("text", "So"), numbers.call(2)
         (2, 1)

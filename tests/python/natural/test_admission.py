@@ -29,8 +29,8 @@ async def test_calls_start_once_the_model_has_ended_and_what_it_used_is_known() 
     assert kinds.index(tw.ToolStarted) > max(
         at for at, kind in enumerate(kinds) if kind in (tw.TextDelta, tw.ToolCall)
     )
-    (aggregate,) = of_kind(tw.ToolAggregateMessage, events)
-    assert [result.result for result in aggregate.tool_results] == ["5", "pong"]
+    aggregates = of_kind(tw.ToolAggregateMessage, events)
+    assert [[r.result for r in each.tool_results] for each in aggregates] == [["5"], ["pong"]]
     assert isinstance(events[-1], tw.FinishUpdate)
 
 

@@ -405,7 +405,7 @@ def test_strict_raises_for_a_bad_call_after_all_that_came_before(bad: str, kind:
     assert tw.TextDelta(" More.") not in seen
 
 
-def test_complete_gives_thoughts_and_texts_then_calls_then_usage() -> None:
+def test_complete_gives_thoughts_texts_and_calls_in_order_then_usage() -> None:
     reply = [
         tw.ReasoningDelta("Hm."),
         "Ping. <Ping>{}</Ping> And ",
@@ -414,9 +414,10 @@ def test_complete_gives_thoughts_and_texts_then_calls_then_usage() -> None:
         tw.UsageUpdate(5, 6),
     ]
     parsed = asyncio.run(NaturalToolUseParser(ScriptedModel(reply), TOOLS).complete("Hi!"))
-    thought, text, calls, usage = parsed.messages
-    assert (thought.text, text.text) == ("Hm.", "Ping.  And again.")
-    assert [(call.name, call.index) for call in calls.tool_calls] == [("Ping", 0), ("Ping", 2)]
+    thought, text, first, rest, last, usage = parsed.messages
+    assert [each.text for each in (thought, text, rest)] == ["Hm.", "Ping. ", " And again."]
+    calls = [*first.tool_calls, *last.tool_calls]
+    assert [(call.name, call.index) for call in calls] == [("Ping", 0), ("Ping", 2)]
     assert (usage.input_tokens, usage.output_tokens) == (5, 6)
     assert [bad.kind for bad in parsed.invalid] == ["schema_violation"]
     assert [made_up.name for made_up in parsed.fabricated] == ["Ping"]

@@ -24,16 +24,17 @@ from toolweave.tools import Toolset
 
 
 @on_a_loop
-async def test_complete_gives_texts_then_calls_with_results_then_usage() -> None:
-    text, calls, usage = await natural_use(REPLY, name="ann").complete("Hi!")
-    assert isinstance(text, tw.TextMessage)
-    assert text.text == "Let me see.  And  Done."
-    assert isinstance(calls, tw.ToolAggregateMessage)
-    assert [(c.name, c.index) for c in calls.tool_calls] == [("add", 0), ("ping", 1), ("boom", 2)]
-    assert [result.result for result in calls.tool_results] == [
-        "5",
-        "pong",
-        "Error executing tool: it broke",
+async def test_complete_gives_texts_and_calls_with_results_in_order_then_usage() -> None:
+    messages = await natural_use(REPLY, name="ann").complete("Hi!")
+    first, one, second, two, third, usage = messages
+    assert [m.text for m in (first, second, third)] == ["Let me see. ", " And ", " Done."]
+    assert [[(c.name, c.index) for c in each.tool_calls] for each in (one, two)] == [
+        [("add", 0)],
+        [("ping", 1), ("boom", 2)],
+    ]
+    assert [[result.result for result in each.tool_results] for each in (one, two)] == [
+        ["5"],
+        ["pong", "Error executing tool: it broke"],
     ]
     assert isinstance(usage, tw.UsageMessage)
     assert (usage.input_tokens, usage.output_tokens) == (9, 8)
@@ -50,6 +51,9 @@ async def test_all_messages_of_a_reply_have_one_generation_id_and_ids_of_their_o
         assert [message.id for message in messages] == [
             f"{generation}.0",
             f"{generation}.calls",
+            f"{generation}.1",
+            f"{generation}.calls2",
+            f"{generation}.2",
             f"{generation}.usage",
         ]
         assert [c.id for m in messages for c in getattr(m, "tool_calls", ())] == [
@@ -65,16 +69,16 @@ async def test_ids_of_calls_can_be_of_ones_own_making() -> None:
 
 
 @on_a_loop
-async def test_a_stream_tells_everything_and_ends_with_aggregate_usage_and_finish() -> None:
+async def test_a_stream_tells_everything_and_ends_with_aggregates_usage_and_finish() -> None:
     natural = natural_use(REPLY)
     async with natural.open("Hi!") as reply:
         events = await collect(reply)
-    *_, aggregate, usage, finish = events
+    *_, one, two, usage, finish = events
     assert finish == tw.FinishUpdate("tool_calls")
-    assert [aggregate, usage] == list(reply.messages[1:])
+    assert [one, two, usage] == [m for m in reply.messages if not isinstance(m, tw.TextMessage)]
     assert "".join(event.text for event in of_kind(tw.TextDelta, events)) == reply.text
     calls = of_kind(tw.ToolCall, events)
-    assert list(aggregate.tool_calls) == calls
+    assert [*one.tool_calls, *two.tool_calls] == calls
     for made in calls:
         about = [
             type(event)
@@ -108,7 +112,8 @@ async def test_the_history_that_comes_out_ends_with_the_results() -> None:
     await natural.complete(messages)
     *_, asked, called, answered = model.requests[1].messages
     assert asked.text == "2 + 3?"
-    assert called.text.startswith("Well.  I wait.\n<add>")
+    assert called.text.startswith("Well. \n<add>")
+    assert called.text.endswith("I wait.")
     assert (answered.role, answered.text) == (
         "user",
         '<tool_response name="add">\n5\n</tool_response>',
@@ -219,7 +224,7 @@ async def test_made_up_results_are_reported_and_in_no_message() -> None:
     async with natural.open("Hi!") as run:
         events = await collect(run)
     assert of_kind(tw.FabricatedResult, events) == [tw.FabricatedResult("ping", made_up)]
-    text, calls = run.messages
+    calls, text = run.messages
     assert text.text == "So."
     assert [result.result for result in calls.tool_results] == ["pong"]
 
@@ -248,8 +253,8 @@ async def test_one_object_serves_200_conversations_at_once() -> None:
 
     natural = NaturalToolUse(model, [meet], max_concurrency=None)
     replies = await asyncio.gather(*(natural.complete(str(number)) for number in range(200)))
-    for number, (text, calls) in enumerate(replies):
-        assert text.text == f"I am {number}.  Bye."
+    for number, (text, calls, bye) in enumerate(replies):
+        assert (text.text, bye.text) == (f"I am {number}. ", " Bye.")
         assert [r.value for r in calls.tool_results] == [number]
     assert len({message.generation_id for reply in replies for message in reply}) == 200
     assert len({reply[1].tool_calls[0].id for reply in replies}) == 200
@@ -298,11 +303,8 @@ async def test_the_halves_compose() -> None:
     model = ScriptedModel(REPLY)
     composed = FunctionCalling(NaturalToolUseParser(model), [add, ping, boom])
     messages = await composed.complete("Hi!")
-    assert [type(message) for message in messages] == [
-        tw.TextMessage,
-        tw.ToolAggregateMessage,
-        tw.UsageMessage,
-    ]
+    kinds = [message.kind.value for message in messages]
+    assert kinds == ["text", "tools_aggregate", "text", "tools_aggregate", "text", "usage"]
     assert "## add" in model.requests[0].messages[0].text
 
 
@@ -335,7 +337,7 @@ async def test_tools_that_come_and_go_count_from_the_next_reply() -> None:
     tools.remove("add")
     second = await natural.complete("Hi!")
     for messages, known, unknown in ((first, "add", "ping"), (second, "ping", "add")):
-        text, calls = messages
+        text, calls = sorted(messages, key=lambda message: str(message.kind))
         assert f"<{unknown}>" in text.text
         assert [c.name for c in calls.tool_calls] == [known]
     assert "## add" not in model.requests[1].messages[0].text
