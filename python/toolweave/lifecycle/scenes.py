@@ -54,6 +54,8 @@ class SceneSteps:
     def tell(self, step: SceneStep, generation_id: str | None) -> list[StreamEvent]:
         """What a step comes to."""
         generation = self._generation(step) if generation_id is None else generation_id
+        if step.call_id is not None and step.message_id is not None:
+            self._drafts.keep(generation, step.call_id, step.message_id)
         if step.status is SceneStatus.STREAMING:
             return self._piece(step, generation)
         if step.status is SceneStatus.FUNCTION_PROGRESS:
@@ -116,9 +118,10 @@ class SceneSteps:
         if name is None:
             # The tool of a running call asks.
             return [
-                self._of_calls(
+                self._of_call(
                     "tool_state",
                     generation,
+                    call_id,
                     toolCallId=call_id,
                     state="awaiting_answer",
                     key=step.interaction_id,
@@ -131,21 +134,13 @@ class SceneSteps:
         if not resumed and (generation, call_id) not in self._told:
             self._told.add((generation, call_id))
             call = self._called(step, name, call_id, generation)
-            events.append(self._of_calls("tools_call", generation, toolCalls=[call]))
+            events.append(self._of_call("tools_call", generation, call_id, toolCalls=[call]))
             if step.status is SceneStatus.FUNCTION_REQUEST:
-                events.append(
-                    self._of_calls("tool_state", generation, toolCallId=call_id, state="running")
-                )
+                state = {"toolCallId": call_id, "state": "running"}
+                events.append(self._of_call("tool_state", generation, call_id, **state))
         if step.status is SceneStatus.AWAITING_CLIENT:
-            events.append(
-                self._of_calls(
-                    "tool_state",
-                    generation,
-                    toolCallId=call_id,
-                    state="deferred",
-                    key=step.interaction_id,
-                )
-            )
+            state = {"toolCallId": call_id, "state": "deferred", "key": step.interaction_id}
+            events.append(self._of_call("tool_state", generation, call_id, **state))
         if step.result is not None:
             own = {
                 "name": name,
@@ -170,11 +165,11 @@ class SceneSteps:
             call["invalid"] = {"reason": "unknown_tool", "message": reason}
         return call
 
-    def _of_calls(self, kind: str, generation: str, **own: Any) -> StreamEvent:
+    def _of_call(self, kind: str, generation: str, call_id: str, **own: Any) -> StreamEvent:
         return self._drafts.write(
             kind,
             generation_id=generation,
             role=None if kind == "tool_state" else "assistant",
-            messageId=f"{generation}.calls",
+            messageId=self._drafts.home(generation, call_id),
             **own,
         )

@@ -6,19 +6,21 @@ import logging
 from typing import TYPE_CHECKING
 
 from .._core import (
+    InvalidToolCall,
     ReasoningDelta,
     TextDelta,
     TextMessage,
     ToolAggregateMessage,
     ToolCall,
+    ToolCallStart,
     ToolResult,
-    UsageMessage,
 )
 from ..executor import ToolProgress, ToolQuestion, ToolStarted
 from ..executor.results import shown
 from ..kinds import ErrorCode, FinishReason, SceneStatus, SceneStopReason
 from ..models.fallback import Answer, answering
-from ..natural.parts import PartNumbers
+from ..natural.parts import calls_id
+from .outline import Outline
 from .stage import Stop
 from .steps import ExecutedTool
 from .strays import Stray, split
@@ -82,14 +84,17 @@ class Asking:
         self._requested: set[str] = set()
         self._functions: dict[str, str] = {}
         self._admitted: bool | None = None
-        self._said = False
-        self._numbers = PartNumbers()
+        self._outline = Outline("")
         self._answered_by = Answer()
         self.requests = 0
         """How often the model was asked."""
         self._refuses = refuses
+        # The calls in text that are refused, and what they are answered, by the texts.
+        self._strays: Mapping[str, Sequence[Stray]] = {}
+        self._refusals: dict[str, ToolAggregateMessage] = {}
         self._names: Names | None = None
-        self._texts: dict[str | None, str] | None = None
+        self._texts: dict[str, str] | None = None
+        self._noticed = False
         self._held: HeldText | None = None
         self.aggregate: ToolAggregateMessage | None = None
         """The calls with their results, those that are refused included."""
@@ -120,8 +125,7 @@ class Asking:
         reply = await self._ask(messages, offered, options)
         if reply.is_empty and most > 1 and self._stage.ledger.overdrawn is None:
             _log.info("an empty reply is asked for once more", extra={"run_id": self._stage.run_id})
-            self._admitted, self._said, self._numbers = None, False, PartNumbers()
-            self._texts = None
+            self._admitted, self._texts = None, None
             reply = await self._ask([*messages, reply.reminder], offered, options)
         return reply
 
@@ -148,6 +152,7 @@ class Asking:
                 # Calls that are only made have nothing to write down.
                 journal=stage.journal if self._runs else None,
             )
+        self._outline = Outline(reply.generation_id)
         stage.reply, stage.generation_id = reply, reply.generation_id
         try:
             async with reply:
@@ -162,6 +167,8 @@ class Asking:
                 async for event in reply:
                     self._tell(event, reply)
             if self._told:
+                if reply.aggregate is not None:
+                    self._say(self._outline.rest(), reply)
                 self._release(reply)
             self.aggregate = reply.aggregate
             if self._admitted is not None and self._told:
@@ -182,26 +189,32 @@ class Asking:
 
     def _tell(self, event: UseEvent, reply: ReplyRun) -> None:
         if isinstance(event, ReasoningDelta):
-            self._numbers.place("reasoning", event.text)
+            self._outline.add(event)
         elif isinstance(event, TextDelta):
-            number = self._numbers.place("text", event.text)
+            message_id = self._outline.add(event)
             if self._held is not None and event.text:
-                message_id = f"{reply.generation_id}.{number}"
                 self._stream(self._held.take(message_id, event.text))
-        elif isinstance(event, ToolCall):
-            self._calls[event.id] = event.arguments
+        elif isinstance(event, (ToolCallStart, ToolCall, InvalidToolCall)):
+            self._outline.add(event)
+            if self._held is not None:
+                # What stands behind a call is told behind it.
+                self._stream(self._held.close())
+            if isinstance(event, ToolCall):
+                self._calls[event.id] = event.arguments
         elif isinstance(event, (ToolStarted, ToolResult)):
-            # The first of them: the model has ended, so that its text is whole.
-            self._say(reply)
+            # The model has ended, so that its text is whole.
+            call_id = event.tool_call_id
             if self._scene is None:
+                self._say(self._outline.rest(), reply)
                 return
+            self._say(self._outline.before(call_id), reply)
             if not (self._admitted and self._runs):
                 self._skip(event)
-                return
-            if isinstance(event, ToolStarted):
-                self._request(event.name, event.tool_call_id, event.arguments)
+            elif isinstance(event, ToolStarted):
+                self._request(event.name, call_id, event.arguments)
             else:
                 self._answer(event)
+            self._say(self._outline.behind(call_id), reply)
         elif isinstance(event, ToolProgress):
             if self._scene is not None:
                 self._emit(
@@ -209,6 +222,7 @@ class Asking:
                     shown(event.value, _LONGEST_PROGRESS),
                     function=self._functions.get(event.tool_call_id),
                     call_id=event.tool_call_id,
+                    message_id=self._outline.home(event.tool_call_id),
                 )
         elif isinstance(event, ToolQuestion):
             # It is asked while the tool runs, which goes on when `SceneManager.resolve` is told.
@@ -216,6 +230,7 @@ class Asking:
                 SceneStatus.AWAITING_CLIENT,
                 event.question,
                 call_id=event.tool_call_id,
+                message_id=self._outline.home(event.tool_call_id),
                 interaction_id=event.key,
             )
 
@@ -223,95 +238,131 @@ class Asking:
         for message_id, piece in pieces:
             self._emit(SceneStatus.STREAMING, piece, message_id=message_id)
 
-    def _say(self, reply: ReplyRun) -> None:
-        """Report the text beside calls, once."""
-        self._release(reply)
-        text = self._text(reply)
-        if not self._said and text:
-            self._emit(SceneStatus.RUNNING, text, message_id=_first_text(reply), notice=self.notice)
-        self._said = True
+    def _say(self, message_ids: Iterable[str], reply: ReplyRun) -> None:
+        """Report texts beside calls, and the calls in them that are refused."""
+        texts = self._read(reply)
+        for message_id in message_ids:
+            text = texts.get(message_id, "")
+            if self._held is not None:
+                self._stream(self._held.release(message_id, text))
+            if text.strip():
+                notice = None if self._noticed else self.notice
+                self._noticed = True
+                self._emit(SceneStatus.RUNNING, text.strip(), message_id=message_id, notice=notice)
+            refusal = self._refusals.get(message_id)
+            if refusal is not None:
+                for stray, result in zip(
+                    self._strays[message_id], refusal.tool_results, strict=True
+                ):
+                    if self._scene is not None or stray.near not in self._stage.cast:
+                        self._answer(result, home=refusal.id)
 
     def _release(self, reply: ReplyRun) -> None:
         """Report pieces of text that were held back; the model has ended."""
-        texts = self._read(reply)
-        if self._held is not None:
-            self._stream(self._held.release(texts))
+        for message_id, text in self._read(reply).items():
+            if self._held is not None:
+                self._stream(self._held.release(message_id, text))
 
-    def _text(self, reply: ReplyRun) -> str:
-        return "".join(self._read(reply).values()).strip()
-
-    def _read(self, reply: ReplyRun) -> dict[str | None, str]:
+    def _read(self, reply: ReplyRun) -> dict[str, str]:
         """The texts of a reply that is over, by their messages, without calls that are refused."""
         if self._texts is None:
             self._texts = {}
+            refused: dict[str, list[Stray]] = {}
             noted: list[Stray] = []
             for message in reply.messages:
-                if isinstance(message, TextMessage):
-                    self._texts[message.id] = self._without_strays(message.text, reply, noted)
+                if isinstance(message, TextMessage) and message.id is not None:
+                    text, found = self._without_strays(message.text, reply, noted)
+                    self._texts[message.id] = text
+                    if found:
+                        refused[message.id] = found
+            self._refuse(refused, self._texts, reply)
             if noted:
                 self.notice = notice_of(noted)
         return self._texts
 
-    def _without_strays(self, text: str, reply: ReplyRun, noted: list[Stray]) -> str:
+    def _without_strays(
+        self, text: str, reply: ReplyRun, noted: list[Stray]
+    ) -> tuple[str, list[Stray]]:
+        """The text, and the calls in it that are refused."""
         if self._names is None:
-            return text
+            return text, []
         kept: list[str] = []
+        refused: list[Stray] = []
         for part in split(text, self._names):
             if isinstance(part, str):
                 kept.append(part)
             elif self._admitted and reply.finish_reason not in CUT and self._can_refuse(part):
-                self.refused.append(part)
+                refused.append(part)
             else:
                 noted.append(part)
                 kept.append(part.raw)
-        return "".join(kept)
+        return "".join(kept), refused
 
     def _can_refuse(self, stray: Stray) -> bool:
         return self._refuses is not None and self._refuses(stray)
 
     def _sorted(self, kept: Iterable[Message], reply: ReplyRun) -> list[Message]:
-        """The messages of a reply, with the calls that are refused among the others."""
+        """The messages of a reply; calls that are refused stand behind their text."""
         if not self.refused:
             return [*kept]
-        self._say(reply)
-        first = len(reply.calls)
-        calls: list[ToolCall] = []
-        results: list[ToolResult] = []
-        for number, stray in enumerate(self.refused, first):
-            call_id = f"call_{reply.generation_id[:12]}_{number}"
-            call = ToolCall(call_id, stray.name, stray.arguments, stray.raw, number)
-            text = self._stage.cast.refusal(stray, self._names, self._scene)
-            result = ToolResult(
-                call_id, stray.name, text, is_error=True, error_code=ErrorCode.UNKNOWN_TOOL
-            )
-            calls.append(call)
-            results.append(result)
-            self._calls[call_id] = call.arguments
-            if self._scene is not None or stray.near not in self._stage.cast:
-                self._answer(result)
+        self._say(self._outline.rest(), reply)
         texts = self._read(reply)
-        before: list[Message] = []
-        behind: list[Message] = []
+        messages: list[Message] = []
         for message in kept:
-            if isinstance(message, ToolAggregateMessage):
-                calls, results = [*message.tool_calls, *calls], [*message.tool_results, *results]
-                self.aggregate = message.__replace__(tool_calls=calls, tool_results=results)
-            elif isinstance(message, UsageMessage):
-                behind.append(message)
-            elif not isinstance(message, TextMessage):
-                before.append(message)
-            elif texts[message.id].strip():
-                before.append(message.__replace__(text=texts[message.id]))
-        if self.aggregate is None:
-            self.aggregate = ToolAggregateMessage(
+            if not isinstance(message, TextMessage) or message.id is None:
+                messages.append(message)
+                continue
+            if texts[message.id].strip():
+                messages.append(message.__replace__(text=texts[message.id]))
+            refusal = self._refusals.get(message.id)
+            last = messages[-1] if messages else None
+            if refusal is None:
+                continue
+            if isinstance(last, ToolAggregateMessage) and last.id == refusal.id:
+                messages[-1] = _joined([last, refusal])
+            else:
+                messages.append(refusal)
+        own = [] if reply.aggregate is None else [reply.aggregate]
+        self.aggregate = _joined([*own, *self._refusals.values()])
+        return messages
+
+    def _refuse(
+        self, strays: Mapping[str, Sequence[Stray]], texts: Mapping[str, str], reply: ReplyRun
+    ) -> None:
+        """Answer calls in text, which are given by the ids of the texts.
+
+        They stand behind the text, together with the calls before it if nothing is left of it.
+        """
+        self._strays = strays
+        number = len(reply.calls)
+        group = self._outline.groups
+        for message_id, found in strays.items():
+            home = self._outline.calls_before(message_id)
+            if home is None or texts[message_id].strip():
+                home = calls_id(reply.generation_id, group)
+                group += 1
+            calls: list[ToolCall] = []
+            results: list[ToolResult] = []
+            for stray in found:
+                call_id = f"call_{reply.generation_id[:12]}_{number}"
+                calls.append(ToolCall(call_id, stray.name, stray.arguments, stray.raw, number))
+                text = self._stage.cast.refusal(stray, self._names, self._scene)
+                results.append(
+                    ToolResult(
+                        call_id, stray.name, text, is_error=True, error_code=ErrorCode.UNKNOWN_TOOL
+                    )
+                )
+                self._calls[call_id] = stray.arguments
+                self.refused.append(stray)
+                number += 1
+            self._refusals[message_id] = ToolAggregateMessage(
                 calls,
                 results,
-                id=f"{reply.generation_id}.calls",
+                id=home,
                 generation_id=reply.generation_id,
                 run_id=self._stage.run_id,
                 chat_id=self._stage.key,
             )
-        return [*before, self.aggregate, *behind]
 
     def _request(self, name: str, call_id: str, arguments: Mapping[str, Any] | None) -> None:
         if call_id in self._requested:
@@ -328,10 +379,11 @@ class Asking:
             f"Executing tool: {name}",
             function=name,
             call_id=call_id,
+            message_id=self._outline.home(call_id),
             arguments=arguments,
         )
 
-    def _answer(self, result: ToolResult) -> None:
+    def _answer(self, result: ToolResult, *, home: str | None = None) -> None:
         name, call_id = result.name, result.tool_call_id
         if result.error_code is ErrorCode.UNKNOWN_TOOL:
             message = f"Tool '{name}' not found"
@@ -346,6 +398,7 @@ class Asking:
             message,
             function=name,
             call_id=call_id,
+            message_id=home or self._outline.home(call_id),
             arguments=self._calls.get(call_id),
             result=result.result,
             error=result.result if result.is_error else None,
@@ -360,6 +413,7 @@ class Asking:
             f"Tool {name} skipped",
             function=name,
             call_id=call_id,
+            message_id=self._outline.home(call_id),
             arguments=self._calls.get(call_id),
             lifecycle=True,
         )
@@ -384,6 +438,14 @@ class Asking:
         self._stage.emit(
             status, message, scene=None if self._scene is None else self._scene.name, **more
         )
+
+
+def _joined(parts: Sequence[ToolAggregateMessage]) -> ToolAggregateMessage:
+    """Calls and results as one message, that of the first."""
+    return parts[0].__replace__(
+        tool_calls=[call for part in parts for call in part.tool_calls],
+        tool_results=[result for part in parts for result in part.tool_results],
+    )
 
 
 def failed(result: ToolResult) -> str:

@@ -88,7 +88,7 @@ async def settle(
             arrived.add(call, each.interaction_id)
             arrived.resolve(each.interaction_id, result.result, is_error=result.is_error)
     found: dict[str, ToolResult] = {}
-    generations: dict[str, str | None] = {}
+    homes: dict[str, ToolAggregateMessage] = {}
     for position, message in enumerate(stage.messages):
         if isinstance(message, ToolAggregateMessage):
             settled = arrived.settle(message)
@@ -96,7 +96,7 @@ async def settle(
                 stage.messages[position] = settled
                 stage.changed.append(settled)
                 found.update((result.tool_call_id, result) for result in settled.tool_results)
-                generations.update((call.id, settled.generation_id) for call in settled.tool_calls)
+                homes.update((call.id, settled) for call in settled.tool_calls)
     for each in waiting:
         answer = found.get(each.call_id)
         if answer is not None and each.interaction_id in results:
@@ -104,12 +104,13 @@ async def settle(
                 call = ToolCall(each.call_id, each.function, dict(each.arguments))
                 await stage.journal.finished(call, answer)
             # These steps belong to the reply that made the call.
-            stage.generation_id = generations[each.call_id]
-            _tell(stage, each, answer)
+            home = homes[each.call_id]
+            stage.generation_id = home.generation_id
+            _tell(stage, each, answer, home.id)
     return tuple(each for each in waiting if each.interaction_id not in results)
 
 
-def _tell(stage: Stage, waiting: Interaction, result: ToolResult) -> None:
+def _tell(stage: Stage, waiting: Interaction, result: ToolResult, home: str | None) -> None:
     name = waiting.function
     said = failed(result) if result.is_error else f"Tool {name} executed: {result.result}"
     stage.emit(
@@ -118,6 +119,7 @@ def _tell(stage: Stage, waiting: Interaction, result: ToolResult) -> None:
         scene=waiting.scene,
         function=name,
         call_id=waiting.call_id,
+        message_id=home,
         arguments=waiting.arguments,
         result=result.result,
         error=result.result if result.is_error else None,

@@ -368,6 +368,7 @@ class SceneRun(Run[SceneStep]):
             scene=each.scene,
             function=each.function,
             call_id=each.call_id,
+            message_id=self._stage.home_of(each.call_id),
             arguments=each.arguments,
             interaction_id=each.interaction_id,
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from .._core import TextMessage
+from .._core import TextMessage, ToolAggregateMessage
 from ..conversations import Conversation
 from ..kinds import Role, SceneStatus, SceneStopReason
 from .request import SceneContext
@@ -182,6 +182,15 @@ class Stage:
             )
         )
         self.say(text, scene, message_id=message_id, notice=notice)
+
+    def home_of(self, call_id: str) -> str | None:
+        """The id of the message that a call stands in, the last one that has this id."""
+        for message in reversed(self.messages):
+            if isinstance(message, ToolAggregateMessage) and any(
+                call.id == call_id for call in message.tool_calls
+            ):
+                return message.id
+        return None
 
     def check_budget(self) -> None:
         """Ends the run if more was spent than the budget allows."""

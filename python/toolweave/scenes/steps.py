@@ -66,7 +66,8 @@ class SceneStep:
     conversation: str | None = None
     """The key of the conversation."""
     message_id: str | None = None
-    """The message that the text of a `Streaming` or `Running` step is part of."""
+    """The message that the text of a `Streaming` or `Running` step, or the call of a step, is part
+    of."""
     reference: str | None = None
     """The id under which the log has the exception that `error` tells of, unless that was raised
     on purpose."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from .strays import doubtful
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from .strays import Names
 
@@ -23,6 +23,8 @@ class HeldText:
         self._names = names
         self._message_id: str | None = None
         self._pending = ""
+        # White space at the beginning, which may be all of a text: then it is no message.
+        self._leading: list[str] = []
         # How much of each message has been let through.
         self._passed: dict[str, int] = {}
         self._closed = False
@@ -40,26 +42,38 @@ class HeldText:
             # A tag does not go on in another message.
             yield from self._pass(len(self._pending))
             self._message_id = message_id
-        self._pending += text
+            self._leading.clear()
+        if text.isspace() and not (self._pending or message_id in self._passed):
+            self._leading.append(text)
+            return
+        self._pending += "".join([*self._leading, text])
+        self._leading.clear()
         end = len(self._pending)
         if self._names is not None and "<" in self._pending:
             end, self._closed = doubtful(self._pending, self._names)
         yield from self._pass(end)
 
-    def release(self, texts: Mapping[str | None, str]) -> Iterator[tuple[str, str]]:
-        """The pieces that are left to be told, once.
+    def close(self) -> Iterator[tuple[str, str]]:
+        """The pieces that end where a call begins; what follows is held back."""
+        if not self._closed:
+            yield from self._pass(len(self._pending))
+            self._leading.clear()
+            self._closed = True
+
+    def release(self, message_id: str, text: str) -> Iterator[tuple[str, str]]:
+        """The pieces of a message that are left to be told, once.
 
         Args:
-            texts: The whole texts, by their messages.
+            message_id: The message.
+            text: The whole text.
         """
-        if not (self._closed or self._pending):
+        if not (self._closed or self._pending or self._leading):
             return
         self._closed, self._pending = True, ""
-        for message_id, text in texts.items():
-            passed = self._passed.get(message_id or "", 0)
-            if message_id is not None and len(text) > passed:
-                self._passed[message_id] = len(text)
-                yield message_id, text[passed:]
+        passed = self._passed.get(message_id, 0)
+        if len(text) > passed:
+            self._passed[message_id] = len(text)
+            yield message_id, text[passed:]
 
     def _pass(self, end: int) -> Iterator[tuple[str, str]]:
         if self._message_id is None or not end:

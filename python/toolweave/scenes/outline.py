@@ -1,0 +1,118 @@
+"""What stands where in a reply, so that its steps come in the order of writing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .._core import ReasoningDelta, TextDelta, ToolCall, ToolCallStart
+from ..executor.ids import CallIds
+from ..natural.parts import PartNumbers, calls_id
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from .. import InvalidToolCall
+
+
+class Outline:
+    """The texts, thoughts and calls of a reply, in the order in which the model began them.
+
+    Texts and thoughts are known by the ids of their messages, calls by the ids that the executor
+    gives them.
+
+    Args:
+        generation_id: The reply.
+
+    Example:
+        >>> outline = Outline("g")
+        >>> for event in (TextDelta("A"), ToolCall("a", "add", {}), TextDelta("B")):
+        ...     _ = outline.add(event)
+        >>> list(outline.before("a")), outline.home("a"), list(outline.behind("a"))
+        (['g.0'], 'g.calls', ['g.1'])
+    """
+
+    def __init__(self, generation_id: str) -> None:
+        self._generation_id = generation_id
+        self._numbers = PartNumbers()
+        self._ids = CallIds()
+        # Ids of texts and thoughts, and positions of calls in the reply; and where each stands.
+        self._entries: list[str | int] = []
+        self._places: dict[str | int, int] = {}
+        # The positions of the calls that are whole, in the order in which they came to be.
+        self._calls: dict[str, int] = {}
+        self._heard: set[int] = set()
+        self._groups = 0
+        # How far they have been handed out.
+        self._next = 0
+
+    def add(
+        self, event: TextDelta | ReasoningDelta | ToolCallStart | ToolCall | InvalidToolCall
+    ) -> str:
+        """Takes in a piece of the reply, and gives the id of the message that it belongs to."""
+        if isinstance(event, (TextDelta, ReasoningDelta)):
+            is_text = isinstance(event, TextDelta)
+            number = self._numbers.place("text" if is_text else "reasoning", event.text)
+            message_id = f"{self._generation_id}.{number}"
+            if event.text and not (is_text and event.text.isspace()):
+                self._put(message_id)
+            return message_id
+        group = self._numbers.call(event.index)
+        self._groups = max(self._groups, group + 1)
+        self._put(event.index)
+        if not isinstance(event, ToolCallStart):
+            self._calls[self._ids.unique(event.id, len(self._calls))] = event.index
+        return calls_id(self._generation_id, group)
+
+    def _put(self, entry: str | int) -> None:
+        if entry not in self._places:
+            self._places[entry] = len(self._entries)
+            self._entries.append(entry)
+
+    @property
+    def groups(self) -> int:
+        """How many messages of the reply have calls."""
+        return self._groups
+
+    def home(self, call_id: str) -> str | None:
+        """The id of the message that a call belongs to; None if it is not one of the reply."""
+        index = self._calls.get(call_id)
+        if index is None:
+            return None
+        return calls_id(self._generation_id, self._numbers.call(index))
+
+    def calls_before(self, message_id: str) -> str | None:
+        """The id of the message with the calls that a text stands behind, directly."""
+        place = self._places.get(message_id, 0)
+        entry = self._entries[place - 1] if place else None
+        if not isinstance(entry, int):
+            return None
+        return calls_id(self._generation_id, self._numbers.call(entry))
+
+    def before(self, call_id: str) -> Iterator[str]:
+        """The texts and thoughts before a call that were not handed out yet."""
+        index = self._calls.get(call_id)
+        return self._up_to(0 if index is None else self._places[index])
+
+    def behind(self, call_id: str) -> Iterator[str]:
+        """The texts and thoughts that are next now that this call was told of.
+
+        None is next while a call before it was not told of.
+        """
+        index = self._calls.get(call_id)
+        if index is not None:
+            self._heard.add(index)
+        end = self._next
+        while end < len(self._entries):
+            entry = self._entries[end]
+            if isinstance(entry, int) and entry not in self._heard:
+                break
+            end += 1
+        return self._up_to(end)
+
+    def rest(self) -> Iterator[str]:
+        """All texts and thoughts that were not handed out yet."""
+        return self._up_to(len(self._entries))
+
+    def _up_to(self, end: int) -> Iterator[str]:
+        start, self._next = self._next, max(self._next, end)
+        return (entry for entry in self._entries[start:end] if isinstance(entry, str))

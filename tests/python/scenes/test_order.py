@@ -1,0 +1,92 @@
+"""Steps of scenes come in the order of writing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import toolweave as tw
+import virtual_time
+from effort import effort
+from event_snapshots import snapshot_of
+from order_of_writing import (
+    Piece,
+    check_neighbours,
+    check_results,
+    note,
+    of_messages,
+    of_snapshot,
+    order,
+    script,
+    written_replies,
+)
+from toolweave import SceneManager, SceneStatus, SceneStep
+from toolweave.lifecycle import Transcriber
+from toolweave.testing import ScriptedModel
+
+
+async def played(
+    pieces: list[Piece], *, streaming: bool
+) -> tuple[list[SceneStep], list[Any], tw.SceneResult]:
+    """The steps of a run whose second reply is this one, the events, and what came of it."""
+    model = ScriptedModel("<S/>", [*script(pieces, is_native=False)], "Fine.", "Fine.")
+    manager = SceneManager(model, streaming=streaming)
+    manager.scene("S").tool(note)
+    transcriber = Transcriber("chat", "run")
+    steps: list[SceneStep] = []
+    events: list[Any] = []
+    async with manager.open("Hi!", run_id="run") as run:
+        async for step in run:
+            steps.append(step)
+            events += transcriber.tell(step, generation_id=run.generation_id)
+    assert run.result is not None
+    return steps, events + transcriber.ended(), run.result
+
+
+@settings(max_examples=effort(80))
+@given(pieces=written_replies(), streaming=st.booleans())
+def test_steps_messages_and_events_stand_in_the_order_of_writing(
+    pieces: list[Piece], streaming: bool
+) -> None:
+    steps, events, result = virtual_time.run(played(pieces, streaming=streaming))
+    has_calls = any(kind == "call" for kind, _ in pieces)
+    has_text = any(kind == "text" and not text.isspace() for kind, text in pieces)
+    if not has_calls and not has_text:
+        return
+    answer: list[Piece] = [("text", "Fine.")] if has_calls else []
+    expected = [*order(pieces), *order(answer)]
+    spoken = [piece for piece in expected if piece[0] != "reasoning"]
+
+    kept = [m for m in result.messages if m.role is tw.Role.ASSISTANT][1:]
+    assert order(of_messages(kept)) == expected
+    check_results(kept)
+    check_neighbours(kept)
+
+    seen: list[Piece] = []
+    streamed: list[Piece] = []
+    for step in steps:
+        if step.status is SceneStatus.FUNCTION_REQUEST and step.arguments is not None:
+            seen.append(("call", str(step.arguments["n"])))
+            streamed.append(seen[-1])
+        elif step.status is SceneStatus.RUNNING:
+            seen.append(("text", step.message or ""))
+        elif step.status is SceneStatus.STREAMING:
+            streamed.append(("text", step.message or ""))
+    assert order(seen) == spoken
+    assert not streaming or order(streamed) == spoken
+
+    snapshot = snapshot_of(events)
+    assert snapshot["problems"] == []
+    shown = [each for each in snapshot["messages"] if not _is_choice(each)]
+    assert order(of_snapshot({"messages": shown})) == spoken
+    told = [each["messageId"] for each in shown]
+    stored = [each.id for each in kept if each.kind != "reasoning"]
+    if has_calls:
+        assert told == stored
+
+
+def _is_choice(message: dict[str, Any]) -> bool:
+    """Whether it is how the model has chosen the scene."""
+    return any(call["name"] == "S" for call in message.get("toolCalls", ()))
