@@ -10,6 +10,9 @@ from typing import Any, Literal
 from hypothesis import strategies as st
 
 import toolweave as tw
+from toolweave import Agent
+from toolweave.lifecycle import Transcriber
+from toolweave.testing import ScriptedModel
 from toolweave.tools import tool
 
 Kind = Literal["text", "reasoning", "call"]
@@ -37,7 +40,7 @@ async def note(n: int) -> str:
     Args:
         n: The number.
     """
-    await asyncio.sleep(n * 7 % 3)
+    await asyncio.sleep(n * 7 % 3 / 1000)
     return f"noted {n}"
 
 
@@ -54,6 +57,19 @@ def script(pieces: Sequence[Piece], *, is_native: bool) -> list[Any]:
         else:
             made.append(f'<note>{{"n": {text}}}</note>')
     return made
+
+
+async def events_of(pieces: Sequence[Piece], *, is_native: bool) -> list[dict[str, Any]]:
+    """The events of a run whose first reply, `g`, this is, as a log has them."""
+    model = ScriptedModel(script(pieces, is_native=is_native), "Fine.", native_tools=is_native)
+    agent = Agent(model, [note], tool_mode="auto", generation_ids=iter(["g", "h", "i"]).__next__)
+    transcriber = Transcriber("chat", "run")
+    events = transcriber.started()
+    async with agent.open("Hi!", chat_id="chat", run_id="run") as run:
+        async for event in run:
+            events += transcriber.tell(event, generation_id=run.generation_id)
+    numbered = enumerate([*events, *transcriber.ended()], 1)
+    return [{**event, "sequenceNumber": number} for number, event in numbered]
 
 
 def order(pieces: Iterable[Piece]) -> list[Piece]:

@@ -8,7 +8,13 @@ import uuid
 from typing import TYPE_CHECKING
 
 from .. import tracing
-from .._core import TextMessage, UsageMessage, UsageUpdate
+from .._core import (
+    TextMessage,
+    ToolAggregateMessage,
+    ToolCallMessage,
+    UsageMessage,
+    UsageUpdate,
+)
 from .._loops import running_loop
 from ..exceptions import ModelError, RateLimitedError
 from ..kinds import Role, SceneStatus, SceneStopReason
@@ -456,7 +462,14 @@ class SceneRun(Run[SceneStep]):
 
 
 def _is_open(messages: Sequence[Message]) -> bool:
-    """Whether something is left to answer: the last word is not the model's."""
+    """Whether something is left to answer: the last word is not the model's, or came with calls."""
     said = [message for message in messages if not isinstance(message, UsageMessage)]
     last = said[-1] if said else None
-    return last is not None and not (isinstance(last, TextMessage) and last.role is Role.ASSISTANT)
+    if not (isinstance(last, TextMessage) and last.role is Role.ASSISTANT):
+        return last is not None
+    # What it says behind its calls, it says before it knows their results.
+    return last.generation_id is not None and any(
+        isinstance(message, (ToolCallMessage, ToolAggregateMessage))
+        and message.generation_id == last.generation_id
+        for message in said
+    )

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import toolweave as tw
 import virtual_time
+from coroutine_tests import on_a_loop
 from effort import effort
 from event_snapshots import snapshot_of
 from order_of_writing import (
@@ -90,3 +91,17 @@ def test_steps_messages_and_events_stand_in_the_order_of_writing(
 def _is_choice(message: dict[str, Any]) -> bool:
     """Whether it is how the model has chosen the scene."""
     return any(call["name"] == "S" for call in message.get("toolCalls", ()))
+
+
+@on_a_loop
+async def test_what_a_model_says_behind_its_calls_leaves_something_to_answer() -> None:
+    reply = 'Let me see. <note>{"n": 1}</note> One moment.'
+    manager = SceneManager(ScriptedModel(reply, "It is noted."), max_iterations=1)
+    manager.scene("S").tool(note)
+    stopped = await manager.run("Note 1.", scene="S", conversation="c")
+    assert stopped.stop_reason == "max_iterations"
+    assert isinstance(stopped.messages[-1], tw.TextMessage)
+    answered = await manager.run(scene="S", conversation="c")
+    assert (answered.text, answered.error) == ("It is noted.", None)
+    again = await manager.run(scene="S", conversation="c")
+    assert again.error == "There is nothing to answer"

@@ -1,0 +1,44 @@
+"""What is left of a run stands in the order of writing, wherever it broke off."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import toolweave as tw
+import virtual_time
+from effort import effort
+from order_of_writing import (
+    Piece,
+    check_neighbours,
+    events_of,
+    of_messages,
+    order,
+    written_replies,
+)
+from toolweave.lifecycle import StreamReducer
+from toolweave.store.remains import Remains
+
+
+@settings(max_examples=effort(60))
+@given(pieces=written_replies(), is_native=st.booleans(), end=st.integers(0, 60))
+def test_a_run_that_broke_off_is_settled_in_the_order_of_writing(
+    pieces: list[Piece], is_native: bool, end: int
+) -> None:
+    events = virtual_time.run(events_of(pieces, is_native=is_native))
+    remains = Remains("chat", "run", events[:end], {}, {})
+    kept = [message for message in remains.messages if message.generation_id == "g"]
+    seen, whole = order(of_messages(kept)), order(pieces)
+    assert seen == whole[: len(seen)]
+    check_neighbours(kept)
+    for message in kept:
+        if isinstance(message, tw.ToolAggregateMessage):
+            calls = [call.id for call in message.tool_calls]
+            assert [result.tool_call_id for result in message.tool_results] == calls
+    reducer = StreamReducer()
+    log = [*events[:end]]
+    for number, event in enumerate(remains.events, len(log) + 1):
+        log.append({**event, "chatId": "chat", "sequenceNumber": number})
+    for event in log:
+        reducer.push(event)
+    assert reducer.snapshot()["problems"] == []
