@@ -108,6 +108,39 @@ describe('the order of a conversation', () => {
     ]);
   });
 
+  test('a reply is shown in the order of writing, whenever its results come', () => {
+    const text = (id: string, delta: string) =>
+      ({ kind: 'text', messageId: id, generationId: 'g', delta, done: true }) as const;
+    const second = {
+      kind: 'tools_call',
+      messageId: 'g.calls2',
+      generationId: 'g',
+      toolCalls: [{ toolCallId: 'b', name: 'add', arguments: {}, index: 1 }],
+    } as const;
+    const late = { ...result, toolCallId: 'b', messageId: 'g.calls2_result_b' };
+    const snapshot = snapshotOf(
+      said,
+      started,
+      text('g.0', 'So: '),
+      call,
+      text('g.1', 'and '),
+      second,
+      text('g.2', 'there.'),
+      late,
+      result,
+    );
+    expect(itemsOf(snapshot).map((item) => item.messageId)).toEqual([
+      'u',
+      'g.0',
+      'g.calls',
+      'g.1',
+      'g.calls2',
+      'g.2',
+    ]);
+    expect(turnsOf(itemsOf(snapshot)).map((turn) => turn.items.length)).toEqual([1, 5]);
+    expect(snapshot.problems).toEqual([]);
+  });
+
   test('a run waits for results that come later until they have come', () => {
     const later = { ...running, state: 'deferred', key: 'k' } as const;
     const ended = { kind: 'run', status: 'finished', stopReason: 'deferred' } as const;
