@@ -84,21 +84,21 @@ class StoryModel:
 
 def position(messages: Sequence[Message]) -> int:
     """How often a model has called tools since the user spoke."""
-    return len(_calls(messages))
+    return len(_replies(messages))
 
 
 def _results(messages: Sequence[Message]) -> list[str]:
     """The results that the next reply is about."""
-    calls = _calls(messages)
-    return [result.result for result in calls[0].tool_results] if calls else []
+    calls = next(iter(_replies(messages).values()), [])
+    return [result.result for message in reversed(calls) for result in message.tool_results]
 
 
-def _calls(messages: Sequence[Message]) -> list[ToolAggregateMessage]:
-    """The calls since the user spoke, the last ones first."""
-    found: list[ToolAggregateMessage] = []
-    for message in reversed(messages):
+def _replies(messages: Sequence[Message]) -> dict[str, list[ToolAggregateMessage]]:
+    """The calls since the user spoke by reply, the last ones first."""
+    found: dict[str, list[ToolAggregateMessage]] = {}
+    for number, message in enumerate(reversed(messages)):
         if isinstance(message, TextMessage) and message.role is Role.USER:
             break
         if isinstance(message, ToolAggregateMessage):
-            found.append(message)
+            found.setdefault(message.generation_id or f"{number}", []).append(message)
     return found
