@@ -52,7 +52,10 @@ const object = simple('an object', isObject);
 const anything: Check = () => undefined;
 
 const oneOf = (...names: string[]): Check =>
-  simple(`one of ${names.join(', ')}`, (value) => names.includes(String(value)));
+  simple(
+    `one of ${names.join(', ')}`,
+    (value) => typeof value === 'string' && names.includes(value),
+  );
 
 const list =
   (item: Check): Check =>
