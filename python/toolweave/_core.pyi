@@ -389,6 +389,9 @@ class TextMessage(MessageBase):
     Attributes:
         kind: ``text``.
         text: The text.
+        natural: Whether `consolidate` passes the text on as it stands, with the calls and results
+            in it; of a user's text only results. False: nothing in it is read as a call. Set by
+            `consolidate` and by programs, for text that they trust; never by clients of a server.
     """
 
     __match_args__ = (
@@ -401,6 +404,7 @@ class TextMessage(MessageBase):
         "chat_id",
         "metadata",
         "extra",
+        "natural",
     )
 
     def __new__(
@@ -415,11 +419,14 @@ class TextMessage(MessageBase):
         chat_id: str | None = None,
         metadata: Mapping[str, Any] | None = None,
         extra: Mapping[str, Any] | None = None,
+        natural: bool = False,
     ) -> TextMessage: ...
     @property
     def kind(self) -> Literal[MessageKind.TEXT]: ...
     @property
     def text(self) -> str: ...
+    @property
+    def natural(self) -> bool: ...
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
     def __replace__(self, **changes: Any) -> TextMessage: ...

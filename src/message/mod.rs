@@ -68,6 +68,9 @@ pub struct Envelope {
     pub run_id: Option<String>,
     /// The conversation that the message belongs to.
     pub chat_id: Option<String>,
+    /// Whether a text holds calls and results as natural text, to be passed on as it stands. Only
+    /// `consolidate` and the program set it; for other kinds of content it means nothing.
+    pub natural: bool,
     /// Anything else: a JSON object, never flattened into the fields above.
     pub metadata: Map<String, Value>,
     /// What wire JSON held beyond the fields that this version knows, in the same shape; it is
@@ -85,6 +88,7 @@ impl Envelope {
             generation_id: None,
             run_id: None,
             chat_id: None,
+            natural: false,
             metadata: Map::new(),
             extra: Map::new(),
         }

@@ -108,8 +108,8 @@ fn content() -> impl Strategy<Value = Content> {
 
 fn message() -> impl Strategy<Value = Message> {
     let texts = vec(option::of(".{0,6}"), 5);
-    (content(), any::<Index>(), texts, object(), foreign()).prop_map(
-        |(content, role, mut texts, metadata, extra)| {
+    (content(), any::<Index>(), texts, any::<bool>(), object(), foreign()).prop_map(
+        |(content, role, mut texts, natural, metadata, extra)| {
             let mut text = || texts.pop().flatten();
             let unknown = matches!(content, Content::Unknown { .. });
             let envelope = Envelope {
@@ -119,6 +119,7 @@ fn message() -> impl Strategy<Value = Message> {
                 generation_id: text(),
                 run_id: text(),
                 chat_id: text(),
+                natural: natural && matches!(content, Content::Text(_)),
                 metadata,
                 // What an unknown kind holds is all in its fields.
                 extra: if unknown { Map::new() } else { extra },

@@ -15,6 +15,7 @@ use super::{
 
 pub(crate) const CALLS: &str = "toolCalls";
 pub(crate) const RESULTS: &str = "toolResults";
+const NATURAL: &str = "natural";
 
 impl Message {
     /// The message as JSON text.
@@ -43,6 +44,9 @@ impl Message {
         put_some(&mut out, "generationId", envelope.generation_id.as_deref());
         put_some(&mut out, "fromAgent", envelope.from_agent.as_deref());
         write_content(&mut out, &self.content);
+        if envelope.natural && matches!(self.content, Content::Text(_)) {
+            put(&mut out, NATURAL, true);
+        }
         if !envelope.metadata.is_empty() {
             put(&mut out, "metadata", envelope.metadata.clone());
         }
@@ -75,7 +79,10 @@ impl Message {
         };
         let mut leftovers = Map::new();
         let content = match known {
-            MessageKind::Text => Content::Text(fields.text("text")?),
+            MessageKind::Text => {
+                envelope.natural = fields.flag(NATURAL)?.unwrap_or_default();
+                Content::Text(fields.text("text")?)
+            }
             MessageKind::Reasoning => Content::Reasoning(fields.text("text")?),
             MessageKind::ToolsCall => {
                 let calls = read_all(&mut fields, CALLS, read_call)?;
@@ -210,6 +217,7 @@ fn read_envelope(fields: &mut Fields) -> Result<Envelope, MessageError> {
         generation_id: fields.optional_text("generationId")?,
         run_id: fields.optional_text("runId")?,
         chat_id: fields.optional_text("chatId")?,
+        natural: false,
         metadata: fields.optional_object("metadata")?.unwrap_or_default(),
         extra: Map::new(),
     })

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 from .._checks import check_items, check_mapping, check_text, check_type
 from .._core import MessageBase
 from ..costs import Cost
-from ..models import as_messages
+from ..models.conversation import stored_messages
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -133,7 +133,7 @@ class Conversation:
         """
         return cls(
             _text(fields, "key"),
-            as_messages(_objects(fields, "messages")),
+            stored_messages(_objects(fields, "messages")),
             _text(fields, "summary", optional=True),
             Cost.from_dict(_object(fields, "cost", optional=True)),
             [Interaction.from_dict(call) for call in _objects(fields, "pending")],

@@ -35,7 +35,8 @@ def as_messages(messages: Messages, parameter: str = "messages") -> list[Message
         messages: One user's text; a message; a dict as `Message.to_dict` writes it (it has a
             ``kind``) or as OpenAI's client takes it; a response message of that client; or many of
             these, mixed as they come. Results in our form may leave out the name of their tool:
-            that of the latest call with their id holds.
+            that of the latest call with their id holds. A dict loses its mark ``natural``, since
+            it may be anybody's: whoever trusts it passes `TextMessage.from_dict` of it.
         parameter: What errors call them.
 
     Returns:
@@ -57,10 +58,16 @@ def as_messages(messages: Messages, parameter: str = "messages") -> list[Message
     return _Reader().read(messages)
 
 
+def stored_messages(messages: Iterable[Mapping[str, Any]]) -> list[Message]:
+    """Dicts that this program has stored, as `as_messages` reads them; ``natural`` stays."""
+    return _Reader(trusted=True).read(messages)
+
+
 class _Reader:
     """Reads the foreign entries that stand together at once, since results need their calls."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, trusted: bool = False) -> None:
+        self._trusted = trusted
         self._read: list[Message] = []
         self._foreign: list[Mapping[str, Any]] = []
         self._start = 0
@@ -85,7 +92,7 @@ class _Reader:
             fields = cast("Mapping[str, Any]", message)
             if "kind" in fields:
                 self._flush()
-                self._add(_from_wire(index, _named(fields, self._tool)))
+                self._add(self._own(_from_wire(index, _named(fields, self._tool))))
             else:
                 self._wait(index, fields)
         elif _has_dump(message):
@@ -94,6 +101,12 @@ class _Reader:
             raise TypeError(
                 f"message {index} must be a message, a str or a dict, not {type(message).__name__}"
             )
+
+    def _own(self, message: Message) -> Message:
+        """A message that was a dict, which may come from anywhere: programs set the mark."""
+        if isinstance(message, TextMessage) and message.natural and not self._trusted:
+            return message.__replace__(natural=False)
+        return message
 
     def _add(self, message: Message) -> None:
         self._flush()

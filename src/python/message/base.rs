@@ -124,6 +124,7 @@ impl PyMessageBase {
             generation_id: text(&self.generation_id)?,
             run_id: text(&self.run_id)?,
             chat_id: text(&self.chat_id)?,
+            natural: false,
             metadata: to_json_object(self.metadata.bind(py))?,
             extra: to_json_object(self.extra.bind(py))?,
         })

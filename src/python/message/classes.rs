@@ -21,22 +21,24 @@ use crate::{
 #[derive(Debug)]
 pub(crate) struct PyTextMessage {
     pub(super) text: Py<PyString>,
+    pub(super) natural: bool,
 }
 
 entity!(PyTextMessage {
-        fields: ["text", "role", "id", "from_agent", "generation_id", "run_id", "chat_id", "metadata", "extra"],
+        fields: ["text", "role", "id", "from_agent", "generation_id", "run_id", "chat_id", "metadata", "extra", "natural"],
         shown: 1,
         hashed: ["text", "role", "id"],
     }
     #[new]
-    #[pyo3(signature = (text, **envelope))]
-    #[pyo3(text_signature = "(text, *, role='user', id=None, from_agent=None, generation_id=None, run_id=None, chat_id=None, metadata=None, extra=None)")]
+    #[pyo3(signature = (text, *, natural=false, **envelope))]
+    #[pyo3(text_signature = "(text, *, role='user', id=None, from_agent=None, generation_id=None, run_id=None, chat_id=None, metadata=None, extra=None, natural=False)")]
     fn new(
         py: Python<'_>,
         text: Py<PyString>,
+        natural: bool,
         envelope: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<PyClassInitializer<Self>> {
-        build(py, Self { text }, envelope)
+        build(py, Self { text, natural }, envelope)
     }
 );
 

@@ -41,7 +41,9 @@ pub(super) fn message_with_results<'py>(
         PyResult::Ok(PyTuple::new(py, results)?.unbind())
     };
     match &message.content {
-        Content::Text(said) => object(py, envelope, PyTextMessage { text: text(said) }),
+        Content::Text(said) => {
+            object(py, envelope, PyTextMessage { text: text(said), natural: envelope.natural })
+        }
         Content::Reasoning(said) => object(py, envelope, PyReasoningMessage { text: text(said) }),
         Content::ToolCalls(calls) => {
             object(py, envelope, PyToolCallMessage { tool_calls: calls_to_python(py, calls)? })
@@ -107,7 +109,8 @@ pub(super) fn try_to_core(object: &Bound<'_, PyAny>) -> PyResult<Option<Message>
     let Some(content) = content else {
         return Ok(None);
     };
-    let envelope = base.get().to_core(object.py())?;
+    let mut envelope = base.get().to_core(object.py())?;
+    envelope.natural = object.cast::<PyTextMessage>().is_ok_and(|text| text.get().natural);
     Ok(Some(Message { envelope, content: content? }))
 }
 

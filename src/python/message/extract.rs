@@ -36,7 +36,10 @@ pub(crate) fn extract_messages(messages: &Bound<'_, PyAny>) -> PyResult<Vec<Mess
             match item_to_json(&item, position, "a message, a str or a dict")? {
                 value @ Value::Object(_) if value.get("kind").is_some() => {
                     flush(&mut all, &mut foreign, position)?;
-                    Message::from_json_after(&all, value, Place::message(position))?
+                    let mut read = Message::from_json_after(&all, value, Place::message(position))?;
+                    // A dict may come from anywhere; the mark is for those who build messages.
+                    read.envelope.natural = false;
+                    read
                 }
                 value => {
                     foreign.push(value);
