@@ -1,159 +1,249 @@
-//! A history as one text, message by message.
+//! A history as natural text, while it grows.
 
 use super::{
-    ConsolidateError,
-    envelope::Gathered,
-    layout::{Cursor, Layout},
-    turns::{Entry, Pair, Turns},
+    ConsolidateError, Form, Options,
+    check::{check, check_calls},
+    layout::Layout,
+    parts::Parts,
+    reply::Reply,
 };
 use crate::{
-    contract::{FunctionContract, Tag},
-    message::{Message, Role, ToolResult},
+    contract::FunctionContract,
+    message::{Content, Envelope, Message, Role, ToolCall, ToolResult, Update},
 };
 
-/// Writes a history down while it grows.
+/// Writes a history down while it grows: message by message, or update by update of a reply that
+/// streams.
 ///
-/// What [`push`](Self::push) and [`finish`](Self::finish) return, joined, is the text of the
-/// one message that [`consolidate`](super::consolidate) makes of the same messages. Calls are
-/// written when their results are known, or when something else follows.
+/// What is returned, joined, is the text of the messages that
+/// [`consolidate`](super::consolidate) makes of the same history, one behind the other. Text is
+/// written as it comes, calls once they are whole. What cannot be told before something else is
+/// known waits for it: in the form `single` a call and what follows it for the call's result, in
+/// the form `turn` results for the end of the reply.
+///
+/// Memory and time are proportional to what came, however it was cut.
 #[derive(Debug)]
 pub struct Consolidator {
-    layout: Layout,
-    cursor: Cursor,
-    turns: Turns,
-    gathered: Gathered,
-    text: String,
-    speakers: Speakers,
+    parts: Parts,
+    reply: Option<Reply>,
+    /// How many messages there were: the index of the next one.
+    taken: usize,
     is_finished: bool,
-}
-
-/// Who said what is in the text.
-#[derive(Debug, Default)]
-struct Speakers {
-    has_calls: bool,
-    has_results: bool,
-    texts: Texts,
-}
-
-/// Whose the texts are.
-#[derive(Clone, Copy, Debug, Default)]
-enum Texts {
-    #[default]
-    None,
-    Of(Role),
-    Mixed,
-}
-
-impl Speakers {
-    fn add_text(&mut self, role: Role) {
-        self.texts = match self.texts {
-            Texts::None => Texts::Of(role),
-            Texts::Of(known) if known == role => Texts::Of(role),
-            Texts::Of(_) | Texts::Mixed => Texts::Mixed,
-        };
-    }
-
-    /// The assistant, unless it has no part in it.
-    fn role(&self) -> Role {
-        match self.texts {
-            Texts::Of(role) if !self.has_calls => role,
-            Texts::None if self.has_results && !self.has_calls => Role::User,
-            _ => Role::Assistant,
-        }
-    }
 }
 
 impl Consolidator {
     /// A consolidator for a model that knows `tools`.
-    pub fn new(tools: &[FunctionContract], tag: Tag, fenced: bool) -> Self {
-        Self {
-            layout: Layout::new(tools, tag, fenced),
-            cursor: Cursor::default(),
-            turns: Turns::default(),
-            gathered: Gathered::default(),
-            text: String::new(),
-            speakers: Speakers::default(),
-            is_finished: false,
-        }
+    pub fn new(tools: &[FunctionContract], options: Options) -> Self {
+        let layout = Layout::new(tools, options.tag, options.fenced);
+        Self { parts: Parts::new(options.form, layout), reply: None, taken: 0, is_finished: false }
     }
 
     /// Takes the next message and returns the text that is now certain. A message that is
     /// refused leaves everything as it was.
+    ///
+    /// Calls that streamed before come again as messages without being written twice.
     pub fn push(&mut self, message: &Message) -> Result<String, ConsolidateError> {
-        if self.is_finished {
-            return Err(ConsolidateError::Finished { index: self.turns.taken() });
+        let before = self.parts.length();
+        self.take(message)?;
+        Ok(self.parts.since(before))
+    }
+
+    /// Takes the next update of a reply that streams, or a result of its calls, and returns the
+    /// text that is now certain. What comes behind the end of a reply begins the next one.
+    pub fn push_update(&mut self, update: Update) -> Result<String, ConsolidateError> {
+        self.check_open()?;
+        if let Update::ToolCall(call) = &update {
+            check_calls(self.taken, std::slice::from_ref(call))?;
         }
-        let entries = self.turns.push(message)?;
-        Ok(self.write(entries))
-    }
-
-    /// Ends the history and returns the rest of the text: calls that are still pending. Nothing
-    /// the second time.
-    pub fn finish(&mut self) -> String {
-        self.is_finished = true;
-        let rest = self.turns.finish();
-        self.write(rest)
-    }
-
-    /// The text so far as a message with the metadata of all that went into it; None if there
-    /// is no text.
-    pub fn message(&self) -> Option<Message> {
-        let role = self.speakers.role();
-        let text = (!self.text.is_empty()).then(|| self.text.clone())?;
-        Some(self.gathered.clone().into_message(role, text))
-    }
-
-    fn write(&mut self, entries: impl IntoIterator<Item = Entry>) -> String {
-        let mut written = String::new();
-        for entry in entries {
-            match entry {
-                Entry::Text { envelope, text } => {
-                    if !text.is_empty() {
-                        self.speakers.add_text(envelope.role);
-                        self.gathered.add(&envelope);
-                    }
-                    written.push_str(&self.cursor.text(&self.layout, &text));
+        let before = self.parts.length();
+        match update {
+            Update::Text(piece) => self.running().stream(&piece),
+            Update::Reasoning(piece) => {
+                if !piece.is_empty() {
+                    self.running().pause();
                 }
-                Entry::Exchange { pairs, calls_by, answered_by } => {
-                    self.gathered.add(&calls_by);
-                    // An aggregate is one message, though it answers its own calls.
-                    for envelope in answered_by.iter().filter(|envelope| **envelope != calls_by) {
-                        self.gathered.add(envelope);
-                    }
-                    self.write_pairs(&pairs, &mut written);
-                }
-                Entry::Answers { envelope, results } => {
-                    self.gathered.add(&envelope);
-                    self.write_answers(&results, &mut written);
+            }
+            Update::ToolCallUpdate(fragment) => self.running().fragment(fragment),
+            Update::ToolCall(call) => self.running().whole(call),
+            Update::ToolResult(result) => self.take_result(result),
+            Update::Usage(_) => {}
+            Update::Finish(reason) => {
+                if let Some(reply) = self.reply.as_mut().filter(|reply| reply.is_running()) {
+                    reply.stop(reason);
                 }
             }
         }
-        self.text.push_str(&written);
-        written
+        self.advance();
+        Ok(self.parts.since(before))
     }
 
-    fn write_pairs(&mut self, pairs: &[Pair], written: &mut String) {
-        for (call, _) in pairs {
-            self.layout.learn(&call.name);
+    /// Keeps the place of a call that will come whole, as an update or in a message, or come to
+    /// nothing. Returns the text that is now certain.
+    pub fn announce(&mut self, tool_call_id: &str) -> Result<String, ConsolidateError> {
+        self.check_open()?;
+        let before = self.parts.length();
+        self.running().announce(tool_call_id);
+        self.advance();
+        Ok(self.parts.since(before))
+    }
+
+    /// Ends the history and returns the rest of the text, with calls that are still pending.
+    /// Nothing the second time.
+    pub fn finish(&mut self) -> String {
+        let before = self.parts.length();
+        self.is_finished = true;
+        self.end_reply();
+        self.parts.since(before)
+    }
+
+    /// The messages so far, with the metadata of all that went into them.
+    pub fn messages(&self) -> Vec<Message> {
+        self.parts.messages()
+    }
+
+    /// Ends the history and returns its messages.
+    pub(super) fn into_messages(mut self) -> Vec<Message> {
+        self.end_reply();
+        self.parts.into_messages()
+    }
+
+    const fn check_open(&self) -> Result<(), ConsolidateError> {
+        if self.is_finished {
+            return Err(ConsolidateError::Finished { index: self.taken });
         }
-        for (call, result) in pairs {
-            self.speakers.has_calls = true;
-            let response = self.layout.response(&call.name, result.as_ref());
-            let block = format!("{}\n{response}", self.layout.call(call));
-            written.push_str(&self.cursor.block(&block, true, false));
-            self.gathered.note(&call.name, Some(call), result.as_ref());
+        Ok(())
+    }
+
+    pub(super) fn take(&mut self, message: &Message) -> Result<(), ConsolidateError> {
+        self.check_open()?;
+        check(self.taken, message)?;
+        let envelope = &message.envelope;
+        match &message.content {
+            Content::Text(text) if !text.is_empty() => self.take_text(envelope, text),
+            Content::ToolCalls(calls) if !calls.is_empty() => {
+                self.take_calls(envelope, calls, None)
+            }
+            Content::Aggregate { calls, results } if !calls.is_empty() => {
+                self.take_calls(envelope, calls, Some(results));
+            }
+            Content::ToolResults(results) if !results.is_empty() => {
+                self.take_results(envelope, results);
+            }
+            _ => self.parts.overhear(envelope.clone()),
+        }
+        self.taken += 1;
+        self.advance();
+        Ok(())
+    }
+
+    fn take_text(&mut self, envelope: &Envelope, text: &str) {
+        if envelope.role == Role::Assistant {
+            self.go_on(envelope);
+            let Self { parts, reply, .. } = self;
+            if let Some(reply) = reply {
+                reply.say(envelope, text, parts);
+            }
+            return;
+        }
+        self.end_reply();
+        if envelope.role == Role::System {
+            self.parts.instruct(envelope.clone(), text.to_owned());
+        } else {
+            self.parts.say(envelope.clone(), text);
         }
     }
 
-    fn write_answers(&mut self, results: &[ToolResult], written: &mut String) {
-        for result in results {
-            self.layout.learn(&result.name);
+    /// `results` are those of an aggregate.
+    fn take_calls(
+        &mut self,
+        envelope: &Envelope,
+        calls: &[ToolCall],
+        results: Option<&[ToolResult]>,
+    ) {
+        let given = results.unwrap_or_default();
+        let form = self.parts.form();
+        if let Some(reply) = self.reply.as_mut().filter(|reply| reply.has_streamed(calls)) {
+            reply.recall(calls, given);
+            return self.parts.overhear(envelope.clone());
         }
-        for result in results {
-            self.speakers.has_results = true;
-            let block = self.layout.response(&result.name, Some(result));
-            written.push_str(&self.cursor.block(&block, true, true));
-            self.gathered.note(&result.name, None, Some(result));
+        self.go_on(envelope);
+        let is_known = |reply: &Reply| calls.iter().any(|call| reply.has_call(&call.id));
+        if self.reply.as_ref().is_some_and(is_known) {
+            self.end_reply();
+        }
+        let generation = || Reply::of_messages(envelope.generation_id.clone());
+        let reply = self.reply.get_or_insert_with(generation);
+        if results.is_some() && form != Form::Single {
+            reply.answered_by(envelope.clone());
+        }
+        // Late results of an aggregate find their turn where results follow the reply.
+        let is_final = results.is_some() && form != Form::Turn;
+        reply.call(envelope.clone(), calls, given, is_final);
+    }
+
+    fn take_results(&mut self, envelope: &Envelope, results: &[ToolResult]) {
+        let mut strays = results.to_vec();
+        if let Some(reply) = &mut self.reply {
+            strays = if reply.is_running() {
+                strays.into_iter().for_each(|result| reply.answer_early(result));
+                Vec::new()
+            } else {
+                strays.into_iter().filter_map(|result| reply.answer(result)).collect()
+            };
+            if strays.len() < results.len() {
+                reply.answered_by(envelope.clone());
+            }
+        }
+        if !strays.is_empty() {
+            self.end_reply();
+            self.parts.strays(Some(envelope.clone()), &strays);
+        }
+    }
+
+    /// A result that comes by itself. A second one for a call is dropped.
+    fn take_result(&mut self, result: ToolResult) {
+        match &mut self.reply {
+            Some(reply) if reply.is_running() => reply.answer_early(result),
+            Some(reply) if reply.has_call(&result.tool_call_id) => {
+                reply.answer(result);
+            }
+            _ => {
+                self.end_reply();
+                self.parts.strays(None, &[result]);
+            }
+        }
+    }
+
+    /// Has a reply open that a message of the assistant with this envelope belongs to.
+    fn go_on(&mut self, envelope: &Envelope) {
+        let generation = envelope.generation_id.as_deref();
+        let form = self.parts.form();
+        let goes_on = self.reply.as_ref().is_some_and(|reply| {
+            reply.is_running() || (form != Form::Split && reply.is_of(generation))
+        });
+        if !goes_on {
+            self.end_reply();
+            self.reply = Some(Reply::of_messages(envelope.generation_id.clone()));
+        }
+    }
+
+    /// The reply that streams.
+    fn running(&mut self) -> &mut Reply {
+        if !self.reply.as_ref().is_some_and(Reply::is_running) {
+            self.end_reply();
+        }
+        self.reply.get_or_insert_with(Reply::of_updates)
+    }
+
+    fn advance(&mut self) {
+        if let Some(reply) = &mut self.reply {
+            reply.advance(&mut self.parts);
+        }
+    }
+
+    fn end_reply(&mut self) {
+        if let Some(reply) = self.reply.take() {
+            reply.end(&mut self.parts);
         }
     }
 }

@@ -5,7 +5,10 @@ use std::collections::HashSet;
 use serde_json::{Map, Value, json};
 
 use super::layout::{shown, unshown};
-use crate::message::{Content, Envelope, ErrorCode, Message, Role, ToolCall, ToolResult};
+use crate::message::{
+    Content, Envelope, ErrorCode, Message, Repair, RepairKind, Role, ToolCall, ToolResult,
+    wire::{write_all, write_repair},
+};
 
 /// The key of the calls and results in the metadata of consolidated text, in order.
 const TOOL_CALLS: &str = "tool_calls";
@@ -13,53 +16,148 @@ const TOOL_CALLS: &str = "tool_calls";
 /// The key of all generation ids in the metadata of consolidated text, in order.
 const GENERATION_IDS: &str = "generation_ids";
 
+/// The key of the ids of all messages in the metadata of consolidated text, in order.
+const MESSAGE_IDS: &str = "message_ids";
+
+const OWN_KEYS: [&str; 3] = [GENERATION_IDS, MESSAGE_IDS, TOOL_CALLS];
+
+/// The keys that stand in for one of ours, each for where those before it are taken.
+fn stand_ins(key: &str) -> impl Iterator<Item = String> {
+    std::iter::successors(Some(key.to_owned()), |key| Some(format!("consolidated_{key}")))
+}
+
+/// The key under which consolidated text keeps what belongs under `key`: the last one that is
+/// there, since those before it were the messages' own.
+fn kept_under(metadata: &Map<String, Value>, key: &str) -> Option<String> {
+    let known = stand_ins(key).take_while(|key| metadata.contains_key(key)).last()?;
+    metadata[&known].is_array().then_some(known)
+}
+
+/// What merges into metadata: objects member by member, of everything else the later counts.
+fn merge(known: &mut Map<String, Value>, later: Map<String, Value>) {
+    for (key, value) in later {
+        match (known.get_mut(&key), value) {
+            (Some(Value::Object(known)), Value::Object(value)) => merge(known, value),
+            (Some(known), value) => *known = value,
+            (None, value) => {
+                known.insert(key, value);
+            }
+        }
+    }
+}
+
+/// Values in their order, each once.
+#[derive(Clone, Debug, Default)]
+struct Distinct {
+    values: Vec<Value>,
+    known: HashSet<String>,
+}
+
+impl Distinct {
+    fn add(&mut self, value: Value) {
+        let is_new = match &value {
+            Value::String(text) => self.known.insert(text.clone()),
+            _ => true,
+        };
+        if is_new {
+            self.values.push(value);
+        }
+    }
+}
+
 /// Envelopes in the order of their messages, brought together.
 ///
 /// Of the fixed fields the first that is given counts; of the metadata the last.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Gathered {
     merged: Option<Envelope>,
+    /// How many messages have a part in the text.
     count: usize,
-    generation_ids: Vec<Value>,
-    known_ids: HashSet<String>,
+    /// The id of the first of them, and what it held that nobody here knows.
+    id: Option<String>,
+    extra: Map<String, Value>,
+    generation_ids: Distinct,
+    message_ids: Distinct,
     tool_calls: Vec<Value>,
 }
 
 impl Gathered {
-    pub(super) fn add(&mut self, envelope: &Envelope) {
+    /// Adds the envelope of a message that has a part in the text.
+    pub(super) fn add(&mut self, mut envelope: Envelope) {
         self.count += 1;
-        if let Some(id) = &envelope.generation_id
-            && self.known_ids.insert(id.clone())
-        {
-            self.generation_ids.push(id.clone().into());
+        if self.count == 1 {
+            self.id.clone_from(&envelope.id);
+            self.extra = std::mem::take(&mut envelope.extra);
         }
-        let Some(merged) = &mut self.merged else {
-            self.merged = Some(envelope.clone());
-            return;
-        };
-        let first = |kept: &mut Option<String>, new: &Option<String>| {
-            if kept.is_none() {
-                kept.clone_from(new);
-            }
-        };
-        first(&mut merged.from_agent, &envelope.from_agent);
-        first(&mut merged.generation_id, &envelope.generation_id);
-        first(&mut merged.run_id, &envelope.run_id);
-        first(&mut merged.chat_id, &envelope.chat_id);
-        merged.metadata.extend(envelope.metadata.clone());
+        self.overhear(envelope);
     }
 
-    /// Notes a call, a result, or both, as they were written under `name`.
+    /// Adds the envelope of a message whose calls another text holds, which keeps its id.
+    pub(super) fn answer(&mut self, mut envelope: Envelope) {
+        if let Some(id) = envelope.id.take() {
+            self.message_ids.add(id.into());
+        }
+        self.add(envelope);
+    }
+
+    /// Adds the envelope of a message that has no part in the text.
+    pub(super) fn overhear(&mut self, mut envelope: Envelope) {
+        if envelope.natural {
+            self.take_notes(&mut envelope.metadata);
+        }
+        if let Some(id) = &envelope.generation_id {
+            self.generation_ids.add(id.as_str().into());
+        }
+        if let Some(id) = envelope.id.take() {
+            self.message_ids.add(id.into());
+        }
+        let Some(merged) = &mut self.merged else {
+            self.merged = Some(envelope);
+            return;
+        };
+        let first = |known: &mut Option<String>, later| *known = known.take().or(later);
+        first(&mut merged.from_agent, envelope.from_agent);
+        first(&mut merged.generation_id, envelope.generation_id);
+        first(&mut merged.run_id, envelope.run_id);
+        first(&mut merged.chat_id, envelope.chat_id);
+        merge(&mut merged.metadata, envelope.metadata);
+    }
+
+    /// What consolidated text says of the calls in it, and of the messages that it was.
+    fn take_notes(&mut self, metadata: &mut Map<String, Value>) {
+        for key in OWN_KEYS {
+            let Some(Value::Array(notes)) =
+                kept_under(metadata, key).and_then(|known| metadata.shift_remove(&known))
+            else {
+                continue;
+            };
+            match key {
+                GENERATION_IDS => notes.into_iter().for_each(|id| self.generation_ids.add(id)),
+                MESSAGE_IDS => notes.into_iter().for_each(|id| self.message_ids.add(id)),
+                _ => self.tool_calls.extend(notes),
+            }
+        }
+    }
+
+    /// Notes a call, a result, or both, as they were written.
     pub(super) fn note(
         &mut self,
+        id: &str,
         name: &str,
         call: Option<&ToolCall>,
         result: Option<&ToolResult>,
     ) {
         let mut note = Map::new();
-        let id = call.map(|call| &call.id).or(result.map(|result| &result.tool_call_id));
-        note.extend(id.map(|id| ("id".to_owned(), id.clone().into())));
+        note.insert("id".to_owned(), id.into());
         note.insert("name".to_owned(), name.into());
+        if let Some(call) = call {
+            if !call.raw.is_empty() {
+                note.insert("raw".to_owned(), call.raw.as_str().into());
+            }
+            if !call.repairs.is_empty() {
+                note.insert("repairs".to_owned(), write_all(&call.repairs, write_repair).into());
+            }
+        }
         if let Some(result) = result {
             note.extend(result.duration.map(|seconds| ("duration".to_owned(), json!(seconds))));
             note.extend(
@@ -73,23 +171,39 @@ impl Gathered {
         self.tool_calls.push(Value::Object(note));
     }
 
+    /// How many calls and results are noted.
+    pub(super) const fn noted(&self) -> usize {
+        self.tool_calls.len()
+    }
+
+    /// The names of their tools, without the first ones.
+    pub(super) fn names_from(&self, first: usize) -> impl Iterator<Item = &str> {
+        self.tool_calls[first..].iter().filter_map(|note| note.get("name")?.as_str())
+    }
+
     /// The text as a message.
     pub(super) fn into_message(self, role: Role, text: String) -> Message {
         let mut envelope = self.merged.unwrap_or_else(|| Envelope::new(role));
         envelope.role = role;
-        if self.count > 1 {
-            // No longer the message that had this id.
-            envelope.id = None;
+        envelope.natural = true;
+        // Several messages are none that had one of their ids.
+        envelope.id = self.id.filter(|_| self.count == 1);
+        // What other versions wrote was about messages of another shape.
+        let is_same = self.count == 1 && self.tool_calls.is_empty();
+        envelope.extra = if is_same { self.extra } else { Map::new() };
+        let mut message_ids = self.message_ids.values;
+        if let [only] = message_ids.as_slice()
+            && only.as_str() == envelope.id.as_deref()
+        {
+            message_ids.clear();
         }
-        if self.count > 1 || !self.tool_calls.is_empty() {
-            // What other versions wrote was about messages of another shape.
-            envelope.extra.clear();
-        }
-        if !self.generation_ids.is_empty() {
-            envelope.metadata.insert(GENERATION_IDS.to_owned(), self.generation_ids.into());
-        }
-        if !self.tool_calls.is_empty() {
-            envelope.metadata.insert(TOOL_CALLS.to_owned(), self.tool_calls.into());
+        let notes = [self.generation_ids.values, message_ids, self.tool_calls];
+        for (key, notes) in OWN_KEYS.into_iter().zip(notes) {
+            if !notes.is_empty() {
+                // A key of somebody's own stays theirs.
+                let free = stand_ins(key).find(|key| !envelope.metadata.contains_key(key));
+                envelope.metadata.extend(free.map(|key| (key, notes.into())));
+            }
         }
         Message { envelope, content: Content::Text(text) }
     }
@@ -108,12 +222,16 @@ pub(super) struct Note<'m> {
     pub(super) id: String,
     pub(super) duration: Option<f64>,
     pub(super) error_code: Option<ErrorCode>,
+    /// What made the call.
+    pub(super) raw: String,
+    /// What had to be mended in it.
+    pub(super) repairs: Vec<Repair>,
     result: Option<&'m str>,
 }
 
 impl<'m> Notes<'m> {
     pub(super) fn new(metadata: &'m Map<String, Value>) -> Self {
-        let notes = metadata.get(TOOL_CALLS).and_then(Value::as_array);
+        let notes = kept_under(metadata, TOOL_CALLS).and_then(|key| metadata[&key].as_array());
         Self { notes: notes.map(Vec::as_slice).unwrap_or_default(), made: 0 }
     }
 
@@ -131,9 +249,25 @@ impl<'m> Notes<'m> {
             id: text("id").map_or_else(|| format!("call_{at}"), str::to_owned),
             duration: note.and_then(|note| note.get("duration")?.as_f64()),
             error_code: text("error_code").and_then(ErrorCode::from_wire),
+            raw: text("raw").unwrap_or_default().to_owned(),
+            repairs: note.and_then(|note| repairs(note.get("repairs")?)).unwrap_or_default(),
             result: text("result"),
         }
     }
+}
+
+/// The repairs of a note; None if one of them cannot be understood.
+fn repairs(noted: &Value) -> Option<Vec<Repair>> {
+    let one = |noted: &Value| {
+        let value = |key| noted.get(key).cloned().unwrap_or_default();
+        Some(Repair {
+            path: noted.get("path")?.as_str()?.to_owned(),
+            kind: RepairKind::from_wire(noted.get("kind")?.as_str()?)?,
+            before: value("before"),
+            after: value("after"),
+        })
+    };
+    noted.as_array()?.iter().map(one).collect()
 }
 
 impl Note<'_> {
@@ -151,7 +285,11 @@ pub(super) fn of_part(whole: &Envelope, role: Role) -> Envelope {
     let mut part = whole.clone();
     part.role = role;
     part.id = None;
-    part.metadata.shift_remove(TOOL_CALLS);
-    part.metadata.shift_remove(GENERATION_IDS);
+    part.natural = false;
+    for key in OWN_KEYS {
+        if let Some(known) = kept_under(&part.metadata, key) {
+            part.metadata.shift_remove(&known);
+        }
+    }
     part
 }

@@ -111,6 +111,31 @@ pub(super) fn neutralise(text: &str, names: &Names) -> String {
     safe
 }
 
+/// Natural text such that no tag is live in it. What is neutralised already stays as it is, so
+/// that this changes nothing the second time, and nothing that [`neutralise`] has written.
+pub(super) fn secure(natural: &str, names: &Names) -> String {
+    let mut safe = String::with_capacity(natural.len());
+    let mut rest = natural;
+    while let Some(at) = memchr(b'<', rest.as_bytes()) {
+        let after = &rest[at + 1..];
+        safe.push_str(&rest[..at]);
+        safe.push_str(if is_live(after, names, nowhere) { "&lt;" } else { "<" });
+        rest = after;
+    }
+    safe.push_str(rest);
+    safe
+}
+
+/// Whether `after`, behind a `<`, makes a tag that must not be there.
+pub(super) fn is_tag(after: &str, names: &Names) -> bool {
+    is_live(after, names, nowhere)
+}
+
+/// Whether `after`, behind an entity for `<`, makes what could be a tag of any name.
+pub(super) fn follows_entity(after: &str) -> bool {
+    head(after, nowhere).is_some()
+}
+
 fn is_live(after: &str, names: &Names, ends: fn(char) -> bool) -> bool {
     match head(after, ends) {
         None => false,

@@ -271,7 +271,7 @@ impl Writer<'_> {
             Piece::Text(text) => self.push(self.whole.role, Content::Text(restore(text))),
             Piece::Call { name, arguments } => {
                 let note = self.notes.next(&name);
-                let call = self.call(note.id, name, arguments);
+                let call = self.call(&note, name, arguments);
                 match self.last() {
                     Some(Content::ToolCalls(calls)) => calls.push(call),
                     _ => self.push(Role::Assistant, Content::ToolCalls(vec![call])),
@@ -287,7 +287,7 @@ impl Writer<'_> {
             }
             Piece::Pair { arguments, response } => {
                 let note = self.notes.next(&response.name);
-                let call = self.call(note.id.clone(), response.name.clone(), arguments);
+                let call = self.call(&note, response.name.clone(), arguments);
                 let result = response.into_result(note);
                 if let Some(Content::Aggregate { calls, results }) = self.last() {
                     calls.push(call);
@@ -305,10 +305,11 @@ impl Writer<'_> {
         self.messages.last_mut().map(|message| &mut message.content)
     }
 
-    fn call(&mut self, id: String, name: String, arguments: Value) -> ToolCall {
+    fn call(&mut self, note: &Note<'_>, name: String, arguments: Value) -> ToolCall {
         let index = self.made;
         self.made += 1;
-        ToolCall { id, name, arguments, raw: String::new(), index, repairs: Vec::new() }
+        let (id, raw, repairs) = (note.id.clone(), note.raw.clone(), note.repairs.clone());
+        ToolCall { id, name, arguments, raw, index, repairs }
     }
 
     fn push(&mut self, role: Role, content: Content) {

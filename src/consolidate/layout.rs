@@ -43,8 +43,8 @@ impl Layout {
         self.names.insert(name);
     }
 
-    fn text(&self, text: &str) -> String {
-        neutralise(text, &self.names)
+    pub(super) const fn names(&self) -> &Names {
+        &self.names
     }
 
     /// The block of a call, without a line break at its end.
@@ -73,7 +73,7 @@ impl Layout {
             );
         };
         let status = if result.is_error { format!(" status=\"{ERROR}\"") } else { String::new() };
-        let shown = self.text(&shown(&result.result));
+        let shown = neutralise(&shown(&result.result), &self.names);
         format!("<{TOOL_RESPONSE} name=\"{name}\"{status}>\n{shown}\n</{TOOL_RESPONSE}>")
     }
 }
@@ -92,7 +92,7 @@ pub(super) fn unshown(shown: &str) -> String {
 
 /// What the text ends with so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum End {
+pub(super) enum End {
     #[default]
     Nothing,
     /// Text; whether a line break is at its end.
@@ -102,32 +102,41 @@ enum End {
     Block,
 }
 
-/// Where the next piece goes. Hands out what to write; the text itself is the caller's.
-#[derive(Clone, Debug, Default)]
+/// Where the next piece of a message goes.
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Cursor {
-    end: End,
+    pub(super) end: End,
 }
 
 impl Cursor {
-    /// What to write for `text`.
-    pub(super) fn text(&mut self, layout: &Layout, text: &str) -> String {
-        if text.is_empty() {
-            return String::new();
-        }
-        let mut written = self.line_break().to_owned();
+    /// Writes text that is safe already, and has a character.
+    pub(super) fn natural(&mut self, text: &str, written: &mut String) {
+        written.push_str(self.line_break());
         let is_rule = text == RULE.trim_end() || text.starts_with(RULE);
         if self.end == End::Block && is_rule {
             written.push_str(RULE);
         }
-        written.push_str(&layout.text(text));
-        self.end = End::Text { broken: text.ends_with('\n') };
-        written
+        written.push_str(text);
+        let last_line = text.rsplit('\n').next().unwrap_or_default();
+        self.end = if last_line.starts_with("</") && last_line.ends_with('>') {
+            End::Block
+        } else {
+            End::Text { broken: text.ends_with('\n') }
+        };
     }
 
-    /// What to write for a block. With `ruled` it is set apart from a block before it, and with
-    /// `orphan` from text before it.
-    pub(super) fn block(&mut self, block: &str, ruled: bool, orphan: bool) -> String {
-        let mut written = self.line_break().to_owned();
+    /// Writes foreign text.
+    pub(super) fn text(&mut self, names: &Names, text: &str, written: &mut String) {
+        if !text.is_empty() {
+            self.natural(&neutralise(text, names), written);
+            self.end = End::Text { broken: text.ends_with('\n') };
+        }
+    }
+
+    /// Writes a block. With `ruled` it is set apart from a block before it, and with `orphan`
+    /// from text before it.
+    pub(super) fn block(&mut self, block: &str, ruled: bool, orphan: bool, written: &mut String) {
+        written.push_str(self.line_break());
         let is_set_apart = match self.end {
             End::Nothing => false,
             End::Text { .. } => orphan,
@@ -138,10 +147,9 @@ impl Cursor {
         }
         written.push_str(block);
         self.end = End::Block;
-        written
     }
 
-    fn line_break(&self) -> &'static str {
+    pub(super) const fn line_break(self) -> &'static str {
         match self.end {
             End::Nothing | End::Text { broken: true } => "",
             End::Text { broken: false } | End::Block => "\n",

@@ -46,16 +46,19 @@
 //! # Ok::<_, toolweave::consolidate::ConsolidateError>(())
 //! ```
 
+mod check;
 mod consolidator;
 mod envelope;
 mod escape;
+mod flow;
 mod history;
 mod json;
 mod layout;
-mod split;
+mod parts;
+mod reply;
+mod responses;
 #[cfg(test)]
 mod tests;
-mod turns;
 
 pub use self::{
     consolidator::Consolidator,
@@ -66,38 +69,32 @@ use thiserror::Error;
 
 use crate::{
     contract::{FunctionContract, Tag},
-    message::Message,
+    message::{Message, wire_names},
 };
 
-/// How calls and results are told apart by who says them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Form {
-    /// One message: a transcript.
-    #[default]
-    Single,
-    /// Calls stay with the assistant, results follow as the user's: what is sent to a model.
-    Split,
+wire_names! {
+    /// What becomes one message.
+    Form {
+        /// All that one party says, results beside their calls: a transcript.
+        Single = "single",
+        /// All that one party says, results in the turn after as the user's: what is sent to a
+        /// model.
+        Turn = "turn",
+        /// As `turn`, and results follow their calls directly, whatever else the reply says.
+        Split = "split",
+    }
 }
 
-impl Form {
-    /// The name of this option.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Single => "single",
-            Self::Split => "split",
-        }
-    }
-
-    /// The form with this name of the option.
-    pub fn from_wire(name: &str) -> Option<Self> {
-        [Self::Single, Self::Split].into_iter().find(|form| form.as_str() == name)
+impl Default for Form {
+    fn default() -> Self {
+        Self::Single
     }
 }
 
 /// How a history is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Options {
-    /// In one message, or split between those who speak.
+    /// What becomes one message.
     pub form: Form,
     /// The tag of a call.
     pub tag: Tag,
@@ -164,26 +161,25 @@ pub enum ConsolidateError {
     },
 }
 
-/// `messages` as natural text. `tools` are the tools that the model knows: what could be read
-/// as a call of one of them is neutralised in every text, as are our own tags and the names of
-/// all calls so far.
+/// `messages` as natural text: one message for each turn, never across a text of the system or
+/// of the user. `tools` are the tools that the model knows: what could be read as a call of one
+/// of them is neutralised in every text, as are our own tags and the names of all calls so far.
 ///
-/// Reasoning, usage and kinds of message that this version does not know are left out, and so are texts without a character. Without anything to
-/// say there is no message.
+/// The messages are marked as natural. A text with that mark is passed on as it stands, so that
+/// doing this twice is doing it once; of a user's text only results pass. The system's texts stay
+/// as they are.
+///
+/// Reasoning, usage and kinds of message that this version does not know are not written; their
+/// metadata goes to the message of their party. Texts without a character say nothing, and without
+/// anything to say there is no message.
 pub fn consolidate(
     messages: &[Message],
     tools: &[FunctionContract],
     options: Options,
 ) -> Result<Vec<Message>, ConsolidateError> {
-    match options.form {
-        Form::Split => split::split(messages, tools, options),
-        Form::Single => {
-            let mut consolidator = Consolidator::new(tools, options.tag, options.fenced);
-            for message in messages {
-                consolidator.push(message)?;
-            }
-            consolidator.finish();
-            Ok(consolidator.message().into_iter().collect())
-        }
+    let mut consolidator = Consolidator::new(tools, options);
+    for message in messages {
+        consolidator.take(message)?;
     }
+    Ok(consolidator.into_messages())
 }

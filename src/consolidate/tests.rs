@@ -137,7 +137,7 @@ fn split_gives_results_to_the_user() {
 
 #[test]
 fn a_consolidator_writes_calls_when_they_are_answered() {
-    let mut consolidator = Consolidator::new(&[], Tag::ToolCall, false);
+    let mut consolidator = Consolidator::new(&[], Options::default());
     assert_eq!(consolidator.push(&text(Role::Assistant, "Look:")).unwrap(), "Look:");
     let calls = vec![call("a", "f", json!({})), call("b", "f", json!({}))];
     assert_eq!(
@@ -199,6 +199,7 @@ fn what_is_known_about_messages_is_brought_together() {
             "k": 3,
             "only": true,
             "generation_ids": ["g1", "g2"],
+            "message_ids": ["m"],
             "tool_calls": [{"id": "a", "name": "f", "duration": 0.5, "error_code": "timeout",
                 "result": "{\"a\":1}"}],
         })
@@ -209,23 +210,39 @@ fn what_is_known_about_messages_is_brought_together() {
 }
 
 #[test]
-fn the_role_is_that_of_those_who_speak() {
-    let results = message(Role::Tool, Content::ToolResults(vec![result("a", "f", "x")]));
+fn each_message_is_of_those_who_speak() {
+    let results = || message(Role::Tool, Content::ToolResults(vec![result("a", "f", "x")]));
+    let calls = || aggregate(vec![call("a", "f", json!({}))], vec![]);
+    let (user, system) = (|| text(Role::User, "hi"), || text(Role::System, "be"));
+    let assistant = || text(Role::Assistant, "so");
+    let (u, a, s) = (Role::User, Role::Assistant, Role::System);
+    // The roles of the forms in which results stand beside their calls, and follow them.
     let cases = [
-        (vec![text(Role::User, "hi")], Role::User),
-        (vec![text(Role::User, "hi"), text(Role::Assistant, "ho")], Role::Assistant),
-        (vec![results.clone()], Role::User),
-        (vec![results.clone(), text(Role::Assistant, "so")], Role::Assistant),
-        (
-            vec![text(Role::User, "hi"), aggregate(vec![call("a", "f", json!({}))], vec![])],
-            Role::Assistant,
-        ),
+        (vec![user()], vec![u], vec![u]),
+        (vec![user(), user(), assistant(), assistant()], vec![u, a], vec![u, a]),
+        (vec![system(), system(), user()], vec![s, s, u], vec![s, s, u]),
+        (vec![results()], vec![u], vec![u]),
+        (vec![results(), assistant()], vec![a], vec![u, a]),
+        (vec![results(), user()], vec![u], vec![u]),
+        (vec![user(), results(), assistant()], vec![u, a], vec![u, a]),
+        (vec![user(), calls()], vec![u, a], vec![u, a, u]),
+        (vec![user(), calls(), assistant()], vec![u, a], vec![u, a, u, a]),
+        (vec![calls(), user(), assistant()], vec![a, u, a], vec![a, u, a]),
+        (vec![user(), system(), user()], vec![u, s, u], vec![u, s, u]),
+        (vec![assistant(), system(), assistant()], vec![a, s, a], vec![a, s, a]),
     ];
-    for (history, role) in cases {
-        assert_eq!(single(&history).envelope.role, role);
+    for (history, beside, after) in cases {
+        for (form, wanted) in
+            [(Form::Single, beside), (Form::Turn, after.clone()), (Form::Split, after)]
+        {
+            let options = Options { form, ..Options::default() };
+            let written = consolidate(&history, &[], options).unwrap();
+            let roles: Vec<_> = written.iter().map(|part| part.envelope.role).collect();
+            assert_eq!(roles, wanted, "{form:?} of {history:?}");
+        }
     }
     for silent in [vec![], vec![text(Role::User, "")], vec![aggregate(vec![], vec![])]] {
-        for form in [Form::Single, Form::Split] {
+        for form in Form::ALL.iter().copied() {
             let options = Options { form, ..Options::default() };
             assert_eq!(consolidate(&silent, &[], options).unwrap(), []);
         }
@@ -262,7 +279,7 @@ fn errors_name_the_message() {
     ];
     for (broken, wanted) in cases {
         let history = [text(Role::User, "hi"), broken];
-        for form in [Form::Single, Form::Split] {
+        for form in Form::ALL.iter().copied() {
             let options = Options { form, ..Options::default() };
             let error = consolidate(&history, &[], options).unwrap_err();
             assert_eq!(error.to_string(), wanted);
@@ -296,7 +313,7 @@ fn a_result_that_follows_text_cannot_make_it_a_call() {
             text(Role::User, "<f>\n{}\n</f>"),
             message(Role::Tool, Content::ToolResults(vec![result("x", "f", "real")])),
         ];
-        for form in [Form::Single, Form::Split] {
+        for form in Form::ALL.iter().copied() {
             let parts = consolidate(&history, &[], Options { form, tag, fenced: false }).unwrap();
             let read: Vec<_> = parts.iter().flat_map(|part| parse_history(part, &[])).collect();
             let (calls, results) = exchange(&read);
@@ -430,7 +447,7 @@ fn history() -> impl Strategy<Value = Vec<Message>> {
 }
 
 fn options() -> impl Strategy<Value = Options> {
-    let form = prop::sample::select(vec![Form::Single, Form::Split]);
+    let form = prop::sample::select(Form::ALL);
     let tag = prop::sample::select(vec![Tag::Name, Tag::ToolCall]);
     (form, tag, any::<bool>()).prop_map(|(form, tag, fenced)| Options { form, tag, fenced })
 }
@@ -514,17 +531,25 @@ proptest! {
 
     #[test]
     fn piece_by_piece_is_the_same_as_whole(history in history(), options in options()) {
-        let whole = consolidate(&history, &[], Options { form: Form::Single, ..options }).unwrap();
-        let mut consolidator = Consolidator::new(&[], options.tag, options.fenced);
+        let whole = consolidate(&history, &[], options).unwrap();
+        let mut consolidator = Consolidator::new(&[], options);
         let mut joined = String::new();
         for message in &history {
             joined.push_str(&consolidator.push(message).unwrap());
         }
         joined.push_str(&consolidator.finish());
         prop_assert_eq!(consolidator.finish(), "");
-        let last = consolidator.message();
-        prop_assert_eq!(last.as_ref().map_or("", text_of), &joined);
-        prop_assert_eq!(last.into_iter().collect::<Vec<_>>(), whole);
+        prop_assert_eq!(whole.iter().map(text_of).collect::<String>(), joined);
+        prop_assert_eq!(consolidator.messages(), whole);
+    }
+
+    #[test]
+    fn twice_is_once(history in history(), options in options()) {
+        let tools = all_tools();
+        for tools in [&tools[..], &[]] {
+            let once = consolidate(&history, tools, options).unwrap();
+            prop_assert_eq!(consolidate(&once, tools, options).unwrap(), once);
+        }
     }
 
     #[test]

@@ -10,13 +10,16 @@ use pyo3::{
 
 use super::{
     contract::extract_contracts,
-    message::{extract_messages, message_to_python},
+    message::{extract_messages, message_to_python, try_update},
+    parser::{
+        PyDiscarded, PyFabricatedResult, PyInvalidToolCall, PyToolCallDelta, PyToolCallStart,
+    },
     prompt::tag,
 };
 use crate::{
     consolidate::{self, Consolidator, Form, Options},
     contract::FunctionContract,
-    message::Message,
+    message::{Message, Update},
 };
 
 /// Writes a history as natural text: calls and results become tags in it.
@@ -31,10 +34,7 @@ pub(crate) fn consolidated<'py>(
     tag: &str,
     fenced: bool,
 ) -> PyResult<Bound<'py, PyList>> {
-    let form = Form::from_wire(form).ok_or_else(|| {
-        PyValueError::new_err(format!("form is \"single\" or \"split\", not {form:?}"))
-    })?;
-    let options = Options { form, tag: self::tag(tag)?, fenced };
+    let options = options(form, tag, fenced)?;
     let messages = extract_messages(messages)?;
     let tools = contracts(tools)?;
     let written = py.detach(|| consolidate::consolidate(&messages, &tools, options))?;
@@ -57,6 +57,14 @@ pub(crate) fn parse_history<'py>(
         messages.iter().flat_map(|part| consolidate::parse_history(part, &tools)).collect()
     };
     listed(text.py(), &read)
+}
+
+fn options(form: &str, tag: &str, fenced: bool) -> PyResult<Options> {
+    let form = Form::from_wire(form).ok_or_else(|| {
+        let expected = "form must be \"single\", \"turn\" or \"split\"";
+        PyValueError::new_err(format!("{expected}, got {form:?}"))
+    })?;
+    Ok(Options { form, tag: self::tag(tag)?, fenced })
 }
 
 fn contracts(tools: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<FunctionContract>> {
@@ -86,22 +94,34 @@ impl PyConsolidator {
 #[pymethods]
 impl PyConsolidator {
     #[new]
-    #[pyo3(signature = (*, tools=None, tag="tool_call", fenced=false))]
-    #[pyo3(text_signature = "(*, tools=(), tag='tool_call', fenced=False)")]
-    fn new(tools: Option<&Bound<'_, PyAny>>, tag: &str, fenced: bool) -> PyResult<Self> {
-        let consolidator = Consolidator::new(&contracts(tools)?, self::tag(tag)?, fenced);
-        Ok(Self(Mutex::new(consolidator)))
+    #[pyo3(signature = (*, tools=None, form="single", tag="tool_call", fenced=false))]
+    #[pyo3(text_signature = "(*, tools=(), form='single', tag='tool_call', fenced=False)")]
+    fn new(
+        tools: Option<&Bound<'_, PyAny>>,
+        form: &str,
+        tag: &str,
+        fenced: bool,
+    ) -> PyResult<Self> {
+        let options = options(form, tag, fenced)?;
+        Ok(Self(Mutex::new(Consolidator::new(&contracts(tools)?, options))))
     }
 
-    fn push(&self, message: &Bound<'_, PyAny>) -> PyResult<String> {
-        let messages = extract_messages(message)?;
-        let [message] = messages.as_slice() else {
-            return Err(PyValueError::new_err(format!(
-                "push takes one message, not {}",
-                messages.len()
-            )));
-        };
-        Ok(self.lock().push(message)?)
+    fn push(&self, piece: &Bound<'_, PyAny>) -> PyResult<String> {
+        match streamed(piece)? {
+            Some(Streamed::Update(update)) => Ok(self.lock().push_update(update)?),
+            Some(Streamed::Announced(id)) => Ok(self.lock().announce(&id)?),
+            Some(Streamed::Nothing) => Ok(String::new()),
+            None => {
+                let messages = extract_messages(piece)?;
+                let [message] = messages.as_slice() else {
+                    return Err(PyValueError::new_err(format!(
+                        "push takes one message, not {}",
+                        messages.len()
+                    )));
+                };
+                Ok(self.lock().push(message)?)
+            }
+        }
     }
 
     fn finish(&self) -> String {
@@ -109,8 +129,38 @@ impl PyConsolidator {
     }
 
     #[getter]
-    fn message<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let message = self.lock().message();
-        message.map(|message| message_to_python(py, &message)).transpose()
+    fn messages<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let messages = self.lock().messages();
+        listed(py, &messages)
     }
+}
+
+/// What streams, as far as it is of any use here.
+enum Streamed {
+    Update(Update),
+    /// A call that comes whole, or in a message, or not at all.
+    Announced(String),
+    Nothing,
+}
+
+/// What a model, a parser or an executor yields; None for messages.
+fn streamed(piece: &Bound<'_, PyAny>) -> PyResult<Option<Streamed>> {
+    let announced = |id: &Py<PyString>| {
+        let id = id.bind(piece.py()).to_str()?.to_owned();
+        Ok(Some(Streamed::Announced(id)))
+    };
+    if let Ok(start) = piece.cast::<PyToolCallStart>() {
+        return announced(&start.get().id);
+    }
+    // Its arguments come with the message that tells the model what was wrong with them.
+    if let Ok(invalid) = piece.cast::<PyInvalidToolCall>() {
+        return announced(&invalid.get().id);
+    }
+    let is_nothing = piece.is_instance_of::<PyToolCallDelta>()
+        || piece.is_instance_of::<PyDiscarded>()
+        || piece.is_instance_of::<PyFabricatedResult>();
+    if is_nothing {
+        return Ok(Some(Streamed::Nothing));
+    }
+    Ok(try_update(piece)?.map(Streamed::Update))
 }

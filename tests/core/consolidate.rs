@@ -43,19 +43,18 @@ fn messages(values: &Value) -> Vec<Message> {
 
 #[test]
 fn histories_are_written_and_read_as_the_cases_say() {
-    for case in cases("histories.json") {
+    for case in cases("histories.json").into_iter().chain(cases("turns.json")) {
         let name = &case["name"];
         let (history, tools, options) = (messages(&case["messages"]), tools(&case), options(&case));
         let written = consolidate(&history, &tools, options).unwrap();
         assert_eq!(written, messages(&case["text"]), "{name}");
-        if options.form == Form::Single {
-            let mut consolidator = Consolidator::new(&tools, options.tag, options.fenced);
-            for message in &history {
-                consolidator.push(message).unwrap();
-            }
-            consolidator.finish();
-            assert_eq!(consolidator.message().into_iter().collect::<Vec<_>>(), written, "{name}");
+        assert_eq!(consolidate(&written, &tools, options).unwrap(), written, "{name}, twice");
+        let mut consolidator = Consolidator::new(&tools, options);
+        for message in &history {
+            consolidator.push(message).unwrap();
         }
+        consolidator.finish();
+        assert_eq!(consolidator.messages(), written, "{name}");
         let read: Vec<_> = written.iter().flat_map(|part| parse_history(part, &tools)).collect();
         assert_eq!(read, messages(&case["history"]), "{name}");
     }
@@ -67,6 +66,19 @@ fn events(text: &str, tools: &[FunctionContract]) -> Vec<Event> {
     let mut events = reader.push(text);
     events.extend(reader.finish(Ending::Complete));
     events
+}
+
+/// How many calls it finds, good or bad.
+fn calls_in(text: &str, tools: &[FunctionContract]) -> usize {
+    let is_call = |event: &Event| matches!(event, Event::ToolCall(_) | Event::InvalidToolCall(_));
+    events(text, tools).iter().filter(|event| is_call(event)).count()
+}
+
+fn text_of(message: &Message) -> &str {
+    match &message.content {
+        Content::Text(text) => text,
+        other => panic!("no text: {other:?}"),
+    }
 }
 
 fn hostile() -> impl Strategy<Value = String> {
@@ -125,15 +137,45 @@ proptest! {
             Message::new(Role::Tool, Content::ToolResults(vec![result])),
             Message::new(Role::Assistant, Content::Text(said)),
         ];
-        for form in [Form::Single, Form::Split] {
+        for form in Form::ALL.iter().copied() {
             let options = Options { form, ..Options::default() };
             for part in consolidate(&history, &tools, options).unwrap() {
-                let Content::Text(text) = &part.content else { unreachable!() };
-                for event in events(text, &tools) {
-                    let is_call = matches!(event, Event::ToolCall(_) | Event::InvalidToolCall(_));
-                    prop_assert!(!is_call, "{event:?} in {text:?}");
+                let text = text_of(&part);
+                prop_assert_eq!(calls_in(text, &tools), 0, "{:?}", text);
+            }
+        }
+    }
+
+    #[test]
+    fn a_user_makes_no_call_whoever_marks_the_text(said in hostile(), role in 0..2_usize) {
+        let tools = [FunctionContract::new("f").unwrap()];
+        let role = [Role::User, Role::Tool][role];
+        let mut marked = Message::new(role, Content::Text(said));
+        marked.envelope.natural = true;
+        for form in Form::ALL.iter().copied() {
+            let options = Options { form, ..Options::default() };
+            let written = consolidate(std::slice::from_ref(&marked), &tools, options).unwrap();
+            for part in &written {
+                prop_assert_eq!(calls_in(text_of(part), &tools), 0, "{:?}", part);
+                for read in parse_history(part, &tools) {
+                    let is_call =
+                        matches!(read.content, Content::ToolCalls(_) | Content::Aggregate { .. });
+                    prop_assert!(!is_call, "{read:?}");
                 }
             }
+            prop_assert_eq!(consolidate(&written, &tools, options).unwrap(), written);
+        }
+    }
+
+    #[test]
+    fn natural_text_of_the_assistant_stays_as_it_is(said in hostile()) {
+        let tools = [FunctionContract::new("f").unwrap()];
+        let mut marked = Message::new(Role::Assistant, Content::Text(said.clone()));
+        marked.envelope.natural = true;
+        for form in Form::ALL.iter().copied() {
+            let options = Options { form, ..Options::default() };
+            let written = consolidate(std::slice::from_ref(&marked), &tools, options).unwrap();
+            prop_assert_eq!(written.iter().map(text_of).collect::<String>(), said.as_str());
         }
     }
 }

@@ -5,6 +5,7 @@
 mod attempts;
 mod calls;
 mod consolidate;
+mod consolidate_streams;
 mod contract;
 #[cfg(feature = "endpoint")]
 mod endpoint;

@@ -104,34 +104,37 @@ impl PyJoiner {
     }
 }
 
-fn to_core(update: &Bound<'_, PyAny>) -> PyResult<Update> {
+/// The update that an object stands for, or None for other objects.
+pub(crate) fn try_update(update: &Bound<'_, PyAny>) -> PyResult<Option<Update>> {
     let py = update.py();
-    if let Ok(delta) = update.cast::<PyTextDelta>() {
-        return Ok(Update::Text(delta.get().text.bind(py).to_str()?.to_owned()));
+    Ok(Some(if let Ok(delta) = update.cast::<PyTextDelta>() {
+        Update::Text(delta.get().text.bind(py).to_str()?.to_owned())
+    } else if let Ok(fragment) = update.cast::<PyToolCallUpdate>() {
+        Update::ToolCallUpdate(fragment.get().to_core(py)?)
+    } else if let Ok(delta) = update.cast::<PyReasoningDelta>() {
+        Update::Reasoning(delta.get().text.bind(py).to_str()?.to_owned())
+    } else if let Ok(call) = update.cast::<PyToolCall>() {
+        Update::ToolCall(call.get().to_core(py)?)
+    } else if let Ok(result) = update.cast::<PyToolResult>() {
+        Update::ToolResult(result.get().to_core(py)?)
+    } else if let Ok(usage) = update.cast::<PyUsageUpdate>() {
+        Update::Usage(usage.get().to_core())
+    } else if let Ok(finish) = update.cast::<PyFinishUpdate>() {
+        Update::Finish(finish.get().reason)
+    } else {
+        return Ok(None);
+    }))
+}
+
+fn to_core(update: &Bound<'_, PyAny>) -> PyResult<Update> {
+    match try_update(update)? {
+        Some(update) => Ok(update),
+        None => Err(PyTypeError::new_err(format!(
+            "expected a TextDelta, ReasoningDelta, ToolCallUpdate, ToolCall, ToolResult, \
+             UsageUpdate or FinishUpdate, not {}",
+            update.get_type().name()?
+        ))),
     }
-    if let Ok(fragment) = update.cast::<PyToolCallUpdate>() {
-        return Ok(Update::ToolCallUpdate(fragment.get().to_core(py)?));
-    }
-    if let Ok(delta) = update.cast::<PyReasoningDelta>() {
-        return Ok(Update::Reasoning(delta.get().text.bind(py).to_str()?.to_owned()));
-    }
-    if let Ok(call) = update.cast::<PyToolCall>() {
-        return Ok(Update::ToolCall(call.get().to_core(py)?));
-    }
-    if let Ok(result) = update.cast::<PyToolResult>() {
-        return Ok(Update::ToolResult(result.get().to_core(py)?));
-    }
-    if let Ok(usage) = update.cast::<PyUsageUpdate>() {
-        return Ok(Update::Usage(usage.get().to_core()));
-    }
-    if let Ok(finish) = update.cast::<PyFinishUpdate>() {
-        return Ok(Update::Finish(finish.get().reason));
-    }
-    Err(PyTypeError::new_err(format!(
-        "expected a TextDelta, ReasoningDelta, ToolCallUpdate, ToolCall, ToolResult, UsageUpdate \
-         or FinishUpdate, not {}",
-        update.get_type().name()?
-    )))
 }
 
 /// What a joiner has made of its updates.

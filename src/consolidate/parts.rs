@@ -1,0 +1,276 @@
+//! The messages that a history comes to: who says what, and where one ends.
+
+use super::{
+    Form,
+    envelope::Gathered,
+    flow::Flow,
+    layout::{Cursor, Layout},
+    responses::only_responses,
+};
+use crate::message::{Content, Envelope, Message, Role, ToolCall, ToolResult};
+
+/// The messages so far. The last one grows as long as the same party speaks, since many models
+/// want the roles to alternate.
+#[derive(Debug)]
+pub(super) struct Parts {
+    form: Form,
+    layout: Layout,
+    parts: Vec<Part>,
+    /// Envelopes of messages that say nothing, until their party speaks.
+    unheard: Vec<Envelope>,
+}
+
+/// One message in the making.
+#[derive(Debug)]
+struct Part {
+    /// None as long as it holds results alone, which may go with what either party says next.
+    role: Option<Role>,
+    cursor: Cursor,
+    /// The text at the end, as long as it grows.
+    flow: Option<Flow>,
+    text: String,
+    gathered: Gathered,
+    /// Whether something else than results is in it.
+    is_said: bool,
+    /// The system's own words, which stay as they are.
+    instructions: Option<Envelope>,
+}
+
+impl Part {
+    fn new(role: Option<Role>, instructions: Option<Envelope>) -> Self {
+        Self {
+            role,
+            cursor: Cursor::default(),
+            flow: None,
+            text: String::new(),
+            gathered: Gathered::default(),
+            is_said: false,
+            instructions,
+        }
+    }
+
+    fn into_message(self) -> Message {
+        match self.instructions {
+            Some(envelope) => Message { envelope, content: Content::Text(self.text) },
+            None => self.gathered.into_message(self.role.unwrap_or(Role::User), self.text),
+        }
+    }
+}
+
+/// Who a message is of, as models see it: results and tools speak to them as users do.
+const fn party(role: Role) -> Role {
+    match role {
+        Role::Assistant => Role::Assistant,
+        Role::System | Role::User | Role::Tool => Role::User,
+    }
+}
+
+impl Parts {
+    pub(super) fn new(form: Form, layout: Layout) -> Self {
+        Self { form, layout, parts: Vec::new(), unheard: Vec::new() }
+    }
+
+    pub(super) const fn form(&self) -> Form {
+        self.form
+    }
+
+    /// How much is written so far.
+    pub(super) fn length(&self) -> (usize, usize) {
+        (self.parts.len(), self.parts.last().map_or(0, |part| part.text.len()))
+    }
+
+    /// What is written since then, of all messages.
+    pub(super) fn since(&self, (parts, bytes): (usize, usize)) -> String {
+        let Some(last) = parts.checked_sub(1) else {
+            return self.parts.iter().map(|part| part.text.as_str()).collect();
+        };
+        let mut text = self.parts[last].text[bytes..].to_owned();
+        text.extend(self.parts[parts..].iter().map(|part| part.text.as_str()));
+        text
+    }
+
+    pub(super) fn messages(&self) -> Vec<Message> {
+        let whole = |part: &Part| Part {
+            cursor: part.cursor,
+            flow: None,
+            text: part.text.clone(),
+            gathered: part.gathered.clone(),
+            instructions: part.instructions.clone(),
+            ..*part
+        };
+        self.parts
+            .iter()
+            .filter(|part| !part.text.is_empty())
+            .map(whole)
+            .map(Part::into_message)
+            .collect()
+    }
+
+    pub(super) fn into_messages(self) -> Vec<Message> {
+        let spoken = self.parts.into_iter().filter(|part| !part.text.is_empty());
+        spoken.map(Part::into_message).collect()
+    }
+
+    /// The message that `speaker` goes on with, or a new one. Nobody's are results without calls.
+    fn part(&mut self, speaker: Option<Role>) -> &mut Part {
+        let is_open = self.parts.last().is_some_and(|part| {
+            part.instructions.is_none()
+                && (part.role == speaker || part.role.is_none() || speaker.is_none())
+        });
+        if !is_open {
+            self.parts.push(Part::new(speaker, None));
+        }
+        let at = self.parts.len() - 1;
+        let part = &mut self.parts[at];
+        part.role = part.role.or(speaker);
+        part
+    }
+
+    /// As [`part`](Self::part), for more than results.
+    fn speak(&mut self, speaker: Role) -> &mut Part {
+        let unheard = std::mem::take(&mut self.unheard);
+        let part = self.part(Some(speaker));
+        part.is_said = true;
+        for envelope in unheard {
+            if party(envelope.role) == speaker {
+                part.gathered.overhear(envelope);
+            }
+        }
+        part
+    }
+
+    /// Who results are of that answer no call before them.
+    fn answers(&self) -> Option<Role> {
+        (self.form != Form::Single).then_some(Role::User)
+    }
+
+    /// The system's text.
+    pub(super) fn instruct(&mut self, envelope: Envelope, text: String) {
+        self.unheard.clear();
+        let mut part = Part::new(Some(Role::System), Some(envelope));
+        part.text = text;
+        self.parts.push(part);
+    }
+
+    /// A whole text of the assistant or of the user.
+    pub(super) fn say(&mut self, envelope: Envelope, text: &str) {
+        let speaker = party(envelope.role);
+        let natural = envelope.natural;
+        self.speak(speaker);
+        let Self { layout, parts, .. } = self;
+        let Some(part) = parts.last_mut() else { return };
+        let noted = part.gathered.noted();
+        part.gathered.add(envelope);
+        if natural {
+            if speaker == Role::Assistant {
+                part.cursor.natural(text, &mut part.text);
+            } else {
+                part.cursor.natural(&only_responses(text, layout.names()), &mut part.text);
+            }
+            for name in part.gathered.names_from(noted) {
+                layout.learn(name);
+            }
+        } else {
+            part.cursor.text(layout.names(), text, &mut part.text);
+        }
+    }
+
+    /// More of a text of the assistant, until [`pause`](Self::pause).
+    pub(super) fn stream(&mut self, piece: &str) {
+        if piece.is_empty() {
+            return;
+        }
+        self.speak(Role::Assistant);
+        let Self { layout, parts, .. } = self;
+        let Some(part) = parts.last_mut() else { return };
+        let flow = part.flow.get_or_insert_with(|| Flow::begin(part.cursor, &mut part.text));
+        flow.push(piece, layout.names(), &mut part.text);
+    }
+
+    /// Ends the text that grows, if there is one.
+    pub(super) fn pause(&mut self) {
+        if let Some(part) = self.parts.last_mut()
+            && let Some(flow) = part.flow.take()
+        {
+            part.cursor = flow.end(self.layout.names(), &mut part.text);
+        }
+    }
+
+    /// A message that is not written.
+    pub(super) fn overhear(&mut self, envelope: Envelope) {
+        let speaker = party(envelope.role);
+        for part in self.parts.iter_mut().rev() {
+            if part.role == Some(speaker) && part.instructions.is_none() {
+                return part.gathered.overhear(envelope);
+            }
+            if part.is_said || part.instructions.is_some() {
+                break;
+            }
+        }
+        self.unheard.push(envelope);
+    }
+
+    /// The envelope of messages with calls that are written next.
+    pub(super) fn call_by(&mut self, envelope: Envelope) {
+        self.speak(Role::Assistant).gathered.add(envelope);
+    }
+
+    /// A call whose result stands elsewhere.
+    pub(super) fn call(&mut self, call: &ToolCall) {
+        self.layout.learn(&call.name);
+        let block = self.layout.call(call);
+        let part = self.speak(Role::Assistant);
+        part.cursor.block(&block, false, false, &mut part.text);
+        part.gathered.note(&call.id, &call.name, Some(call), None);
+    }
+
+    /// A call and its result.
+    pub(super) fn pair(&mut self, call: &ToolCall, result: Option<&ToolResult>) {
+        self.layout.learn(&call.name);
+        let block =
+            format!("{}\n{}", self.layout.call(call), self.layout.response(&call.name, result));
+        let part = self.speak(Role::Assistant);
+        part.cursor.block(&block, true, false, &mut part.text);
+        part.gathered.note(&call.id, &call.name, Some(call), result);
+    }
+
+    /// The envelopes of messages with results that are written next, and whose calls are.
+    pub(super) fn answer_by(&mut self, envelopes: impl IntoIterator<Item = Envelope>) {
+        let speaker = if self.form == Form::Single { Role::Assistant } else { Role::User };
+        let part = self.part(Some(speaker));
+        for envelope in envelopes {
+            if party(envelope.role) == Role::Assistant && speaker == Role::User {
+                part.gathered.answer(envelope);
+            } else {
+                part.gathered.add(envelope);
+            }
+        }
+    }
+
+    /// The result of a call that is written.
+    pub(super) fn answer(&mut self, call: &ToolCall, result: Option<&ToolResult>) {
+        let block = self.layout.response(&call.name, result);
+        let part = self.part(Some(Role::User));
+        part.cursor.block(&block, false, true, &mut part.text);
+        part.gathered.note(&call.id, &call.name, None, result);
+    }
+
+    /// Results whose calls are answered, or nowhere.
+    pub(super) fn strays(&mut self, envelope: Option<Envelope>, results: &[ToolResult]) {
+        if results.is_empty() {
+            return;
+        }
+        for result in results {
+            self.layout.learn(&result.name);
+        }
+        let ruled = self.form == Form::Single;
+        let speaker = self.answers();
+        self.part(speaker).gathered.add(envelope.unwrap_or_else(|| Envelope::new(Role::Tool)));
+        for result in results {
+            let block = self.layout.response(&result.name, Some(result));
+            let part = self.part(speaker);
+            part.cursor.block(&block, ruled, true, &mut part.text);
+            part.gathered.note(&result.tool_call_id, &result.name, None, Some(result));
+        }
+    }
+}

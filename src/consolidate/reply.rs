@@ -1,0 +1,451 @@
+//! What the assistant says in one go: written in its order, as soon as nothing can change it.
+
+use std::collections::{HashMap, VecDeque};
+
+use serde_json::{Map, Value};
+
+use super::{Form, parts::Parts};
+use crate::message::{
+    Envelope, FinishReason, ToolCall, ToolCallUpdate, ToolResult,
+    slots::{Slot, Slots},
+};
+
+/// A reply that may go on. What follows a call that is not certain yet waits with it.
+#[derive(Debug)]
+pub(super) struct Reply {
+    /// Which reply it is, where messages say so.
+    generation: Option<String>,
+    source: Source,
+    /// What is not written yet, in order.
+    items: VecDeque<Item>,
+    /// Whether more text is a text of its own, and further calls stand apart from those before.
+    is_apart: bool,
+    /// All calls, by their position.
+    calls: Vec<Call>,
+    slots: Slots,
+    /// The calls that are written, and whose results are to follow.
+    owed: VecDeque<usize>,
+    /// The envelopes of messages with results that are not written yet.
+    answered_by: Vec<Envelope>,
+    /// Results that came before their calls.
+    early: HashMap<String, ToolResult>,
+}
+
+/// Where a reply comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Source {
+    Messages,
+    /// What streams; whether it still does.
+    Updates {
+        is_running: bool,
+    },
+}
+
+#[derive(Debug)]
+enum Item {
+    /// A whole text.
+    Said { envelope: Envelope, text: String },
+    /// A text that streams: what is not written of it.
+    Streamed(String),
+    /// Calls without text between them, and the message that they are of.
+    Calls { envelope: Option<Envelope>, positions: VecDeque<usize> },
+}
+
+#[derive(Debug)]
+struct Call {
+    state: State,
+    result: Option<ToolResult>,
+    /// Whether it has its result, or will have none.
+    is_settled: bool,
+}
+
+#[derive(Debug)]
+enum State {
+    /// A native call, as far as it has come.
+    Open {
+        name: String,
+        arguments: String,
+    },
+    /// A call that is to come whole.
+    Announced,
+    Whole(ToolCall),
+    /// A call that came to nothing.
+    Void,
+}
+
+// What comes.
+
+impl Reply {
+    /// A reply that comes as messages.
+    pub(super) fn of_messages(generation: Option<String>) -> Self {
+        Self::new(generation, Source::Messages)
+    }
+
+    /// A reply that streams.
+    pub(super) fn of_updates() -> Self {
+        Self::new(None, Source::Updates { is_running: true })
+    }
+
+    fn new(generation: Option<String>, source: Source) -> Self {
+        Self {
+            generation,
+            source,
+            items: VecDeque::new(),
+            is_apart: false,
+            calls: Vec::new(),
+            slots: Slots::default(),
+            owed: VecDeque::new(),
+            answered_by: Vec::new(),
+            early: HashMap::new(),
+        }
+    }
+
+    /// Whether more of it may stream.
+    pub(super) fn is_running(&self) -> bool {
+        self.source == Source::Updates { is_running: true }
+    }
+
+    /// Whether it is of this generation.
+    pub(super) fn is_of(&self, generation: Option<&str>) -> bool {
+        generation.is_some() && self.generation.as_deref() == generation
+    }
+
+    /// Whether one of its calls has this id.
+    pub(super) fn has_call(&self, id: &str) -> bool {
+        self.slots.position(id).is_some()
+    }
+
+    /// Whether these calls are what streamed.
+    pub(super) fn has_streamed(&self, calls: &[ToolCall]) -> bool {
+        self.source != Source::Messages && calls.iter().any(|call| self.has_call(&call.id))
+    }
+
+    /// A whole text, which is written at once if nothing waits.
+    pub(super) fn say(&mut self, envelope: &Envelope, text: &str, parts: &mut Parts) {
+        if self.items.is_empty() {
+            return parts.say(envelope.clone(), text);
+        }
+        self.items.push_back(Item::Said { envelope: envelope.clone(), text: text.to_owned() });
+    }
+
+    /// More of a text.
+    pub(super) fn stream(&mut self, piece: &str) {
+        if piece.is_empty() {
+            return;
+        }
+        match self.items.back_mut() {
+            Some(Item::Streamed(text)) if !self.is_apart => text.push_str(piece),
+            _ => self.items.push_back(Item::Streamed(piece.to_owned())),
+        }
+        self.is_apart = false;
+    }
+
+    /// Thoughts stand between what comes before and after them.
+    pub(super) fn pause(&mut self) {
+        self.is_apart = true;
+    }
+
+    /// The calls of a message. With `is_final` those without a result are pending for good.
+    pub(super) fn call(
+        &mut self,
+        envelope: Envelope,
+        calls: &[ToolCall],
+        results: &[ToolResult],
+        is_final: bool,
+    ) {
+        self.items.push_back(Item::Calls { envelope: Some(envelope), positions: VecDeque::new() });
+        self.is_apart = false;
+        for call in calls {
+            self.whole(call.clone());
+        }
+        for result in results {
+            self.answer(result.clone());
+        }
+        if is_final && let Some(Item::Calls { positions, .. }) = self.items.back() {
+            for &position in positions {
+                self.calls[position].is_settled = true;
+            }
+        }
+    }
+
+    /// The message of calls that streamed.
+    pub(super) fn recall(&mut self, calls: &[ToolCall], results: &[ToolResult]) {
+        for call in calls {
+            self.whole(call.clone());
+        }
+        for result in results {
+            self.answer_early(result.clone());
+        }
+    }
+
+    /// A whole call. The fragments of the same id were that call on its way.
+    pub(super) fn whole(&mut self, call: ToolCall) {
+        let slot = self.slots.of_call(&call.id, None);
+        self.add_if_new(slot, || State::Announced);
+        let known = &mut self.calls[slot.position];
+        if !matches!(known.state, State::Whole(_) | State::Void) {
+            known.state = State::Whole(call);
+        }
+    }
+
+    /// The call with this id will come whole, or not at all.
+    pub(super) fn announce(&mut self, id: &str) {
+        let slot = self.slots.of_call(id, None);
+        self.add_if_new(slot, || State::Announced);
+    }
+
+    /// A piece of a native call.
+    pub(super) fn fragment(&mut self, update: ToolCallUpdate) {
+        let name = update.function_name.filter(|name| !name.is_empty());
+        let id = update.tool_call_id.filter(|id| !id.is_empty());
+        let slot = self.slots.of_fragment(id.as_deref(), update.index, name.is_some());
+        self.add_if_new(slot, || State::Open { name: String::new(), arguments: String::new() });
+        if let State::Open { name: known, arguments } = &mut self.calls[slot.position].state {
+            // The whole name may come again; a name behind arguments is none.
+            if let Some(name) = name.filter(|name| name != known && arguments.is_empty()) {
+                known.push_str(&name);
+            }
+            arguments.push_str(&update.function_args.unwrap_or_default());
+        }
+    }
+
+    fn add_if_new(&mut self, slot: Slot, state: impl FnOnce() -> State) {
+        if slot.is_new {
+            self.calls.push(Call { state: state(), result: None, is_settled: false });
+            match self.items.back_mut() {
+                Some(Item::Calls { positions, .. }) if !self.is_apart => {
+                    positions.push_back(slot.position);
+                }
+                _ => self.items.push_back(Item::Calls {
+                    envelope: None,
+                    positions: VecDeque::from([slot.position]),
+                }),
+            }
+            self.is_apart = false;
+        }
+        if (slot.is_new || slot.is_named)
+            && let Some(result) = self.slots.id(slot.position).and_then(|id| self.early.remove(id))
+        {
+            self.answer(result);
+        }
+    }
+
+    /// The result of a call; given back if no call waits for it.
+    pub(super) fn answer(&mut self, result: ToolResult) -> Option<ToolResult> {
+        let position = self.slots.position(&result.tool_call_id);
+        match position.map(|position| &mut self.calls[position]) {
+            Some(call) if !call.is_settled => {
+                call.result = Some(result);
+                call.is_settled = true;
+                None
+            }
+            _ => Some(result),
+        }
+    }
+
+    /// A result that may have come before its call. A second one for a call is dropped.
+    pub(super) fn answer_early(&mut self, result: ToolResult) {
+        if let Some(result) = self.answer(result)
+            && !self.has_call(&result.tool_call_id)
+        {
+            self.early.entry(result.tool_call_id.clone()).or_insert(result);
+        }
+    }
+
+    /// The envelope of the message whose results were given last.
+    pub(super) fn answered_by(&mut self, envelope: Envelope) {
+        self.answered_by.push(envelope);
+    }
+
+    /// Ends what streams. A native call is whole if its arguments are.
+    pub(super) fn stop(&mut self, reason: FinishReason) {
+        self.source = Source::Updates { is_running: false };
+        let last = self.calls.len().wrapping_sub(1);
+        for (position, call) in self.calls.iter_mut().enumerate() {
+            call.state = match std::mem::replace(&mut call.state, State::Void) {
+                State::Open { name, arguments: text } if !name.is_empty() => {
+                    let is_cut = position == last && reason.cuts_off();
+                    let id = self.slots.id(position).map(str::to_owned);
+                    let id = id.unwrap_or_else(|| self.slots.free_id(position));
+                    arguments_of(&text, is_cut).map_or(State::Void, |arguments| {
+                        let (raw, repairs) = (text, Vec::new());
+                        State::Whole(ToolCall {
+                            id,
+                            name,
+                            arguments,
+                            raw,
+                            index: position,
+                            repairs,
+                        })
+                    })
+                }
+                whole @ State::Whole(_) => whole,
+                State::Open { .. } | State::Announced | State::Void => State::Void,
+            };
+        }
+    }
+}
+
+/// The arguments of a native call, none being `{}`; None where they are no object, or cut off.
+fn arguments_of(text: &str, is_cut: bool) -> Option<Value> {
+    if text.trim_ascii().is_empty() {
+        return (!is_cut).then(|| Value::Object(Map::new()));
+    }
+    serde_json::from_str(text).ok().filter(Value::is_object)
+}
+
+// What is written.
+
+impl Reply {
+    /// Whether something may come between the calls and their results.
+    fn may_grow(&self) -> bool {
+        match self.source {
+            Source::Messages => self.generation.is_some(),
+            Source::Updates { is_running } => is_running,
+        }
+    }
+
+    /// Writes what is certain.
+    pub(super) fn advance(&mut self, parts: &mut Parts) {
+        self.write(parts, false);
+    }
+
+    /// Writes all the rest: nothing can come any more. Calls without a result are pending.
+    pub(super) fn end(mut self, parts: &mut Parts) {
+        if self.is_running() {
+            self.stop(FinishReason::Missing);
+        }
+        self.write(parts, true);
+        let void = self.calls.into_iter().filter(|call| matches!(call.state, State::Void));
+        let mut strays: Vec<_> =
+            self.early.into_values().chain(void.filter_map(|call| call.result)).collect();
+        // They have no order of their own.
+        strays.sort_by(|a, b| a.tool_call_id.cmp(&b.tool_call_id));
+        parts.strays(None, &strays);
+    }
+
+    fn write(&mut self, parts: &mut Parts, is_over: bool) {
+        let may_grow = !is_over && self.may_grow();
+        while let Some(item) = self.items.pop_front() {
+            let is_last = may_grow && self.items.is_empty();
+            match item {
+                Item::Said { envelope, text } => parts.say(envelope, &text),
+                Item::Streamed(text) => {
+                    parts.stream(&text);
+                    if is_last && !self.is_apart {
+                        self.items.push_front(Item::Streamed(String::new()));
+                        break;
+                    }
+                    parts.pause();
+                }
+                Item::Calls { mut envelope, mut positions } => {
+                    let is_written = match parts.form() {
+                        Form::Single => {
+                            self.write_pairs(&mut envelope, &mut positions, parts, is_over)
+                        }
+                        Form::Turn => self.write_calls(&mut envelope, &mut positions, parts),
+                        // More calls may come, whose results follow all of them.
+                        Form::Split if is_last && self.is_running() => false,
+                        Form::Split => {
+                            let is_ready =
+                                |position: &usize| self.calls[*position].is_ready(is_over);
+                            let is_written = positions.iter().all(is_ready)
+                                && self.write_calls(&mut envelope, &mut positions, parts);
+                            if is_written {
+                                self.write_owed(parts, true);
+                            }
+                            is_written
+                        }
+                    };
+                    if !is_written {
+                        self.items.push_front(Item::Calls { envelope, positions });
+                        break;
+                    }
+                }
+            }
+        }
+        if !may_grow && self.items.is_empty() {
+            self.write_owed(parts, is_over);
+        }
+    }
+
+    /// Each call with its result. Whether all are written.
+    fn write_pairs(
+        &mut self,
+        envelope: &mut Option<Envelope>,
+        positions: &mut VecDeque<usize>,
+        parts: &mut Parts,
+        is_over: bool,
+    ) -> bool {
+        while let Some(&position) = positions.front() {
+            let call = &mut self.calls[position];
+            if !call.is_ready(is_over) {
+                return false;
+            }
+            if let State::Whole(whole) = &call.state {
+                if let Some(envelope) = envelope.take() {
+                    parts.call_by(envelope);
+                }
+                if !self.answered_by.is_empty() {
+                    parts.answer_by(self.answered_by.drain(..));
+                }
+                parts.pair(whole, call.result.take().as_ref());
+                call.is_settled = true;
+            }
+            positions.pop_front();
+        }
+        true
+    }
+
+    /// The calls alone. Whether all are written.
+    fn write_calls(
+        &mut self,
+        envelope: &mut Option<Envelope>,
+        positions: &mut VecDeque<usize>,
+        parts: &mut Parts,
+    ) -> bool {
+        while let Some(&position) = positions.front() {
+            match &self.calls[position].state {
+                State::Whole(call) => {
+                    if let Some(envelope) = envelope.take() {
+                        parts.call_by(envelope);
+                    }
+                    parts.call(call);
+                    self.owed.push_back(position);
+                }
+                State::Void => {}
+                State::Open { .. } | State::Announced => return false,
+            }
+            positions.pop_front();
+        }
+        true
+    }
+
+    /// The results of calls that are written, in their order.
+    fn write_owed(&mut self, parts: &mut Parts, is_over: bool) {
+        while let Some(&position) = self.owed.front() {
+            let call = &mut self.calls[position];
+            let State::Whole(whole) = &call.state else { return };
+            if !call.is_ready(is_over) {
+                return;
+            }
+            if !self.answered_by.is_empty() {
+                parts.answer_by(self.answered_by.drain(..));
+            }
+            parts.answer(whole, call.result.take().as_ref());
+            call.is_settled = true;
+            self.owed.pop_front();
+        }
+    }
+}
+
+impl Call {
+    /// Whether it can be written with its result, or as pending if nothing can come any more.
+    fn is_ready(&self, is_over: bool) -> bool {
+        match self.state {
+            State::Whole(_) => self.is_settled || is_over,
+            State::Void => true,
+            State::Open { .. } | State::Announced => false,
+        }
+    }
+}
