@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from .._core import Diagnostic
 from .files import in_order
 from .imports import Handlers, is_allowed, quoted
+from .purpose import purpose
 from .reading import Needs, needs_in, needs_of
 from .registrations import handler_for
 
@@ -26,6 +27,7 @@ MISSING_PARAMETER = "TW117"
 NOT_FOUND = "TW201"
 NOT_ALLOWED = "TW202"
 NOT_GIVEN = "TW203"
+NO_PURPOSE = "TW204"
 
 
 class _Fault(NamedTuple):
@@ -74,6 +76,7 @@ class _Check:
         for entry in snapshot.entries:
             if not entry.enabled:
                 continue
+            found.extend(self._not_described(entry))
             registered = self._registered(entry)
             needs: Needs | None = None
             if registered is not None:
@@ -137,13 +140,27 @@ class _Check:
         hint = "Add what it reads to returnStruc, or let the handler do without."
         return (self._at_handler(entry, NOT_GIVEN, message, hint),)
 
+    def _not_described(self, entry: ToolEntry) -> Sequence[Diagnostic]:
+        # One without a prompt is told of by the core; what Python adds has no place in the text.
+        if not entry.prompt or entry.line is None or purpose(entry.prompt, entry.name):
+            return ()
+        message = f"the prompt of the tool {quoted(entry.name)} says nothing of what the tool does"
+        hint = "Say what it is for, beside the query and the demand for a score."
+        return (self._at(entry, ("prompt", "Tool"), NO_PURPOSE, message, hint),)
+
     def _at_handler(self, entry: ToolEntry, code: str, message: str, hint: str) -> Diagnostic:
         """A diagnostic where a tool names its handler, or else where the tool begins."""
+        return self._at(entry, (entry.handler or "", "Tool"), code, message, hint)
+
+    def _at(
+        self, entry: ToolEntry, texts: Sequence[str], code: str, message: str, hint: str
+    ) -> Diagnostic:
+        """A diagnostic at the first of some texts that the element of a tool holds."""
         line, column, length = entry.line or 1, 1, 1
         if entry.line is not None:
             index = bisect_right(self._starts, entry.line)
             following = self._starts[index : index + 1] or [len(self._source.lines) + 1]
-            for text in (entry.handler, "Tool"):
+            for text in texts:
                 place = self._source.find(text, entry.line, following[0]) if text else None
                 if text and place is not None:
                     (line, column), length = place, len(text)

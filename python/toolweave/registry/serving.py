@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import re
-import textwrap
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
-from .._core import FunctionContract
+from .._core import FunctionContract, PromptTemplate
 from ..tools import Tool, Toolset
 from ..tools.function import is_tool
 from ..tools.names import usable_name
+from .purpose import QUERIES, purpose
 from .registrations import Key, handler_for
 
 if TYPE_CHECKING:
@@ -23,8 +22,6 @@ if TYPE_CHECKING:
 Describe: TypeAlias = "Callable[[ToolEntry], str | None]"
 """What a model is told of a tool."""
 
-_SCORING = re.compile(r"\bscor(?:e|es|ed|ing)\b", re.IGNORECASE)
-_SENTENCE = re.compile(r"(?<=[.!?])\s+")
 _EXAMPLES = 3
 
 
@@ -164,27 +161,24 @@ def runner(
 
 
 def description_of(entry: ToolEntry) -> str | None:
-    """What a prompt that scores a tool says of it, apart from the query and the scores.
+    """The text that a model reads of a tool that it may call: what its prompt says of it.
 
-    The examples come after it, three of them at most.
+    Neither introductions of the query nor demands for a score are in it; placeholders stand there
+    in words. The examples come after it, three of them at most.
     """
-    kept: list[str] = []
-    for paragraph in textwrap.dedent(entry.prompt or "").strip().split("\n\n"):
-        lines = [_without_scores(line) for line in paragraph.splitlines()]
-        text = "\n".join(line for line in lines if line)
-        if text:
-            kept.append(text)
+    values = {name: _in_words(name) for name in entry.placeholders if "." in name}
+    said = PromptTemplate(purpose(entry.prompt, entry.name)).render(values)
+    kept = [said] if said else []
     if entry.examples:
         lines = [f"- {' '.join(example.split())}" for example in entry.examples[:_EXAMPLES]]
         kept.append("\n".join(["Examples of what it is for:", *lines]))
     return "\n\n".join(kept) or None
 
 
-def _without_scores(line: str) -> str:
-    """A line without the sentences that are about scores or hold the query."""
-    sentences = [
-        sentence
-        for sentence in _SENTENCE.split(line.strip())
-        if not _SCORING.search(sentence) and "{request." not in sentence
-    ]
-    return " ".join(sentences)
+def _in_words(placeholder: str) -> str:
+    """A placeholder as a model reads it that is given no value: ``the previous queries``."""
+    if placeholder in QUERIES:
+        return "the query"
+    name = placeholder.rpartition(".")[2]
+    words = "".join(f" {letter.lower()}" if letter.isupper() else letter for letter in name)
+    return f"the {words.replace('_', ' ').strip()}"

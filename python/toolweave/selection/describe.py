@@ -1,17 +1,17 @@
 """What a model is told about a tool when it is asked about several at once.
 
-The prompts of NLWeb are made to be asked alone: each says what the query is, what the tool does,
-and to assign a score. Of that, a model that is asked about all tools needs what the tool does.
+That is what its prompt says of it, without the query and the demand for a score; see
+`toolweave.registry.purpose`.
 """
 
 from __future__ import annotations
 
 import json
-import re
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from .._core import PromptTemplate
-from .form import QUERIES, is_score
+from ..registry.purpose import QUERIES, purpose
+from .form import is_score
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -20,11 +20,6 @@ if TYPE_CHECKING:
 
 TYPES = frozenset({"request.itemType", "site.itemType"})
 """The placeholders that stand for the type."""
-
-_PLACEHOLDER = re.compile(r"\{\s*(" + "|".join(re.escape(n) for n in sorted(QUERIES)) + r")\s*\}")
-_SCORE_ME = re.compile(r"(?:assign|give|return)\s+a\s+score\b[^.\n]*\.?", re.IGNORECASE)
-# "The user has the following query: {request.query}."
-_MOST_INTRODUCTION = 10
 
 
 class Description(NamedTuple):
@@ -41,7 +36,12 @@ class Description(NamedTuple):
 
 
 def describe(
-    tool: ToolEntry, *, item_type: str, site: str | None, examples: int, prompt_chars: int
+    tool: ToolEntry,
+    *,
+    item_type: str,
+    site: str | None,
+    examples: int,
+    prompt_chars: int | None,
 ) -> Description:
     """What a model is told about a tool. It is the same for every query.
 
@@ -50,12 +50,14 @@ def describe(
         item_type: The type that is asked about.
         site: The site, if any.
         examples: How many of its examples to tell.
-        prompt_chars: How much of its prompt.
+        prompt_chars: How much of what its prompt says of it; None for all.
     """
     facts = tuple(
         name for name in tool.placeholders if name not in (*QUERIES, *TYPES, "request.site")
     )
-    text = _cut(_purpose(tool, item_type, site, facts), prompt_chars)
+    text = _purpose(tool, item_type, site, facts)
+    if prompt_chars is not None:
+        text = _cut(text, prompt_chars)
     lines = [f"## {_one_line(tool.name)}"]
     if text:
         lines.append(text)
@@ -67,24 +69,12 @@ def describe(
 
 
 def _purpose(tool: ToolEntry, item_type: str, site: str | None, facts: Iterable[str]) -> str:
-    """The prompt without what is said in other words: the query, and to assign a score."""
-    if not tool.prompt:
-        return ""
-    kept: list[str] = []
-    for line in tool.prompt.splitlines():
-        rest, number = _PLACEHOLDER.subn("", line)
-        if number and len(rest.split()) <= _MOST_INTRODUCTION:
-            continue
-        line = _SCORE_ME.sub("", line).strip()
-        # Indentation and empty lines only cost tokens.
-        if line:
-            kept.append(" ".join(line.split()))
-    values = dict.fromkeys(facts, "")
-    values.update({name: f"[{name}]" for name in facts})
+    """The text that says what a tool is for, with placeholders filled in."""
+    values = {name: f"[{name}]" for name in facts}
     values.update(dict.fromkeys(QUERIES, "the query"))
     values.update(dict.fromkeys(TYPES, item_type))
     values["request.site"] = site or ""
-    return PromptTemplate("\n".join(kept)).render(values)
+    return PromptTemplate(purpose(tool.prompt, tool.name)).render(values)
 
 
 def _parameters(tool: ToolEntry) -> dict[str, Any]:

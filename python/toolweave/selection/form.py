@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
+from ..registry.purpose import QUERIES
+
 if TYPE_CHECKING:
     from .._core import ToolEntry
 
 SCORE: dict[str, Any] = {"type": "integer", "minimum": 0, "maximum": 100}
 """The JSON Schema of a score."""
-
-QUERIES = frozenset({"request.query", "request.rawQuery"})
-"""The placeholders that stand for what was asked."""
 
 _SCORE_SAID = "integer from 0 to 100"
 

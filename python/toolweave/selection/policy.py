@@ -11,7 +11,7 @@ from .._checks import check_iterable
 Strategy: TypeAlias = Literal["choose", "each", "batch"]
 """How a model is asked; see docs/selection.md."""
 
-_OPTIONAL = frozenset({"prefilter", "early_stop", "timeout"})
+_OPTIONAL = frozenset({"prefilter", "prompt_chars", "early_stop", "timeout"})
 
 
 @dataclass(frozen=True)
@@ -46,8 +46,9 @@ class SelectionPolicy:
     take too long are not repeated: clients of models have retries of their own."""
     examples: int = 3
     """How many of a tool's examples ``choose`` and ``batch`` tell the model."""
-    prompt_chars: int = 600
-    """How much of a tool's prompt ``choose`` and ``batch`` tell the model, in characters."""
+    prompt_chars: int | None = None
+    """How much of what a tool's prompt says of it ``choose`` and ``batch`` tell the model, in
+    characters; it ends with a line. None tells all."""
     allowed_handlers: tuple[str, ...] = ()
     """The dotted prefixes that `Selection.run` may import handlers from, such as ``shop.tools``."""
 

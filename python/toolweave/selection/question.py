@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 from .._core import type_name
+from ..registry.purpose import QUERIES
 from .describe import TYPES
-from .form import QUERIES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -63,7 +63,7 @@ def score(query: str, tool: ToolEntry) -> int:
     if not asked:
         return 0
     told = describe(
-        tool, item_type=tool.type, site=tool.site, examples=len(tool.examples), prompt_chars=10_000
+        tool, item_type=tool.type, site=tool.site, examples=len(tool.examples), prompt_chars=None
     )
     known = _words("\n".join((tool.name.replace("_", " "), told.text, *tool.examples)))
     return round(100 * len(asked & known) / len(asked))

@@ -48,10 +48,10 @@ def test_the_tools_of_a_type_are_tools_for_a_model(registry: ToolRegistry) -> No
     assert isinstance(tools, Toolset)
     details, substitute = tools.contracts
     assert (details.name, substitute.name) == ("details", "substitute")
-    # Neither the query nor the scores are a model's business that calls it.
+    # Neither the query nor the demand for a score is a model's business that calls it.
     assert details.description == (
         "The details tool gets more about one item.\n"
-        "It needs its name.\n"
+        "It scores high if the item is named. It needs its name.\n"
         "\n"
         "Examples of what it is for:\n"
         "- What is in carbonara?"

@@ -70,5 +70,6 @@ def test_the_table_of_the_policy_has_its_defaults() -> None:
     assert policy.allowed_handlers == ()
     have["allowed_handlers"] = "none"
     assert {name: told[name] for name in have} == {
-        name: value if isinstance(value, str) else f"{value:g}" for name, value in have.items()
+        name: value if isinstance(value, str) else "all" if value is None else f"{value:g}"
+        for name, value in have.items()
     }

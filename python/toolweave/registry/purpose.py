@@ -1,0 +1,111 @@
+"""The text that says what a tool does, out of the prompt that asks a model to score it.
+
+The prompts of NLWeb are made to be asked alone: each introduces the query, says what the tool is
+for, and demands a score. A model that is told of several tools at once, or that calls them, needs
+what they are for. Only what says nothing of that is left out:
+
+- an introduction of the query, such as "The user has the following query: {request.query}.";
+- a demand for a score, such as "Assign a score from 0 to 100". What the demand says the score is
+  for stays, unless every word of it is said elsewhere.
+
+    >>> purpose("Assign a score from 0 to 100 for whether {request.query} asks for a refund.", "a")
+    'Whether {request.query} asks for a refund.'
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+QUERIES = frozenset({"request.query", "request.rawQuery"})
+"""The placeholders that stand for what was asked."""
+
+_QUERY = r"\{[ \t]*(?:" + "|".join(re.escape(name) for name in sorted(QUERIES)) + r")[ \t]*\}"
+_PLACEHOLDER = re.compile(r"\{[ \t]*[A-Za-z_][\w.]*[ \t]*\}", re.ASCII)
+_WORD = re.compile(r"\w+")
+
+# The end of a sentence, of a line, or of the head of a list. A line that goes on in small letters
+# is the same sentence.
+_BREAK = re.compile(r"(?<=[.!?])[ \n]|(?<=[:;])\n(?!\{)|\n(?![a-z{])")
+
+# "The user asks: {request.query}": the query comes last, after words that say no more than that.
+_INTRODUCTION = re.compile(rf"(?P<before>[^{{}}]*){_QUERY}[\"'`>)\].,;:!]*\Z")
+_INTRODUCING = frozenset(
+    _WORD.findall(
+        "a an and as ask asked asks current following from gave given gives has have here input is "
+        "it just message new now of original query question request s said says sent that the "
+        "their this to typed user users was with wrote"
+    )
+)
+
+_DEMAND = re.compile(
+    r"(?:(?:please|then|now|and|also)[ \n])*"
+    r"(?:assign|give|return|provide|output|produce|answer[ \n]with)[ \n]"
+    r"(?:(?:it|this[ \n]tool|the[ \n]tool|me)[ \n])?"
+    r"(?:a|an|the)[ \n](?:(?:relevance|integer|numeric|single)[ \n])?score\b"
+    r"(?:,?[ \n](?:(?:from|between|of)[ \n])?\(?0[ \n]?(?:to|and|-|\N{EN DASH})[ \n]?100\)?)?"
+    r"(?:[ \n]?(?P<end>[.!:;]|\Z)|,?[ \n](?:(?:for|on|of|as[ \n]to|saying|indicating)[ \n])?"
+    r"(?=(?:how|whether|if|that)\b))",
+    re.IGNORECASE,
+)
+_FIT = frozenset(
+    _WORD.findall(
+        "a an and answers applies appropriate fits for how if is it or query question relevant "
+        "right serves suitable suits that the this to tool useful user well whether"
+    )
+)
+
+
+def purpose(prompt: str | None, name: str) -> str:
+    """The sentences of a prompt that say what its tool is for, with their placeholders.
+
+    Every word is kept but those of introductions of the query and of demands for a score.
+
+    Args:
+        prompt: The prompt, if the tool has one.
+        name: The name of the tool. What only says that the tool of that name fits says nothing.
+
+    Returns:
+        The text, in the lines of the prompt, without indentation and empty lines; empty where the
+        prompt says nothing of the tool.
+    """
+    lines = (" ".join(line.split()) for line in (prompt or "").splitlines())
+    text = "\n".join(line for line in lines if line)
+    said = set(_FIT | _words(name.replace("_", " ")))
+    kept: list[tuple[str, str, bool]] = []
+    for sentence, ending in _sentences(text):
+        demand = _DEMAND.match(sentence)
+        if demand is not None:
+            reason = sentence[demand.end() :].strip()
+            kept.append((reason[:1].upper() + reason[1:], ending, "{" not in reason))
+        elif not _introduces(sentence):
+            kept.append((sentence, ending, False))
+            said |= _words(sentence)
+    told = "".join(
+        sentence + ending
+        for sentence, ending, may_go in kept
+        if sentence and not (may_go and _words(sentence) <= said)
+    )
+    return told.strip()
+
+
+def _sentences(text: str) -> Iterator[tuple[str, str]]:
+    """The sentences of a text, each with the blank or the line end that follows it."""
+    start = 0
+    for found in _BREAK.finditer(text):
+        yield text[start : found.start()], found.group()
+        start = found.end()
+    yield text[start:], ""
+
+
+def _introduces(sentence: str) -> bool:
+    """Whether a sentence says what the query is, and nothing else."""
+    found = _INTRODUCTION.match(sentence)
+    return found is not None and _words(found["before"]) <= _INTRODUCING
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(_WORD.findall(_PLACEHOLDER.sub(" ", text).casefold()))
