@@ -1789,6 +1789,12 @@ class RegistrySnapshot:
     def supertypes(self, type: str) -> tuple[str, ...]:
         """As `supertypes`, with what types of this registry extend."""
 
+    def meant_type(self, type: str) -> str | None:
+        """The type that an unknown one was most likely meant for: ``Hotel`` for ``hotel``.
+
+        None where the type is known, to the registry or to schema.org, or like no other.
+        """
+
     def write(self) -> str:
         """The registry as XML; what it says reads the same again, and so do its comments.
 
@@ -2029,6 +2035,17 @@ class SearchIndex:
 
         Among equals the order is that of the documents. Of a long query the first 10,000
         characters count, and of these the first 64 words that any document has.
+        """
+
+    def coverage(self, query: str, documents: Sequence[int]) -> float:
+        """The share of the words of `query` that documents have, from 0 to 1.
+
+        A word counts the more, the fewer documents have it. Of a long query the first 10,000
+        characters count, and of these the first 64 words.
+
+        Args:
+            query: The query.
+            documents: Positions; a word counts that stands in at least one of them.
         """
 
 @final

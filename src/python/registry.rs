@@ -459,6 +459,11 @@ impl PyRegistrySnapshot {
         PyTuple::new(py, self.registry.supertypes(r#type))
     }
 
+    #[pyo3(signature = (r#type))]
+    fn meant_type(&self, r#type: &str) -> Option<&str> {
+        self.registry.meant_type(r#type)
+    }
+
     fn write(&self, py: Python<'_>) -> PyResult<String> {
         Ok(py.detach(|| self.registry.write())?)
     }

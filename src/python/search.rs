@@ -35,6 +35,11 @@ impl PySearchIndex {
         let query = query.to_string_lossy();
         py.detach(|| self.0.search(&query, limit))
     }
+
+    fn coverage(&self, py: Python<'_>, query: &Bound<'_, PyString>, documents: Vec<usize>) -> f32 {
+        let query = query.to_string_lossy();
+        py.detach(|| self.0.coverage(&query, &documents))
+    }
 }
 
 fn weighted(pair: &Bound<'_, PyAny>) -> PyResult<(String, u32)> {

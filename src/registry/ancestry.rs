@@ -64,7 +64,7 @@ impl Declarations {
         loop {
             let before = waiting.len();
             waiting.retain(|declared| {
-                let unknown = |parent: &Arc<str>| self.has(parent) && !ancestry.has(parent);
+                let unknown = |parent: &Arc<str>| self.has(parent) && !ancestry.declares(parent);
                 if declared.parents.iter().any(unknown) {
                     return true;
                 }
@@ -116,7 +116,8 @@ pub(super) struct Ancestry {
 }
 
 impl Ancestry {
-    fn has(&self, name: &str) -> bool {
+    /// Whether the document says what a type is a kind of.
+    pub(super) fn declares(&self, name: &str) -> bool {
         self.lineages.contains_key(name)
     }
 

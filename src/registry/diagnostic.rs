@@ -84,7 +84,7 @@ codes! {
     RepeatedElement = "TW104", Warning;
     /// Text where only elements count.
     StrayText = "TW105", Warning;
-    /// A tool that is off though its `enabled` looks like on.
+    /// An `enabled` that is off for NLWeb though it looks like on, or is no word for either.
     EnabledValue = "TW106", Warning;
     /// An `inherit` that is neither `true` nor `false`.
     InheritValue = "TW107", Warning;
@@ -116,6 +116,8 @@ codes! {
     RepeatedSite = "TW120", Warning;
     /// A DTD that is elsewhere, which is never fetched.
     ExternalDtd = "TW121", Warning;
+    /// Types without a root around them, which NLWeb does not read.
+    Fragment = "TW122", Warning;
     /// More to say than is said.
     More = "TW199", Warning;
 }

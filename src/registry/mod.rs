@@ -200,6 +200,20 @@ impl Registry {
         self.ancestry.lineage(type_name(type_))
     }
 
+    /// The known type that a name was most likely meant for which is no type: that of a tool here, or
+    /// one of schema.org.
+    pub fn meant_type(&self, name: &str) -> Option<&str> {
+        let name = type_name(name);
+        let is_known = |other: &&str| *other == name;
+        if schema_org::lineage(name).is_some()
+            || self.ancestry.declares(name)
+            || self.types().any(|other| is_known(&other))
+        {
+            return None;
+        }
+        diagnostic::nearest(name, self.types().chain(schema_org::names().iter().copied()))
+    }
+
     /// The positions of the tools that a type has on a site.
     pub fn positions_for(&self, type_: &str, site: Option<&str>) -> Vec<usize> {
         let found = self.index.find(&self.ancestry, type_, site).into_iter();

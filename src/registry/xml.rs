@@ -1,5 +1,7 @@
 //! XML as tokens, with all that makes it well-formed checked.
 //!
+//! A text may have several elements at the top, as a part of a document has.
+//!
 //! `quick-xml` finds where markup begins and ends. What it leaves to its users is looked at here:
 //! names, attributes, references, and what may stand where.
 
@@ -227,9 +229,6 @@ impl<'a> Xml<'a> {
             };
             let hint = "A \"<\" that begins no element is written \"&lt;\".";
             return Err(wrong(start..span.end, message).hint(hint));
-        }
-        if self.open.is_empty() && self.stage == Stage::Root {
-            return Err(wrong(span, format!("<{name}> after the end of the root element")));
         }
         if self.open.len() == MAX_DEPTH {
             let message = format!("more than {MAX_DEPTH} elements inside one another");

@@ -17,7 +17,7 @@ mod words;
 
 pub use self::words::words;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// How many characters of a query are read.
 const MAX_QUERY_CHARACTERS: usize = 10_000;
@@ -75,10 +75,8 @@ impl Index {
     ///
     /// Of a long query the first 10,000 characters count, and the first 64 words that any document has.
     pub fn search(&self, query: &str, limit: usize) -> Vec<(usize, f32)> {
-        let end = query.char_indices().nth(MAX_QUERY_CHARACTERS).map_or(query.len(), |(at, _)| at);
-        let query = &query[..end];
         let mut known: Vec<usize> = Vec::new();
-        for word in words(query) {
+        for word in words(read_part(query)) {
             if let Some(word) = self.vocabulary.get(&word)
                 && !known.contains(word)
             {
@@ -101,6 +99,38 @@ impl Index {
         found.truncate(limit);
         found
     }
+}
+
+impl Index {
+    /// How much of what a query says some documents have, from 0 to 1: the share of its words that
+    /// stand in at least one of them, the rarer ones counting more, and those that no document has
+    /// most. 0 where the query has no word.
+    ///
+    /// Of a long query the first 10,000 characters count, and the first 64 words.
+    pub fn coverage(&self, query: &str, documents: &[usize]) -> f32 {
+        let mut seen: HashSet<String> = HashSet::new();
+        let (mut all, mut had) = (0.0, 0.0);
+        for word in words(read_part(query)) {
+            if seen.len() == MAX_QUERY_WORDS || seen.contains(&word) {
+                continue;
+            }
+            let number = self.vocabulary.get(&word);
+            let postings = number.map_or(&[][..], |number| &self.postings[*number]);
+            let weight = rarity(postings.len(), self.documents);
+            all += weight;
+            if postings.iter().any(|(document, _)| documents.contains(document)) {
+                had += weight;
+            }
+            seen.insert(word);
+        }
+        if all > 0.0 { had / all } else { 0.0 }
+    }
+}
+
+/// As much of a query as counts.
+fn read_part(query: &str) -> &str {
+    let end = query.char_indices().nth(MAX_QUERY_CHARACTERS).map_or(query.len(), |(at, _)| at);
+    &query[..end]
 }
 
 /// The documents of each word, and what it weighs there: the more often it comes, the more, but

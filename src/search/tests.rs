@@ -59,6 +59,25 @@ fn defined(documents: &[Vec<(String, u32)>], query: &str) -> Vec<f64> {
 
 proptest! {
     #[test]
+    fn coverage_is_the_share_of_the_words_that_documents_have(
+        documents in documents(),
+        query in text(),
+        some in prop::collection::vec(0_usize..12, 0..4),
+    ) {
+        let index = Index::new(documents.clone());
+        let covered = index.coverage(&query, &some);
+        prop_assert!((0.0..=1.0).contains(&covered));
+        let had: HashSet<_> =
+            some.iter().filter_map(|at| documents.get(*at)).flat_map(|one| words_of(one)).collect();
+        let asked: HashSet<_> = words(&query).into_iter().collect();
+        prop_assert_eq!(covered > 0.0, !asked.is_disjoint(&had));
+        prop_assert_eq!(covered >= 0.999_999, !asked.is_empty() && asked.is_subset(&had));
+        let mut more = some.clone();
+        more.push(0);
+        prop_assert!(index.coverage(&query, &more) >= covered);
+    }
+
+    #[test]
     fn scores_are_those_of_the_definition(documents in documents(), query in text()) {
         let wanted = defined(&documents, &query);
         for (position, score) in Index::new(documents).search(&query, usize::MAX) {

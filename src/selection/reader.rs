@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     message::{Repair, RepairKind},
-    registry::structure::{parameter_schema, score_key},
+    registry::structure::{has_shares, parameter_schema, score_key},
     repair::{fit, mend_partly},
     validator::{SchemaError, Validator, Violation},
 };
@@ -70,16 +70,19 @@ pub struct ReplyReader {
     schema: Value,
     validator: Validator,
     closed: bool,
+    /// Whether scores are from 0 to 1.
+    of_one: bool,
 }
 
 impl ReplyReader {
     /// A reader for replies that should fit `schema`.
     pub fn new(schema: &Value) -> Result<Self, SchemaError> {
+        let of_one = has_shares(schema);
         let schema = parameter_schema(schema);
         let validator = Validator::new(&schema)?;
         let closed = schema.get("additionalProperties") == Some(&Value::Bool(false))
             && schema.get("patternProperties").is_none();
-        Ok(Self { schema, validator, closed })
+        Ok(Self { schema, validator, closed, of_one })
     }
 
     /// A reader for replies that may have anything beside their score.
@@ -116,7 +119,7 @@ impl ReplyReader {
             Some((_, key)) if cut_off.iter().any(|repair| repair.path[1..] == key) => {
                 Err(ScoreError::CutOff)
             }
-            Some((value, _)) => score(&value),
+            Some((value, _)) => score(&value, self.of_one),
             None => Err(ScoreError::Missing),
         };
         let mut ignored = Vec::new();

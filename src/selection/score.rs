@@ -48,31 +48,85 @@ pub enum ScoreError {
         /// What it is.
         found: String,
     },
+    /// The score is between 0 and 1: most likely a share, where a number up to 100 was asked for.
+    #[error("the score is {found}, a share of 1; it must be a number from 0 to 100")]
+    Share {
+        /// What it is.
+        found: String,
+    },
 }
 
 /// The score that a value spells, from 0 to 100.
 ///
-/// 85, 85.0, "85", "85.5" and "85%" are scores; one outside the range is brought to its end.
-pub(super) fn score(value: &Value) -> Result<f64, ScoreError> {
-    let number = match value {
-        Value::Number(number) => finite(number.as_str()),
-        Value::String(text) => {
-            let text = text.trim();
-            finite(text.strip_suffix('%').map_or(text, str::trim_end))
-        }
+/// 85, 85.0, "85", "85%", "85/100" and "about 85" are scores; one outside the range is brought to
+/// its end. A bare number up to 1 is a share if shares were asked for (`of_one`), and no score if
+/// they were not.
+pub(super) fn score(value: &Value, of_one: bool) -> Result<f64, ScoreError> {
+    let spelled = match value {
+        Value::Number(number) => finite(number.as_str()).map(Spelled::Bare),
+        Value::String(text) => spelled(text.trim()),
         _ => None,
     };
+    let number = match spelled {
+        Some(Spelled::Bare(number)) if of_one && (0.0..=1.0).contains(&number) => 100.0 * number,
+        Some(Spelled::Bare(number)) if number > 0.0 && number < 1.0 => {
+            return Err(ScoreError::Share { found: said(value) });
+        }
+        Some(Spelled::Bare(number) | Spelled::OfHundred(number)) if !number.is_nan() => number,
+        _ => return Err(ScoreError::NotANumber { found: said(value) }),
+    };
     // Adding 0 makes -0 zero, which sorts as it should.
-    number
-        .map(|number| number.clamp(0.0, 100.0) + 0.0)
-        .ok_or_else(|| ScoreError::NotANumber { found: said(value) })
+    Ok(number.clamp(0.0, 100.0) + 0.0)
+}
+
+/// A number, by whether it says of what it is a part.
+enum Spelled {
+    Bare(f64),
+    OfHundred(f64),
+}
+
+/// What may stand before a number that says the same without it.
+const HEDGES: [&str; 12] = [
+    "about",
+    "around",
+    "approximately",
+    "approx.",
+    "approx",
+    "roughly",
+    "circa",
+    "ca.",
+    "nearly",
+    "almost",
+    "~",
+    "≈",
+];
+
+/// The number that a text spells: alone, after a hedge, in percent or as a part of another.
+fn spelled(text: &str) -> Option<Spelled> {
+    let lower = text.to_lowercase();
+    let text = HEDGES.iter().find_map(|hedge| lower.strip_prefix(hedge)).unwrap_or(&lower);
+    let text = text.trim_start();
+    let end = text.bytes().position(|byte| !is_numeric(byte)).unwrap_or(text.len());
+    let number = finite(&text[..end])?;
+    let unit = text[end..].trim_start();
+    if unit.is_empty() {
+        return Some(Spelled::Bare(number));
+    }
+    if matches!(unit, "%" | "percent" | "points") {
+        return Some(Spelled::OfHundred(number));
+    }
+    let whole = ["/", "out of", "of"].iter().find_map(|word| unit.strip_prefix(word))?;
+    let whole = finite(whole.trim()).filter(|whole| *whole > 0.0)?;
+    Some(Spelled::OfHundred(100.0 * number / whole))
 }
 
 /// The number that a text spells in digits, however large; no word for one.
 fn finite(text: &str) -> Option<f64> {
-    let is_spelled =
-        text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E'));
-    if is_spelled { text.parse().ok() } else { None }
+    if text.bytes().all(is_numeric) { text.parse().ok() } else { None }
+}
+
+fn is_numeric(byte: u8) -> bool {
+    matches!(byte, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E')
 }
 
 /// What a value is, in words.

@@ -44,13 +44,24 @@ proptest! {
             json!(format!(" {wanted} %\n")),
             json!(format!("{wanted:e}")),
         ] {
-            prop_assert_eq!(score(&spelled), Ok(wanted));
+            let says_percent = spelled.as_str().is_some_and(|text| text.contains('%'));
+            if !says_percent && wanted > 0.0 && wanted < 1.0 {
+                let share = matches!(score(&spelled, false), Err(ScoreError::Share { .. }));
+                prop_assert!(share, "{}", spelled);
+                prop_assert_eq!(score(&spelled, true), Ok(100.0 * wanted));
+            } else {
+                prop_assert_eq!(score(&spelled, false), Ok(wanted));
+            }
+        }
+        for spelled in ["about {}%", "~{} percent", "{} / 100", "{} out of 100", "approx. {} of 100"] {
+            let spelled = json!(spelled.replace("{}", &wanted.to_string()));
+            prop_assert_eq!(score(&spelled, false), Ok(wanted.min(100.0)), "{}", spelled);
         }
     }
 
     #[test]
     fn a_score_is_from_0_to_100_or_a_failure_with_a_reason(value in value()) {
-        match score(&value) {
+        match score(&value, false) {
             Ok(score) => {
                 prop_assert!((0.0..=100.0).contains(&score) && score.is_sign_positive());
                 prop_assert!(value.is_number() || value.is_string());

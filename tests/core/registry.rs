@@ -136,7 +136,9 @@ fn written_and_read_again_every_golden_document_is_the_same() {
         assert_eq!(registry.fingerprint(), again.fingerprint(), "{}", case["name"]);
         assert_eq!(again.write().unwrap(), written, "{}", case["name"]);
         let codes = |registry: &Registry| -> Vec<_> {
-            registry.diagnostics().iter().map(|told| (told.code, told.message.clone())).collect()
+            // What is written has a root.
+            let told = registry.diagnostics().iter().filter(|told| told.code != Code::Fragment);
+            told.map(|told| (told.code, told.message.clone())).collect()
         };
         assert_eq!(codes(&again), codes(&registry), "{}", case["name"]);
     }

@@ -44,6 +44,7 @@ pub(super) fn read(text: &str, report: &mut Report) -> Draft {
         sites: HashSet::new(),
         unknown_types: Vec::new(),
         known_types: HashSet::new(),
+        top: Top::default(),
         examples: HashMap::default(),
         seed: RandomState::new().hash_one(0),
     };
@@ -70,10 +71,23 @@ struct Reader<'a, 'r> {
     /// Types that schema.org does not have, and where they come first.
     unknown_types: Vec<(Arc<str>, Range<usize>)>,
     known_types: HashSet<Arc<str>>,
+    top: Top,
     /// Which tool has an example, by the hash of type, site and example.
     examples: HashMap<u64, usize, BuildHasherDefault<Hashed>>,
     /// So that nobody can prepare examples that are alike.
     seed: u64,
+}
+
+/// What stands at the top of a text.
+#[derive(Default)]
+struct Top {
+    /// Where the first element begins in the layout.
+    first: Option<usize>,
+    /// Where roots begin and end in the layout.
+    roots: Vec<usize>,
+    /// Whether there are types or sites without a root, or several roots; and the element that
+    /// says so.
+    fragment: Option<Range<usize>>,
 }
 
 /// For keys that are hashes.
@@ -112,11 +126,64 @@ impl<'a> Reader<'a, '_> {
     fn document(&mut self) -> Read<()> {
         loop {
             match self.next()? {
-                Token::Open(tag) => self.root(&tag)?,
-                Token::End => return Ok(()),
+                Token::Open(tag) => self.element(&tag)?,
+                Token::End => break,
                 other => self.aside(other)?,
             }
         }
+        self.add_root();
+        Ok(())
+    }
+
+    /// Reads an element at the top: the root, or a type or a site where there is none.
+    fn element(&mut self, tag: &Tag<'a>) -> Read<()> {
+        if self.top.first.is_some() {
+            self.top.fragment.get_or_insert_with(|| tag.span.clone());
+        } else {
+            self.top.first = Some(self.draft.layout.len());
+        }
+        match tag.local() {
+            "Tool" => {
+                let message = format!("{} stands outside of any type", named(tag));
+                self.warn(Code::Shape, &tag.span, message, Some(IN_A_TYPE.to_owned()));
+                self.subtree(tag)?;
+                Ok(())
+            }
+            "Site" => {
+                self.top.fragment.get_or_insert_with(|| tag.span.clone());
+                self.site(tag)
+            }
+            _ => self.root(tag),
+        }
+    }
+
+    /// Puts one root around all that stands at the top, where there is none. So what is written is
+    /// a document.
+    fn add_root(&mut self) {
+        let Some(span) = self.top.fragment.take() else { return };
+        let message = "there is no one root around the types, so NLWeb does not read this";
+        let hint = "Put <Tools> before the first type and </Tools> behind the last.".to_owned();
+        self.warn(Code::Fragment, &span, message.to_owned(), Some(hint));
+        let mut attributes: Vec<(Box<str>, Box<str>)> = Vec::new();
+        let first = self.top.first.unwrap_or(0);
+        let layout = std::mem::take(&mut self.draft.layout);
+        let mut rest = Vec::with_capacity(layout.len() + 2);
+        let mut roots = self.top.roots.iter().peekable();
+        for (position, item) in layout.into_iter().enumerate() {
+            if roots.next_if(|root| **root == position).is_none() {
+                rest.push(item);
+            } else if let Item::Open { attributes: more, .. } = item {
+                for (name, value) in more {
+                    if attributes.iter().all(|(known, _)| *known != name) {
+                        attributes.push((name, value));
+                    }
+                }
+            }
+        }
+        let root = Item::Open { name: "Tools".into(), attributes: attributes.into() };
+        rest.insert(first, root);
+        rest.push(Item::Close);
+        self.draft.layout = rest;
     }
 
     /// Keeps what stands between the elements that count.
@@ -163,26 +230,40 @@ impl<'a> Reader<'a, '_> {
         Some(Piece::Text(told.into()))
     }
 
+    /// Reads the root; or a type, if a tool is the first that stands in it.
     fn root(&mut self, tag: &Tag<'a>) -> Read<()> {
-        if matches!(tag.local(), "Tool" | "Site") {
-            let message = format!("<{}> is the root, but has to be inside of <Tools>", tag.name);
-            let hint = "Write <Tools><Thing><Tool name=\"...\">...</Tool></Thing></Tools>.";
-            self.warn(Code::Shape, &tag.span, message, Some(hint.to_owned()));
-            self.subtree(tag)?;
-            return Ok(());
+        let begin = self.draft.layout.len();
+        self.open(tag);
+        let mut child = self.child()?;
+        let holds_tools = child.as_ref().is_some_and(|child| child.local() == "Tool");
+        if holds_tools && !tag.local().eq_ignore_ascii_case("Tools") {
+            self.top.fragment.get_or_insert_with(|| tag.span.clone());
+            let owner = self.owner(tag, None);
+            return self.tools(&owner, child);
         }
         self.attributes(tag, &[]);
-        self.open(tag);
+        while let Some(found) = child {
+            if found.local() == "Site" {
+                self.site(&found)?;
+            } else {
+                self.type_block(&found, None, tag)?;
+            }
+            child = self.child()?;
+        }
+        self.top.roots.extend([begin, self.draft.layout.len()]);
+        self.draft.layout.push(Item::Close);
+        Ok(())
+    }
+
+    /// The next element in the one that is open; nothing at its end.
+    fn child(&mut self) -> Read<Option<Tag<'a>>> {
         loop {
             match self.next()? {
-                Token::Open(tag) if tag.local() == "Site" => self.site(&tag)?,
-                Token::Open(tag) => self.type_block(&tag, None)?,
-                Token::Close => break,
+                Token::Open(tag) => return Ok(Some(tag)),
+                Token::Close => return Ok(None),
                 other => self.aside(other)?,
             }
         }
-        self.draft.layout.push(Item::Close);
-        Ok(())
     }
 
     fn open(&mut self, tag: &Tag<'a>) {
@@ -233,30 +314,35 @@ impl<'a> Reader<'a, '_> {
         }
         self.open(tag);
         let site = (*site != *super::DEFAULT_SITE).then_some(site);
-        loop {
-            match self.next()? {
-                Token::Open(tag) if tag.local() == "Site" => {
-                    let hint = Some("Close the site before.".to_owned());
-                    self.warn(Code::Shape, &tag.span, "a site inside of a site".to_owned(), hint);
-                    self.subtree(&tag)?;
-                }
-                Token::Open(tag) => self.type_block(&tag, site.as_ref())?,
-                Token::Close => break,
-                other => self.aside(other)?,
+        while let Some(child) = self.child()? {
+            if child.local() == "Site" {
+                let hint = Some("Close the site before.".to_owned());
+                self.warn(Code::Shape, &child.span, "a site inside of a site".to_owned(), hint);
+                self.subtree(&child)?;
+            } else {
+                self.type_block(&child, site.as_ref(), tag)?;
             }
         }
         self.draft.layout.push(Item::Close);
         Ok(())
     }
 
-    fn type_block(&mut self, tag: &Tag<'a>, site: Option<&Arc<str>>) -> Read<()> {
+    fn type_block(&mut self, tag: &Tag<'a>, site: Option<&Arc<str>>, parent: &Tag<'a>) -> Read<()> {
         if tag.local() == "Tool" {
-            let message = "a tool outside of a type".to_owned();
-            let hint = "Put it into an element that is named for its type, such as <Thing>.";
-            self.warn(Code::Shape, &tag.span, message, Some(hint.to_owned()));
+            let message =
+                format!("{} stands in <{}>, which is no type here", named(tag), parent.name);
+            self.warn(Code::Shape, &tag.span, message, Some(IN_A_TYPE.to_owned()));
             self.subtree(tag)?;
             return Ok(());
         }
+        self.open(tag);
+        let owner = self.owner(tag, site);
+        let first = self.child()?;
+        self.tools(&owner, first)
+    }
+
+    /// Declares the type that an element is named for.
+    fn owner(&mut self, tag: &Tag<'a>, site: Option<&Arc<str>>) -> Owner {
         self.attributes(tag, &["extends"]);
         let name: Arc<str> = type_name(tag.name).into();
         if schema_org::lineage(&name).is_none() && self.known_types.insert(Arc::clone(&name)) {
@@ -265,21 +351,23 @@ impl<'a> Reader<'a, '_> {
         if let Some(extends) = attribute(tag, "extends") {
             self.extends(&name, extends);
         }
-        self.open(tag);
-        let owner = Owner { type_name: name, site: site.cloned() };
-        loop {
-            match self.next()? {
-                Token::Open(tag) if tag.local() == "Tool" => self.tool(&tag, &owner)?,
-                Token::Open(tag) => {
-                    let message = format!("the element <{}> is ignored here", tag.name);
-                    let hint = did_you_mean(tag.local(), ["Tool"])
-                        .unwrap_or_else(|| "In a type there are only <Tool> elements.".to_owned());
-                    self.warn(Code::UnknownElement, &tag.span, message, Some(hint));
-                    self.aside(Token::Open(tag))?;
-                }
-                Token::Close => break,
-                other => self.aside(other)?,
+        Owner { type_name: name, site: site.cloned() }
+    }
+
+    /// Reads the tools of a type, from its first element on.
+    fn tools(&mut self, owner: &Owner, first: Option<Tag<'a>>) -> Read<()> {
+        let mut child = first;
+        while let Some(tag) = child {
+            if tag.local() == "Tool" {
+                self.tool(&tag, owner)?;
+            } else {
+                let message = format!("the element <{}> is ignored here", tag.name);
+                let hint = did_you_mean(tag.local(), ["Tool"])
+                    .unwrap_or_else(|| "In a type there are only <Tool> elements.".to_owned());
+                self.warn(Code::UnknownElement, &tag.span, message, Some(hint));
+                self.aside(Token::Open(tag))?;
             }
+            child = self.child()?;
         }
         self.draft.layout.push(Item::Close);
         Ok(())
@@ -326,6 +414,16 @@ impl<'a> Reader<'a, '_> {
             });
             self.warn(Code::UnknownType, &span, message, Some(hint));
         }
+    }
+}
+
+const IN_A_TYPE: &str = "Put it into an element that is named for its type, such as <Thing>.";
+
+/// A tool, as messages call it.
+fn named(tag: &Tag<'_>) -> String {
+    match attribute(tag, "name") {
+        Some(name) => format!("the tool {:?}", name.value.chars().take(60).collect::<String>()),
+        None => "a tool".to_owned(),
     }
 }
 

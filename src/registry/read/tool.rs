@@ -76,18 +76,21 @@ impl<'a> Reader<'a, '_> {
         Ok(())
     }
 
-    /// What `enabled` says. `NLWeb` knows `true`, in any case, and takes all else for off.
+    /// What `enabled` says. `NLWeb` knows `true`, in any case, and takes all else for off; here
+    /// the words that mean the same are on as well.
     fn enabled(&mut self, attribute: &Attribute<'a>) -> bool {
         let value = attribute.value.to_lowercase();
-        if value == "true" {
-            return true;
-        }
-        if !matches!(value.trim(), "false" | "no" | "off" | "0") {
-            let message = format!("enabled={:?} turns the tool off", attribute.value);
+        let (is_on, told) = match value.trim() {
+            "true" | "yes" | "on" | "1" => (true, "is on here, and off for NLWeb"),
+            "false" | "no" | "off" | "0" => return false,
+            _ => (false, "turns the tool off"),
+        };
+        if value != "true" {
+            let message = format!("enabled={:?} {told}", attribute.value);
             let hint = "Write \"true\" or \"false\".".to_owned();
             self.warn(Code::EnabledValue, &attribute.span, message, Some(hint));
         }
-        false
+        is_on
     }
 
     /// Reports what a tool has in common with others of its type and site.
