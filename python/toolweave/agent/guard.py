@@ -6,7 +6,7 @@ import asyncio
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from ..executor.cache import ResultCache
+from .._single_flight import ResultCache
 from ..kinds import ErrorCode
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from .._core import ToolCall
 from ..protocols import Approval
 from . import threads
-from .cache import ResultCache
+from .._single_flight import ResultCache
 from .events import ToolApproval
 from .pools import run_blocking
 

@@ -17,7 +17,7 @@ from ..tracing import execute_tool
 from . import failure
 from .approval import decide
 from .attempts import attempt
-from .cache import Follower, Hit
+from .._single_flight import Follower, Hit
 from .deferred import Deferred
 from .events import ToolApprovalRequested, ToolProgress, ToolStarted
 from .journal import Entry, fitted
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from .._core import ToolCall
     from ..protocols import Journal
     from ..tracing import Span
-    from .cache import Leader
+    from .._single_flight import Leader
     from .failure import Failure
     from .limits import Ticket
     from .plan import Plan

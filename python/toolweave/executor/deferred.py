@@ -23,7 +23,7 @@ from .._checks import check_text
 from .._core import ToolAggregateMessage, ToolCall, ToolResult, Validator
 from .._loops import running_loop
 from ..kinds import ErrorCode, Outcome
-from .cache import ResultCache
+from .._single_flight import ResultCache
 from .results import to_json_value, to_text, truncate
 
 if TYPE_CHECKING:

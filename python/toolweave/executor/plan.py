@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ..exceptions import ValidationError
 from ..tools import RateLimit, RetryPolicy, Tool
-from .cache import ResultCache
+from .._single_flight import ResultCache
 from .rate_limit import TokenBucket
 from .styles import invoke_of
 

@@ -26,7 +26,7 @@ from .host import CallHost
 from .ids import CallIds
 from .later import LaterResults
 from .stop import Stop
-from .timers import Deadlines
+from .._deadlines import Deadlines
 
 if TYPE_CHECKING:
     from contextvars import Context

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .cache import ResultCache
+from .._single_flight import ResultCache
 from .observers import Observers
 from .turns import Turns
 

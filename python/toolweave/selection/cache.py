@@ -7,13 +7,13 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from ..executor.cache import ResultCache
+from .._single_flight import ResultCache
 from .result import Selection
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ..executor.cache import Follower, Hit, Leader
+    from .._single_flight import Follower, Hit, Leader
 
 
 class Kept(NamedTuple):

@@ -9,7 +9,7 @@ from sqlalchemy import Row, select, update
 
 from .._core import ToolCall, Validator
 from ..exceptions import SchemaError, StoreError
-from ..executor.cache import ResultCache
+from .._single_flight import ResultCache
 from ..executor.deferred import Resolution
 from ..kinds import Outcome
 from .checks import to_json
