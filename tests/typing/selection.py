@@ -27,9 +27,9 @@ from toolweave.selection import (
     ToolSource,
     as_scorer,
 )
-from toolweave.selection.calls import Bounds, Calls, MakesCalls
+from toolweave.selection.calls import Bounds, Calls, MakesTransport, Told, Transport
 from toolweave.selection.native import NativeScorer
-from toolweave.selection.tasks import TaskCalls
+from toolweave.selection.tasks import TaskTransport
 
 
 async def texts(prompt: str, schema: dict[str, Any]) -> str:
@@ -48,8 +48,8 @@ class OwnScorer:
 
 
 class OwnCalls(OwnScorer):
-    def make_calls(self, bounds: Bounds) -> Calls:
-        return TaskCalls(self, bounds)
+    def make_transport(self, told: Told) -> Transport:
+        return TaskTransport(self, told)
 
 
 class OwnSource:
@@ -69,8 +69,8 @@ async def select(registry: RegistrySnapshot) -> None:
     assert_type(as_scorer(texts), Scorer)
     model = HttpModel("http://127.0.0.1:8080/v1", "qwen3")
     ToolSelector(registry, model)
-    own: list[MakesCalls] = [NativeScorer(model), OwnCalls()]
-    assert_type(own[0].make_calls(Bounds(8.0, 8, CallLimiter(4))), Calls)
+    own: list[MakesTransport] = [NativeScorer(model), OwnCalls()]
+    Calls(own[0].make_transport, Bounds(8.0, 8, CallLimiter(4)))
     selector = ToolSelector(registry, OpenAIModel("gpt-x"))
     selection = await selector.select("x", item_type="Recipe", context={"request.site": "y"})
     assert_type(selection, Selection)

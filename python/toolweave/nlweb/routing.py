@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ..selection.sources import ToolSource
     from .handler import NLWebHandler
 
-EACH = SelectionPolicy(strategy="each", prefilter=None)
+EACH = SelectionPolicy(strategy="each", prefilter=None, single_shortcut=True)
 """As NLWeb selects: one call a tool, about all tools."""
 
 SEARCH = "search"

@@ -112,14 +112,13 @@ def _of_contract(contract: FunctionContract, name: str) -> Described:
         for argument, one in properties.items()
     }
     structure = {
-        # A reply with a low score may leave out all the rest, so nothing else of it is required.
         **{keyword: schema[keyword] for keyword in _KEPT if keyword in schema},
         "type": "object",
         "properties": {
             "score": {"type": "integer", "minimum": 0, "maximum": 100},
             **{argument: _spelt_out(one) for argument, one in properties.items()},
         },
-        "required": ["score"],
+        "required": ["score", *cast("list[str]", schema.get("required", []))],
     }
     prompt = _prompt(name, contract.description, arguments)
     return Described(prompt, arguments, structure, contract)

@@ -1,4 +1,4 @@
-"""One question about all tools, put again where the reply cannot be used."""
+"""One question about several tools, put again where the reply cannot be used."""
 
 from __future__ import annotations
 
@@ -17,13 +17,22 @@ if TYPE_CHECKING:
     from .question import Question
 
 
+class Fault(NamedTuple):
+    """What is wrong with a reply."""
+
+    error: str
+    """The same as a sentence, which a model is told that is asked again."""
+    usable: bool = False
+    """Whether the reply has scores all the same: only parameters do not fit."""
+
+
 class Listing(NamedTuple):
     """A way to ask about all tools at once."""
 
     strategy: Strategy
     parts: Callable[[Offer], tuple[str, dict[str, Any]]]
     """The first part of the prompt and the schema of the reply: the same for every query."""
-    read: Callable[[Offer, Tally, str | Mapping[str, Any]], str | None]
+    read: Callable[[Offer, Tally, str | Mapping[str, Any]], Fault | None]
     """Takes down what a reply says; gives what is wrong with it."""
     silence: str
     """What is said of a tool that the reply says nothing of."""
@@ -33,7 +42,7 @@ async def ask_at_once(listing: Listing, offer: Offer, question: Question, calls:
     """Asks about all tools.
 
     Where the reply cannot be used, the model is told why and asked again, as often as the policy
-    says; then no tool has a score.
+    says. A score whose parameters do not fit counts in the end, with what is wrong with them.
 
     Args:
         listing: How to ask.
@@ -44,21 +53,27 @@ async def ask_at_once(listing: Listing, offer: Offer, question: Question, calls:
     if listing.strategy not in offer.kept:
         offer.kept[listing.strategy] = listing.parts(offer)
     head, schema = offer.kept[listing.strategy]
-    tally = Tally(offer, listing.silence)
+    best: Tally | None = None
     error: str | None = None
     for _ in range(offer.policy.attempts):
         prompt = asked(head, offer, question, error)
         request = Request(prompt, schema, listing.strategy, question.query, offer.tools)
-        calls.start([request])
+        calls.start([(0, request)])
         [(_, (content, error))] = await calls.next()
         if content is None:
             break
-        error = listing.read(offer, tally, content)
-        if error is None:
+        tally = Tally(offer, listing.silence)
+        fault = listing.read(offer, tally, content)
+        if fault is None or fault.usable:
+            best = tally
+        if fault is None:
             break
-    if error is not None:
-        tally.unread = True
-        tally.fail(error)
+        error = fault.error
+    if best is None:
+        best = Tally(offer, listing.silence)
+        best.unread = True
+        best.fail(error or "no reply")
+    tally = best
     ranking = offer.ranking()
     ranking.offer(list(enumerate(tally.scores)))
     return Decided(tally, ranking.settle())

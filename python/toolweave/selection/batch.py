@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, cast
 
-from .attempts import Listing, ask_at_once
+from .attempts import Fault, Listing, ask_at_once
 from .listed import listed, members
+from .question import quoted
 
 if TYPE_CHECKING:
     from .calls import Calls
@@ -34,7 +35,7 @@ async def score_batch(offer: Offer, question: Question, calls: Calls) -> Decided
     return await ask_at_once(_LISTING, offer, question, calls)
 
 
-def _read(offer: Offer, tally: Tally, content: str | Mapping[str, Any]) -> str | None:
+def _read(offer: Offer, tally: Tally, content: str | Mapping[str, Any]) -> Fault | None:
     """Takes down the scores of a reply; gives what is wrong if it has none."""
     said: dict[int, object] = {}
     for name, value in members(content).found.items():
@@ -50,9 +51,16 @@ def _read(offer: Offer, tally: Tally, content: str | Mapping[str, Any]) -> str |
         fields = (
             cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {"score": value}
         )
-        # It was asked for the parameters of tools that reach the threshold only.
-        tally.read(at, tool.reader.read(fields), threshold=offer.policy.threshold)
-    return None if any(score is not None for score in tally.scores) else _UNREADABLE
+        tally.read(at, tool.reader.read(fields))
+    scored = [one for one in tally.found if one is not None and one.score is not None]
+    if not scored:
+        return Fault(_UNREADABLE)
+    best = max(scored, key=lambda one: one.score or 0.0)
+    return None if best.error is None else Fault(_of(best.tool.name, best.error), usable=True)
+
+
+def _of(name: str, error: str) -> str:
+    return f"of {quoted(name)}, {error}"
 
 
 def _parts(offer: Offer) -> tuple[str, dict[str, Any]]:

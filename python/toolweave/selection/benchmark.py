@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from .._core import ToolEntry, UsageUpdate, type_name
+from .candidates import best_by_words
 from .offer import Offer
 from .policy import SelectionPolicy
-from .prefilter import best_by_words
 from .selector import ToolSelector
 from .sources import ToolSource, kinds
 

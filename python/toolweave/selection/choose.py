@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, cast
 
-from .attempts import Listing, ask_at_once
+from .attempts import Fault, Listing, ask_at_once
 from .form import SCORE
 from .listed import listed, members, otherwise
 
@@ -35,25 +35,24 @@ async def choose(offer: Offer, question: Question, calls: Calls) -> Decided:
     return await ask_at_once(_LISTING, offer, question, calls)
 
 
-def _read(offer: Offer, tally: Tally, content: str | Mapping[str, Any]) -> str | None:
+def _read(offer: Offer, tally: Tally, content: str | Mapping[str, Any]) -> Fault | None:
     """Takes down what a reply says; gives what is wrong with it."""
     found, error = members(content)
     name = found.pop("tool", None)
     if not isinstance(name, str):
-        return _UNREADABLE
+        return Fault(_UNREADABLE)
     at = offer.position(name.strip())
     if at is None:
-        return f"the reply names {_short(name)}, and there is no such tool"
-    if "score" not in found:
-        return error or _UNREADABLE
+        return Fault(f"the reply names {_short(name)}, and there is no such tool")
+    score = found.pop("score", None)
+    if score is None:
+        return Fault(error or _UNREADABLE)
     given = found.pop("parameters", None)
     # Models that put them beside the score mean the same.
     parameters = cast("dict[str, Any]", given) if isinstance(given, dict) else found
-    reading = offer.tools[at].reader.read({**parameters, "score": found["score"]})
-    if reading.score is None:
-        return reading.error or _UNREADABLE
-    tally.read(at, reading)
-    return None
+    reading = offer.tools[at].reader.read({**parameters, "score": score})
+    wrong = tally.read(at, reading, score).error
+    return None if wrong is None else Fault(wrong, usable=True)
 
 
 def _parts(offer: Offer) -> tuple[str, dict[str, Any]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from .listed import AGAIN
 from .question import quoted
 from .scorer import Request
 from .tally import Decided, Tally
@@ -34,17 +35,36 @@ async def score_each(offer: Offer, question: Question, calls: Calls) -> Decided:
     tally = Tally(offer, "not scored: another tool had won")
     ranking = offer.ranking(early_stop=offer.policy.early_stop)
     values = question.values()
-    calls.start([_request(offer, at, question, values) for at in range(len(offer.tools))])
+    asked = [_request(offer, at, question, values) for at in range(len(offer.tools))]
+    attempts = [1] * len(asked)
+    calls.start(enumerate(asked))
+    # Tools whose scores are good, and whose parameters are asked for once more.
+    again: dict[int, float | None] = {}
     while arrived := await calls.next():
         outcomes: list[tuple[int, float | None]] = []
         for at, (content, error) in arrived:
             if content is None:
-                tally.fail(error or "no reply", [at])
-                outcomes.append((at, None))
+                if at not in again:
+                    tally.fail(error or "no reply", [at])
             else:
-                outcomes.append((at, tally.read(at, offer.tools[at].reader.read(content))))
+                before = tally.found[at]
+                found = tally.read(at, offer.tools[at].reader.read(content))
+                wrong = found.error
+                if found.score is None and before is not None:
+                    # It had a score before it was asked once more.
+                    tally.found[at] = before
+                if wrong and found.score is not None and attempts[at] < offer.policy.attempts:
+                    attempts[at] += 1
+                    again[at] = found.score
+                    request = asked[at]
+                    prompt = request.prompt + AGAIN.format(error=wrong)
+                    calls.start([(at, request._replace(prompt=prompt))])
+                    continue
+            outcomes.append((at, tally.scores[at]))
+            again.pop(at, None)
         if ranking.offer(outcomes):
             break
+    ranking.offer(list(again.items()))
     return Decided(tally, ranking.settle())
 
 

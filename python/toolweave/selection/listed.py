@@ -22,9 +22,10 @@ if TYPE_CHECKING:
 
 _reader = ReplyReader()
 
-_AGAIN = """
+AGAIN = """
 
 Your reply to this was of no use: {error}. Reply with that JSON object and nothing else."""
+"""The end of a prompt that is asked again."""
 
 
 def listed(task: str, offer: Offer, reply: str) -> str:
@@ -74,7 +75,7 @@ def asked(head: str, offer: Offer, question: Question, error: str | None) -> str
         error: What was wrong with the reply to the same question.
     """
     prompt = head + question.ending(offer.descriptions)
-    return prompt if error is None else prompt + _AGAIN.format(error=error)
+    return prompt if error is None else prompt + AGAIN.format(error=error)
 
 
 class Members(NamedTuple):
@@ -88,15 +89,15 @@ class Members(NamedTuple):
 
 def members(content: str | Mapping[str, Any]) -> Members:
     """What a reply says, without regard to which tools there are."""
-    read = _reader.read(_mended(content))
+    read = _reader.read(mended(content))
     found = dict(read.parameters)
     if read.score is not None:
         found["score"] = read.score
     return Members(found, read.error)
 
 
-def _mended(content: str | Mapping[str, Any]) -> str | Mapping[str, Any]:
-    """The object that the whole of a text is, if it is one.
+def mended(content: str | Mapping[str, Any]) -> str | Mapping[str, Any]:
+    """The object that the whole of a text is, if it is one; else the text.
 
     The reader looks for an object with a score, which in a broken list of scores is an inner one.
     """

@@ -51,6 +51,9 @@ class Offer:
         """The site, if any."""
         self.policy = policy
         """How much is told about each."""
+        # The only tool is taken whatever its score.
+        self.threshold = policy.threshold if len(self.tools) > 1 else 0.0
+        """The score from which on the parameters of a tool matter."""
         self.kept: dict[str, tuple[str, dict[str, Any]]] = {}
         """By strategy: the part of its prompt that is the same for every query, and the schema."""
         nearness = {kind: len(kinds) - place for place, kind in enumerate(kinds)}

@@ -6,11 +6,15 @@ import math
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, cast, get_args
 
-from .._checks import check_iterable
+from .._checks import check_iterable, check_type
 
 Strategy: TypeAlias = Literal["choose", "each", "batch"]
 """How a model is asked; see docs/selection.md."""
 
+Asked: TypeAlias = Literal["choose", "each", "batch", "type"]
+"""What one question to a model asks for: one of the strategies, or the type of the query."""
+
+_COUNTS = ("top", "max_concurrency", "attempts")
 _OPTIONAL = frozenset({"prefilter", "prompt_chars", "early_stop", "timeout"})
 
 
@@ -28,7 +32,15 @@ class SelectionPolicy:
     ``batch``: one call scores all."""
     prefilter: int | None = 8
     """How many tools a model is asked about: where there are more, the words of the query decide
-    which. None asks about all."""
+    which, if they say enough. None asks about all."""
+    max_candidates: int = 32
+    """How many tools one question is about where words do not say enough."""
+    max_rounds: int = 8
+    """How many such questions are asked where there are more tools; the winners of all are then
+    compared in one more. The tools that are left are not asked about."""
+    single_shortcut: bool = False
+    """Whether the only tool of a type is taken without asking a model for its parameters. One
+    without parameters always is."""
     threshold: float = 70.0
     """The score that a tool needs to win, from 0 to 100."""
     early_stop: float | None = 90.0
@@ -42,8 +54,9 @@ class SelectionPolicy:
     max_concurrency: int = 8
     """How many calls of one selection may run at once."""
     attempts: int = 2
-    """How often ``choose`` and ``batch`` ask where the reply cannot be used. Calls that fail or
-    take too long are not repeated: clients of models have retries of their own."""
+    """How often ``choose`` and ``batch`` ask where the reply cannot be used, and all strategies
+    where the parameters of a good score do not fit, as where a required one is missing. Calls that
+    fail or take too long are not repeated: clients of models have retries of their own."""
     examples: int = 3
     """How many of a tool's examples ``choose`` and ``batch`` tell the model."""
     prompt_chars: int | None = None
@@ -58,10 +71,11 @@ class SelectionPolicy:
             raise ValueError(f"strategy must be one of {known}, not {self.strategy!r}")
         for name in ("threshold", "early_stop", "timeout"):
             self._check_number(name)
-        for name in ("prefilter", "top", "max_concurrency", "attempts"):
+        for name in ("prefilter", "max_candidates", "max_rounds", *_COUNTS):
             self._check_count(name, least=1)
         for name in ("examples", "prompt_chars"):
             self._check_count(name, least=0)
+        check_type("single_shortcut", self.single_shortcut, bool, "a bool")
         fallback = cast("object", self.fallback)
         if fallback is not None and not isinstance(fallback, str):
             raise TypeError(f"fallback must be the name of a tool, not {fallback!r}")

@@ -32,11 +32,15 @@ class Question:
         self.query = query
         """The query."""
         self.item_type = item_type
-        """The type, in its short form."""
+        """The type, in its short form; empty where nobody has said it yet."""
         self.site = site
         """The site, if any."""
         self.context = context
         """Values of further placeholders."""
+
+    def of_type(self, item_type: str) -> Question:
+        """The same question about a type."""
+        return Question(self.query, item_type, self.site, self.context)
 
     def values(self) -> dict[str, str]:
         """The values of all placeholders that are known; what the context says goes first."""
@@ -88,8 +92,9 @@ def checked(
     """
     if not isinstance(query, str):
         raise TypeError(f"query must be a str, not of the type {type(query).__name__}")
-    if not isinstance(item_type, str):
-        raise TypeError(f"item_type must be a str, not of the type {type(item_type).__name__}")
+    if item_type is not None and not isinstance(item_type, str):
+        kind = type(item_type).__name__
+        raise TypeError(f"item_type must be a str or None, not of the type {kind}")
     if site is not None and not isinstance(site, str):
         raise TypeError(f"site must be a str or None, not of the type {type(site).__name__}")
     if context is not None and not isinstance(cast("object", context), Mapping):
@@ -103,7 +108,8 @@ def checked(
             )
         values[name] = _clean(value)
     site = None if site is None else _clean(site)
-    return Question(_clean(query), type_name(_clean(item_type)), site, values)
+    about = "" if item_type is None else type_name(_clean(item_type))
+    return Question(_clean(query), about, site, values)
 
 
 def _clean(text: str) -> str:

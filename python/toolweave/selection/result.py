@@ -91,6 +91,10 @@ class Selection:
     """What it was decided by."""
     registry: ToolSource = field(repr=False, compare=False)
     """Where the tools are from."""
+    identified: bool = False
+    """Whether a model was asked for the type, since the caller did not say it."""
+    type_note: str = ""
+    """A sentence on the type: that it was identified or could not be, or that it is unknown."""
     cached: bool = False
     """Whether it was kept from an earlier time, or made for somebody else who asked the same."""
 
@@ -150,7 +154,8 @@ class Selection:
         """The ranking as a table, with what decided, and what it took."""
         kind = self.item_type if self.site is None else f"{self.item_type}, {self.site}"
         chosen = "no tool" if self.tool is None else self.tool.name
-        lines = [_line(f"{_quoted(self.query)} ({kind}) -> {chosen}"), _line(self.reason), ""]
+        lines = [_line(f"{_quoted(self.query)} ({kind}) -> {chosen}"), _line(self.reason)]
+        lines += [_line(self.type_note), ""] if self.type_note else [""]
         lines += _table([_row(place, one) for place, one in enumerate(self.ranking, 1)])
         if self.ranking:
             lines.append("")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from .._core import ToolEntry, UsageUpdate
-    from .policy import Strategy
+    from .policy import Asked
 
 
 class Request(NamedTuple):
@@ -17,8 +17,8 @@ class Request(NamedTuple):
     """The whole of it."""
     schema: dict[str, Any]
     """The JSON Schema that the reply has to fit."""
-    strategy: Strategy
-    """What is asked for."""
+    strategy: Asked
+    """What is asked for: scores in one of the ways there are, or the type of the query."""
     query: str
     """The query that it is about."""
     tools: Sequence[ToolEntry]

@@ -2,54 +2,41 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import logging
 import math
 import time
 from collections import OrderedDict
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from .. import tracing
 from .._checks import check_callable, check_count, check_number, check_type
 from .._loops import running_loop
-from ..executor.cache import Follower, Hit
-from .batch import score_batch
+from .._single_flight import Follower, Hit
 from .cache import SelectionCache, again, keep
-from .calls import Bounds
-from .choose import choose
-from .each import score_each
+from .calls import Bounds, Calls
+from .identify import ROOT, identify, known_types
 from .limit import PROCESS, CallLimiter
 from .offer import Offer
+from .outcome import Outcome, type_note
 from .policy import SelectionPolicy
-from .prefilter import prefilter
 from .question import Question, checked
-from .result import Score, Selection
+from .rounds import decide
 from .scorer import Scorer
 from .scorers import AnyScorer, as_scorer
 from .sources import ToolSource, as_it_is, kinds
-from .tasks import TaskCalls
+from .tasks import TaskTransport
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Callable, Mapping, Sequence
 
-    from .._core import ToolEntry
-    from ..executor.cache import Leader
-    from .cache import Kept
-    from .calls import Calls, MakesCalls
-    from .result import Decision
-    from .tally import Decided
+    from .calls import MakesTransport, Told, Transport
+    from .result import Selection
 
 _log = logging.getLogger("toolweave.selection")
 
-_STRATEGIES: dict[str, Callable[[Offer, Question, Calls], Awaitable[Decided]]] = {
-    "choose": choose,
-    "each": score_each,
-    "batch": score_batch,
-}
-
 _MOST_OFFERS = 256
-_WITH_THE_QUERY = ("search_query", "query")
 
 
 class ToolSelector:
@@ -60,7 +47,8 @@ class ToolSelector:
     Args:
         registry: The tools.
         scorer: Who scores them: a model, or an async function of a prompt and the JSON Schema of
-            the reply. It may be left out where every type has one tool at most.
+            the reply. It may be left out where every type has one tool at most, whose parameters
+            are not asked for then.
         policy: What it may cost, and what makes a tool the winner.
         cache_ttl: For how many seconds a selection is kept for the same question; 0 keeps none.
             Those with calls that failed, or a reply that could not be used, are never kept.
@@ -133,7 +121,7 @@ class ToolSelector:
         self,
         query: str,
         *,
-        item_type: str = "Thing",
+        item_type: str | None = None,
         site: str | None = None,
         context: Mapping[str, str] | None = None,
     ) -> Selection:
@@ -145,7 +133,9 @@ class ToolSelector:
 
         Args:
             query: What is asked.
-            item_type: The type that it is about, in any spelling.
+            item_type: The type that it is about, in any spelling. None has the model identify it
+                first, among the types that the registry has tools for; that is one more call. Where
+                the registry has no type but the root, or there is no scorer, it is the root.
             site: The site that it is about, if any.
             context: Values of placeholders in the prompts of tools, such as
                 ``request.previousQueries``. `query`, `item_type` and `site` are known.
@@ -158,172 +148,80 @@ class ToolSelector:
         began = self._clock()
         question = checked(query, item_type, site, context)
         # Another thread may read the registry again at any time.
-        registry = as_it_is(self.registry)
-        fingerprint = registry.fingerprint
-        offer = self._offer(registry, fingerprint, question)
-        if len(offer.tools) < 2:
-            # Nothing to choose from, and nothing worth keeping.
-            return self._told(self._shortcut(offer, question, began))
-        if self.scorer is None:
+        source = as_it_is(self.registry)
+        now = _Now(source, source.fingerprint, known_types(source))
+        scorer = self.scorer
+        if not question.item_type and (scorer is None or not now.types):
+            question = question.of_type(ROOT)
+        if question.item_type and self._is_settled(offer := self._offer(now, question)):
+            # Nothing to ask, and nothing worth keeping.
+            made = Outcome(question, self.registry, self.policy, type_note(source, question))
+            return self._told(made.settled(offer, None, self._clock() - began))
+        if scorer is None:
+            count = len(self._offer(now, question).tools)
             raise ValueError(
-                f"the type {question.item_type} has {len(offer.tools)} tools to choose from, "
+                f"the type {question.item_type} has {count} tools to choose from, "
                 "but the selector has no scorer; give it a model"
             )
         if self._cache_ttl <= 0:
-            return self._told((await self._select(self.scorer, offer, question, began))[0])
-        found = self._cache.begin(self._key(self.scorer, fingerprint, question))
+            return self._told((await self._select(scorer, now, question, began))[0])
+        found = self._cache.begin(self._key(scorer, now.fingerprint, question))
         if isinstance(found, Follower):
             found = await found.outcome()
         if isinstance(found, Hit):
             return self._told(again(found.value, self._clock() - began))
-        return self._told(await self._lead(found, self.scorer, offer, question, began))
-
-    async def _lead(
-        self,
-        leader: Leader[Kept],
-        scorer: Scorer,
-        offer: Offer,
-        question: Question,
-        began: float,
-    ) -> Selection:
-        with leader:
-            selection, lasting = await self._select(scorer, offer, question, began)
-            leader.finish(keep(selection), ttl=self._cache_ttl if lasting else 0)
-        return selection
+        with found:
+            selection, lasting = await self._select(scorer, now, question, began)
+            found.finish(keep(selection), ttl=self._cache_ttl if lasting else 0)
+        return self._told(selection)
 
     async def _select(
-        self, scorer: Scorer, offer: Offer, question: Question, began: float
+        self, scorer: Scorer, now: _Now, question: Question, began: float
     ) -> tuple[Selection, bool]:
         """A selection, and whether it is worth keeping."""
         policy = self.policy
-        part, left_out = offer, list[int]()
-        if policy.prefilter is not None and len(offer.tools) > policy.prefilter:
-            kept = prefilter(offer, question.query, policy.prefilter)
-            left_out = sorted(set(range(len(offer.tools))).difference(kept))
-            part = offer.part(kept)
-        with tracing.select_tool(policy.strategy, question.item_type) as span:
+        with tracing.select_tool(policy.strategy, question.item_type or ROOT) as span:
             bounds = Bounds(policy.timeout, policy.max_concurrency, self._limiter)
-            calls = _calls(scorer, bounds)
+            calls = Calls(_transport_of(scorer), bounds)
             try:
-                decided = await _STRATEGIES[policy.strategy](part, question, calls)
+                selection, lasting = await self._decide(now, question, calls, began)
             finally:
                 await calls.close()
-            ranking = decided.tally.rank(decided.result.order)
-            ranking += tuple(
-                Score(offer.tools[at], note="left out by the prefilter") for at in left_out
-            )
-            selection = self._made(part, question, decided, ranking, calls, began)
             span.set("toolweave.selection.tool", selection.tool and selection.tool.name)
             span.set("toolweave.selection.decision", selection.decision)
             span.set("toolweave.selection.calls", selection.calls)
-        return selection, not (calls.failed or decided.tally.unread)
+        return selection, lasting and not calls.failed_any
 
-    def _made(
-        self,
-        offer: Offer,
-        question: Question,
-        decided: Decided,
-        ranking: tuple[Score, ...],
-        calls: Calls,
-        began: float,
-    ) -> Selection:
-        result, tally = decided.result, decided.tally
-        winner = result.winner
-        tool = None if winner is None else offer.tools[winner]
-        ties = tuple(offer.tools[at] for at in result.ties)
-        found = None if winner is None else tally.found[winner]
-        score, parameters = (None, {}) if found is None else (found.score, found.parameters)
-        decision: Decision = result.reason
-        if tool is not None and decision == "fallback":
-            parameters = _with_the_query(tool, parameters, question.query)
-        return Selection(
-            query=question.query,
-            item_type=question.item_type,
-            site=question.site,
-            tool=tool,
-            score=score,
-            parameters=parameters,
-            ranking=ranking,
-            decision=decision,
-            reason=self._reason(tool, decision, ties, ranking, unread=tally.unread),
-            ties=ties,
-            strategy=self.policy.strategy,
-            calls=calls.made,
-            usage=calls.usage,
-            duration=self._clock() - began,
-            policy=self.policy,
-            registry=self.registry,
-        )
+    async def _decide(
+        self, now: _Now, question: Question, calls: Calls, began: float
+    ) -> tuple[Selection, bool]:
+        policy, source, found = self.policy, now.source, None
+        if not question.item_type:
+            found = await identify(source, now.types, question, calls, policy.attempts)
+            question = question.of_type(found.item_type)
+        offer = self._offer(now, question)
+        made = Outcome(question, self.registry, policy, type_note(source, question, found))
+        if self._is_settled(offer):
+            return made.settled(offer, calls, self._clock() - began), True
+        choice = await decide(offer, question, calls)
+        selection = made.chosen(offer, choice, calls, self._clock() - began)
+        failed = found is not None and found.error is not None
+        return selection, not (failed or choice.unread or _flawed(selection))
 
-    def _shortcut(self, offer: Offer, question: Question, began: float) -> Selection:
-        """The selection where there is one tool at most."""
-        tool = offer.tools[0] if offer.tools else None
-        about = question.item_type
-        if question.site is not None:
-            about += f" at the site {question.site}"
-        parameters = {} if tool is None else _with_the_query(tool, {}, question.query)
-        score = None if tool is None else 100.0
-        return Selection(
-            query=question.query,
-            item_type=question.item_type,
-            site=question.site,
-            tool=tool,
-            score=score,
-            parameters=parameters,
-            ranking=() if tool is None else (Score(tool, score, dict(parameters)),),
-            decision="none" if tool is None else "single",
-            reason=(
-                f"There are no tools for the type {about}."
-                if tool is None
-                else f"{tool.name} is the only tool for the type {about}."
-            ),
-            ties=(),
-            strategy="single",
-            calls=0,
-            usage=None,
-            duration=self._clock() - began,
-            policy=self.policy,
-            registry=self.registry,
-        )
+    def _is_settled(self, offer: Offer) -> bool:
+        """Whether nobody has to be asked: there is no tool, or one that needs nothing."""
+        if len(offer.tools) != 1:
+            return not offer.tools
+        shortcut = self.policy.single_shortcut or self.scorer is None
+        return shortcut or not offer.tools[0].parameters.get("properties")
 
-    def _reason(
-        self,
-        tool: ToolEntry | None,
-        decision: Decision,
-        ties: tuple[ToolEntry, ...],
-        ranking: tuple[Score, ...],
-        *,
-        unread: bool,
-    ) -> str:
-        need = f"the threshold of {self.policy.threshold:g}"
-        # The winner's, unless it is the fallback.
-        first = ranking[0]
-        if first.score is not None and decision == "early_stop":
-            stop = self.policy.early_stop
-            return f"{first.tool.name} scored {first.score:g}: enough to stop at ({stop:g})."
-        if first.score is not None and decision == "threshold":
-            won = f"{first.tool.name} has the highest score, {first.score:g}, which reaches {need}"
-            also = ", ".join(tied.name for tied in ties)
-            return f"{won}; tied with {also}." if also else f"{won}."
-        if unread:
-            why = f"No score could be had ({first.error})"
-        elif first.score is None:
-            why = "No tool has a score"
-        else:
-            why = f"The best score, {first.score:g} of {first.tool.name}, is below {need}"
-        if tool is not None:
-            return f"{why}, so it is the fallback {tool.name}."
-        if self.policy.fallback is None:
-            return f"{why}, and there is no fallback."
-        return f"{why}, and the fallback {self.policy.fallback} is not among the tools."
-
-    def _offer(self, registry: ToolSource, fingerprint: str, question: Question) -> Offer:
+    def _offer(self, now: _Now, question: Question) -> Offer:
         """The tools of a type and site. What is worked out about them is kept."""
-        key = (fingerprint, question.item_type, question.site)
+        key = (now.fingerprint, question.item_type, question.site)
         offer = self._offers.get(key)
         if offer is None:
-            tools = registry.tools_for(question.item_type, question.site)
-            above = kinds(registry, question.item_type)
+            tools = now.source.tools_for(question.item_type, question.site)
+            above = kinds(now.source, question.item_type)
             offer = Offer(tools, above, question.site, self.policy)
             self._offers[key] = offer
             while len(self._offers) > _MOST_OFFERS:
@@ -370,26 +268,23 @@ class ToolSelector:
         return selection
 
 
-def _calls(scorer: Scorer, bounds: Bounds) -> Calls:
-    """What makes the calls of one selection."""
+class _Now(NamedTuple):
+    """A registry as it is while a question is answered."""
+
+    source: ToolSource
+    fingerprint: str
+    types: Sequence[str]
+    """The types that a query may be about, the root apart."""
+
+
+def _transport_of(scorer: Scorer) -> Callable[[Told], Transport]:
+    """What makes the transport of a selection."""
     # Not by its type: to look at a protocol takes as long as some of the calls.
-    if callable(getattr(scorer, "make_calls", None)):
-        return cast("MakesCalls", scorer).make_calls(bounds)
-    return TaskCalls(scorer, bounds)
+    if callable(getattr(scorer, "make_transport", None)):
+        return cast("MakesTransport", scorer).make_transport
+    return functools.partial(TaskTransport, scorer)
 
 
-def _with_the_query(tool: ToolEntry, parameters: dict[str, Any], query: str) -> dict[str, Any]:
-    """The parameters of a tool that no reply spoke of; what it is to search for is known."""
-    properties: Mapping[str, Any] = tool.parameters.get("properties") or {}
-    known = {
-        name: query
-        for name in _WITH_THE_QUERY
-        if name not in parameters and _takes_text(properties.get(name))
-    }
-    return {**parameters, **known}
-
-
-def _takes_text(schema: object) -> bool:
-    if not isinstance(schema, Mapping):
-        return False
-    return cast("Mapping[str, object]", schema).get("type") == "string"
+def _flawed(selection: Selection) -> bool:
+    """Whether something is wrong with the parameters of the tool that was chosen."""
+    return any(one.error for one in selection.ranking if one.tool is selection.tool)

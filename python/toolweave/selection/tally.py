@@ -34,20 +34,25 @@ class Tally:
         """The scores, as far as there are any."""
         return [None if one is None else one.score for one in self.found]
 
-    def read(self, position: int, reading: ScoreReading, *, threshold: float = 0.0) -> float | None:
-        """Takes down what a reply says about a tool; gives its score.
+    def read(self, position: int, reading: ScoreReading, score: float | None = None) -> Score:
+        """Take down what a reply says about a tool.
+
+        The parameters of a tool that does not reach the threshold do not matter: a model is asked
+        for those of the others only.
 
         Args:
             position: The tool.
             reading: What the reply says.
-            threshold: What the score has to reach for its parameters to matter.
+            score: The score, where it has been read already.
         """
-        score, error = reading.score, reading.error
-        if score is not None and score < threshold:
+        error = reading.error
+        if score is None:
+            score = reading.score
+        if score is not None and score < self._offer.threshold:
             error = None
         tool = self._offer.tools[position]
-        self.found[position] = Score(tool, score, reading.parameters, error)
-        return score
+        found = self.found[position] = Score(tool, score, reading.parameters, error)
+        return found
 
     def fail(self, error: str, positions: Iterable[int] | None = None) -> None:
         """Takes down what went wrong, with these tools or with all."""

@@ -10,6 +10,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from .describe import describe
+from .identify import ROOT
 from .scorer import Reply
 
 if TYPE_CHECKING:
@@ -38,6 +39,12 @@ class WordScorer:
         """Answers as the strategy that asks wants it."""
         scores = [score(request.query, tool) for tool in request.tools]
         match request.strategy:
+            case "type":
+                best = max(range(len(scores)), key=scores.__getitem__, default=None)
+                fits = best is not None and scores[best] > 0
+                said = {
+                    "item_type": request.tools[best].type if best is not None and fits else ROOT
+                }
             case "each":
                 said = _about(request.tools[0], scores[0], request.query)
             case "batch":

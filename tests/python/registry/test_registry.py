@@ -334,7 +334,7 @@ def test_tools_become_entries_that_say_what_the_tools_say() -> None:
     assert "Converts money." in prompt
     assert "- currencies: Into which ones." in prompt
     assert entry.schema is not None
-    assert entry.schema["required"] == ["score"]
+    assert entry.schema["required"] == ["score", "amount", "currencies"]
     assert set(entry.schema["properties"]) == {"score", "amount", "currencies", "rounded"}
     assert convert.contract.parameters is not None
     assert entry.parameters["properties"] == convert.contract.parameters["properties"]

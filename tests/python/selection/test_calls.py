@@ -20,8 +20,8 @@ from toolweave import Selection, SelectionPolicy, ToolSelector
 from toolweave.models.openai import OpenAIModel
 from toolweave.selection import CallLimiter, Reply, Request
 from toolweave.selection import tasks as tasks_module
-from toolweave.selection.calls import Bounds, Calls
-from toolweave.selection.tasks import TaskCalls
+from toolweave.selection.calls import Calls, Told, Transport
+from toolweave.selection.tasks import TaskTransport
 from virtual_time import VirtualTimeLoop, now, run
 
 EACH = SelectionPolicy(strategy="each")
@@ -409,17 +409,16 @@ def test_a_real_client_chooses_and_says_what_it_took() -> None:
 
 def test_a_scorer_may_make_the_calls_of_a_selection_itself() -> None:
     class Own(ScriptedScorer):
-        bounds: Bounds
+        told: Told
 
-        def make_calls(self, bounds: Bounds) -> Calls:
-            self.bounds = bounds
-            return TaskCalls(self, bounds)
+        def make_transport(self, told: Told) -> Transport:
+            self.told = told
+            return TaskTransport(self, told)
 
     scorer, limiter = Own([named("search")]), CallLimiter(2)
-    policy = SelectionPolicy(timeout=3, max_concurrency=5)
-    selection = run(ToolSelector(ITEMS, scorer, policy, limiter=limiter).select("x"))
-    assert (selection.score, selection.calls) == (90, 1)
-    assert scorer.bounds == Bounds(3, 5, limiter)
+    selection = run(ToolSelector(ITEMS, scorer, limiter=limiter).select("x"))
+    assert (selection.score, selection.calls, limiter.free) == (90, 1, 2)
+    assert isinstance(scorer.told, Calls)
 
 
 def test_a_selector_works_on_one_loop_after_another() -> None:

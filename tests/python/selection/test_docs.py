@@ -13,6 +13,9 @@ from paths import DOCS
 from sample_selections import ScriptedScorer, named
 from toolweave import SelectionPolicy, ToolRegistry
 
+WORDS = {None: "all", False: "no"}
+"""How the page says values that are no numbers."""
+
 
 class Application:
     def __init__(self) -> None:
@@ -70,6 +73,6 @@ def test_the_table_of_the_policy_has_its_defaults() -> None:
     assert policy.allowed_handlers == ()
     have["allowed_handlers"] = "none"
     assert {name: told[name] for name in have} == {
-        name: value if isinstance(value, str) else "all" if value is None else f"{value:g}"
+        name: value if isinstance(value, str) else WORDS.get(value) or f"{value:g}"
         for name, value in have.items()
     }

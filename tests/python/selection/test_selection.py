@@ -299,6 +299,8 @@ def test_a_tool_whose_prompt_does_not_ask_is_asked_about_in_words_of_ours() -> N
 def test_the_only_tool_needs_no_call_and_no_scorer() -> None:
     registry = RegistrySnapshot.of([entry("lookup", "search_query", "other")])
     selection = select(registry, None, "soup")
+    failing = ScriptedScorer([OSError("never asked")])
+    assert select(registry, failing, "soup", single_shortcut=True).ranking == selection.ranking
     assert (chosen(selection), selection.score, selection.calls) == ("lookup", 100.0, 0)
     assert (selection.decision, selection.strategy) == ("single", "single")
     assert selection.parameters == {"search_query": "soup"}
@@ -328,7 +330,7 @@ MANY = RegistrySnapshot.of(
 
 def test_words_decide_which_tools_a_model_is_asked_about_and_the_fallback_is_kept() -> None:
     scorer = ScriptedScorer([named("tool_drums")])
-    selection = select(MANY, scorer, "How loud are drums?", prefilter=1)
+    selection = select(MANY, scorer, "All about drums!", prefilter=1)
     assert chosen(selection) == "tool_drums"
     assert [tool.name for tool in scorer.requests[0].tools] == ["search", "tool_drums"]
     notes = {one.tool.name: one.note for one in selection.ranking}
@@ -339,13 +341,13 @@ def test_words_decide_which_tools_a_model_is_asked_about_and_the_fallback_is_kep
     ]
 
 
-def test_where_no_word_is_known_the_first_tools_fill_up() -> None:
+def test_where_too_few_tools_have_a_word_the_first_ones_fill_up() -> None:
     scorer = ScriptedScorer([named("search")])
-    select(MANY, scorer, "Xyzzy?", prefilter=2)
+    select(MANY, scorer, "Drums?", prefilter=2)
     assert [tool.name for tool in scorer.requests[0].tools] == [
         "tool_apples",
-        "tool_boats",
         "search",
+        "tool_drums",
     ]
 
 
@@ -433,7 +435,7 @@ def test_placeholders_are_filled_from_the_question_and_the_context() -> None:
     ("arguments", "message"),
     [
         ({"query": b"soup"}, "query must be a str"),
-        ({"query": "soup", "item_type": None}, "item_type must be a str"),
+        ({"query": "soup", "item_type": 3}, "item_type must be a str or None"),
         ({"query": "soup", "site": ["a"]}, "site must be a str or None"),
         ({"query": "soup", "context": {"request.top_k": 3}}, "context must map names"),
         ({"query": "soup", "context": ["request.top_k"]}, "context must be a mapping"),

@@ -195,7 +195,8 @@ class Director:
                 if told:
                     over.add(told[0])
                     self.served.answer(told[0], self.said[told[0]] or scored(0))
-                else:
+                elif waiting:
+                    # With nobody waiting there is nothing but the end to come, in no time at all.
                     assert isinstance(loop, Clock)
                     over.update(waiting)
                     loop.advance(self.timeout)

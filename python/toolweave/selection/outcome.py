@@ -1,0 +1,205 @@
+"""From what was found out about tools to the selection that a caller gets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, cast
+
+from .result import Score, Selection
+from .sources import as_it_is
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from .._core import ToolEntry
+    from .calls import Calls
+    from .identify import Identified
+    from .offer import Offer
+    from .policy import SelectionPolicy
+    from .question import Question
+    from .rounds import Choice
+    from .sources import ToolSource
+
+_WITH_THE_QUERY = ("search_query", "query")
+
+
+class Outcome:
+    """Makes the selection that answers a question.
+
+    Args:
+        question: The question.
+        registry: Where the tools are from.
+        policy: What it is decided by.
+        note: What there is to say of the type; see `type_note`.
+    """
+
+    def __init__(
+        self, question: Question, registry: ToolSource, policy: SelectionPolicy, note: TypeNote
+    ) -> None:
+        self._question = question
+        self._policy = policy
+        self._registry = registry
+        self._note = note
+
+    def settled(self, offer: Offer, calls: Calls | None, duration: float) -> Selection:
+        """The selection where there is one tool at most, and no model is asked about it."""
+        if not offer.tools:
+            reason = f"There are no tools for the type {self._about()}."
+            return self._selection(None, None, {}, (), "none", reason, "single", calls, duration)
+        tool = offer.tools[0]
+        parameters = _with_the_query(tool, {}, self._question.query)
+        return self._single(Score(tool, 100.0, parameters), calls, duration)
+
+    def chosen(self, offer: Offer, choice: Choice, calls: Calls, duration: float) -> Selection:
+        """The selection where a model was asked."""
+        query = self._question.query
+        if len(offer.tools) == 1:
+            # There is nothing to compare it with: what counts is its parameters.
+            [found] = choice.ranking
+            parameters = _with_the_query(found.tool, found.parameters, query)
+            return self._single(Score(found.tool, 100.0, parameters, found.error), calls, duration)
+        winner, decision = choice.winner, choice.decision
+        tool = None if winner is None else winner.tool
+        score = None if winner is None else winner.score
+        parameters = {} if winner is None else winner.parameters
+        if tool is not None and decision == "fallback":
+            parameters = _with_the_query(tool, parameters, query)
+        return self._selection(
+            tool,
+            score,
+            parameters,
+            choice.ranking,
+            decision,
+            self._reason(choice),
+            self._policy.strategy,
+            calls,
+            duration,
+            ties=tuple(one.tool for one in choice.ties),
+        )
+
+    def _single(self, found: Score, calls: Calls | None, duration: float) -> Selection:
+        tool, parameters = found.tool, dict(found.parameters)
+        reason = f"{tool.name} is the only tool for the type {self._about()}."
+        if found.error is not None:
+            reason += f" Its parameters are not complete: {found.error}."
+        ranking = (found,)
+        return self._selection(
+            tool, 100.0, parameters, ranking, "single", reason, "single", calls, duration
+        )
+
+    def _selection(
+        self,
+        tool: ToolEntry | None,
+        score: float | None,
+        parameters: dict[str, Any],
+        ranking: tuple[Score, ...],
+        decision: Any,
+        reason: str,
+        strategy: str,
+        calls: Calls | None,
+        duration: float,
+        ties: tuple[ToolEntry, ...] = (),
+    ) -> Selection:
+        question = self._question
+        return Selection(
+            query=question.query,
+            item_type=question.item_type,
+            site=question.site,
+            tool=tool,
+            score=score,
+            parameters=parameters,
+            ranking=ranking,
+            decision=decision,
+            reason=reason,
+            ties=ties,
+            strategy=strategy,
+            calls=0 if calls is None else calls.made,
+            usage=None if calls is None else calls.usage,
+            duration=duration,
+            policy=self._policy,
+            registry=self._registry,
+            identified=self._note.identified,
+            type_note=self._note.text,
+        )
+
+    def _about(self) -> str:
+        question = self._question
+        about = question.item_type
+        return about if question.site is None else f"{about} at the site {question.site}"
+
+    def _reason(self, choice: Choice) -> str:
+        policy, tool = self._policy, None if choice.winner is None else choice.winner.tool
+        need = f"the threshold of {policy.threshold:g}"
+        # The winner's, unless it is the fallback.
+        first = choice.ranking[0]
+        if first.score is not None and choice.decision == "early_stop":
+            return (
+                f"{first.tool.name} scored {first.score:g}: enough to stop at "
+                f"({policy.early_stop:g})."
+            )
+        if first.score is not None and choice.decision == "threshold":
+            won = f"{first.tool.name} has the highest score, {first.score:g}, which reaches {need}"
+            also = ", ".join(tied.tool.name for tied in choice.ties)
+            return f"{won}; tied with {also}." if also else f"{won}."
+        if choice.unread:
+            why = f"No score could be had ({first.error})"
+        elif first.score is None:
+            why = "No tool has a score"
+        else:
+            why = f"The best score, {first.score:g} of {first.tool.name}, is below {need}"
+        if tool is not None:
+            return f"{why}, so it is the fallback {tool.name}."
+        if policy.fallback is None:
+            return f"{why}, and there is no fallback."
+        return f"{why}, and the fallback {policy.fallback} is not among the tools."
+
+
+class TypeNote:
+    """What there is to say of the type of a question."""
+
+    def __init__(self, text: str = "", *, identified: bool = False) -> None:
+        self.text = text
+        """A sentence, or nothing."""
+        self.identified = identified
+        """Whether a model was asked for it."""
+
+
+def type_note(source: ToolSource, question: Question, found: Identified | None = None) -> TypeNote:
+    """What there is to say of a type: where it is from, or that nobody knows it.
+
+    Args:
+        source: The registry.
+        question: The question, with its type.
+        found: What came of asking a model for it, if one was asked.
+    """
+    name = question.item_type
+    if found is not None:
+        if found.error is not None:
+            text = f"The type could not be identified ({found.error}), so it is {name}."
+        else:
+            text = f"The model says that the query is about the type {name}."
+        return TypeNote(text, identified=True)
+    meant_type: object = getattr(as_it_is(source), "meant_type", None)
+    meant = None
+    if callable(meant_type):
+        meant = cast("Callable[[str], str | None]", meant_type)(name)
+    if meant is None:
+        return TypeNote()
+    return TypeNote(f"There is no type {name!r}, so it has the tools of Thing; {meant!r} is one.")
+
+
+def _with_the_query(tool: ToolEntry, parameters: dict[str, Any], query: str) -> dict[str, Any]:
+    """The parameters of a tool that no reply spoke of; what it is to search for is known."""
+    properties: Mapping[str, Any] = tool.parameters.get("properties") or {}
+    known = {
+        name: query
+        for name in _WITH_THE_QUERY
+        if name not in parameters and _takes_text(properties.get(name))
+    }
+    return {**parameters, **known}
+
+
+def _takes_text(schema: object) -> bool:
+    if not isinstance(schema, Mapping):
+        return False
+    return cast("Mapping[str, object]", schema).get("type") == "string"

@@ -1,0 +1,122 @@
+"""One question about some tools, or several of them and a last one about their winners."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from .batch import score_batch
+from .candidates import candidates
+from .choose import choose
+from .each import score_each
+from .result import Score
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Sequence
+
+    from .calls import Calls
+    from .offer import Offer
+    from .question import Question
+    from .result import Decision
+    from .tally import Decided
+
+_STRATEGIES: dict[str, Callable[[Offer, Question, Calls], Awaitable[Decided]]] = {
+    "choose": choose,
+    "each": score_each,
+    "batch": score_batch,
+}
+
+
+class Choice(NamedTuple):
+    """Which tool won, and what was found out about all of them."""
+
+    winner: Score | None
+    """The winner, or the fallback; None if there is neither."""
+    decision: Decision
+    """What decided."""
+    ties: tuple[Score, ...]
+    """Others with the winner's very score."""
+    ranking: tuple[Score, ...]
+    """All tools, the best first."""
+    unread: bool
+    """Whether a reply about several tools could not be used."""
+
+
+async def decide(offer: Offer, question: Question, calls: Calls) -> Choice:
+    """Ask about the tools that the query may be for.
+
+    Args:
+        offer: The tools.
+        question: What is asked.
+        calls: Makes the calls; whoever made it closes it.
+    """
+    asked = candidates(offer, question.query)
+    left_out = [Score(offer.tools[at], note=asked.note) for at in asked.left_out]
+    played: list[Choice] = []
+    for part in asked.rounds:
+        played.append(await _play(offer.part(part), question, calls))
+        if _is_enough(offer, played[-1]):
+            break
+    if len(played) == 1 == len(asked.rounds):
+        return _with_others(played[0], left_out)
+    left_out += [Score(tool, note="not asked about: another tool had won") for tool in offer.tools]
+    # That the fallback is best among some says nothing of the others.
+    winners = [one for one in played if _has_won(one) and _name(one) != offer.policy.fallback]
+    if len(winners) < 2:
+        last = winners[0] if winners else _best(played)
+    elif offer.policy.strategy == "each":
+        # Each score is of one tool alone, whichever others were asked about.
+        last = _best(winners)
+    else:
+        names = {*map(_name, winners), offer.policy.fallback}
+        part = [at for at, name in enumerate(offer.names) if name in names]
+        last = await _play(offer.part(part), question, calls)
+        if last.unread:
+            # Each has won once: the best of these scores is as good as can be had.
+            last = _best(winners)
+    others = [score for one in played if one is not last for score in one.ranking]
+    others.sort(key=lambda one: (one.score is None, -(one.score or 0.0)))
+    return _with_others(last, [*others, *left_out])
+
+
+def _has_won(choice: Choice) -> bool:
+    return choice.decision not in ("fallback", "none")
+
+
+def _is_enough(offer: Offer, choice: Choice) -> bool:
+    """Whether no more tools are asked about: one has a score to stop at, which is its own."""
+    stop, winner = offer.policy.early_stop, choice.winner
+    if offer.policy.strategy != "each" or stop is None or winner is None:
+        return False
+    return _has_won(choice) and winner.score is not None and winner.score >= stop
+
+
+def _name(choice: Choice) -> str | None:
+    return None if choice.winner is None else choice.winner.tool.name
+
+
+def _best(winners: Sequence[Choice]) -> Choice:
+    return max(winners, key=lambda one: (one.winner and one.winner.score) or 0.0)
+
+
+async def _play(offer: Offer, question: Question, calls: Calls) -> Choice:
+    decided = await _STRATEGIES[offer.policy.strategy](offer, question, calls)
+    result, tally = decided.result, decided.tally
+    found = [one or Score(offer.tools[at]) for at, one in enumerate(tally.found)]
+    return Choice(
+        None if result.winner is None else found[result.winner],
+        result.reason,
+        tuple(found[at] for at in result.ties),
+        tally.rank(result.order),
+        tally.unread,
+    )
+
+
+def _with_others(choice: Choice, others: Sequence[Score]) -> Choice:
+    """The same with what is known of tools that it was not about."""
+    ranked = {id(one.tool) for one in choice.ranking}
+    more: list[Score] = []
+    for one in others:
+        if id(one.tool) not in ranked:
+            ranked.add(id(one.tool))
+            more.append(one)
+    return choice._replace(ranking=(*choice.ranking, *more))
