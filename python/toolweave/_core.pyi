@@ -1,4 +1,4 @@
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Final, Literal, Protocol, TypeAlias, TypeVar, final
 
 from typing_extensions import Self, Unpack, disjoint_base
@@ -1731,8 +1731,13 @@ class RegistrySnapshot:
     """All that a `tools.xml` says. It never changes."""
 
     @staticmethod
-    def read(source: str | bytes) -> RegistrySnapshot:
+    def read(source: str | bytes, *, leave_out_broken: bool = False) -> RegistrySnapshot:
         """Reads a document; bytes may be UTF-8, UTF-16 with a mark, or declared Latin-1.
+
+        Args:
+            source: The document.
+            leave_out_broken: Whether a tool with errors is left out, which are then among the
+                diagnostics, instead of the document being refused. What is no XML always is.
 
         Raises:
             RegistryError: It cannot be used; its `diagnostics` are all that is wrong with it.
@@ -1774,7 +1779,19 @@ class RegistrySnapshot:
 
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
-        """The warnings, in the order of the text."""
+        """The warnings, in the order of the text, and the errors of tools that were left out."""
+
+    def tools_of(
+        self, kinds: Sequence[str], site: str | None = None, *, sites_replace: bool = False
+    ) -> tuple[ToolEntry, ...]:
+        """The tools of some types, general to specific.
+
+        Args:
+            kinds: The types in any spelling, the most specific first.
+            site: The site; by default only tools of every site.
+            sites_replace: Whether a site that does not say if it inherits has its own tools only,
+                as in NLWeb.
+        """
 
     def tools_for(self, type: str, site: str | None = None) -> tuple[ToolEntry, ...]:
         """The tools of a type in any spelling, general to specific.

@@ -21,7 +21,7 @@ use super::{
     template,
 };
 use crate::{
-    registry::{self, Registry, Tool, structure, template::Template},
+    registry::{self, BrokenTools, Registry, SiteBlocks, Tool, structure, template::Template},
     selection::ReplyReader,
 };
 
@@ -367,14 +367,16 @@ fn tools_of(entries: &Bound<'_, PyAny>) -> PyResult<Vec<Arc<Tool>>> {
 #[pymethods]
 impl PyRegistrySnapshot {
     #[staticmethod]
-    fn read(source: &Bound<'_, PyAny>) -> PyResult<Self> {
+    #[pyo3(signature = (source, *, leave_out_broken=false))]
+    fn read(source: &Bound<'_, PyAny>, leave_out_broken: bool) -> PyResult<Self> {
         let py = source.py();
+        let broken = if leave_out_broken { BrokenTools::LeaveOut } else { BrokenTools::Refuse };
         let registry = if let Ok(text) = source.cast::<PyString>() {
             let text = text.to_str()?;
-            py.detach(|| Registry::read_text(text))?
+            py.detach(|| Registry::read_text_with(text, broken))?
         } else if let Ok(bytes) = source.cast::<PyBytes>() {
             let bytes = bytes.as_bytes();
-            py.detach(|| Registry::read(bytes))?
+            py.detach(|| Registry::read_with(bytes, broken))?
         } else {
             return Err(PyTypeError::new_err(format!(
                 "expected XML as str or bytes, got {}",
@@ -435,6 +437,19 @@ impl PyRegistrySnapshot {
         let dropped = self.lock().put(r#type, key, answer.clone().unbind());
         drop(dropped);
         Ok(answer)
+    }
+
+    #[pyo3(signature = (kinds, site=None, *, sites_replace=false))]
+    fn tools_of<'py>(
+        &self,
+        py: Python<'py>,
+        kinds: Vec<String>,
+        site: Option<&str>,
+        sites_replace: bool,
+    ) -> PyResult<Bound<'py, PyTuple>> {
+        let kinds: Vec<_> = kinds.iter().map(|kind| registry::type_name(kind)).collect();
+        let unsaid = if sites_replace { SiteBlocks::Replace } else { SiteBlocks::Add };
+        self.tuple(py, self.registry.positions_of(&kinds, site, unsaid))
     }
 
     #[pyo3(signature = (r#type, site=None))]

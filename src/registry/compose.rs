@@ -108,8 +108,8 @@ impl Registry {
         let mut registry = Self { ancestry: self.ancestry.clone(), diagnostics, ..Self::default() };
         for site in self.index.sites() {
             registry.index.site(site);
-            if self.index.stands_alone(site) {
-                registry.index.stand_alone(site);
+            if let Some(inherit) = self.index.inherits(site) {
+                registry.index.set_inherit(site, inherit);
             }
         }
         for item in layout {

@@ -118,6 +118,12 @@ codes! {
     ExternalDtd = "TW121", Warning;
     /// Types without a root around them, which NLWeb does not read.
     Fragment = "TW122", Warning;
+    /// A prompt that does not say what is asked.
+    NoQuery = "TW130", Warning;
+    /// A structure whose score is always the same.
+    ConstantScore = "TW131", Warning;
+    /// A site that adds to the default here, and replaces it in `NLWeb`.
+    SiteAdds = "TW132", Warning;
     /// More to say than is said.
     More = "TW199", Warning;
 }
@@ -171,6 +177,7 @@ impl Finding {
 #[derive(Debug, Default)]
 pub(super) struct Report {
     findings: Vec<Finding>,
+    errors: usize,
     /// Warnings that were not kept.
     left_out: usize,
 }
@@ -178,6 +185,7 @@ pub(super) struct Report {
 impl Report {
     /// Keeps a finding; past the limit, only errors.
     pub(super) fn add(&mut self, finding: Finding) {
+        self.errors += usize::from(finding.code.severity() == Severity::Error);
         if self.findings.len() < MAX_DIAGNOSTICS {
             self.findings.push(finding);
         } else if finding.code.severity() == Severity::Error {
@@ -192,9 +200,9 @@ impl Report {
         }
     }
 
-    /// Whether there is anything that stops loading.
-    pub(super) fn has_errors(&self) -> bool {
-        self.findings.iter().any(|finding| finding.code.severity() == Severity::Error)
+    /// How many findings stop loading.
+    pub(super) fn errors(&self) -> usize {
+        self.errors
     }
 
     /// The diagnostics in the order of the text, which is walked through once.

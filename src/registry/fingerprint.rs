@@ -1,11 +1,13 @@
 //! A hash of what a registry says.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 use xxhash_rust::xxh3::Xxh3;
 
 use super::{ancestry::Ancestry, index::Index, tool::Tool};
 
-/// Hashes tools in their order, which sites stand alone, and what types are kinds of.
+/// Hashes tools in their order, what sites say of inheriting, and what types are kinds of.
 pub(super) fn of<'a>(
     tools: impl Iterator<Item = &'a Tool>,
     index: &Index,
@@ -15,11 +17,14 @@ pub(super) fn of<'a>(
     for tool in tools {
         hasher.tool(tool);
     }
-    let mut alone: Vec<_> = index.sites().iter().filter(|site| index.stands_alone(site)).collect();
-    alone.sort_unstable();
-    hasher.count(alone.len());
-    for site in alone {
-        hasher.text(site);
+    for inherit in [false, true] {
+        let says = |site: &&Arc<str>| index.inherits(site) == Some(inherit);
+        let mut sites: Vec<_> = index.sites().iter().filter(says).collect();
+        sites.sort_unstable();
+        hasher.count(sites.len());
+        for site in sites {
+            hasher.text(site);
+        }
     }
     for lineage in ancestry.declared() {
         hasher.count(lineage.len());

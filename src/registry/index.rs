@@ -6,7 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use super::{DEFAULT_SITE, ancestry::Ancestry, schema_org::type_name, tool::Tool};
+use super::{DEFAULT_SITE, SiteBlocks, tool::Tool};
 
 /// Where tools are declared: the number of the type and that of the site.
 type Group = (u32, u32);
@@ -22,8 +22,8 @@ pub(super) struct Index {
     sites: HashMap<Arc<str>, u32>,
     type_names: Vec<Arc<str>>,
     site_names: Vec<Arc<str>>,
-    /// Sites that stand alone.
-    alone: Vec<bool>,
+    /// What each site says of inheriting, by number.
+    inherits: Vec<Option<bool>>,
     groups: Numbered<Group, Vec<u32>>,
     /// The number of the name of each tool.
     name_of: Vec<u32>,
@@ -80,7 +80,7 @@ impl Default for Index {
             sites: HashMap::new(),
             type_names: Vec::new(),
             site_names: Vec::new(),
-            alone: Vec::new(),
+            inherits: Vec::new(),
             groups: HashMap::default(),
             name_of: Vec::new(),
             enabled: Vec::new(),
@@ -97,21 +97,23 @@ impl Index {
         let (_, new) = number(&mut self.sites, site);
         if new {
             self.site_names.push(Arc::clone(site));
-            self.alone.push(false);
+            self.inherits.push(None);
         }
         new
     }
 
-    /// Lets a site inherit nothing.
-    pub(super) fn stand_alone(&mut self, site: &str) {
+    /// Lets a site inherit the default, or nothing. Of several blocks, one that inherits nothing
+    /// speaks for all.
+    pub(super) fn set_inherit(&mut self, site: &str, inherit: bool) {
         if let Some(site) = self.sites.get(site).filter(|site| **site != DEFAULT) {
-            self.alone[*site as usize] = true;
+            let said = &mut self.inherits[*site as usize];
+            *said = Some(inherit && *said != Some(false));
         }
     }
 
-    /// Whether a site inherits nothing.
-    pub(super) fn stands_alone(&self, site: &str) -> bool {
-        self.sites.get(site).is_some_and(|site| self.alone[*site as usize])
+    /// Whether a site inherits the default; nothing where it does not say.
+    pub(super) fn inherits(&self, site: &str) -> Option<bool> {
+        self.sites.get(site).and_then(|site| self.inherits[*site as usize])
     }
 
     /// Adds the next tool; the position of the last of the same name, type and site.
@@ -162,8 +164,13 @@ impl Index {
 
     /// The tools of a type on a site, disabled ones included, general to specific; one that
     /// replaces another stands in its place.
-    pub(super) fn find(&self, ancestry: &Ancestry, type_: &str, site: Option<&str>) -> Vec<Found> {
-        let walk = self.walk(ancestry, type_, site);
+    pub(super) fn find(
+        &self,
+        lineage: &[&str],
+        site: Option<&str>,
+        unsaid: SiteBlocks,
+    ) -> Vec<Found> {
+        let walk = self.walk(lineage, site, unsaid);
         let mut slots: Numbered<u32, usize> =
             HashMap::with_capacity_and_hasher(walk.len(), BuildHasherDefault::default());
         let mut found: Vec<Found> = Vec::with_capacity(walk.len());
@@ -187,14 +194,14 @@ impl Index {
     }
 
     /// The positions of the tools that count for a type on a site, general to specific.
-    fn walk(&self, ancestry: &Ancestry, type_: &str, site: Option<&str>) -> Vec<u32> {
+    fn walk(&self, lineage: &[&str], site: Option<&str>, unsaid: SiteBlocks) -> Vec<u32> {
         let site = site.and_then(|site| self.sites.get(site).copied()).unwrap_or(DEFAULT);
-        let sites: &[u32] = match (site, self.alone[site as usize]) {
+        let inherit = self.inherits[site as usize].unwrap_or(unsaid == SiteBlocks::Add);
+        let sites: &[u32] = match (site, inherit) {
             (DEFAULT, _) => &[DEFAULT],
-            (site, true) => &[site],
-            (site, false) => &[DEFAULT, site],
+            (site, false) => &[site],
+            (site, true) => &[DEFAULT, site],
         };
-        let lineage = ancestry.lineage(type_name(type_));
         let numbers = lineage.iter().rev().filter_map(|name| self.types.get(*name).copied());
         let groups = numbers.flat_map(|type_| sites.iter().map(move |site| (type_, *site)));
         groups.filter_map(|group| self.groups.get(&group)).flatten().copied().collect()

@@ -5,7 +5,7 @@ use std::ops::Range;
 use serde_json::{Map, Value};
 
 use super::{
-    diagnostic::{Code, Finding, Report, did_you_mean},
+    diagnostic::{Code, Finding, Report, did_you_mean, nearest},
     nlweb::{self, HANDLERS, METHODS},
     structure, template,
     tool::Tool,
@@ -151,13 +151,31 @@ fn replying(tool: &Tool, places: &Places, report: &mut Report) {
                 .hint("Add <prompt>...{request.query}...</prompt>."),
         );
     }
+    if let Some(prompt) = tool.prompt.as_deref()
+        && !template::spans(prompt)
+            // One that is misspelled is told already.
+            .any(|(name, _)| nearest(name, nlweb::QUERIES.iter().copied()).is_some())
+    {
+        let message = format!(
+            "the prompt of the tool {:?} has no {{request.query}}, so NLWeb's model scores it \
+             without the query",
+            tool.name
+        );
+        report.add(
+            Finding::new(Code::NoQuery, places.name.clone(), message)
+                .hint("Write {request.query} where the query belongs."),
+        );
+    }
     let structure = tool.return_struc.as_ref();
     let hint = match structure.and_then(structure::properties) {
         Some(_) => "Add \"score\": {\"type\": \"integer\"} to its properties.",
         None => "Add \"score\": \"integer between 0 and 100\" to it.",
     };
     let (span, message) = match structure.map(fields) {
-        Some(Some(fields)) if score_of(fields).is_some() => return,
+        Some(Some(fields)) if score_of(fields).is_some() => {
+            constant_score(fields, places, report);
+            return;
+        }
         Some(Some(_)) => (&places.structure, "this returnStruc has no \"score\""),
         Some(None) => (&places.structure, "this returnStruc is no object, so it has no \"score\""),
         // One that is there is reported for not being JSON.
@@ -165,6 +183,17 @@ fn replying(tool: &Tool, places: &Places, report: &mut Report) {
         None => (&places.name, "the tool has no returnStruc, so no reply has a \"score\""),
     };
     report.add(Finding::new(Code::NoScore, span.clone(), message).hint(hint));
+}
+
+/// Reports a score that stands there as if it were decided. A number is an example of one.
+fn constant_score(fields: &Map<String, Value>, places: &Places, report: &mut Report) {
+    let score = score_of(fields).and_then(|key| fields[key].as_str());
+    let Some(text) = score.filter(|text| text.trim().parse::<f64>().is_ok()) else { return };
+    let message = format!("the score of this returnStruc is always {text:?}");
+    report.add(
+        Finding::new(Code::ConstantScore, places.structure.clone(), message)
+            .hint("Write \"integer between 0 and 100\", so that the model decides."),
+    );
 }
 
 fn placeholders(tool: &Tool, places: &Places, report: &mut Report) {

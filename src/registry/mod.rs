@@ -94,6 +94,26 @@ fn summary(diagnostics: &[Diagnostic]) -> String {
     }
 }
 
+/// What the block of a site does that does not say whether it inherits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SiteBlocks {
+    /// It adds to the default.
+    #[default]
+    Add,
+    /// It replaces the default, as in `NLWeb`.
+    Replace,
+}
+
+/// What is done with a tool that has an error in it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum BrokenTools {
+    /// The registry cannot be used.
+    #[default]
+    Refuse,
+    /// It is left out, and the error is among the diagnostics.
+    LeaveOut,
+}
+
 /// Where a tool that a type has comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Origin {
@@ -117,22 +137,33 @@ pub struct Registry {
 impl Registry {
     /// Reads the bytes of a file.
     pub fn read(source: &[u8]) -> Result<Self, RegistryError> {
+        Self::read_with(source, BrokenTools::Refuse)
+    }
+
+    /// Reads the bytes of a file. What is no XML, or has types that are their own ancestors, is
+    /// refused in any case.
+    pub fn read_with(source: &[u8], broken: BrokenTools) -> Result<Self, RegistryError> {
         if source.len() > limits::MAX_BYTES {
             return Err(refused("", too_large(source.len())));
         }
         match decode::decode(source) {
-            Ok(text) => Self::read_decoded(&text),
+            Ok(text) => Self::read_decoded(&text, broken),
             Err(undecodable) => Err(refused(&undecodable.0, undecodable.1)),
         }
     }
 
     /// Reads a text, whatever encoding it says it has.
     pub fn read_text(text: &str) -> Result<Self, RegistryError> {
-        Self::read_decoded(text.strip_prefix('\u{FEFF}').unwrap_or(text))
+        Self::read_text_with(text, BrokenTools::Refuse)
+    }
+
+    /// Reads a text, whatever encoding it says it has; as [`Registry::read_with`].
+    pub fn read_text_with(text: &str, broken: BrokenTools) -> Result<Self, RegistryError> {
+        Self::read_decoded(text.strip_prefix('\u{FEFF}').unwrap_or(text), broken)
     }
 
     /// Reads a text without its byte order mark.
-    fn read_decoded(text: &str) -> Result<Self, RegistryError> {
+    fn read_decoded(text: &str, broken: BrokenTools) -> Result<Self, RegistryError> {
         if text.starts_with('\u{FEFF}') {
             let finding = Finding::new(Code::NotXml, 0..3, "a second byte order mark");
             return Err(refused(text, finding.hint("Remove it.")));
@@ -151,15 +182,23 @@ impl Registry {
             return Err(refused(text, finding));
         }
         let mut report = Report::default();
-        let draft = read::read(text, &mut report);
-        Self::finish(draft, text, report)
+        let draft = read::read(text, broken, &mut report);
+        Self::finish(draft, text, broken, report)
     }
 
-    fn finish(draft: Draft, text: &str, mut report: Report) -> Result<Self, RegistryError> {
-        let Draft { entries, layout, index, declarations } = draft;
+    fn finish(
+        draft: Draft,
+        text: &str,
+        broken: BrokenTools,
+        mut report: Report,
+    ) -> Result<Self, RegistryError> {
+        let Draft { entries, layout, index, declarations, is_whole } = draft;
+        let errors = report.errors();
         let ancestry = declarations.resolve(&mut report);
+        let is_sound = is_whole && report.errors() == errors;
         let diagnostics = report.resolve(text);
-        if diagnostics.iter().any(Diagnostic::is_error) {
+        let is_refused = broken == BrokenTools::Refuse || !is_sound;
+        if is_refused && diagnostics.iter().any(Diagnostic::is_error) {
             return Err(RegistryError { diagnostics });
         }
         let fingerprint = OnceLock::new();
@@ -190,7 +229,7 @@ impl Registry {
         self.index.sites().iter().map(|name| &**name)
     }
 
-    /// The warnings.
+    /// The warnings, and the errors of tools that were left out.
     pub fn diagnostics(&self) -> &[Diagnostic] {
         &self.diagnostics
     }
@@ -216,7 +255,23 @@ impl Registry {
 
     /// The positions of the tools that a type has on a site.
     pub fn positions_for(&self, type_: &str, site: Option<&str>) -> Vec<usize> {
-        let found = self.index.find(&self.ancestry, type_, site).into_iter();
+        self.positions_of(&self.supertypes(type_), site, SiteBlocks::Add)
+    }
+
+    /// The positions of the tools of some types on a site.
+    ///
+    /// # Arguments
+    ///
+    /// - `kinds`: the types in their short forms, the most specific first.
+    /// - `site`: the site.
+    /// - `unsaid`: what blocks of sites do that do not say whether they inherit.
+    pub fn positions_of(
+        &self,
+        kinds: &[&str],
+        site: Option<&str>,
+        unsaid: SiteBlocks,
+    ) -> Vec<usize> {
+        let found = self.index.find(kinds, site, unsaid).into_iter();
         let enabled = found.filter(|found| self.index.is_enabled(found.tool));
         enabled.map(|found| found.tool as usize).collect()
     }
@@ -229,7 +284,8 @@ impl Registry {
 
     /// The same with where each comes from, and with those that are off.
     pub fn explain(&self, type_: &str, site: Option<&str>) -> Vec<Origin> {
-        let found = self.index.find(&self.ancestry, type_, site).into_iter();
+        let lineage = self.supertypes(type_);
+        let found = self.index.find(&lineage, site, SiteBlocks::Add).into_iter();
         let origin = |found: index::Found| Origin {
             tool: found.tool as usize,
             replaces: found.replaces.into_iter().map(|position| position as usize).collect(),

@@ -3,6 +3,12 @@
 /// The tool that is there when no other fits; it needs no handler.
 pub(super) const SEARCH: &str = "search";
 
+/// The types that `NLWeb`'s own files have and schema.org does not.
+pub(super) const TYPES: &[&str] = &["Statistics"];
+
+/// The placeholders that stand for what was asked.
+pub(super) const QUERIES: &[&str] = &["request.query", "request.rawQuery"];
+
 /// What `method` can be.
 pub(super) const METHODS: &[&str] = &["builtin", "code", "extension", "url"];
 
@@ -87,6 +93,6 @@ pub(super) const HANDLERS: &[Handler] = &[
         optional: &["main_item"],
     },
     Handler { class: "StatisticsHandler", required: &[], optional: &["query_type", "limit"] },
-    Handler { class: "ConversationSearchHandler", required: &[], optional: &["search_query"] },
-    Handler { class: "CricketQueryHandler", required: &[], optional: &["search_query"] },
+    Handler { class: "ConversationSearchHandler", required: &["search_query"], optional: &[] },
+    Handler { class: "CricketQueryHandler", required: &["search_query"], optional: &[] },
 ];

@@ -331,6 +331,44 @@ proptest! {
     }
 
     #[test]
+    fn a_site_that_replaces_the_default_has_its_own_tools_alone(xml in document()) {
+        let registry = Registry::read(xml.as_bytes()).unwrap();
+        for site in registry.sites() {
+            let own = registry.tools().filter(|tool| tool.site.as_deref() == Some(site));
+            let alone = Registry::of(own.cloned()).unwrap();
+            for type_ in ["Thing", "Recipe", "Own", "Movie"] {
+                let kinds = registry.supertypes(type_);
+                let tools = |registry: &Registry, unsaid| -> Vec<_> {
+                    let found = registry.positions_of(&kinds, Some(site), unsaid).into_iter();
+                    found.map(|position| Arc::clone(registry.tool(position))).collect()
+                };
+                let expected = match registry.index.inherits(site) {
+                    Some(true) => tools(&registry, SiteBlocks::Add),
+                    _ => tools(&alone, SiteBlocks::Add),
+                };
+                prop_assert_eq!(tools(&registry, SiteBlocks::Replace), expected);
+            }
+        }
+    }
+
+    #[test]
+    fn without_its_broken_tools_a_registry_is_like_any_other(
+        pieces in vec(prop::sample::select(PIECES), 0..24),
+    ) {
+        let text = pieces.concat();
+        let strict = Registry::read(text.as_bytes());
+        match Registry::read_with(text.as_bytes(), BrokenTools::LeaveOut) {
+            Ok(registry) => {
+                survives_writing(&registry);
+                if let Ok(strict) = strict {
+                    same(&registry, &strict);
+                }
+            }
+            Err(refused) => prop_assert_eq!(Some(refused), strict.err()),
+        }
+    }
+
+    #[test]
     fn any_bytes_are_read_or_refused(bytes in vec(any::<u8>(), 0..64), mark in any::<bool>()) {
         let start: &[u8] = if mark { b"\xFF\xFE<\0" } else { b"<Tools>" };
         let _ = Registry::read(&[start, &bytes].concat());

@@ -183,28 +183,35 @@ fn the_faults_of_real_files_are_found() {
                 (Code::MissingParameter, 154),
                 (Code::MissingParameter, 325),
                 (Code::NoHandler, 395),
-                (Code::UnknownType, 464),
             ],
         ),
         (
             "nlweb-ai__NLWeb_Core__2025-11_sites.xml",
             vec![
                 (Code::MissingParameter, 157),
-                (Code::UnknownType, 281),
+                (Code::SiteAdds, 346),
+                (Code::SiteAdds, 378),
+                (Code::MissingParameter, 395),
+                (Code::ConstantScore, 395),
+                (Code::SiteAdds, 405),
+                (Code::ConstantScore, 432),
+                (Code::SiteAdds, 443),
+                (Code::NoQuery, 445),
                 (Code::NoScore, 451),
                 (Code::UnfilledPlaceholder, 453),
+                (Code::SiteAdds, 460),
+                (Code::NoQuery, 462),
                 (Code::NoScore, 468),
                 (Code::UnfilledPlaceholder, 470),
             ],
         ),
-        ("kuoowen-web__nlweb-intern__2026-07.xml", vec![(Code::UnknownType, 8)]),
+        (
+            "kuoowen-web__nlweb-intern__2026-07.xml",
+            vec![(Code::UnknownType, 8), (Code::SiteAdds, 107), (Code::MissingParameter, 123)],
+        ),
         (
             "nlweb-ai__NLWeb__2025-06_thing.xml",
-            [158, 319, 345, 434, 521, 547, 576]
-                .map(|line| (Code::NoHandler, line))
-                .into_iter()
-                .chain([(Code::UnknownType, 645)])
-                .collect(),
+            [158, 319, 345, 434, 521, 547, 576].map(|line| (Code::NoHandler, line)).to_vec(),
         ),
     ];
     for (name, wanted) in faults {

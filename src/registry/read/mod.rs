@@ -5,6 +5,7 @@ mod tool;
 
 use std::{
     collections::{HashMap, HashSet},
+    fmt::Write as _,
     hash::{BuildHasher, BuildHasherDefault, Hasher, RandomState},
     ops::Range,
     sync::Arc,
@@ -12,14 +13,19 @@ use std::{
 
 use self::content::{kept, lines};
 use super::{
+    BrokenTools,
     ancestry::Declarations,
     diagnostic::{Code, Finding, Place, Report, did_you_mean},
     document::{Entry, Item, Piece},
     index::Index,
+    nlweb,
     schema_org::{self, type_name},
     tool::stripped,
     xml::{Attribute, Tag, Token, Xml},
 };
+
+/// How many tools of the default are named that a site has besides its own.
+const MAX_ADDED: usize = 3;
 
 /// How many names are compared with all known types, which takes its time.
 const MAX_SUGGESTIONS: usize = 32;
@@ -31,17 +37,21 @@ pub(super) struct Draft {
     pub(super) layout: Vec<Item>,
     pub(super) index: Index,
     pub(super) declarations: Declarations,
+    /// Whether it has a root, and was read to its end.
+    pub(super) is_whole: bool,
 }
 
 /// Reads a document as far as it is one.
-pub(super) fn read(text: &str, report: &mut Report) -> Draft {
+pub(super) fn read(text: &str, broken: BrokenTools, report: &mut Report) -> Draft {
     let mut reader = Reader {
         xml: Xml::new(text),
         text,
         place: Place::default(),
+        broken,
         report,
         draft: Draft::default(),
         sites: HashSet::new(),
+        unsaid: Vec::new(),
         unknown_types: Vec::new(),
         known_types: HashSet::new(),
         top: Top::default(),
@@ -52,6 +62,8 @@ pub(super) fn read(text: &str, report: &mut Report) -> Draft {
         reader.report.add(*finding);
     } else {
         reader.finish();
+        let is_root = |item: &Item| matches!(item, Item::Open { .. });
+        reader.draft.is_whole = reader.draft.layout.iter().any(is_root);
     }
     reader.draft
 }
@@ -64,10 +76,13 @@ struct Reader<'a, 'r> {
     text: &'a str,
     /// How far lines are counted.
     place: Place,
+    broken: BrokenTools,
     report: &'r mut Report,
     draft: Draft,
     /// Sites that had a block.
     sites: HashSet<Arc<str>>,
+    /// Sites that do not say whether they inherit, and where they are named.
+    unsaid: Vec<(Arc<str>, Range<usize>)>,
     /// Types that schema.org does not have, and where they come first.
     unknown_types: Vec<(Arc<str>, Range<usize>)>,
     known_types: HashSet<Arc<str>>,
@@ -302,15 +317,18 @@ impl<'a> Reader<'a, '_> {
             self.warn(Code::RepeatedSite, &id.span, message, Some(hint.to_owned()));
         }
         if let Some(inherit) = attribute(tag, "inherit") {
-            match inherit.value.trim() {
-                "false" => self.draft.index.stand_alone(&site),
-                "true" => {}
+            let value = inherit.value.trim();
+            self.draft.index.set_inherit(&site, value != "false");
+            match value {
+                "false" | "true" => {}
                 other => {
                     let message = format!("inherit={other:?} is read as \"true\"");
                     let hint = Some("Write \"true\" or \"false\".".to_owned());
                     self.warn(Code::InheritValue, &inherit.span, message, hint);
                 }
             }
+        } else if *site != *super::DEFAULT_SITE {
+            self.unsaid.push((Arc::clone(&site), id.span.clone()));
         }
         self.open(tag);
         let site = (*site != *super::DEFAULT_SITE).then_some(site);
@@ -397,13 +415,13 @@ impl<'a> Reader<'a, '_> {
 
     /// Reports what can be told at the end alone.
     fn finish(&mut self) {
-        if self.draft.entries.is_empty() && !self.report.has_errors() {
+        if self.draft.entries.is_empty() && self.report.errors() == 0 {
             let hint = "Write <Tools><Thing><Tool name=\"...\">...</Tool></Thing></Tools>.";
             self.warn(Code::NoTools, &(0..0), "there is no tool".to_owned(), Some(hint.to_owned()));
         }
         let unknown = std::mem::take(&mut self.unknown_types);
         for (turn, (name, span)) in unknown.into_iter().enumerate() {
-            if self.draft.declarations.has(&name) {
+            if self.draft.declarations.has(&name) || nlweb::TYPES.contains(&&*name) {
                 continue;
             }
             let message = format!("{name:?} is not a type of schema.org; it is only a Thing");
@@ -413,6 +431,51 @@ impl<'a> Reader<'a, '_> {
                 "If it is meant so, say what it is a kind of: extends=\"Thing\".".to_owned()
             });
             self.warn(Code::UnknownType, &span, message, Some(hint));
+        }
+        self.additions();
+    }
+
+    /// Reports sites that have tools of the default here, and would not in `NLWeb`.
+    fn additions(&mut self) {
+        if self.unsaid.is_empty() {
+            return;
+        }
+        let mut own: HashMap<Arc<str>, HashSet<Arc<str>>> = HashMap::new();
+        let mut default: Vec<Arc<str>> = Vec::new();
+        let mut known: HashSet<Arc<str>> = HashSet::new();
+        for Entry { tool, .. } in &self.draft.entries {
+            match &tool.site {
+                Some(site) => {
+                    own.entry(Arc::clone(site)).or_default().insert(Arc::clone(&tool.name));
+                }
+                None if tool.enabled && known.insert(Arc::clone(&tool.name)) => {
+                    default.push(Arc::clone(&tool.name));
+                }
+                None => {}
+            }
+        }
+        let none = HashSet::new();
+        for (site, span) in std::mem::take(&mut self.unsaid) {
+            if self.draft.index.inherits(&site).is_some() {
+                continue;
+            }
+            let own = own.get(&site).unwrap_or(&none);
+            let more = default.len() - own.iter().filter(|name| known.contains(*name)).count();
+            if more == 0 {
+                continue;
+            }
+            let named = default.iter().filter(|name| !own.contains(*name)).take(MAX_ADDED);
+            let mut which = named.map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", ");
+            if more > MAX_ADDED {
+                let _ = write!(which, " and {} more", more - MAX_ADDED);
+            }
+            let message = format!(
+                "the site {site:?} also has {which} of the default; in NLWeb and toolweave.nlweb \
+                 its block replaces them"
+            );
+            let hint = "Write inherit=\"false\" if only its own tools are meant, or \
+                        inherit=\"true\" to have both in toolweave.nlweb too.";
+            self.warn(Code::SiteAdds, &span, message, Some(hint.to_owned()));
         }
     }
 }

@@ -7,6 +7,7 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::{
     super::{
+        BrokenTools,
         diagnostic::{Code, did_you_mean},
         document::{Dressed, Entry, Field, Form, Item, Part, Piece},
         json::{self, Fault},
@@ -36,6 +37,7 @@ impl<'a> Reader<'a, '_> {
         self.attributes(tag, &["name", "enabled"]);
         let name = attribute(tag, "name");
         let enabled = attribute(tag, "enabled");
+        let errors = self.report.errors();
         let mut making = Making { parts: Vec::with_capacity(8), ..Making::default() };
         making.places.name = name.map_or(&tag.span, |name| &name.span).clone();
         let mut tool = Tool {
@@ -65,6 +67,11 @@ impl<'a> Reader<'a, '_> {
             making.parts.push(Part::Loose([piece].into()));
         }
         lint::check(&tool, &making.places, self.report);
+        // One that is off stays, since it hides what it replaces.
+        let is_broken = tool.enabled && self.report.errors() > errors;
+        if is_broken && self.broken == BrokenTools::LeaveOut {
+            return Ok(());
+        }
         self.compare(&tool, &making.places);
         let form = Form {
             enabled: enabled.map(|enabled| enabled.value.as_ref().into()),
