@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..exceptions import RegistryError
@@ -54,6 +55,14 @@ def declare(parser: argparse.ArgumentParser) -> None:
         help="import handlers below this module to check them; may be repeated. By default they "
         "are looked for, and nothing is imported",
     )
+    parser.add_argument(
+        "--path",
+        action="append",
+        default=[],
+        metavar="FOLDER",
+        help="look for handlers in this folder as well, such as NLWeb's code/python or "
+        "AskAgent/python; may be repeated",
+    )
     level = parser.add_mutually_exclusive_group()
     level.add_argument(
         "--severity",
@@ -73,6 +82,11 @@ def declare(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
     import_from_here()
+    for folder in options.path:
+        if not Path(folder).is_dir():
+            sys.stderr.write(f"toolweave lint: --path: there is no folder {folder!r}\n")
+            return EXIT_UNREADABLE
+    sys.path[:0] = options.path
     unreadable = False
     checked: list[Checked] = []
     for file in options.files:

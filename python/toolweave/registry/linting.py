@@ -114,7 +114,8 @@ class _Check:
         return _Fault(
             NOT_FOUND,
             f"cannot be imported: {reason}",
-            "Correct the path, install what it is in, or register a handler in Python.",
+            "Correct the path, install what it is in or say in which folder it is (--path), or "
+            "register a handler in Python.",
         )
 
     def _cannot_run(self, fault: _Fault, entries: Sequence[ToolEntry]) -> Diagnostic:

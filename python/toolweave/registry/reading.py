@@ -73,7 +73,10 @@ def needs_in(definition: Definition) -> Needs:
 
 
 def _read_by(definition: ast.ClassDef) -> Iterator[str]:
-    """What a class reads of the parameters that it is made with, unless it asks for it first."""
+    """What a class reads of the parameters that it is made with, unless it asks for it first.
+
+    What it reads with a default counts where it gives up without it, as NLWeb's handlers do.
+    """
     made = next(
         (
             one
@@ -98,14 +101,35 @@ def _read_by(definition: ast.ClassDef) -> Iterator[str]:
         if isinstance(one, ast.Compare) and isinstance(one.left, ast.Constant)
     }
     inside = {id(one) for one in ast.walk(made)}
+
+    def is_theirs(read: ast.AST, one: ast.AST) -> bool:
+        """Whether it is the dict of the parameters that is read there."""
+        held = isinstance(read, ast.Attribute) and read.attr in holders
+        return held or (_is_name(read, params) and id(one) in inside)
+
+    kept: dict[str, str] = {}
+    for one in ast.walk(definition):
+        match one:
+            case ast.Assign(
+                targets=[ast.Attribute(attr=attribute)],
+                value=ast.Call(
+                    func=ast.Attribute(value=read, attr="get"),
+                    args=[ast.Constant(value=str() as key), *_],
+                ),
+            ) if is_theirs(read, one):
+                kept[attribute] = key
+            case _:
+                pass
     for one in ast.walk(definition):
         match one:
             case ast.Subscript(value=read, slice=ast.Constant(value=str() as key), ctx=ast.Load()):
-                is_theirs = (_is_name(read, params) and id(one) in inside) or (
-                    isinstance(read, ast.Attribute) and read.attr in holders
-                )
-                if is_theirs and key not in asked:
+                if is_theirs(read, one) and key not in asked:
                     yield key
+            case ast.If(
+                test=ast.UnaryOp(op=ast.Not(), operand=ast.Attribute(attr=attribute)),
+                body=[*_, ast.Return() | ast.Raise()],
+            ) if attribute in kept:
+                yield kept[attribute]
             case _:
                 pass
 

@@ -69,7 +69,8 @@ def test_a_fault_is_shown_with_its_line_and_a_mark_under_it(
         'module "no_such_module" [TW201]\n'
         " 4 |       <handler>no_such_module.Handler</handler>\n"
         "   |                ^^^^^^^^^^^^^^^^^^^^^^\n"
-        "   = help: Correct the path, install what it is in, or register a handler in Python.\n"
+        "   = help: Correct the path, install what it is in or say in which folder it is (--path), "
+        "or register a handler in Python.\n"
         "\n"
         "1 warning; 1 tool in 1 file\n"
     )
@@ -373,3 +374,19 @@ def test_handlers_are_imported_only_where_that_is_allowed(
     assert main(["lint", "--allow", "lint_marker", "--allow", "no path", "tools.xml"]) == 2
     assert "toolweave lint: --allow: 'no path' cannot be a prefix" in capsys.readouterr().err
     sys.modules.pop("lint_marker", None)
+
+
+def test_handlers_are_looked_for_in_the_folders_that_are_given(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "tools.xml"
+    file.write_text(MISSING.replace("no_such_module", "lint_methods.details"), "utf-8")
+    folder = tmp_path / "code" / "python" / "lint_methods"
+    folder.mkdir(parents=True)
+    (folder / "details.py").write_text("raise SystemExit\nclass Handler: ...\n", "utf-8")
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    assert main(["lint", "--strict", str(file)]) == 1
+    assert "or say in which folder it is (--path)" in capsys.readouterr().out
+    assert main(["lint", "--strict", "--path", str(folder.parent), str(file)]) == 0
+    assert main(["lint", "--path", str(tmp_path / "none"), str(file)]) == 2
+    assert "--path: there is no folder" in capsys.readouterr().err

@@ -226,6 +226,28 @@ class Get:
         other = {"no": 1}
         return self.params["size"], self.name, other["no"]
 
+class Guarded:
+    def __init__(self, params, handler):
+        self.params = params
+        self.name = self.size = ""
+
+    async def do(self):
+        if not self.size:
+            pass
+        try:
+            self.name = self.params.get("item_name", "")
+            self.size = self.params.get("size", "")
+            self.color = self.params.get("color", "")
+            if not self.name:
+                raise ValueError
+            if not self.size:
+                await self.fail()
+                return
+            if not self.color:
+                self.color = "red"
+        except OSError:
+            pass
+
 async def function(item_name, size, color="red", *, weight, handler, **others): ...
 async def whole(request, application): ...
 async def params_and_handler(params, handler): ...
@@ -237,6 +259,7 @@ def one(item_name): ...
     ("name", "missing"),
     [
         ("Get", '"size"'),
+        ("Guarded", '"size"'),
         ("function", '"size" and "weight"'),
         ("whole", None),
         ("params_and_handler", None),
