@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from .._core import ToolCall
+from .._single_flight import ResultCache
 from ..protocols import Approval
 from . import threads
-from .._single_flight import ResultCache
 from .events import ToolApproval
 from .pools import run_blocking
 

@@ -12,12 +12,12 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 from .._core import ToolResult
+from .._single_flight import Follower, Hit
 from ..exceptions import ValidationError
 from ..tracing import execute_tool
 from . import failure
 from .approval import decide
 from .attempts import attempt
-from .._single_flight import Follower, Hit
 from .deferred import Deferred
 from .events import ToolApprovalRequested, ToolProgress, ToolStarted
 from .journal import Entry, fitted
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from contextvars import Context
 
     from .._core import ToolCall
+    from .._single_flight import Leader
     from ..protocols import Journal
     from ..tracing import Span
-    from .._single_flight import Leader
     from .failure import Failure
     from .limits import Ticket
     from .plan import Plan

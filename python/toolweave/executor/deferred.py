@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Any, cast
 from .._checks import check_text
 from .._core import ToolAggregateMessage, ToolCall, ToolResult, Validator
 from .._loops import running_loop
-from ..kinds import ErrorCode, Outcome
 from .._single_flight import ResultCache
+from ..kinds import ErrorCode, Outcome
 from .results import to_json_value, to_text, truncate
 
 if TYPE_CHECKING:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING, Any, Literal
 
+from .._single_flight import ResultCache
 from ..exceptions import ValidationError
 from ..tools import RateLimit, RetryPolicy, Tool
-from .._single_flight import ResultCache
 from .rate_limit import TokenBucket
 from .styles import invoke_of
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import tracing
 from .._core import InvalidToolCall, ToolAggregateMessage, ToolCall, ToolResult
+from .._deadlines import Deadlines
 from .._loops import running_loop
 from ..exceptions import ValidationError
 from ..kinds import ErrorCode
@@ -26,7 +27,6 @@ from .host import CallHost
 from .ids import CallIds
 from .later import LaterResults
 from .stop import Stop
-from .._deadlines import Deadlines
 
 if TYPE_CHECKING:
     from contextvars import Context

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, get_args
 from sqlalchemy import Row, select, update
 
 from .._core import ToolCall, Validator
-from ..exceptions import SchemaError, StoreError
 from .._single_flight import ResultCache
+from ..exceptions import SchemaError, StoreError
 from ..executor.deferred import Resolution
 from ..kinds import Outcome
 from .checks import to_json
