@@ -27,7 +27,7 @@ class Bounds:
     """What all calls of a selection have to keep to."""
 
     timeout: float | None
-    """Seconds that one call may take, from when it has its place."""
+    """Seconds that one call may take, the wait for its place included."""
     max_concurrency: int
     """How many may be in flight."""
     limiter: CallLimiter
@@ -100,6 +100,8 @@ class Calls:
         self._deadlines = Deadlines(self._loop)
         self._waiting: deque[tuple[int, Request]] = deque()
         self._open: dict[int, _Call] = {}
+        # Those of them that wait for a place.
+        self._lined: deque[_Call] = deque()
         # Those that have a place; one that was given up has it until it has stopped.
         self._placed: set[int] = set()
         self._last = 0
@@ -125,7 +127,7 @@ class Calls:
             Positions and answers; nothing once all calls are over.
         """
         # Not when a call ends: what came of it may be all that is needed.
-        if self._waiting:
+        if self._waiting or self._lined:
             self._fill()
         while not self._arrived and self._fatal is None and (self._open or self._turn):
             self._wake = self._loop.create_future()
@@ -141,6 +143,9 @@ class Calls:
     async def close(self) -> None:
         """Stop what is still in flight, and wait until it has stopped."""
         self._waiting.clear()
+        for call in self._lined:
+            del self._open[call.number]
+        self._lined.clear()
         self._leave()
         self._deadlines.close()
         for number in list(self._open):
@@ -187,37 +192,49 @@ class Calls:
 
     def expire(self, number: int) -> None:
         """Give up a call whose time is over."""
-        if number in self._open:
+        call = self._open.get(number)
+        if call is None:
+            return
+        if number in self._placed:
             # First, as it is nothing but its end that is told of one that was given up.
             self.failed(number, f"no reply within {self._bounds.timeout:g} s")
             self._transport.stop(number)
+            return
+        self._lined.remove(call)
+        if not self._lined:
+            self._leave()
+        self.failed(number, no_place(self._bounds))
 
     def _wanted(self) -> int:
-        """How many more calls may begin, as far as this selection is concerned."""
+        """How many more calls may line up, as far as this selection is concerned."""
         return max(0, min(len(self._waiting), self._bounds.max_concurrency - len(self._open)))
 
     def _fill(self) -> None:
         """Begin what has a place, and line up for one where there is more to do."""
-        wanted = self._wanted()
-        places = min(wanted, self._granted)
+        called = [self._call(*self._waiting.popleft()) for _ in range(self._wanted())]
+        self._lined.extend(called)
+        places = min(len(self._lined), self._granted)
         self._granted -= places
-        places += self._bounds.limiter.take(wanted - places)
-        until = None if self._bounds.timeout is None else self._loop.time() + self._bounds.timeout
+        places += self._bounds.limiter.take(len(self._lined) - places)
         for _ in range(places):
-            self._begin(*self._waiting.popleft(), until)
-        if not self._wanted():
+            call = self._lined.popleft()
+            self._placed.add(call.number)
+            self._transport.begin(call.number, call.request)
+        if self._bounds.timeout is not None:
+            # The wait for a place is part of their time.
+            until = self._loop.time() + self._bounds.timeout
+            for call in called:
+                if call.number in self._open:
+                    self._deadlines.add(until, call)
+        if not self._lined:
             self._leave()
         elif self._turn is None:
             self._turn = self._bounds.limiter.line_up(self._called)
 
-    def _begin(self, position: int, request: Request, until: float | None) -> None:
+    def _call(self, position: int, request: Request) -> _Call:
         self._last += 1
-        number = self._last
-        call = self._open[number] = _Call(self, number, position)
-        self._placed.add(number)
-        self._transport.begin(number, request)
-        if until is not None and number in self._open:
-            self._deadlines.add(until, call)
+        call = self._open[self._last] = _Call(self, self._last, position, request)
+        return call
 
     def _called(self) -> None:
         """There is a place."""
@@ -250,17 +267,23 @@ class Calls:
 
 
 class _Call:
-    """A call in flight."""
+    """A call in flight, or in line for a place."""
 
-    __slots__ = ("_calls", "_number", "position")
+    __slots__ = ("_calls", "number", "position", "request")
 
-    def __init__(self, calls: Calls, number: int, position: int) -> None:
+    def __init__(self, calls: Calls, number: int, position: int, request: Request) -> None:
         self._calls = calls
-        self._number = number
+        self.number = number
         self.position = position
+        self.request = request
 
     def expire(self, now: float) -> None:  # noqa: ARG002 - it is late enough
-        self._calls.expire(self._number)
+        self._calls.expire(self.number)
+
+
+def no_place(bounds: Bounds) -> str:
+    """What is said of a call that had no place in time."""
+    return f"not asked within {bounds.timeout:g} s: all {bounds.limiter.limit} places were taken"
 
 
 def said(error: BaseException) -> str:

@@ -50,7 +50,8 @@ class SelectionPolicy:
     fallback: str | None = "search"
     """The tool that is taken where no other reaches the threshold."""
     timeout: float | None = 8.0
-    """Seconds that one call may take. None waits for ever."""
+    """Seconds that one call may take, the wait for a place of the limiter included. None waits for
+    ever."""
     max_concurrency: int = 8
     """How many calls of one selection may run at once."""
     attempts: int = 2

@@ -165,7 +165,7 @@ def test_what_is_meant_for_the_program_is_raised() -> None:
     run(main())
 
 
-def test_a_timeout_begins_when_the_call_has_its_place() -> None:
+def test_a_timeout_does_not_begin_while_the_selection_has_enough_to_do() -> None:
     scorer = Scores(dict.fromkeys("abcd", 10), dict.fromkeys("abcd", 6.0))
     policy = SelectionPolicy(strategy="each", max_concurrency=1, timeout=8.0)
     selection = run(ToolSelector(tools("a", "b", "c", "d"), scorer, policy).select("x"))

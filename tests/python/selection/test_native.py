@@ -246,16 +246,43 @@ def test_where_no_place_is_free_a_selection_waits_for_one(way: Any) -> None:
         async with scoring() as served, way(served.url) as scorer:
             selector = ToolSelector(tools("a", "b"), scorer, EACH, limiter=limiter)
             task = asyncio.create_task(selector.select("x"))
-            # Time that is waited for a place is none of a call's.
             for _ in range(3):
                 await asyncio.sleep(0)
-                clock.advance(9)
+                clock.advance(2)
             assert (served.asked, task.done()) == ([], False)
             limiter.release()
             await served.until_open("a")
             served.answer("a", scored(95))
             assert (await over(task)).calls == 1
             assert limiter.free == 1
+
+    run(main(), clock)
+
+
+@in_every_way
+def test_a_call_that_has_no_place_in_time_is_never_made(way: Any) -> None:
+    clock = Clock()
+
+    async def main() -> None:
+        limiter = CallLimiter(1)
+        await limiter.acquire()
+        async with scoring() as served, way(served.url) as scorer:
+            policy = SelectionPolicy(strategy="each", max_concurrency=2)
+            selector = ToolSelector(tools("a", "b", "c"), scorer, policy, limiter=limiter)
+            task = asyncio.create_task(selector.select("x"))
+            for _ in range(3):
+                await asyncio.sleep(0)
+            clock.advance(9)
+            for _ in range(10):
+                await asyncio.sleep(0)
+            limiter.release()
+            # Those that were in line are too late; the one that was not has its own time.
+            await served.until_open("c")
+            served.answer("c", scored(95))
+            selection = await over(task)
+        late = "not asked within 8 s: all 1 places were taken"
+        assert [one.error for one in selection.ranking] == [None, late, late]
+        assert (selection.calls, served.asked, limiter.free) == (1, ["c"], 1)
 
     run(main(), clock)
 
