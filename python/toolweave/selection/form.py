@@ -6,8 +6,11 @@ import json
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from ..registry.purpose import QUERIES
+from .example import shown
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from .._core import ToolEntry
 
 SCORE: dict[str, Any] = {"type": "integer", "minimum": 0, "maximum": 100}
@@ -34,10 +37,27 @@ class Form(NamedTuple):
 
 def form_of(tool: ToolEntry) -> Form:
     """What the reply about a tool has to look like: its structure, with a score in any case."""
-    given: object = tool.return_struc
-    structure = cast("dict[str, Any]", given) if isinstance(given, dict) else {}
+    structure = _example_of(tool)
     if not any(is_score(name) for name in structure):
         structure = {"score": _SCORE_SAID, **structure}
     said = json.dumps(structure, ensure_ascii=False)
     text = f"Reply with one JSON object and nothing else, in this form:\n{said}"
     return Form(text, tool.schema, not QUERIES.isdisjoint(tool.placeholders))
+
+
+def _example_of(tool: ToolEntry) -> dict[str, Any]:
+    """An example of the reply, also where the structure is a JSON Schema.
+
+    A model that is shown a schema writes a schema.
+    """
+    given: object = tool.return_struc
+    structure = cast("dict[str, Any]", given) if isinstance(given, dict) else {}
+    asked: Mapping[str, Any] = tool.schema["properties"]
+    if {name for name in asked if not is_score(name)} == {
+        name for name in structure if not is_score(name)
+    }:
+        return structure
+    return {
+        name: _SCORE_SAID if is_score(name) else shown(schema, root=structure)
+        for name, schema in asked.items()
+    }

@@ -1,0 +1,82 @@
+"""A JSON Schema as an example of what fits it, for models that have to be shown what to write.
+
+Example:
+    >>> shown({"type": "object", "properties": {"days": {"type": "integer"}}})
+    {'days': 'integer'}
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, cast
+
+_DEEPEST = 6
+# A schema that refers to itself in many places has an example without end.
+_MOST_PARTS = 1000
+_ANYTHING = "any value"
+
+
+def shown(schema: object, *, root: object = None) -> Any:
+    """An example in which each value says in words what belongs there.
+
+    Args:
+        schema: The schema.
+        root: The schema that it is part of, whose ``$defs`` it may refer to.
+    """
+    return _Example(schema if root is None else root).of(schema, 0)
+
+
+class _Example:
+    def __init__(self, root: object) -> None:
+        self._root = root
+        self._left = _MOST_PARTS
+
+    def of(self, schema: object, depth: int) -> Any:
+        self._left -= 1
+        if not isinstance(schema, Mapping) or depth > _DEEPEST or self._left < 0:
+            return _ANYTHING
+        part = cast("Mapping[str, Any]", schema)
+        reference: object = part.get("$ref")
+        if isinstance(reference, str):
+            return self.of(self._referred(reference), depth + 1)
+        for key in ("anyOf", "oneOf", "allOf"):
+            options: object = part.get(key)
+            if isinstance(options, list) and options:
+                return self.of(_merged(part, key, cast("list[Any]", options)), depth + 1)
+        properties: object = part.get("properties")
+        if isinstance(properties, Mapping):
+            members = cast("Mapping[str, Any]", properties)
+            return {name: self.of(value, depth + 1) for name, value in members.items()}
+        if "items" in part:
+            return [self.of(part["items"], depth + 1)]
+        return _in_words(part)
+
+    def _referred(self, reference: str) -> object:
+        """What a reference within the schema leads to."""
+        found: object = self._root
+        for name in reference.removeprefix("#").split("/")[1:]:
+            within = isinstance(found, Mapping)
+            found = cast("Mapping[str, Any]", found).get(name) if within else None
+        return found
+
+
+def _merged(schema: Mapping[str, Any], key: str, options: list[Any]) -> Mapping[str, Any]:
+    """A schema with the first of its options; that it may be null goes without saying."""
+    said = {name: value for name, value in schema.items() if name != key}
+    known = [each for each in options if each != {"type": "null"}] or options
+    return {**said, **known[0]} if isinstance(known[0], Mapping) else said
+
+
+def _in_words(schema: Mapping[str, Any]) -> str:
+    options: object = [schema["const"]] if "const" in schema else schema.get("enum")
+    kind: object = schema.get("type", "")
+    if isinstance(options, list) and options:
+        values = cast("list[Any]", options)
+        kind = " or ".join(json.dumps(one, ensure_ascii=False) for one in values)
+    elif isinstance(kind, list):
+        kind = " or ".join(str(each) for each in cast("list[Any]", kind) if each != "null")
+    description: object = schema.get("description")
+    if not isinstance(description, str) or not description.strip():
+        return str(kind) or _ANYTHING
+    return description if kind in ("", "string") else f"{kind}: {description}"

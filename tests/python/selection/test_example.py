@@ -1,0 +1,125 @@
+"""What a model is shown as the reply about one tool: an example, whatever the structure is."""
+
+from __future__ import annotations
+
+import json
+from enum import Enum
+from typing import Any, Literal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sample_selections import ScriptedScorer
+from toolweave import SelectionPolicy, ToolRegistry, ToolSelector
+from toolweave.selection.example import shown
+from virtual_time import run
+
+
+def forms(registry: ToolRegistry, item_type: str = "Thing") -> list[Any]:
+    """The examples at the ends of the prompts of `each`, and that nothing is a schema."""
+    scorer = ScriptedScorer([{"score": 10}] * 9)
+    policy = SelectionPolicy(strategy="each", fallback=None)
+    run(ToolSelector(registry, scorer, policy).select("Soup?", item_type=item_type))
+    return [json.loads(prompt.rpartition("\n")[2]) for prompt in scorer.prompts]
+
+
+class Unit(Enum):
+    METRIC = "metric"
+    IMPERIAL = "imperial"
+
+
+def test_a_tool_of_a_python_handler_is_shown_as_an_example() -> None:
+    registry = ToolRegistry()
+
+    @registry.handler("convert")
+    def convert(
+        item_name: str,
+        servings: int,
+        unit: Unit,
+        course: Literal["starter", "main"] | None = None,
+        tags: list[str] | None = None,
+    ) -> None:
+        """Converts a recipe.
+
+        Args:
+            item_name: Its name.
+            servings: For how many.
+        """
+
+    @registry.handler("other")
+    def other() -> None:
+        """Does nothing."""
+
+    assert forms(registry) == [
+        {
+            "score": "integer from 0 to 100",
+            "item_name": "Its name.",
+            "servings": "integer: For how many.",
+            "unit": '"metric" or "imperial"',
+            "course": '"starter" or "main"',
+            "tags": ["string"],
+        },
+        {"score": "integer from 0 to 100"},
+    ]
+
+
+def test_an_example_is_shown_as_it_is() -> None:
+    registry = ToolRegistry.loads(
+        "<Tools><Thing><Tool name='a'><prompt>{request.query}</prompt>"
+        '<returnStruc>{"score": "integer between 0 and 100", "type": "object"}</returnStruc></Tool>'
+        "<Tool name='b'><prompt>{request.query}</prompt></Tool></Thing></Tools>"
+    )
+    assert forms(registry) == [
+        {"score": "integer between 0 and 100", "type": "object"},
+        {"score": "integer from 0 to 100"},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("schema", "expected"),
+    [
+        ({}, "any value"),
+        (True, "any value"),
+        ({"type": "string"}, "string"),
+        ({"type": ["integer", "null"]}, "integer"),
+        ({"const": 3}, "3"),
+        ({"anyOf": [{"type": "null"}, {"type": "integer"}], "description": "n"}, "integer: n"),
+        ({"type": "array", "items": {"type": "string"}}, ["string"]),
+        ({"$defs": {"A": {"type": "integer"}}, "$ref": "#/$defs/A"}, "integer"),
+        ({"$ref": "#/none"}, "any value"),
+        ({"$ref": "https://example.org/"}, "any value"),
+    ],
+)
+def test_a_schema_is_shown_in_words(schema: Any, expected: Any) -> None:
+    assert shown(schema) == expected
+
+
+def test_a_schema_that_holds_itself_ends() -> None:
+    branches = {f"branch{number}": {"$ref": "#"} for number in range(100)}
+    tree = {"type": "object", "properties": branches}
+    assert len(json.dumps(shown(tree))) < 1_000_000
+    assert shown({"$ref": "#"}) == "any value"
+
+
+NAMES = st.sampled_from(["a", "b", "type", "properties", "items"])
+SCHEMAS = st.recursive(
+    st.sampled_from([{"type": "string"}, {"type": "integer"}, {"enum": ["x", 1]}, {}, True]),
+    lambda inner: st.one_of(
+        st.dictionaries(NAMES, inner, max_size=3).map(
+            lambda members: {"type": "object", "properties": members}
+        ),
+        inner.map(lambda each: {"type": "array", "items": each}),
+        st.lists(inner, max_size=3).map(lambda each: {"anyOf": each}),
+    ),
+    max_leaves=10,
+)
+
+
+@given(members=st.dictionaries(NAMES, SCHEMAS))
+def test_whatever_the_schema_the_members_are_those_that_are_asked_for(
+    members: dict[str, Any],
+) -> None:
+    example = shown({"type": "object", "properties": members})
+    assert list(example) == list(members)
+    json.dumps(example)
