@@ -51,7 +51,7 @@ def _read(offer: Offer, tally: Tally, content: str | Mapping[str, Any]) -> Fault
         fields = (
             cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {"score": value}
         )
-        tally.read(at, tool.reader.read(fields))
+        tally.read(at, tool.reader.read(fields), fields)
     scored = [one for one in tally.found if one is not None and one.score is not None]
     if not scored:
         return Fault(_UNREADABLE)

@@ -50,8 +50,9 @@ def _read(offer: Offer, tally: Tally, content: str | Mapping[str, Any]) -> Fault
     given = found.pop("parameters", None)
     # Models that put them beside the score mean the same.
     parameters = cast("dict[str, Any]", given) if isinstance(given, dict) else found
-    reading = offer.tools[at].reader.read({**parameters, "score": score})
-    wrong = tally.read(at, reading, score).error
+    said = {**parameters, "score": score}
+    reading = offer.tools[at].reader.read(said)
+    wrong = tally.read(at, reading, said, score).error
     return None if wrong is None else Fault(wrong, usable=True)
 
 

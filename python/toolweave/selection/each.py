@@ -48,7 +48,7 @@ async def score_each(offer: Offer, question: Question, calls: Calls) -> Decided:
                     tally.fail(error or "no reply", [at])
             else:
                 before = tally.found[at]
-                found = tally.read(at, offer.tools[at].reader.read(content))
+                found = tally.read(at, offer.tools[at].reader.read(content), content)
                 wrong = found.error
                 if found.score is None and before is not None:
                     # It had a score before it was asked once more.
@@ -56,9 +56,10 @@ async def score_each(offer: Offer, question: Question, calls: Calls) -> Decided:
                 if wrong and found.score is not None and attempts[at] < offer.policy.attempts:
                     attempts[at] += 1
                     again[at] = found.score
-                    request = asked[at]
-                    prompt = request.prompt + AGAIN.format(error=wrong)
-                    calls.start([(at, request._replace(prompt=prompt))])
+                    request, told = asked[at], AGAIN.format(error=wrong)
+                    bare = None if request.bare is None else request.bare + told
+                    once_more = request._replace(prompt=request.prompt + told, bare=bare)
+                    calls.start([(at, once_more)])
                     continue
             outcomes.append((at, tally.scores[at]))
             again.pop(at, None)
@@ -79,4 +80,4 @@ def _request(offer: Offer, at: int, question: Question, values: dict[str, str]) 
     else:
         asked = tool.render(values)
     prompt = f"{asked}\n\n{form.text}"
-    return Request(prompt, form.schema, "each", question.query, (tool,))
+    return Request(prompt, form.schema, "each", question.query, (tool,), asked)

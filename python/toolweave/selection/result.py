@@ -36,6 +36,8 @@ class Score:
     """What went wrong: why there is no score, or why the parameters do not fit."""
     note: str
     """Why there is no score where nothing went wrong."""
+    reply: str | Mapping[str, Any] | None = field(repr=False, compare=False)
+    """What was replied about it, as it came: also what its structure does not ask for."""
 
     def __init__(
         self,
@@ -44,6 +46,7 @@ class Score:
         parameters: dict[str, Any] | None = None,
         error: str | None = None,
         note: str = "",
+        reply: str | Mapping[str, Any] | None = None,
     ) -> None:
         # There is one for each tool and query, and what a dataclass that is frozen would have here
         # takes three times as long.
@@ -53,6 +56,7 @@ class Score:
         fields["parameters"] = {} if parameters is None else parameters
         fields["error"] = error
         fields["note"] = note
+        fields["reply"] = reply
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,8 @@ class Request(NamedTuple):
     """The query that it is about."""
     tools: Sequence[ToolEntry]
     """The tools that it is about."""
+    bare: str | None = None
+    """Of ``each``: the prompt without the form of the reply, for who is given the structure."""
 
 
 class Reply(NamedTuple):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .result import Score
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from .._core import RankingResult, ScoreReading
     from .offer import Offer
@@ -34,7 +34,13 @@ class Tally:
         """The scores, as far as there are any."""
         return [None if one is None else one.score for one in self.found]
 
-    def read(self, position: int, reading: ScoreReading, score: float | None = None) -> Score:
+    def read(
+        self,
+        position: int,
+        reading: ScoreReading,
+        reply: str | Mapping[str, Any],
+        score: float | None = None,
+    ) -> Score:
         """Take down what a reply says about a tool.
 
         The parameters of a tool that does not reach the threshold do not matter: a model is asked
@@ -43,6 +49,7 @@ class Tally:
         Args:
             position: The tool.
             reading: What the reply says.
+            reply: The reply as it came.
             score: The score, where it has been read already.
         """
         error = reading.error
@@ -51,7 +58,7 @@ class Tally:
         if score is not None and score < self._offer.threshold:
             error = None
         tool = self._offer.tools[position]
-        found = self.found[position] = Score(tool, score, reading.parameters, error)
+        found = self.found[position] = Score(tool, score, reading.parameters, error, reply=reply)
         return found
 
     def fail(self, error: str, positions: Iterable[int] | None = None) -> None:
