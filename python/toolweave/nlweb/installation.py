@@ -1,20 +1,26 @@
 """The NLWeb that this runs in: its tools, its model and its switches.
 
-Nothing of it is imported that is not there already, but for its own module of models.
+Nothing of it is imported that is not there already, but for its own modules of models and of
+routing.
 """
 
 from __future__ import annotations
 
 import contextvars
 import importlib
+import json
+import logging
 import os
 import sys
-from collections.abc import Awaitable, Callable, Mapping
+import weakref
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, cast
 
 from ..exceptions import ModelError, RegistryError
 from ..selection.scorer import Reply
+from .tools import RELEASED, TypeHierarchy
 
 if TYPE_CHECKING:
     from ..registry import ToolRegistry
@@ -25,6 +31,14 @@ QUERY_PARAMS: contextvars.ContextVar[Mapping[str, Any] | None] = contextvars.Con
 )
 """The parameters of the request that is served: in development, NLWeb takes a model from them."""
 
+_log = logging.getLogger("toolweave.nlweb")
+
+_RELEASED = TypeHierarchy(RELEASED)
+# Packages of NLWeb's that have no module of that kind: nobody looks twice.
+_without: weakref.WeakSet[ModuleType] = weakref.WeakSet()
+# What was made of a hierarchy that was edited, so that it is the same object while it is the same.
+_edited: tuple[Mapping[str, Sequence[str]], TypeHierarchy] = (RELEASED, _RELEASED)
+
 
 def is_enabled() -> bool:
     """Whether NLWeb's configuration asks for tool selection; it does where there is none."""
@@ -32,13 +46,35 @@ def is_enabled() -> bool:
     return bool(enabled()) if callable(enabled) else True
 
 
+def is_aggregated() -> bool:
+    """Whether NLWeb asks other sites where a query is for all; versions that cannot say so do."""
+    enabled = getattr(_config(), "is_aggregation_enabled", None)
+    return bool(enabled()) if callable(enabled) else True
+
+
+def hierarchy() -> TypeHierarchy:
+    """The types that this NLWeb declares, where they are not those of its releases."""
+    global _edited
+    selector = getattr(_module("core.router"), "ToolSelector", None)
+    declared: object = getattr(selector, "TYPE_HIERARCHY", None)
+    if not isinstance(declared, Mapping):
+        return _RELEASED
+    parents = cast("Mapping[str, Sequence[str]]", declared)
+    if parents != _edited[0]:
+        _edited = (dict(parents), TypeHierarchy(parents))
+    return _edited[1]
+
+
 def load_registry() -> ToolRegistry:
     """Loads the ``tools.xml`` beside NLWeb's configuration.
+
+    A tool that is broken is left out, and the log says why.
 
     Raises:
         RegistryError: It is not there, or is none; says where it was looked for, or what is wrong.
     """
     from ..registry import ToolRegistry
+    from ..registry.files import located, read_bytes, read_snapshot
 
     folder = os.environ.get("NLWEB_CONFIG_DIR") or getattr(_config(), "config_directory", None)
     if not folder:
@@ -48,19 +84,44 @@ def load_registry() -> ToolRegistry:
         )
     path = Path(os.path.expandvars(str(folder))).expanduser() / "tools.xml"
     try:
-        return ToolRegistry.load(path)
+        data = read_bytes(path)
     except OSError as error:
         raise RegistryError(f"the tools cannot be read from {path}: {error}") from error
+    snapshot = read_snapshot(data, str(path), leave_out_broken=True)
+    for found in snapshot.diagnostics:
+        if found.severity == "error":
+            _log.error("left out of the tools: %s", located(str(path), found))
+    return ToolRegistry(snapshot)
 
 
 def _config() -> object:
     return getattr(sys.modules.get("core.config"), "CONFIG", None)
 
 
+def _module(name: str) -> ModuleType | None:
+    """A module of NLWeb's, where NLWeb is there."""
+    found, core = sys.modules.get(name), sys.modules.get("core")
+    if found is None and core is not None and core not in _without:
+        try:
+            found = importlib.import_module(name)
+        except Exception as error:  # noqa: BLE001 - whatever a module of NLWeb's does
+            _log.warning("NLWeb's %s cannot be imported", name, exc_info=error)
+            _without.add(core)
+    return found
+
+
 class InstalledModel:
     """The model of NLWeb, as a scorer. Asked as NLWeb asks it: on its level ``high``."""
 
-    name = "nlweb"
+    @property
+    def name(self) -> str:
+        """What it is called: with all that decides which model answers a request."""
+        preferred: object = getattr(_config(), "preferred_llm_endpoint", None)
+        given = QUERY_PARAMS.get() or {}
+        chosen = {name: value for name, value in given.items() if str(name).startswith("llm")}
+        if not chosen and preferred is None:
+            return "nlweb"
+        return f"nlweb {json.dumps([preferred, chosen], sort_keys=True, default=str)}"
 
     async def ask(self, request: Request) -> Reply:
         """Asks `core.llm.ask_llm`.
@@ -68,12 +129,13 @@ class InstalledModel:
         Raises:
             ModelError: There is no such function here, or it gave no reply: NLWeb says no more.
         """
-        # Where one tool is asked about, the structure itself, as NLWeb has it.
-        structure: object = request.schema
-        if request.strategy == "each" and request.tools[0].return_struc is not None:
-            structure = request.tools[0].return_struc
+        prompt, structure = request.prompt, cast("object", request.schema)
+        if request.bare is not None:
+            # Where one tool is asked about, its own prompt and structure, as NLWeb has it.
+            prompt = request.bare
+            structure = request.tools[0].return_struc or structure
         reply = await _ask_llm()(
-            request.prompt, structure, level="high", query_params=QUERY_PARAMS.get() or {}
+            prompt, structure, level="high", query_params=QUERY_PARAMS.get() or {}
         )
         if not reply:
             raise ModelError("NLWeb's model did not reply, or not in time", "nlweb")

@@ -4,34 +4,51 @@ from __future__ import annotations
 
 import inspect
 import logging
+import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict, cast
 
+from .._checks import check_known, check_mapping, check_number, check_type
+from .._core import ReplyReader
 from ..handlers import find_handler
 from ..handlers.loading import several
 from ..handlers.target import registered
-from ..selection import SelectionPolicy, ToolSelector
+from ..selection import CallLimiter, SelectionPolicy, ToolSelector
 from ..selection.scorers import as_scorer
-from .handler import item_type_of, placeholders, query_of, site_of
-from .installation import InstalledModel, is_enabled, load_registry
+from .handler import attribute, item_type_of, placeholders, query_of, site_of
+from .installation import InstalledModel, hierarchy, is_aggregated, is_enabled, load_registry
+from .tools import NLWebTools, TypeHierarchy, with_the_query
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from .._core import ToolEntry
-    from ..selection import Score, Selection
+    from ..selection import Score
     from ..selection.scorer import Scorer
     from ..selection.scorers import AnyScorer
     from ..selection.sources import ToolSource
     from .handler import NLWebHandler
 
-EACH = SelectionPolicy(strategy="each", prefilter=None, single_shortcut=True)
-"""As NLWeb selects: one call a tool, about all tools."""
+EACH = SelectionPolicy(strategy="each", prefilter=None, max_concurrency=1024, attempts=1)
+"""As NLWeb selects: one call a tool, about all tools, all at once and once only."""
+
+PLACES = CallLimiter(4096)
+"""For all queries of the process that are given no other limiter: NLWeb itself has no limit, so
+this one only keeps a flood from opening connections without end."""
+
+ALL = "all"
+"""The site that stands for all of them."""
 
 SEARCH = "search"
 """The tool that NLWeb itself is: it needs no handler, and aborts nothing."""
+
+_KNOWN = frozenset({"search_query", "query"})
+"""The parameters that are the query itself."""
+
+SOLE = "the only tool for this type and site"
+"""Why a tool was chosen that no model was asked about."""
 
 RUNNER = "toolweave.nlweb.ToolRunner"
 """What NLWeb's dispatcher imports for a tool whose handler it could not import itself."""
@@ -57,12 +74,6 @@ class RoutedTool:
     """The tool."""
     routing: Routing = field(repr=False, compare=False)
     """Where it is from."""
-
-    @property
-    def is_endpoint(self) -> bool:
-        """Whether it runs elsewhere."""
-        known = registered(self.routing.selector.registry, self.entry)
-        return known is None and not self.entry.handler and self.entry.method.lower() == "url"
 
 
 @dataclass(frozen=True)
@@ -91,6 +102,18 @@ class RoutingOptions(TypedDict, total=False):
     """Hosts that tools with ``method="url"`` may ask, as ``host`` or ``host:port``; none."""
     handler_timeout: float | None
     """How long handlers may take that this package runs, in seconds; as long as they like."""
+    limiter: CallLimiter | None
+    """Whose places the calls to the model take; None for 4,096 that all queries share. The wait
+    for one is part of `SelectionPolicy.timeout`."""
+    cache: float | None
+    """For how many seconds the tool for a query is kept for the same query; 300. None, or 0, for
+    not at all."""
+    skip_modes: Sequence[str]
+    """The modes of a query that are answered without any tool; ``summarize``, ``generate`` and
+    ``deep_research``."""
+    type_hierarchy: Mapping[str, Sequence[str]] | None
+    """Types, and what each is a kind of; None for ``ToolSelector.TYPE_HIERARCHY`` of this NLWeb
+    where that was edited, and else for schema.org."""
 
 
 class Routing:
@@ -120,12 +143,20 @@ class Routing:
         self.decontextualization_timeout = options.get("decontextualization_timeout", 10.0)
         self.allowed_hosts = several(options.get("allowed_hosts", ()), "allowed_hosts")
         self.handler_timeout = options.get("handler_timeout")
+        self.skip_modes = several(
+            options.get("skip_modes", ("summarize", "generate", "deep_research")), "skip_modes"
+        )
+        self._limiter = options.get("limiter") or PLACES
+        self._cache = options.get("cache", 300.0) or 0.0
+        declared = options.get("type_hierarchy")
+        own = None if declared is None else TypeHierarchy(declared)
+        self._hierarchy = hierarchy if own is None else lambda: own
         enabled = options.get("enabled")
         self._enabled: bool | Callable[[], bool] = is_enabled if enabled is None else enabled
         self._scorer: Scorer = InstalledModel() if scorer is None else as_scorer(scorer)
         self._selector: ToolSelector | None = None
         if registry is not None:
-            self._selector = ToolSelector(registry, self._scorer, self.policy)
+            self._selector = self._select_from(registry)
 
     @property
     def selector(self) -> ToolSelector:
@@ -135,13 +166,22 @@ class Routing:
             RegistryError: They cannot be; it is tried again the next time.
         """
         if self._selector is None:
-            self._selector = ToolSelector(load_registry(), self._scorer, self.policy)
+            self._selector = self._select_from(load_registry())
         return self._selector
 
     @property
     def enabled(self) -> bool:
         """Whether tools are selected at all."""
         return self._enabled() if callable(self._enabled) else self._enabled
+
+    def unaggregated(self, handler: NLWebHandler) -> Routed | None:
+        """Search, for a query to all sites where this NLWeb does not ask others; else None."""
+        if attribute(handler, "site") != ALL or is_aggregated():
+            return None
+        tools = self.selector.registry.tools_for("Item", ALL)
+        search = next((entry for entry in tools if entry.name == SEARCH), None)
+        query = query_of(handler)
+        return Routed(query, [] if search is None else [self._sole(search, query)])
 
     async def route(self, handler: NLWebHandler) -> Routed:
         """Finds the tool for what a handler is asked.
@@ -152,37 +192,78 @@ class Routing:
         """
         selector = self.selector
         query, item_type, site = query_of(handler), item_type_of(handler), site_of(handler)
-        asked_for = {
-            name
-            for entry in selector.registry.tools_for(item_type, site)
-            for name in entry.placeholders
-        }
+        tools = selector.registry.tools_for(item_type, site)
+        sole = tools[0] if len(tools) == 1 else None
+        if sole is not None and not self._has_to_ask(sole):
+            # Without a question to the model, as in NLWeb.
+            return Routed(query, self._runnable(sole, lambda: [self._sole(sole, query)]))
+        asked_for = {name for entry in tools for name in entry.placeholders}
         selection = await selector.select(
             query, item_type=item_type, site=site, context=placeholders(handler, asked_for)
         )
-        return Routed(query, self._results(selection))
-
-    def _results(self, selection: Selection) -> list[dict[str, Any]]:
-        try:
-            return [
-                self._result(score, selection if score.tool is selection.tool else None)
+        for failed in selection.errors:
+            _log.warning("the tool %s: %s", failed.tool.name, failed.error)
+        winner = selection.tool
+        if winner is None:
+            return Routed(query, [])
+        if winner == sole:
+            best = self._runnable(sole, lambda: [self._sole(sole, query, selection.parameters)])
+            return Routed(query, best)
+        results = self._runnable(
+            winner,
+            lambda: [
+                self._result(
+                    score, selection.parameters if score.tool is winner else score.parameters
+                )
                 for score in selection.top
-                if score.tool is selection.tool or self._can_run(score.tool)
-            ]
+                if score.tool is winner or self._can_run(score.tool)
+            ],
+        )
+        return Routed(
+            query,
+            results
+            or [
+                self._result(score, score.parameters)
+                for score in selection.ranking
+                if score.tool.name == self.policy.fallback
+                and score.tool is not winner
+                and self._can_run(score.tool)
+            ],
+        )
+
+    def _has_to_ask(self, sole: ToolEntry) -> bool:
+        """Whether the only tool needs parameters that only a model can fill in."""
+        if registered(self.selector.registry, sole) is None:
+            return False
+        return not _KNOWN.issuperset(sole.parameters.get("properties", ()))
+
+    def _select_from(self, registry: ToolSource) -> ToolSelector:
+        if not callable(getattr(registry, "tools_for", None)):
+            # Says so.
+            return ToolSelector(registry)
+        return ToolSelector(
+            NLWebTools(registry, self._hierarchy),
+            self._scorer,
+            self.policy,
+            cache_ttl=self._cache,
+            limiter=self._limiter,
+        )
+
+    def _runnable(
+        self, entry: ToolEntry, results: Callable[[], list[dict[str, Any]]]
+    ) -> list[dict[str, Any]]:
+        """The results for a tool that was chosen; none where it cannot run."""
+        try:
+            return results()
         except ImportError as error:
             # Now, since NLWeb's dispatcher would throw away what search needs before it notices.
             _log.warning(
-                "the tool that was chosen cannot run, so it is search",
+                "the tool that was chosen cannot run, so it is search: %s",
+                entry.name,
                 exc_info=error,
-                extra={"tool": selection.tool and selection.tool.name},
+                extra={"tool": entry.name},
             )
-        return [
-            self._result(score, None)
-            for score in selection.ranking
-            if score.tool.name == self.policy.fallback
-            and score.tool is not selection.tool
-            and self._can_run(score.tool)
-        ]
+            return []
 
     def _can_run(self, entry: ToolEntry) -> bool:
         try:
@@ -191,16 +272,33 @@ class Routing:
             return False
         return True
 
-    def _result(self, score: Score, selection: Selection | None) -> dict[str, Any]:
+    def _result(self, score: Score, parameters: Mapping[str, Any]) -> dict[str, Any]:
         """An entry of ``tool_routing_results``."""
         entry = score.tool
-        parameters = score.parameters if selection is None else selection.parameters
         found = 0.0 if score.score is None else score.score
         number = int(found) if found == int(found) else found
-        result: dict[str, Any] = {"score": number, **parameters}
+        said = {} if entry.handler is None else _besides(score)
+        result: dict[str, Any] = {"score": number, **said, **parameters}
         if score.score is None:
             result["justification"] = score.error or score.note or "Default fallback"
-        tool = RoutedTool(
+        return {"tool": self._routed(entry), "result": result, "score": number}
+
+    def _sole(
+        self, entry: ToolEntry, query: str, parameters: Mapping[str, Any] | None = None
+    ) -> dict[str, Any]:
+        """The entry for a tool that needs no score."""
+        known: dict[str, Any] = {"score": 100, "justification": SOLE, "search_query": query}
+        result = {**known, **(parameters or {})}
+        return {"tool": self._routed(with_the_query(entry), entry), "result": result, "score": 100}
+
+    def _routed(self, entry: ToolEntry, given: ToolEntry | None = None) -> RoutedTool:
+        """A tool as NLWeb has it.
+
+        Args:
+            entry: The tool, as it is run.
+            given: The tool as the registry has it, where that differs.
+        """
+        return RoutedTool(
             name=entry.name,
             path=entry.path,
             method=entry.method,
@@ -208,12 +306,11 @@ class Routing:
             examples=entry.examples,
             schema_type=entry.type,
             prompt=entry.prompt or "",
-            return_structure=entry.return_struc,
-            handler_class=self._handler_class(entry),
+            return_structure=(given or entry).return_struc,
+            handler_class=self._handler_class(given or entry),
             entry=entry,
             routing=self,
         )
-        return {"tool": tool, "result": result, "score": number}
 
     def _handler_class(self, entry: ToolEntry) -> str | None:
         """What NLWeb's dispatcher is to import for a tool.
@@ -244,13 +341,28 @@ def _check_policy(policy: object) -> None:
 
 
 def _check_options(options: RoutingOptions) -> None:
-    known = RoutingOptions.__optional_keys__
-    for name, value in options.items():
-        if name not in known:
-            raise TypeError(f"there is no option {name!r}; there are {', '.join(sorted(known))}")
-        if not name.endswith("_timeout") or value is None:
-            continue
-        if isinstance(value, bool) or not isinstance(value, (int, float)):
-            raise TypeError(f"{name} must be seconds, not {value!r}")
-        if not value > 0:
-            raise ValueError(f"{name} must be seconds above 0, not {value!r}")
+    check_known(options, RoutingOptions.__optional_keys__)
+    given = dict(options)
+    for name in ("decontextualization_timeout", "handler_timeout"):
+        check_number(name, given.get(name), above=0, none=True)
+    check_number("cache", given.get("cache"), least=0, most=math.inf, none=True)
+    check_type("limiter", given.get("limiter"), CallLimiter, "a CallLimiter", none=True)
+    declared = given.get("type_hierarchy")
+    check_mapping("type_hierarchy", declared, none=True)
+    for name, above in cast("Mapping[str, Any]", declared or {}).items():
+        several(above, f"type_hierarchy[{name!r}]")
+
+
+_reader = ReplyReader()
+
+
+def _besides(score: Score) -> dict[str, Any]:
+    """What a reply said that the structure of its tool does not ask for.
+
+    NLWeb's own handlers read what no structure names, such as ``item_url``.
+    """
+    if score.reply is None:
+        return {}
+    known: Mapping[str, Any] = score.tool.schema["properties"]
+    said = _reader.read(score.reply).parameters
+    return {name: value for name, value in said.items() if name not in known}

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Awaitable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, cast
+import logging
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from ..handlers import run_handler
 from .handler import attribute
+from .messages import answers, failure, is_newer, send
 from .routing import RoutedTool
 
 if TYPE_CHECKING:
     from .handler import NLWebHandler
+
+_log = logging.getLogger("toolweave.nlweb")
 
 
 class ToolRunner:
     """Runs the tool that a query was routed to, built and done as NLWeb's own handlers are.
 
     For handlers that are registered in Python, for functions, and for tools that are endpoints.
-    What an endpoint answers is sent on: NLWeb expects handlers to send, not to return.
+    What they return is sent to the user: NLWeb itself ignores what handlers return.
 
     Args:
         params: What the model said, its score included.
@@ -45,14 +48,32 @@ class ToolRunner:
         }
 
     async def do(self) -> Any:
-        """Runs it.
+        """Runs it, and sends what it returns.
+
+        Where it fails or takes too long, the user is sent an error and the log says why. NLWeb's
+        own fallback would be a search over the items that it has thrown away before.
 
         Returns:
-            What its handler returned, or the endpoint answered.
-
-        Raises:
-            Exception: As `run_handler` does, without a fallback: NLWeb has its own.
+            What its handler returned, or the endpoint answered; None where it failed.
         """
+        name = self._tool.name
+        try:
+            value = await self._run()
+            messages = answers(value, newer=is_newer(self._handler))
+        except TimeoutError as error:
+            _log.error("the tool %s did not finish in time", name, exc_info=error)
+            await send(self._handler, failure(f"The tool {name!r} did not finish in time."))
+            return None
+        except Exception as error:  # noqa: BLE001 - whatever the handler of an application raises
+            # What it raised may say more than users are to know.
+            _log.error("the tool %s failed", name, exc_info=error)
+            await send(self._handler, failure(f"The tool {name!r} failed."))
+            return None
+        for message in messages:
+            await send(self._handler, message)
+        return value
+
+    async def _run(self) -> Any:
         routing, entry = self._tool.routing, self._tool.entry
         run = await run_handler(
             routing.selector.registry,
@@ -64,33 +85,4 @@ class ToolRunner:
             timeout=routing.handler_timeout,
             fallback=None,
         )
-        if self._tool.is_endpoint:
-            for message in messages(run.value):
-                sent = self._handler.send_message(message)
-                if inspect.isawaitable(sent):
-                    await cast("Awaitable[object]", sent)
         return run.value
-
-
-def messages(answer: object) -> list[dict[str, Any]]:
-    """The messages of NLWeb's that an endpoint's answer stands for.
-
-    Example:
-        >>> messages({"results": [{"name": "soup"}]})
-        [{'message_type': 'result_batch', 'results': [{'name': 'soup'}]}]
-        >>> messages([{"message_type": "remember", "text": "soup"}, {"message_type": "complete"}])
-        [{'message_type': 'remember', 'text': 'soup'}]
-    """
-    found: list[dict[str, Any]] = []
-    for each in cast("list[object]", answer) if isinstance(answer, list) else [answer]:
-        if isinstance(each, str) and each.strip():
-            found.append({"message_type": "intermediate_message", "content": each})
-        elif isinstance(each, dict):
-            said = cast("dict[str, Any]", each)
-            # That it is complete, this NLWeb says itself.
-            if isinstance(said.get("message_type"), str):
-                if said["message_type"] != "complete":
-                    found.append(said)
-            elif isinstance(said.get("results"), list):
-                found.append({"message_type": "result_batch", "results": said["results"]})
-    return found

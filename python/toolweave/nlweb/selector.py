@@ -9,8 +9,10 @@ import time
 from collections.abc import Awaitable
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
+from ..exceptions import RegistryError
 from .handler import attribute, query_of
 from .installation import QUERY_PARAMS
+from .messages import send
 from .routing import SEARCH, Routed, Routing
 
 if TYPE_CHECKING:
@@ -23,9 +25,6 @@ if TYPE_CHECKING:
     from .routing import RoutingOptions
 
 _log = logging.getLogger("toolweave.nlweb")
-
-# What NLWeb answers without any tool.
-_ANSWERED = ("summarize", "generate")
 
 
 class ToolSelector:
@@ -62,7 +61,7 @@ class ToolSelector:
             await _settled(_call(self.handler.state, "precheck_step_done", self.STEP_NAME))
 
     def _is_skipped(self) -> bool:
-        if attribute(self.handler, "generate_mode") in _ANSWERED:
+        if attribute(self.handler, "generate_mode") in self.routing.skip_modes:
             return True
         try:
             return not self.routing.enabled
@@ -72,20 +71,34 @@ class ToolSelector:
 
     async def _route(self) -> None:
         handler, began = self.handler, time.monotonic()
-        await self._decontextualized()
-        token = QUERY_PARAMS.set(attribute(handler, "query_params"))
-        try:
-            routed = await self.routing.route(handler)
-        except Exception as error:  # noqa: BLE001 - the query is answered all the same
-            _log.error("no tool could be selected, so it is search", exc_info=error)
-            routed = Routed(query_of(handler), [])
-        finally:
-            QUERY_PARAMS.reset(token)
+        routed = self._unasked()
+        if routed is None:
+            await self._decontextualized()
+            routed = await self._chosen()
         if routed.tool is not None and routed.tool != SEARCH:
             _call(attribute(handler, "abort_fast_track_event"), "set")
         # Not declared above: NLWeb's own handlers have it, and we are the ones to set it.
         cast("Any", handler).tool_routing_results = routed.results
         await self._announce(routed, time.monotonic() - began)
+
+    def _unasked(self) -> Routed | None:
+        """What is done without asking; None where a tool is to be selected."""
+        try:
+            return self.routing.unaggregated(self.handler)
+        except Exception as error:  # noqa: BLE001 - the switch is the application's
+            _log.error("whether all sites are asked cannot be told", exc_info=error)
+            return None
+
+    async def _chosen(self) -> Routed:
+        handler = self.handler
+        token = QUERY_PARAMS.set(attribute(handler, "query_params"))
+        try:
+            return await self.routing.route(handler)
+        except Exception as error:  # noqa: BLE001 - the query is answered all the same
+            _log.error("no tool could be selected, so it is search", exc_info=error)
+            return Routed(query_of(handler), [])
+        finally:
+            QUERY_PARAMS.reset(token)
 
     async def _decontextualized(self) -> None:
         """Waits for the query that stands for itself, but not for ever."""
@@ -103,6 +116,10 @@ class ToolSelector:
             _log.warning("the decontextualized query did not come", exc_info=error)
 
     async def _announce(self, routed: Routed, seconds: float) -> None:
+        """Tells the user which tool it is: since November only who asked for such messages."""
+        debug: object = attribute(self.handler, "debug_mode")
+        if debug is not None and not debug:
+            return
         message: dict[str, Any] = {
             "message_type": "tool_selection",
             "selected_tool": SEARCH,
@@ -118,10 +135,13 @@ class ToolSelector:
             best = routed.results[0]
             message["selected_tool"] = routed.tool
             message["score"], message["parameters"] = best["score"], best["result"]
-        try:
-            await _settled(self.handler.send_message(message))
-        except Exception as error:  # noqa: BLE001 - a user who has gone changes nothing
-            _log.warning("the choice of the tool could not be sent", exc_info=error)
+        if debug is not None:
+            # Else it would be one of the user, and empty where it is kept for one reply of JSON.
+            message["sender_type"] = "system"
+            if attribute(self.handler, "streaming") is False:
+                kept = ("selected_tool", "score", "parameters", "query")
+                message["content"] = {name: message[name] for name in kept}
+        await send(self.handler, message)
 
 
 def make_selector(
@@ -163,6 +183,17 @@ def configure(
         ValueError: A time is not above 0.
     """
     ToolSelector.routing = Routing(registry, scorer, policy, **options)
+
+
+def init() -> None:
+    """Loads the tools now rather than at the first query, as ``core.router.init()`` does.
+
+    Where they cannot be loaded, the log says why, and it is tried again at the next query.
+    """
+    try:
+        _ = ToolSelector.routing.selector
+    except RegistryError as error:
+        _log.error("there are no tools: %s", error)
 
 
 def _call(target: object, name: str, *args: object) -> object:

@@ -8,6 +8,8 @@ import threading
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from handler_registries import Registry
 from nlweb_site import DETAILS, SEARCH, Details, Handler, Scores, tool
@@ -16,7 +18,7 @@ from toolweave import ToolContext
 from toolweave import tool as toolweave_tool
 from toolweave._core import ToolEntry
 from toolweave.nlweb import ToolRunner, make_selector
-from toolweave.nlweb.runner import messages
+from toolweave.nlweb.messages import answers
 from toolweave.selection import SelectionPolicy
 
 ALLOWED = SelectionPolicy(strategy="each", prefilter=None, allowed_handlers=("nlweb_site",))
@@ -24,7 +26,7 @@ ALLOWED = SelectionPolicy(strategy="each", prefilter=None, allowed_handlers=("nl
 
 async def served(scores: Any, *tools: Any, handlers: Any = None, **options: Any) -> Handler:
     """A handler whose query went all the way."""
-    handler = Handler()
+    handler = options.pop("handler", None) or Handler()
     registry = Registry(handlers or {}, tools)
     selector = make_selector(registry, Scores(**scores), **options)
     await selector(handler).do()
@@ -34,6 +36,11 @@ async def served(scores: Any, *tools: Any, handlers: Any = None, **options: Any)
 
 def serve(scores: Any, *tools: Any, **options: Any) -> Handler:
     return asyncio.run(served(scores, *tools, **options))
+
+
+def error(text: str) -> dict[str, Any]:
+    """What both versions of NLWeb's client show as an error."""
+    return {"message_type": "error", "message": text, "content": text, "sender_type": "system"}
 
 
 CHOSEN = {"details": {"score": 85, "item_name": "Pad Thai"}, "search": 30}
@@ -148,7 +155,107 @@ def test_a_registered_handler_that_hangs_is_stopped() -> None:
 
     done = serve(CHOSEN, SEARCH, DETAILS, handlers={"details": hangs}, handler_timeout=0.01)
     assert stopped.is_set()
-    assert len(done.searched) == 1
+    text = "The tool 'details' did not finish in time."
+    assert done.messages[1:] == [error(text)]
+    # Over the items that were thrown away there is nothing to find.
+    assert done.searched == []
+
+
+@pytest.mark.parametrize("handler", [Details, function])
+def test_a_registered_handler_that_fails_is_an_error_for_the_user_and_a_record_in_the_log(
+    handler: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Gone(Handler):
+        async def send_message(self, message: dict[str, Any]) -> None:
+            if message["message_type"] in ("item_details", "function"):
+                raise OSError("the disk at /srv is gone")
+            await super().send_message(message)
+
+    done = serve(CHOSEN, SEARCH, DETAILS, handlers={"details": handler}, handler=Gone())
+    assert done.messages[1:] == [error("The tool 'details' failed.")]
+    assert "the disk at /srv is gone" in caplog.text
+
+
+def test_what_does_not_fit_the_handler_is_an_error_as_well() -> None:
+    async def needs_more(item_name: str, calories: int) -> None:
+        raise AssertionError(item_name, calories)
+
+    done = serve(CHOSEN, SEARCH, DETAILS, handlers={"details": needs_more})
+    assert done.messages[1:] == [error("The tool 'details' failed.")]
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ("No eggs in it.", "No eggs in it."),
+        (3, "3"),
+        (True, "true"),
+        ({"calories": 3}, '{"calories": 3}'),
+        (["one", "two"], ["one", "two"]),
+        (None, []),
+        ("", []),
+        ([], []),
+    ],
+)
+@pytest.mark.parametrize("newer", [False, True])
+def test_what_a_handler_in_python_returns_is_the_answer(value: Any, said: Any, newer: bool) -> None:
+    async def returns() -> Any:
+        return value
+
+    state = {"message_sender": object()} if newer else {}
+    done = serve(CHOSEN, SEARCH, DETAILS, handlers={"details": returns}, handler=Handler(**state))
+    texts = [said] if isinstance(said, str) else said
+    # August's client shows `answer`; November keeps `content`, and takes the user for the sender
+    # of what does not say.
+    assert done.messages[1:] == [
+        {"message_type": "nlws", "answer": text, "content": text, "sender_type": "assistant"}
+        for text in texts
+    ]
+
+
+@pytest.mark.parametrize(
+    ("value", "items"),
+    [
+        ({"name": "soup"}, [{"name": "soup"}]),
+        ([{"name": "soup"}, {"url": "/pho"}], [{"name": "soup"}, {"url": "/pho"}]),
+        ({"results": [{"a": 1}]}, [{"a": 1}]),
+        ({"message_type": "result", "content": [{"a": 1}]}, [{"a": 1}]),
+        ({"message_type": "result_batch", "results": [{"a": 1}]}, [{"a": 1}]),
+    ],
+)
+def test_items_are_results_as_each_version_has_them(value: Any, items: list[Any]) -> None:
+    assert answers(value, newer=False) == [
+        {"message_type": "result_batch", "results": items, "sender_type": "assistant"}
+    ]
+    assert answers(value, newer=True) == [
+        {"message_type": "result", "content": items, "sender_type": "assistant"}
+    ]
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(
+            st.sampled_from(["message_type", "results", "content", "name", "url", "x"]),
+            inner | st.sampled_from(["result", "result_batch", "complete", "nlws"]),
+            max_size=4,
+        )
+    ),
+    max_leaves=12,
+)
+
+
+@given(value=JSON, newer=st.booleans())
+def test_whatever_is_returned_every_message_says_what_it_is_and_who_sends_it(
+    value: Any, newer: bool
+) -> None:
+    for message in answers(value, newer=newer):
+        assert isinstance(message["message_type"], str)
+        assert message["message_type"] != ("result_batch" if newer else "result") or not isinstance(
+            message.get("results" if newer else "content"), list
+        )
+        assert "sender_type" in message
 
 
 def test_another_nlweb_is_a_tool_and_its_messages_are_sent_on() -> None:
@@ -170,27 +277,25 @@ def test_another_nlweb_is_a_tool_and_its_messages_are_sent_on() -> None:
 
     handler, [request] = asyncio.run(main())
     assert request["body"] == {"query": "thai noodles"}
-    assert handler.messages[1:] == sent[:1]
+    assert handler.messages[1:] == [{**sent[0], "sender_type": "assistant"}]
     assert handler.searched == []
 
 
 @pytest.mark.parametrize(
     ("answer", "expected"),
     [
-        ("soup", [{"message_type": "intermediate_message", "content": "soup"}]),
-        (["a", {"message_type": "x"}, 7, None], ["a", "x"]),
+        ("soup", ["soup"]),
+        (["a", {"message_type": "x"}, 7, None], ["a", "x", "7"]),
         (None, []),
-        ({"results": "none"}, []),
+        ({"results": "none"}, ['{"results": "none"}']),
+        ({"message_type": "end-nlweb-response"}, []),
     ],
 )
 def test_what_an_endpoint_answers_is_said_as_nlweb_says_it(
     answer: object, expected: list[Any]
 ) -> None:
-    found = messages(answer)
-    if expected and isinstance(expected[0], str):
-        assert [each.get("content", each["message_type"]) for each in found] == expected
-    else:
-        assert found == expected
+    found = answers(answer, newer=False)
+    assert [each.get("answer", each["message_type"]) for each in found] == expected
 
 
 def test_a_runner_without_a_routed_query_says_so() -> None:

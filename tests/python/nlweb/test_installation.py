@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
+import os
+import subprocess
 import sys
 import textwrap
 from collections.abc import Iterator
@@ -17,7 +20,7 @@ from markdown_blocks import blocks
 from nlweb_site import SEARCH, Handler, Scores, tool
 from paths import DOCS
 from toolweave.exceptions import RegistryError
-from toolweave.nlweb import ToolSelector, configure, make_selector
+from toolweave.nlweb import ToolSelector, configure, init, make_selector
 from toolweave.nlweb.installation import load_registry
 from toolweave.selection import SelectionPolicy
 
@@ -39,10 +42,18 @@ TOOLS = """
 CONFIG = """
     class Config:
         enabled = True
+        aggregated = True
+        preferred_llm_endpoint = "azure_openai"
         config_directory = None
         def is_tool_selection_enabled(self):
             return self.enabled
+        def is_aggregation_enabled(self):
+            return self.aggregated
     CONFIG = Config()
+"""
+ROUTER = """
+    class ToolSelector:
+        TYPE_HIERARCHY = {"Recipe": ["Item"]}
 """
 LLM = """
     asked = []
@@ -57,7 +68,7 @@ LLM = """
 @pytest.fixture
 def nlweb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """A server of NLWeb that is under way: its packages are loaded, its models not yet."""
-    for name, text in {"__init__": "", "config": CONFIG, "llm": LLM}.items():
+    for name, text in {"__init__": "", "config": CONFIG, "llm": LLM, "router": ROUTER}.items():
         file = tmp_path / "code" / "core" / f"{name}.py"
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(textwrap.dedent(text), "utf-8")
@@ -93,7 +104,8 @@ def test_one_import_is_all_it_takes() -> None:
     handler = Handler(query_params={"llm_level": ["low"]})
     assert chosen(handler) == ["details"]
     assert handler.tool_routing_results[0]["result"] == {"score": 86, "item_name": "Pad Thai"}
-    prompts = sorted(prompt.split("\n")[0] for prompt, *_ in model().asked)
+    # NLWeb's own, to the letter: the structure goes along by itself.
+    prompts = sorted(prompt for prompt, *_ in model().asked)
     assert prompts == ["tool=details spicy noodles", "tool=search spicy noodles"]
     for prompt, structure, level, query_params in model().asked:
         assert structure["score"] == "integer between 0 and 100", prompt
@@ -162,6 +174,116 @@ def test_a_broken_file_is_logged_and_taken_up_once_it_is_whole(
     assert chosen(Handler()) == ["search"]
 
 
+@pytest.mark.usefixtures("nlweb")
+def test_a_broken_tool_is_left_out_and_logged(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    file = tmp_path / "config" / "tools.xml"
+    broken = '<Tool name="compare"><returnStruc>{"score": 1,}</returnStruc></Tool></Item>'
+    file.write_text(file.read_text("utf-8").replace("</Item>", broken), "utf-8")
+    assert chosen(Handler()) == ["search"]
+    assert len(model().asked) == 2
+    assert "left out of the tools" in caplog.text
+    assert "TW007" in caplog.text
+
+
+@pytest.mark.usefixtures("nlweb")
+def test_tools_can_be_loaded_at_the_start(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    file = tmp_path / "config" / "tools.xml"
+    kept = tmp_path / "kept"
+    file.rename(kept)
+    init()
+    assert "there are no tools: the tools cannot be read from" in caplog.text
+    kept.rename(file)
+    init()
+    file.unlink()
+    assert chosen(Handler()) == ["search"]
+
+
+def test_for_all_sites_without_aggregation_it_is_search_unasked(nlweb: Any) -> None:
+    nlweb.aggregated = False
+    handler = Handler(site="all", item_type="{http://nlweb.ai/base}Item")
+    handler.state.decontextualized.clear()
+    assert chosen(handler) == ["search"]
+    assert handler.tool_routing_results[0]["result"]["search_query"] == "spicy noodles"
+    assert not handler.abort_fast_track_event.is_set()
+    assert "core.llm" not in sys.modules
+    nlweb.aggregated = True
+    assert chosen(Handler(site="all")) == ["search"]
+    assert len(model().asked) == 2
+
+
+@pytest.mark.usefixtures("nlweb")
+def test_a_hierarchy_that_was_edited_in_nlweb_holds(tmp_path: Path) -> None:
+    file = tmp_path / "config" / "tools.xml"
+    news = (
+        file.read_text("utf-8").replace("<Item>", "<NewsQuery>").replace("</Item>", "</NewsQuery>")
+    )
+    file.write_text(news, "utf-8")
+    assert chosen(Handler()) == []
+    import core.router  # type: ignore[import-not-found]  # pyright: ignore[reportMissingImports]
+
+    core.router.ToolSelector.TYPE_HIERARCHY = {"NewsQuery": []}
+    assert chosen(Handler()) == ["search"]
+    core.router.ToolSelector.TYPE_HIERARCHY = {}
+    assert chosen(Handler()) == []
+    configure(type_hierarchy={"NewsQuery": []})
+    assert chosen(Handler()) == ["search"]
+
+
+def test_a_kept_selection_is_of_the_model_that_the_request_names(nlweb: Any) -> None:
+    for params, calls in [
+        ({}, 2),
+        ({"query_id": "7"}, 2),
+        ({"llm_provider": ["anthropic"]}, 4),
+        ({"llm_provider": ["anthropic"]}, 4),
+        ({"llm_provider": ["anthropic"], "llm_level": ["low"]}, 6),
+        ({}, 6),
+    ]:
+        import core.llm  # pyright: ignore[reportMissingImports]
+
+        core.llm.replies.update(search={"score": 80}, details={"score": 10})
+        assert chosen(Handler(query_params=params)) == ["search"]
+        assert len(model().asked) == calls, params
+    nlweb.preferred_llm_endpoint = "gemini"
+    assert chosen(Handler()) == ["search"]
+    assert len(model().asked) == 8
+
+
+@pytest.mark.usefixtures("nlweb")
+def test_nothing_is_kept_where_that_is_said() -> None:
+    import core.llm  # pyright: ignore[reportMissingImports]
+
+    core.llm.replies.update(search={"score": 80}, details={"score": 10})
+    configure(cache=None)
+    assert chosen(Handler()) == chosen(Handler()) == ["search"]
+    assert len(model().asked) == 4
+
+
+def test_where_nobody_has_configured_logging_what_goes_wrong_is_on_standard_error() -> None:
+    program = """
+        import asyncio, sys
+        from nlweb_site import SEARCH, DETAILS, Handler, Scores
+        from handler_registries import Registry
+        from toolweave.nlweb import make_selector
+        scores = Scores(search=80, details=OSError("no connection"))
+        asyncio.run(make_selector(Registry({}, [SEARCH, DETAILS]), scores)(Handler()).do())
+        import logging
+        logging.basicConfig(stream=sys.stdout, format="configured: %(message)s")
+        asyncio.run(make_selector(Registry({}, [SEARCH, DETAILS]), scores)(Handler()).do())
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(program)],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    assert done.stderr.count("the tool details: OSError: no connection") == 1
+    assert "configured: the tool details: OSError: no connection" in done.stdout
+
+
 def test_where_there_is_no_nlweb_it_is_said_what_to_do(caplog: pytest.LogCaptureFixture) -> None:
     handler = Handler()
     asyncio.run(make_selector(Registry({}, [SEARCH, tool("other", handler="a.B")]))(handler).do())
@@ -206,9 +328,15 @@ def test_what_is_wrong_is_said_when_it_is_given(registry: Any, scorer: Any, poli
     ("options", "message"),
     [
         ({"handler_timout": 3.0}, "no option 'handler_timout'; there are allowed_hosts, "),
-        ({"handler_timeout": "3"}, "handler_timeout must be seconds, not '3'"),
-        ({"decontextualization_timeout": -1.0}, "must be seconds above 0, not -1.0"),
+        ({"handler_timeout": "3"}, "handler_timeout must be a number above 0, or None, got '3'"),
+        ({"decontextualization_timeout": -1.0}, "must be a number above 0, or None, got -1.0"),
         ({"allowed_hosts": "example.org"}, "must be a list"),
+        ({"limiter": 8}, "limiter must be a CallLimiter or None, got 8"),
+        ({"cache": -1}, "cache must be a number of at least 0"),
+        ({"cache": True}, "cache must be a number"),
+        ({"skip_modes": "generate"}, "skip_modes must be a list"),
+        ({"type_hierarchy": ["Recipe"]}, "type_hierarchy must be a mapping"),
+        ({"type_hierarchy": {"Recipe": "Item"}}, r"type_hierarchy\['Recipe'\] must be a list"),
     ],
 )
 def test_an_option_that_means_nothing_is_refused(options: Any, message: str) -> None:
@@ -216,6 +344,72 @@ def test_an_option_that_means_nothing_is_refused(options: Any, message: str) -> 
         make_selector(**options)
     with pytest.raises((TypeError, ValueError), match=message):
         configure(**options)
+
+
+# What the documentation says to change is changed in files that say what NLWeb's own say there.
+
+BASE_HANDLER = """
+    import core.ranking as ranking
+    import core.router as router
+    from nlweb_site import Handler
+
+    class NLWebHandler(Handler):
+        async def runQuery(self):
+            await router.ToolSelector(self).do()
+            await self.route_query_based_on_tools()
+"""
+APP = """
+    async def main():
+        # Initialize router
+        import core.router as router
+        router.init()
+
+        import core.llm as llm
+"""
+STATES = {
+    "August": {},
+    "November": {"message_sender": object(), "debug_mode": True, "streaming": True},
+}
+
+
+@pytest.mark.usefixtures("nlweb")
+@pytest.mark.parametrize("state", STATES)
+def test_what_the_documentation_changes_is_all_it_takes(tmp_path: Path, state: str) -> None:
+    page = DOCS / "nlweb.md"
+    changes = [one for one in blocks(page.read_text("utf-8")) if one.language == "diff"]
+    assert len(changes) == 2
+    core = tmp_path / "code" / "core"
+    (core / "ranking.py").write_text("", "utf-8")
+    changed = [
+        applied(change.code, textwrap.dedent(text))
+        for change, text in zip(changes, (BASE_HANDLER, APP), strict=True)
+    ]
+    (core / "baseHandler.py").write_text(changed[0], "utf-8")
+    (tmp_path / "code" / "nlweb_app.py").write_text(changed[1], "utf-8")
+    app = importlib.import_module("nlweb_app")
+    handlers = importlib.import_module("core.baseHandler")
+    asyncio.run(app.main())
+    assert ToolSelector.routing.handler_timeout == 30.0
+    model().replies["search"] = {"score": 88, "search_query": "noodles"}
+    handler = handlers.NLWebHandler(**STATES[state])
+    asyncio.run(handler.runQuery())
+    assert handler.messages[0]["selected_tool"] == "search"
+    assert handler.searched == [["soup", "salad"]]
+    del sys.modules["nlweb_app"]
+
+
+def applied(change: str, text: str) -> str:
+    """A text with a change made to it, wherever it fits and however deep it is indented."""
+    lines = textwrap.dedent(text).splitlines()
+    old = [line[1:].strip() for line in change.splitlines() if line[0] in "- "]
+    new = [line[1:] for line in change.splitlines() if line[0] in "+ "]
+    [at] = [
+        at
+        for at in range(len(lines) - len(old) + 1)
+        if [line.strip() for line in lines[at : at + len(old)]] == old
+    ]
+    lines[at : at + len(old)] = new
+    return "\n".join(lines) + "\n"
 
 
 @pytest.mark.usefixtures("nlweb")

@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 
 from handler_registries import Registry
 from nlweb_site import COMPARE, DETAILS, SEARCH, Handler, Scores, tool
+from toolweave import ToolRegistry
+from toolweave._core import ToolEntry
 from toolweave.nlweb import RoutedTool, make_selector
 from toolweave.selection import SelectionPolicy
 
@@ -173,12 +175,74 @@ def test_a_tool_without_a_prompt_is_asked_about_all_the_same() -> None:
     assert all("spicy noodles" in prompt for prompt in asked)
 
 
-def test_the_only_tool_needs_no_model() -> None:
+SOLE = {
+    "score": 100,
+    "justification": "the only tool for this type and site",
+    "search_query": "spicy noodles",
+}
+
+
+@pytest.mark.parametrize(
+    "structure",
+    [
+        None,
+        {"score": "100"},
+        {"score": "integer between 0 and 100", "search_query": "what to search for"},
+        {"type": "object", "properties": {"score": {"type": "integer"}}},
+    ],
+)
+def test_the_only_tool_needs_no_model_and_always_has_the_query(structure: Any) -> None:
     scorer = Scores()
-    handler = route(scorer, SEARCH)
-    expected = {"score": 100, "search_query": "spicy noodles"}
-    assert results(handler) == [("search", 100, expected)]
+    sole = ToolEntry(
+        "conversation_search", handler="nlweb_site.Details", prompt="100!", return_struc=structure
+    )
+    handler = route(scorer, sole)
+    assert results(handler) == [("conversation_search", 100, SOLE)]
+    assert handler.tool_routing_results[0]["tool"].return_structure == structure
     assert scorer.prompts == []
+    asyncio.run(handler.route_query_based_on_tools())
+    assert handler.messages[1:] == [{"message_type": "item_details", "params": SOLE}]
+
+
+@pytest.mark.parametrize("structure", [None, {"score": "100"}])
+def test_a_function_that_is_the_only_tool_is_given_the_query(structure: Any) -> None:
+    async def search(search_query: str) -> str:
+        return f"found {search_query}"
+
+    sole = ToolEntry("history", prompt="100!", return_struc=structure)
+    handler = route(Scores(), sole, handlers={"history": search})
+    assert results(handler)[0][2] == SOLE
+    asyncio.run(handler.route_query_based_on_tools())
+    assert handler.messages[1]["answer"] == "found spicy noodles"
+
+
+def test_a_function_that_is_the_only_tool_has_its_parameters_from_one_call() -> None:
+    async def details(item_name: str) -> str:
+        return f"all about {item_name}"
+
+    registry = ToolRegistry()
+    registry.handler("details")(details)
+    scorer = AlwaysReplying({"score": 20, "item_name": "Pad Thai"})
+    handler = Handler()
+    asyncio.run(make_selector(registry, scorer)(handler).do())
+    assert results(handler) == [("details", 100, {**SOLE, "item_name": "Pad Thai"})]
+    asyncio.run(handler.route_query_based_on_tools())
+    assert handler.messages[1]["answer"] == "all about Pad Thai"
+
+
+def test_a_tool_is_asked_about_once_whatever_its_parameters_are() -> None:
+    strict = tool("strict", handler="nlweb_site.Details")
+    schema = {"type": "object", "properties": {"item_name": {"type": "string"}}}
+    asks = ToolEntry(
+        "asks",
+        handler="nlweb_site.Details",
+        prompt="tool=asks {request.query}",
+        return_struc={**schema, "required": ["item_name"]},
+    )
+    scorer = Scores(asks=85, strict=10)
+    handler = route(scorer, strict, asks)
+    assert results(handler) == [("asks", 85, {"score": 85})]
+    assert len(scorer.prompts) == 2
 
 
 # When nothing is chosen.
@@ -187,6 +251,8 @@ def test_the_only_tool_needs_no_model() -> None:
 @pytest.mark.parametrize(
     ("handler", "options"),
     [
+        ({"generate_mode": "deep_research"}, {}),
+        ({"generate_mode": "unified"}, {"skip_modes": ["unified"]}),
         ({"generate_mode": "summarize"}, {}),
         ({"generate_mode": "generate"}, {}),
         ({}, {"enabled": False}),
@@ -237,6 +303,71 @@ def test_a_user_who_has_gone_changes_nothing() -> None:
     handler = route(Scores(details=95), handler=Gone())
     assert results(handler)[0][0] == "details"
     assert handler.state.done == ["ToolSelector"]
+
+
+# The message, in the two states of NLWeb.
+
+
+@pytest.mark.parametrize("debug", [False, True])
+@pytest.mark.parametrize("streaming", [False, True])
+def test_since_november_the_choice_is_told_to_who_debugs_and_never_as_the_user(
+    debug: bool, streaming: bool
+) -> None:
+    given = Handler(debug_mode=debug, streaming=streaming)
+    handler = route(Scores(details={"score": 85, "item_name": "Pad Thai"}), handler=given)
+    assert results(handler)[0][0] == "details"
+    assert len(handler.messages) == debug
+    for message in handler.messages:
+        kept = kept_by_november(message)
+        assert kept["sender_type"] == "system"
+        assert ("content" in message) is not streaming
+        if not streaming:
+            assert kept["content"]["selected_tool"] == "details"
+            assert kept["content"]["parameters"] == {"score": 85, "item_name": "Pad Thai"}
+
+
+def kept_by_november(message: dict[str, Any]) -> dict[str, Any]:
+    """What NLWeb keeps of a message for a reply that is one JSON document."""
+    return {
+        "sender_type": message.get("sender_type", "user"),
+        "message_type": message.get("message_type", "query"),
+        "content": message.get("content", ""),
+    }
+
+
+# Parameters.
+
+
+def test_what_no_structure_names_reaches_the_handlers_of_nlweb() -> None:
+    said = {"score": 85, "item_name": "Pad Thai", "item_url": "/pad-thai", "x": {"y": [1]}}
+    for strategy in ("each", "choose"):
+        parameters = {name: value for name, value in said.items() if name != "score"}
+        reply = {"tool": "details", "score": 85, "parameters": parameters}
+        scorer = Scores(details=said) if strategy == "each" else AlwaysReplying(reply)
+        handler = route(scorer, policy=SelectionPolicy(strategy=strategy))
+        assert handler.tool_routing_results[0]["result"] == said
+
+
+def test_what_no_structure_names_does_not_reach_handlers_in_python() -> None:
+    got: list[dict[str, Any]] = []
+
+    async def details(params: dict[str, Any]) -> None:
+        got.append(params)
+
+    said = {"score": 85, "item_name": "Pad Thai", "item_url": "/pad-thai"}
+    handler = route(Scores(details=said), handlers={"details": details})
+    asyncio.run(handler.route_query_based_on_tools())
+    assert got == [{"item_name": "Pad Thai"}]
+
+
+class AlwaysReplying:
+    """A scorer with one reply."""
+
+    def __init__(self, reply: dict[str, Any]) -> None:
+        self.reply = reply
+
+    async def __call__(self, prompt: str, schema: object) -> Any:  # noqa: ARG002
+        return self.reply
 
 
 # The query.

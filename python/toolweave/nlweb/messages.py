@@ -1,0 +1,131 @@
+"""Messages in the form that NLWeb's clients show, of August 2025 and of November alike.
+
+The two differ in what they read: of a text ``message`` or ``content``, of items the results of a
+``result_batch`` or the content of a ``result``. And since November a message that does not say who
+sends it is kept as one of the user.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Awaitable
+from inspect import isawaitable
+from typing import TYPE_CHECKING, Any, cast
+
+from ..executor.results import to_json_value
+from .handler import attribute
+
+if TYPE_CHECKING:
+    from .handler import NLWebHandler
+
+_log = logging.getLogger("toolweave.nlweb")
+
+# NLWeb says these itself, around all that a handler sends.
+_FRAMES = frozenset({"complete", "begin-nlweb-response", "end-nlweb-response"})
+_ITEMS = {"result_batch": "results", "result": "content"}
+_MARKS_OF_ITEMS = frozenset({"@type", "name", "url"})
+
+
+def is_newer(handler: object) -> bool:
+    """Whether a handler is of November 2025 or later."""
+    return attribute(handler, "message_sender") is not None
+
+
+def answers(value: object, *, newer: bool) -> list[dict[str, Any]]:
+    """The messages that a returned value stands for.
+
+    A text is an answer, an object with a ``message_type`` is a message, and objects with a name, a
+    URL or a ``@type`` are results. All else is told as JSON. None, and what is empty, is nothing.
+
+    Example:
+        >>> [message] = answers({"results": [{"name": "soup"}]}, newer=False)
+        >>> message["message_type"], message["results"]
+        ('result_batch', [{'name': 'soup'}])
+        >>> answers({"message_type": "complete"}, newer=False)
+        []
+
+    Args:
+        value: JSON, or what `to_json_value` makes into it.
+        newer: Whether the clients are those of November.
+
+    Raises:
+        ResultError: It cannot be made into JSON.
+    """
+    plain: object = to_json_value(value)
+    found: list[dict[str, Any]] = []
+    items: list[dict[str, Any]] = []
+
+    def flush() -> None:
+        if items:
+            found.append(_results(items.copy(), newer=newer))
+            items.clear()
+
+    for each in cast("list[object]", plain) if isinstance(plain, list) else [plain]:
+        if isinstance(each, dict) and _is_item(cast("dict[str, Any]", each)):
+            items.append(cast("dict[str, Any]", each))
+            continue
+        flush()
+        message = _message(each, newer=newer)
+        if message is not None:
+            found.append(message)
+    flush()
+    return found
+
+
+def failure(text: str) -> dict[str, Any]:
+    """The message that something went wrong."""
+    return {"message_type": "error", "message": text, "content": text, "sender_type": "system"}
+
+
+async def send(handler: NLWebHandler, message: dict[str, Any]) -> None:
+    """Sends a message; that it cannot be sent is logged."""
+    try:
+        sent = handler.send_message(message)
+        if isawaitable(sent):
+            await cast("Awaitable[object]", sent)
+    except Exception as error:  # noqa: BLE001 - a user who has gone changes nothing
+        _log.warning("a message %r could not be sent", message["message_type"], exc_info=error)
+
+
+def _is_item(value: dict[str, Any]) -> bool:
+    return "message_type" not in value and not _MARKS_OF_ITEMS.isdisjoint(value)
+
+
+def _message(value: object, *, newer: bool) -> dict[str, Any] | None:
+    if value is None or value in ("", {}, []):
+        return None
+    if isinstance(value, str):
+        return _answer(value) if value.strip() else None
+    if isinstance(value, dict):
+        said = cast("dict[str, Any]", value)
+        kind = said.get("message_type")
+        if isinstance(kind, str):
+            if kind in _FRAMES:
+                return None
+            listed = said.get(_ITEMS.get(kind, ""))
+            if isinstance(listed, list):
+                return {**_rest(said), **_results(cast("list[Any]", listed), newer=newer)}
+            return {"sender_type": "assistant", **said}
+        if isinstance(said.get("results"), list):
+            return _results(said["results"], newer=newer)
+    return _answer(json.dumps(value, ensure_ascii=False))
+
+
+def _rest(message: dict[str, Any]) -> dict[str, Any]:
+    known = {"message_type", *_ITEMS.values()}
+    return {name: value for name, value in message.items() if name not in known}
+
+
+def _results(items: list[Any], *, newer: bool) -> dict[str, Any]:
+    kind = "result" if newer else "result_batch"
+    return {"message_type": kind, _ITEMS[kind]: items, "sender_type": "assistant"}
+
+
+def _answer(text: str) -> dict[str, Any]:
+    return {
+        "message_type": "nlws",
+        "answer": text,
+        "content": text,
+        "sender_type": "assistant",
+    }

@@ -1,0 +1,99 @@
+"""What NLWeb's model is sent: as many calls and characters as NLWeb sends, structures included."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any, NamedTuple
+
+import pytest
+
+from nlweb_site import Handler
+from paths import DOCS
+from sample_selections import public_files
+from toolweave import SelectionPolicy, ToolRegistry
+from toolweave.nlweb import make_selector
+from toolweave.nlweb.tools import RELEASED, NLWebTools, TypeHierarchy
+from toolweave.selection.benchmark import Labelled, labelled
+
+ASKED = "Provide a valid JSON response matching this schema: "
+"""What NLWeb's provider for OpenAI puts before the structure."""
+
+
+class Size(NamedTuple):
+    """What was sent for some queries."""
+
+    calls: int = 0
+    characters: int = 0
+
+    def and_one(self, prompt: str, structure: object) -> Size:
+        sent = len(prompt) + len(ASKED) + len(json.dumps(structure))
+        return Size(self.calls + 1, self.characters + sent)
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Any]]:
+    """What NLWeb's model is asked; to `choose` it names the fallback."""
+    module, found = ModuleType("core.llm"), list[tuple[str, Any]]()
+
+    async def ask_llm(prompt: str, structure: Any, **_: Any) -> Any:
+        found.append((prompt, structure))
+        return {"score": 10, "tool": "search", "parameters": {}}
+
+    vars(module)["ask_llm"] = ask_llm
+    monkeypatch.setitem(sys.modules, "core.llm", module)
+    return found
+
+
+def by_nlweb(tools: NLWebTools, query: Labelled) -> Size:
+    """What NLWeb sends: each prompt with the query in it, each with its structure."""
+    size = Size()
+    for tool in tools.tools_for(query.item_type, query.site):
+        prompt = (tool.prompt or "").replace("{request.query}", query.query)
+        size = size.and_one(prompt, tool.return_struc)
+    return size
+
+
+def sent(
+    registry: ToolRegistry, queries: list[Labelled], asked: list[Any], policy: Any = None
+) -> Size:
+    selector = make_selector(registry, policy=policy, cache=None)
+    asked.clear()
+    for query in queries:
+        handler = Handler(query.query, item_type=query.item_type, site=query.site or "example")
+        asyncio.run(selector(handler).do())
+    size = Size()
+    for prompt, structure in asked:
+        size = size.and_one(prompt, structure)
+    return size
+
+
+@pytest.mark.parametrize("file", public_files())
+def test_as_much_is_sent_as_nlweb_sends_and_the_page_says_how_much(
+    file: Path, asked: list[Any]
+) -> None:
+    registry = ToolRegistry.load(file)
+    tools = NLWebTools(registry, lambda: TypeHierarchy(RELEASED))
+    queries = labelled(tools, registry.snapshot.entries)
+    expected = Size()
+    for query in queries:
+        expected = Size(*map(sum, zip(expected, by_nlweb(tools, query), strict=True)))
+    each = sent(registry, queries, asked)
+    assert each == expected
+    choose = sent(registry, queries, asked, SelectionPolicy(prefilter=None, attempts=1))
+    words = sent(registry, queries, asked, SelectionPolicy(prefilter=3, attempts=1))
+    assert choose.calls == words.calls == len(queries)
+    assert words.characters <= choose.characters
+    count = len(queries)
+    row = (
+        f"{count} | {each.calls / count:.2f} | {each.characters / count:,.0f} | "
+        f"{choose.characters / count:,.0f} | {words.characters / count:,.0f}"
+    )
+    page = (DOCS / "nlweb.md").read_text("utf-8")
+    # What `choose` tells of a tool is its own affair.
+    said = re.escape(" | ".join(row.split(" | ")[:3]))
+    assert re.search(rf"^\| .* \| {said} \| ", page, re.MULTILINE), row
