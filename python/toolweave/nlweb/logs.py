@@ -24,14 +24,15 @@ class UnconfiguredHandler(logging.Handler):
         logger: logging.Logger | None = logging.getLogger(name)
         while logger is not None:
             for handler in logger.handlers:
-                if handler is not self and not isinstance(handler, logging.NullHandler):
+                if not isinstance(handler, (UnconfiguredHandler, logging.NullHandler)):
                     return True
             logger = logger.parent if logger.propagate else None
         return False
 
 
 def show_warnings() -> None:
-    """Has the warnings of this package shown where nobody has configured logging."""
-    logger = logging.getLogger("toolweave")
-    if not any(isinstance(handler, UnconfiguredHandler) for handler in logger.handlers):
-        logger.addHandler(UnconfiguredHandler())
+    """Has what a query to NLWeb warns of shown where nobody has configured logging."""
+    for area in ("handlers", "nlweb", "registry", "selection"):
+        logger = logging.getLogger(f"toolweave.{area}")
+        if not any(isinstance(handler, UnconfiguredHandler) for handler in logger.handlers):
+            logger.addHandler(UnconfiguredHandler())

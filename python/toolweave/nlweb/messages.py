@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Sequence
 from inspect import isawaitable
 from typing import TYPE_CHECKING, Any, cast
 
@@ -62,8 +62,9 @@ def answers(value: object, *, newer: bool) -> list[dict[str, Any]]:
             items.clear()
 
     for each in cast("list[object]", plain) if isinstance(plain, list) else [plain]:
-        if isinstance(each, dict) and _is_item(cast("dict[str, Any]", each)):
-            items.append(cast("dict[str, Any]", each))
+        item = _members(each)
+        if item is not None and _is_item(item):
+            items.append(item)
             continue
         flush()
         message = _message(each, newer=newer)
@@ -88,6 +89,10 @@ async def send(handler: NLWebHandler, message: dict[str, Any]) -> None:
         _log.warning("a message %r could not be sent", message["message_type"], exc_info=error)
 
 
+def _members(value: object) -> dict[str, Any] | None:
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else None
+
+
 def _is_item(value: dict[str, Any]) -> bool:
     return "message_type" not in value and not _MARKS_OF_ITEMS.isdisjoint(value)
 
@@ -97,15 +102,15 @@ def _message(value: object, *, newer: bool) -> dict[str, Any] | None:
         return None
     if isinstance(value, str):
         return _answer(value) if value.strip() else None
-    if isinstance(value, dict):
-        said = cast("dict[str, Any]", value)
+    said = _members(value)
+    if said is not None:
         kind = said.get("message_type")
         if isinstance(kind, str):
             if kind in _FRAMES:
                 return None
             listed = said.get(_ITEMS.get(kind, ""))
             if isinstance(listed, list):
-                return {**_rest(said), **_results(cast("list[Any]", listed), newer=newer)}
+                return {**_rest(said), **_results(cast("list[object]", listed), newer=newer)}
             return {"sender_type": "assistant", **said}
         if isinstance(said.get("results"), list):
             return _results(said["results"], newer=newer)
@@ -117,7 +122,7 @@ def _rest(message: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in message.items() if name not in known}
 
 
-def _results(items: list[Any], *, newer: bool) -> dict[str, Any]:
+def _results(items: Sequence[object], *, newer: bool) -> dict[str, Any]:
     kind = "result" if newer else "result_batch"
     return {"message_type": kind, _ITEMS[kind]: items, "sender_type": "assistant"}
 

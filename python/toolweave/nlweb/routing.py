@@ -206,7 +206,7 @@ class Routing:
         winner = selection.tool
         if winner is None:
             return Routed(query, [])
-        if winner == sole:
+        if sole is not None and winner == sole:
             best = self._runnable(sole, lambda: [self._sole(sole, query, selection.parameters)])
             return Routed(query, best)
         results = self._runnable(

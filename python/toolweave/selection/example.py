@@ -43,7 +43,7 @@ class _Example:
         for key in ("anyOf", "oneOf", "allOf"):
             options: object = part.get(key)
             if isinstance(options, list) and options:
-                return self.of(_merged(part, key, cast("list[Any]", options)), depth + 1)
+                return self.of(_merged(part, key, cast("list[object]", options)), depth + 1)
         properties: object = part.get("properties")
         if isinstance(properties, Mapping):
             members = cast("Mapping[str, Any]", properties)
@@ -61,21 +61,22 @@ class _Example:
         return found
 
 
-def _merged(schema: Mapping[str, Any], key: str, options: list[Any]) -> Mapping[str, Any]:
+def _merged(schema: Mapping[str, Any], key: str, options: list[object]) -> Mapping[str, Any]:
     """A schema with the first of its options; that it may be null goes without saying."""
     said = {name: value for name, value in schema.items() if name != key}
     known = [each for each in options if each != {"type": "null"}] or options
-    return {**said, **known[0]} if isinstance(known[0], Mapping) else said
+    first = known[0]
+    return {**said, **cast("Mapping[str, Any]", first)} if isinstance(first, Mapping) else said
 
 
 def _in_words(schema: Mapping[str, Any]) -> str:
     options: object = [schema["const"]] if "const" in schema else schema.get("enum")
     kind: object = schema.get("type", "")
     if isinstance(options, list) and options:
-        values = cast("list[Any]", options)
+        values = cast("list[object]", options)
         kind = " or ".join(json.dumps(one, ensure_ascii=False) for one in values)
     elif isinstance(kind, list):
-        kind = " or ".join(str(each) for each in cast("list[Any]", kind) if each != "null")
+        kind = " or ".join(str(each) for each in cast("list[object]", kind) if each != "null")
     description: object = schema.get("description")
     if not isinstance(description, str) or not description.strip():
         return str(kind) or _ANYTHING
