@@ -118,7 +118,9 @@ class Offer:
         )
 
     def part(self, positions: Sequence[int]) -> Offer:
-        """Some of the tools, with what is known about them."""
+        """Some of the tools, with what is known about them; all of them are this very offer."""
+        if len(positions) == len(self.tools) and list(positions) == sorted(set(positions)):
+            return self
         part = Offer([self.tools[at] for at in positions], self._kinds, self.site, self.policy)
         # Where a cached property looks first.
         part.__dict__["descriptions"] = tuple(self.descriptions[at] for at in positions)

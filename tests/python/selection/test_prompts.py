@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from sample_selections import ITEMS, ScriptedScorer, entry, named, public_files, tools
 from toolweave import RegistrySnapshot, SelectionPolicy, ToolSelector
 from toolweave.selection.describe import Description, describe
+from toolweave.selection.offer import Offer
 from virtual_time import run
 
 PROMPT = """
@@ -154,3 +155,10 @@ def test_one_prompt_without_examples_is_shorter_than_those_of_its_tools(file: Pa
             # Of examples, the prompts of tools tell nothing.
             told = one.replace(one[one.find("# Examples") : one.find("# Query")], "")
             assert len(told) < sum(map(len, each)), kind
+
+
+def test_all_tools_of_an_offer_are_the_offer_with_all_that_was_worked_out() -> None:
+    offer = Offer(ITEMS.entries, ["Thing"], None, SelectionPolicy())
+    assert offer.part(range(3)) is offer
+    assert offer.part([0, 2]).names == ("search", "compare")
+    assert offer.part([2, 1, 0]).names == ("compare", "details", "search")
