@@ -7,11 +7,11 @@ That is what its prompt says of it, without the query and the demand for a score
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .._core import PromptTemplate
 from ..registry.purpose import QUERIES, purpose
-from .form import is_score
+from .form import example_of, is_score
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -79,11 +79,9 @@ def _purpose(tool: ToolEntry, item_type: str, site: str | None, facts: Iterable[
 
 def _parameters(tool: ToolEntry) -> dict[str, Any]:
     """What the handler is to be given: each with what its value should be."""
-    structure = tool.return_struc
-    if isinstance(structure, dict):
-        fields = cast("dict[str, Any]", structure)
-        return {name: value for name, value in fields.items() if not is_score(name)}
-    return tool.arguments
+    if not isinstance(tool.return_struc, dict):
+        return tool.arguments
+    return {name: value for name, value in example_of(tool).items() if not is_score(name)}
 
 
 def _cut(text: str, most: int) -> str:

@@ -37,7 +37,7 @@ class Form(NamedTuple):
 
 def form_of(tool: ToolEntry) -> Form:
     """What the reply about a tool has to look like: its structure, with a score in any case."""
-    structure = _example_of(tool)
+    structure = example_of(tool)
     if not any(is_score(name) for name in structure):
         structure = {"score": _SCORE_SAID, **structure}
     said = json.dumps(structure, ensure_ascii=False)
@@ -45,7 +45,7 @@ def form_of(tool: ToolEntry) -> Form:
     return Form(text, tool.schema, not QUERIES.isdisjoint(tool.placeholders))
 
 
-def _example_of(tool: ToolEntry) -> dict[str, Any]:
+def example_of(tool: ToolEntry) -> dict[str, Any]:
     """An example of the reply, also where the structure is a JSON Schema.
 
     A model that is shown a schema writes a schema.

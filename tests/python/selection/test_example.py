@@ -64,6 +64,27 @@ def test_a_tool_of_a_python_handler_is_shown_as_an_example() -> None:
     ]
 
 
+@pytest.mark.parametrize("strategy", ["choose", "batch"])
+def test_so_are_its_parameters_where_several_tools_are_asked_about(strategy: Any) -> None:
+    registry = ToolRegistry()
+
+    @registry.handler("convert")
+    def convert(item_name: str, servings: int = 2) -> None:
+        """Converts a recipe."""
+
+    @registry.handler("other")
+    def other() -> None:
+        """Does nothing."""
+
+    scorer = ScriptedScorer(["none"])
+    policy = SelectionPolicy(strategy=strategy, attempts=1)
+    run(ToolSelector(registry, scorer, policy).select("Soup?"))
+    [prompt] = scorer.prompts
+    assert 'Parameters: {"item_name": "string", "servings": "integer"}' in prompt
+    assert '"properties"' not in prompt
+    assert prompt.count("Parameters:") == 1
+
+
 def test_an_example_is_shown_as_it_is() -> None:
     registry = ToolRegistry.loads(
         "<Tools><Thing><Tool name='a'><prompt>{request.query}</prompt>"
