@@ -711,8 +711,10 @@ class Joiner:
     """Turns what streams of one reply, and the results of its calls, into messages.
 
     Results may come before their call, late or twice, ids on any fragment of a call. Neither that
-    nor how the pieces were cut shows in the messages: text stands where it was first seen, all
-    calls of the reply in one message where the first of them was.
+    nor how the pieces were cut shows in the messages. They stand in the order of writing, a call
+    where the first of it was seen. Calls share a message unless text or reasoning stands between
+    them; white space alone between two calls stands behind the later one, at the beginning of the
+    next text.
 
     Every message carries the given envelope. Safe to share between threads.
     """
@@ -834,7 +836,9 @@ def to_openai(
 
     What one reply says becomes one message (by `generation_id`; without one, thoughts, text and
     calls in this order belong together), the results of its calls follow directly. Usage is left
-    out, and so is the error flag of results, which that API does not have.
+    out, and so is the error flag of results, which that API does not have. Its format has one text
+    and one list of calls for a reply, so that the order of text and calls in it is lost: texts are
+    joined to one, in order, and so are calls.
 
     Args:
         messages: A conversation.
@@ -862,8 +866,8 @@ def to_anthropic(
 ) -> tuple[str | list[Any] | None, list[Any]]:
     """The system prompt and the messages (dicts) for ``messages.create`` of Anthropic's client.
 
-    As `to_openai`; the results of a reply's calls are one user message directly after it. All
-    system texts go into the system prompt. Left out, because the API refuses them: blank texts
+    As `to_openai`, but thoughts, texts and calls of a reply keep their order; the results of its
+    calls are one user message directly after it. All system texts go into the system prompt. Left out, because the API refuses them: blank texts
     and reasoning without a signature in its metadata. Call ids are made unique and spelled as the
     API demands.
 
@@ -878,7 +882,9 @@ def from_anthropic(
 ) -> list[Message]:
     """Messages from dicts and responses of Anthropic's client.
 
-    Within a reply, thoughts come first, then text, then calls. What only that API knows is kept in
+    Thoughts, texts and calls of a reply keep their order; calls without anything between them share
+    a message. `generation_id` is the id of the reply; one without an id that goes on after its calls
+    is named after the first of these. What only that API knows is kept in
     ``metadata["anthropic"]``.
 
     Raises:

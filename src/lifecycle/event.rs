@@ -63,7 +63,7 @@ pub enum EventBody {
     ToolsCall(ToolsCallStreamEvent),
     /// A result, or progress on the way to it.
     ToolResult(ToolResultStreamEvent),
-    /// All calls of a reply with their results.
+    /// Calls that stand together in a reply, with their results.
     ToolsAggregate(ToolsAggregateEvent),
     /// What a model request used.
     Usage(UsageStreamEvent),
@@ -201,8 +201,8 @@ pub struct ToolResultStreamEvent {
     pub duration: Option<f64>,
 }
 
-/// All calls of a reply with their results, in the same order. A call without a result is
-/// pending.
+/// Calls that stand together in a reply, with their results in the same order. A call without a
+/// result is pending.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename_all = "camelCase"))]
 pub struct ToolsAggregateEvent {

@@ -112,7 +112,7 @@ class ToolResultStreamEvent(Envelope):
 
 
 class ToolsAggregateEvent(_OfMessage):
-    """All calls of a reply with their results."""
+    """Calls that stand together in a reply, with their results."""
 
     kind: Literal["tools_aggregate"]
     toolCalls: Sequence[Mapping[str, Any]]

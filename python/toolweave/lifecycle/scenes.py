@@ -139,8 +139,16 @@ class SceneSteps:
                 state = {"toolCallId": call_id, "state": "running"}
                 events.append(self._of_call("tool_state", generation, call_id, **state))
         if step.status is SceneStatus.AWAITING_CLIENT:
-            state = {"toolCallId": call_id, "state": "deferred", "key": step.interaction_id}
-            events.append(self._of_call("tool_state", generation, call_id, **state))
+            events.append(
+                self._of_call(
+                    "tool_state",
+                    generation,
+                    call_id,
+                    toolCallId=call_id,
+                    state="deferred",
+                    key=step.interaction_id,
+                )
+            )
         if step.result is not None:
             own = {
                 "name": name,

@@ -423,7 +423,7 @@ export interface ToolResultStreamEvent {
   duration?: number;
 }
 /**
- * All calls of a reply with their results, in the same order. A call without a result is pending.
+ * Calls that stand together in a reply, with their results in the same order. A call without a result is pending.
  */
 export interface ToolsAggregateEvent {
   kind: 'tools_aggregate';
