@@ -3,7 +3,7 @@ from typing import Any, ClassVar, Final, Literal, Protocol, TypeAlias, TypeVar, 
 
 from typing_extensions import Self, Unpack, disjoint_base
 
-from . import Event, Message, Update
+from . import AgentEvent, Event, Message, Update
 from .kinds import ErrorCode, FinishReason, MessageKind, Role
 from .options import ParserOptions, Tools
 
@@ -1476,25 +1476,32 @@ def consolidate(
     messages: _Messages,
     *,
     tools: Tools = (),
-    form: Literal["single", "split"] = "single",
+    form: Literal["single", "turn", "split"] = "single",
     tag: Literal["name", "tool_call"] = "tool_call",
     fenced: bool = False,
 ) -> list[TextMessage]:
     """Writes a history as natural text: calls and results become tags in it.
 
-    Whatever is in a text or result, it is not read as a call: the ``<`` of what could be a tag of
-    ours, or of a tool in `tools` or of a call so far, becomes ``&lt;``. `parse_history` undoes it.
+    One message is what one party says until another does; texts of the system stand alone and stay
+    as they are. Whatever is in a text or result, it is not read as a call: the ``<`` of what could
+    be a tag of ours, or of a tool in `tools` or of a call so far, becomes ``&lt;``.
+    `parse_history` undoes it. A text that is marked ``natural`` is passed on as it stands, of a
+    user's only results; the messages that are returned are, so that doing this twice is doing it
+    once.
 
-    Reasoning and usage are left out. The first ``generation_id`` and ``from_agent`` count, in
-    metadata the last value of a key; ``metadata["generation_ids"]`` has all generation ids and
-    ``metadata["tool_calls"]`` the ids, durations and error codes of the calls.
+    Reasoning and usage are not written. Of the fixed fields the first that is given counts. Of
+    metadata the later counts, objects member by member, reasoning and usage included; what this
+    adds is under ``generation_ids``, ``message_ids`` (of all messages that went in) and
+    ``tool_calls`` (ids, durations, error codes, repairs and what made the calls), or under
+    ``consolidated_...`` where a message has such a key of its own.
 
     Args:
         messages: A conversation.
         tools: The tools that the model knows.
-        form: ``single`` (one message) or ``split`` (calls stay with the assistant, results follow
-            as the user's; neighbours with the same role become one message, and system messages
-            stay as they are).
+        form: Where results stand: ``single`` directly behind their calls, in the same message, as
+            in a transcript; ``turn`` in the turn after, as the user's, in the order of the calls;
+            ``split`` in a message of the user's behind each group of calls. Messages with one
+            ``generation_id`` are one reply; without, what follows calls answers their results.
         tag: How calls are written.
         fenced: Whether their arguments stand in a Markdown fence.
 
@@ -1538,37 +1545,61 @@ def parse_history(text: _Messages, tools: Tools = ()) -> list[Message]:
 
 @final
 class Consolidator:
-    """Writes a history down while it grows.
+    """Writes a history down while it grows: messages, and replies that stream.
 
-    What `push` and `finish` return, joined, is the text of ``consolidate(..., form="single")``.
+    What `push` and `finish` return, joined, is the text of the messages that `consolidate` makes
+    of the same history, one behind the other. Memory and time are proportional to what is pushed.
 
     Args:
         tools: As for `consolidate`.
+        form: As for `consolidate`.
         tag: As for `consolidate`.
         fenced: As for `consolidate`.
+
+    Example:
+        >>> consolidator = Consolidator(tools=["Add"], form="turn", tag="name")
+        >>> consolidator.push(TextDelta("Let me <Ad")), consolidator.push(TextDelta("d>."))
+        ('Let me ', '&lt;Add>.')
+        >>> call = ToolCall("call_0", "Add", {"a": 1, "b": 2})
+        >>> consolidator.push(call).splitlines()
+        ['', '<Add>', '{', '  "a": 1,', '  "b": 2', '}', '</Add>']
     """
 
     def __new__(
         cls,
         *,
         tools: Tools = (),
+        form: Literal["single", "turn", "split"] = "single",
         tag: Literal["name", "tool_call"] = "tool_call",
         fenced: bool = False,
     ) -> Consolidator: ...
-    def push(self, message: str | Message | Mapping[str, Any]) -> str:
-        """Takes the next message and returns the text that is now certain.
+    def push(
+        self,
+        message: str | Message | Mapping[str, Any] | Update | Event | AgentEvent,
+    ) -> str:
+        """Takes what comes next and returns the text that is now certain.
 
-        Calls are written when their results are known, or when something else follows.
+        A message, or a piece of a reply: what a model, a parser, `Agent` or `NaturalToolUse`
+        yields. Text is written as it comes, but for what could still become a tag. A call is
+        written when it is whole: fragments of native calls at the `FinishUpdate`, and a call that
+        cannot be run with the message that holds its result. In the form ``single`` a call waits
+        for its result, and what follows waits with it; in the form ``turn`` results wait for the
+        end of the reply. Calls that streamed before come again as messages without being written
+        twice.
+
+        Args:
+            message: The message or piece.
 
         Raises:
             ConsolidationError: The message does not fit, or came after the end. It leaves
                 everything as it was.
+            TypeError: It is nothing of all that.
         """
     def finish(self) -> str:
         """Ends the history and returns the rest of it: calls that are still pending."""
     @property
-    def message(self) -> TextMessage | None:
-        """The text so far as a message, with the metadata of all that went into it."""
+    def messages(self) -> list[TextMessage]:
+        """The messages so far, with the metadata of all that went into them."""
 
 @final
 class Diagnostic:

@@ -5,7 +5,7 @@ use super::{
     check::{check, check_calls},
     layout::Layout,
     parts::Parts,
-    reply::Reply,
+    reply::{Reply, is_blank},
 };
 use crate::{
     contract::FunctionContract,
@@ -140,8 +140,12 @@ impl Consolidator {
         if envelope.role == Role::Assistant {
             self.go_on(envelope);
             let Self { parts, reply, .. } = self;
-            if let Some(reply) = reply {
-                reply.say(envelope, text, parts);
+            let is_known = envelope.generation_id.is_some() && !envelope.natural;
+            match reply {
+                // White space between the calls of a reply says nothing.
+                Some(_) if is_known && is_blank(text) => parts.overhear(envelope.clone()),
+                Some(reply) => reply.say(envelope, text, parts),
+                None => {}
             }
             return;
         }

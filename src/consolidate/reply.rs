@@ -18,8 +18,10 @@ pub(super) struct Reply {
     source: Source,
     /// What is not written yet, in order.
     items: VecDeque<Item>,
-    /// Whether more text is a text of its own, and further calls stand apart from those before.
-    is_apart: bool,
+    /// What came last of it.
+    last: Last,
+    /// White space that came behind that, and is a text only with what follows it.
+    blank: String,
     /// All calls, by their position.
     calls: Vec<Call>,
     slots: Slots,
@@ -39,6 +41,16 @@ enum Source {
     Updates {
         is_running: bool,
     },
+}
+
+/// What a piece goes on with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Last {
+    /// Text that streams.
+    Text,
+    Calls,
+    /// Thoughts, a whole text, or nothing.
+    Other,
 }
 
 #[derive(Debug)]
@@ -91,7 +103,8 @@ impl Reply {
             generation,
             source,
             items: VecDeque::new(),
-            is_apart: false,
+            last: Last::Other,
+            blank: String::new(),
             calls: Vec::new(),
             slots: Slots::default(),
             owed: VecDeque::new(),
@@ -125,24 +138,28 @@ impl Reply {
         if self.items.is_empty() {
             return parts.say(envelope.clone(), text);
         }
+        self.pause();
         self.items.push_back(Item::Said { envelope: envelope.clone(), text: text.to_owned() });
     }
 
-    /// More of a text.
+    /// More of a text. White space alone is none; between calls it goes to the text behind them.
     pub(super) fn stream(&mut self, piece: &str) {
-        if piece.is_empty() {
-            return;
-        }
         match self.items.back_mut() {
-            Some(Item::Streamed(text)) if !self.is_apart => text.push_str(piece),
-            _ => self.items.push_back(Item::Streamed(piece.to_owned())),
+            Some(Item::Streamed(text)) if self.last == Last::Text => text.push_str(piece),
+            _ => {
+                self.blank.push_str(piece);
+                if !is_blank(piece) {
+                    self.items.push_back(Item::Streamed(std::mem::take(&mut self.blank)));
+                    self.last = Last::Text;
+                }
+            }
         }
-        self.is_apart = false;
     }
 
     /// Thoughts stand between what comes before and after them.
     pub(super) fn pause(&mut self) {
-        self.is_apart = true;
+        self.blank.clear();
+        self.last = Last::Other;
     }
 
     /// The calls of a message. With `is_final` those without a result are pending for good.
@@ -154,7 +171,7 @@ impl Reply {
         is_final: bool,
     ) {
         self.items.push_back(Item::Calls { envelope: Some(envelope), positions: VecDeque::new() });
-        self.is_apart = false;
+        self.last = Last::Calls;
         for call in calls {
             self.whole(call.clone());
         }
@@ -212,8 +229,11 @@ impl Reply {
     fn add_if_new(&mut self, slot: Slot, state: impl FnOnce() -> State) {
         if slot.is_new {
             self.calls.push(Call { state: state(), result: None, is_settled: false });
+            if self.last != Last::Calls {
+                self.blank.clear();
+            }
             match self.items.back_mut() {
-                Some(Item::Calls { positions, .. }) if !self.is_apart => {
+                Some(Item::Calls { positions, .. }) if self.last == Last::Calls => {
                     positions.push_back(slot.position);
                 }
                 _ => self.items.push_back(Item::Calls {
@@ -221,7 +241,7 @@ impl Reply {
                     positions: VecDeque::from([slot.position]),
                 }),
             }
-            self.is_apart = false;
+            self.last = Last::Calls;
         }
         if (slot.is_new || slot.is_named)
             && let Some(result) = self.slots.id(slot.position).and_then(|id| self.early.remove(id))
@@ -286,6 +306,11 @@ impl Reply {
     }
 }
 
+/// Whether a text is white space alone, to Python as well.
+pub(super) fn is_blank(text: &str) -> bool {
+    text.chars().all(|ch| ch.is_whitespace() || matches!(ch, '\u{1c}'..='\u{1f}'))
+}
+
 /// The arguments of a native call, none being `{}`; None where they are no object, or cut off.
 fn arguments_of(text: &str, is_cut: bool) -> Option<Value> {
     if text.trim_ascii().is_empty() {
@@ -332,7 +357,7 @@ impl Reply {
                 Item::Said { envelope, text } => parts.say(envelope, &text),
                 Item::Streamed(text) => {
                     parts.stream(&text);
-                    if is_last && !self.is_apart {
+                    if is_last && self.last == Last::Text {
                         self.items.push_front(Item::Streamed(String::new()));
                         break;
                     }

@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use pyo3::{
     exceptions::PyValueError,
     prelude::*,
-    types::{PyList, PyString},
+    types::{PyDict, PyList, PyString},
 };
 
 use super::{
@@ -112,7 +112,15 @@ impl PyConsolidator {
             Some(Streamed::Announced(id)) => Ok(self.lock().announce(&id)?),
             Some(Streamed::Nothing) => Ok(String::new()),
             None => {
-                let messages = extract_messages(piece)?;
+                let listed = match piece.cast::<PyDict>() {
+                    Ok(fields) => PyList::new(piece.py(), [fields])?.into_any(),
+                    Err(_) => piece.clone(),
+                };
+                let messages = match extract_messages(&listed) {
+                    Ok(messages) => messages,
+                    Err(_) if is_report(piece)? => return Ok(String::new()),
+                    Err(error) => return Err(error),
+                };
                 let [message] = messages.as_slice() else {
                     return Err(PyValueError::new_err(format!(
                         "push takes one message, not {}",
@@ -163,4 +171,15 @@ fn streamed(piece: &Bound<'_, PyAny>) -> PyResult<Option<Streamed>> {
         return Ok(Some(Streamed::Nothing));
     }
     Ok(try_update(piece)?.map(Streamed::Update))
+}
+
+/// Whether an agent or an executor yields it beside what belongs to the history.
+fn is_report(piece: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let package = piece.py().import("toolweave")?;
+    for name in ["ToolStarted", "ToolProgress", "AgentResult"] {
+        if piece.is_instance(&package.getattr(name)?)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }

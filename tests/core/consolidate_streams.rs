@@ -41,7 +41,7 @@ fn pieces() -> impl Strategy<Value = Vec<Piece>> {
             "text",
             "<tool_call name=\"f\">{}</tool_call>",
         ]),
-        1..8,
+        1..5,
     );
     let arguments = prop::sample::select(vec![
         json!({}),
@@ -94,6 +94,15 @@ fn result(at: usize, text: &str) -> ToolResult {
 fn messages(pieces: &[Piece]) -> Vec<Message> {
     let mut messages: Vec<Message> = Vec::new();
     for (at, piece) in pieces.iter().enumerate() {
+        // White space alone between calls stands behind them.
+        let is_blank = |message: &Message| matches!(&message.content, Content::Text(text) if text.trim().is_empty());
+        let between = messages.last().is_some_and(is_blank)
+            && matches!(piece, Piece::Call { .. })
+            && matches!(
+                messages.iter().nth_back(1).map(|message| &message.content),
+                Some(Content::Aggregate { .. })
+            );
+        let blank = if between { messages.pop() } else { None };
         let content = match (piece, messages.last_mut().map(|message| &mut message.content)) {
             (Piece::Text(text), Some(Content::Text(known))) => {
                 known.push_str(text);
@@ -106,6 +115,7 @@ fn messages(pieces: &[Piece]) -> Vec<Message> {
                 if let Some(Content::Aggregate { calls, results: known }) = known {
                     calls.push(call(at, arguments));
                     known.extend(results);
+                    messages.extend(blank);
                     continue;
                 }
                 Content::Aggregate { calls: vec![call(at, arguments)], results: results.collect() }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from copy import copy
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from .._checks import check_count, check_flag, check_number, check_text, check_type
 from ..executor.defaults import RUN_TIMEOUT
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ..kinds import Outcome
     from ..natural import ToolMode, ToolUseOptions
     from ..natural.offer import Tag
+    from ..natural.request import HistoryForm
     from ..protocols import ChatModel, Journal, Messages, Model, ModelOptions
     from ..tools import Toolset
     from ..tools.toolset import Handlers, ToolLike
@@ -95,7 +96,7 @@ class Agent:
         rewrite_plain_replies: bool = False,
         tag: Tag = "name",
         fenced: bool = True,
-        form: Literal["single", "split"] = "split",
+        form: HistoryForm = "turn",
         stop: bool = True,
         **more: Unpack[ToolUseOptions],
     ) -> None:

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from ..protocols import Messages, Model, ModelOptions, ReadingModel
     from .offer import Offer, Tag
     from .reader import Read, ReplyEvent
-    from .request import Request
+    from .request import HistoryForm, Request
 
 _log = logging.getLogger("toolweave.natural")
 
@@ -89,7 +89,7 @@ class NaturalToolUseParser:
         tag: How calls are to be written: ``name`` (``<Name>``) or ``tool_call``
             (``<tool_call name="Name">``). Both are read.
         fenced: Whether arguments are to stand in a Markdown fence. Both are read.
-        form: How the history is written; see `consolidate`.
+        form: What becomes one message of the history; see `consolidate`.
         stop: Whether the model is asked to stop where it would make up a tool's result. A provider
             that refuses stop strings needs False.
         **options: As for `Parser`.
@@ -122,13 +122,13 @@ class NaturalToolUseParser:
         rewrite_plain_replies: bool = False,
         tag: Tag = "name",
         fenced: bool = True,
-        form: Literal["single", "split"] = "split",
+        form: HistoryForm = "turn",
         stop: bool = True,
         **options: Unpack[ParserOptions],
     ) -> None:
         check_choice("tool_mode", tool_mode, ("natural", "native", "auto"))
         check_choice("tag", tag, ("name", "tool_call"))
-        check_choice("form", form, ("split", "single"))
+        check_choice("form", form, ("turn", "single", "split"))
         for option, flag in (("strict", strict), ("fenced", fenced), ("stop", stop)):
             check_flag(option, flag)
         if rewrite_plain_replies and fallback is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from .._core import (
     TextMessage,
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 STOP = "<tool_response"
 """What a model must not write itself: what a tool answers."""
+
+HistoryForm: TypeAlias = Literal["turn", "single", "split"]
+"""What becomes one message of a history; see `consolidate`."""
 
 # OpenAI's API takes no more than four, and says 400 to a fifth.
 _MOST_STOPS = 4
@@ -46,9 +49,8 @@ class Style:
     """How calls are written, in the prompt as in the history."""
     fenced: bool = True
     """Whether arguments stand in a Markdown fence."""
-    form: Literal["single", "split"] = "split"
-    """Whether results are the user's turns (``split``), or all but system messages is one message
-    of the user's (``single``)."""
+    form: HistoryForm = "turn"
+    """What becomes one message; see `consolidate`."""
     stop: bool = True
     """Whether the model is asked to stop where it would make up a result."""
 
@@ -71,20 +73,13 @@ class Style:
 
     def _written(self, messages: Sequence[Message], offer: Offer) -> list[TextMessage]:
         """The messages as text."""
-        if self.form == "split":
-            return consolidate(
-                messages, tools=offer.contracts, form="split", tag=self.tag, fenced=self.fenced
-            )
-        system = [message for message in messages if message.role is Role.SYSTEM]
-        others = [message for message in messages if message.role is not Role.SYSTEM]
-        transcript = consolidate(
-            others, tools=offer.contracts, form="single", tag=self.tag, fenced=self.fenced
+        written = consolidate(
+            messages, tools=offer.contracts, form=self.form, tag=self.tag, fenced=self.fenced
         )
-        # A model answers a user: a transcript that ends with its own words is no question.
-        return [
-            *consolidate(system, form="split"),
-            *(message.__replace__(role=Role.USER) for message in transcript),
-        ]
+        if self.form == "single" and written and written[-1].role is Role.ASSISTANT:
+            # A model answers a user: a transcript that ends with its own words is no question.
+            written[-1] = written[-1].__replace__(role=Role.USER)
+        return written
 
     def _prompted(
         self, messages: list[TextMessage], offer: Offer, found: tuple[str, ...]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import uuid
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from .._checks import check_callable, check_text
 from .._core import FinishUpdate
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from .offer import Tag
     from .options import ExecutorOptions, ToolUseOptions
     from .parser import ToolMode
+    from .request import HistoryForm
     from .run import UseEvent
 
 _log = logging.getLogger("toolweave.natural")
@@ -224,7 +225,7 @@ class NaturalToolUse(FunctionCalling):
         rewrite_plain_replies: Whether the fallback is also asked about replies without a call.
         tag: How calls are to be written.
         fenced: Whether arguments are to stand in a Markdown fence.
-        form: How the history is written.
+        form: What becomes one message of the history; see `consolidate`.
         stop: Whether the model is asked to stop where it would make up a tool's result.
         **options: As for `Parser` and `ToolExecutor`.
 
@@ -262,7 +263,7 @@ class NaturalToolUse(FunctionCalling):
         rewrite_plain_replies: bool = False,
         tag: Tag = "name",
         fenced: bool = True,
-        form: Literal["single", "split"] = "split",
+        form: HistoryForm = "turn",
         stop: bool = True,
         **options: Unpack[ToolUseOptions],
     ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from typing import Any
 
@@ -25,24 +26,27 @@ def messages(dicts: list[dict[str, Any]]) -> list[tw.Message]:
     return [tw.message_from_dict(fields) for fields in dicts]
 
 
-@pytest.mark.parametrize("case", cases("histories.json"), ids=lambda case: case["name"])
+@pytest.mark.parametrize(
+    "case", cases("histories.json") + cases("turns.json"), ids=lambda case: case["name"]
+)
 def test_a_history_is_written_and_read_as_the_case_says(case: dict[str, Any]) -> None:
     tools = case.get("tools", ())
     options = {option: case[option] for option in ("form", "tag", "fenced") if option in case}
     history = messages(case["messages"])
     written = tw.consolidate(history, tools=tools, **options)
     assert [message.to_dict() for message in written] == case["text"]
+    assert tw.consolidate(written, tools=tools, **options) == written
     read = [part for message in written for part in tw.parse_history(message, tools)]
     assert [message.to_dict() for message in read] == case["history"]
     assert tw.parse_history(written, tools) == read
-    if options.pop("form", "single") == "single":
-        consolidator = tw.Consolidator(tools=tools, **options)
-        pieces = [consolidator.push(message) for message in history]
-        pieces.append(consolidator.finish())
-        assert "".join(pieces) == "".join(message.text for message in written)
-        assert consolidator.message == (written[0] if written else None)
+    consolidator = tw.Consolidator(tools=tools, **options)
+    pieces = [consolidator.push(message) for message in history]
+    pieces.append(consolidator.finish())
+    assert "".join(pieces) == "".join(message.text for message in written)
+    assert consolidator.messages == written
 
 
+FORMS = ["single", "turn", "split"]
 NAMES = ["f", "GetWeather", "math.factorial", 'bad name">\n', "tool_call"]
 TOOLS = NAMES[:3]
 hostile = st.lists(
@@ -124,7 +128,7 @@ def exchange(history: list[tw.Message]) -> tuple[list[Any], list[tw.ToolResult]]
 
 
 @settings(max_examples=effort(80))
-@given(histories(), st.sampled_from(["single", "split"]), st.sampled_from(["name", "tool_call"]))
+@given(histories(), st.sampled_from(FORMS), st.sampled_from(["name", "tool_call"]))
 def test_calls_and_results_come_back(history: list[tw.Message], form: Any, tag: Any) -> None:
     written = tw.consolidate(history, tools=TOOLS, form=form, tag=tag)
     assert exchange(tw.parse_history(written, TOOLS)) == exchange(history)
@@ -134,20 +138,42 @@ def test_calls_and_results_come_back(history: list[tw.Message], form: Any, tag: 
 @given(histories(), st.booleans())
 def test_the_text_alone_has_names_and_arguments(history: list[tw.Message], fenced: bool) -> None:
     written = tw.consolidate(history, fenced=fenced)
-    text = "".join(message.text for message in written)
-    read = [call[1:] for call in exchange(tw.parse_history(text))[0]]
+    texts = [part for message in written for part in tw.parse_history(message.text)]
+    read = [call[1:] for call in exchange(texts)[0]]
     assert read == [call[1:] for call in exchange(history)[0]]
 
 
 @settings(max_examples=effort(80))
-@given(histories())
-def test_piece_by_piece_is_the_same_as_whole(history: list[tw.Message]) -> None:
-    consolidator = tw.Consolidator()
+@given(histories(), st.sampled_from(FORMS))
+def test_piece_by_piece_is_the_same_as_whole(history: list[tw.Message], form: Any) -> None:
+    consolidator = tw.Consolidator(form=form)
     text = "".join([consolidator.push(message) for message in history])
     text += consolidator.finish()
-    whole = tw.consolidate(history)
+    whole = tw.consolidate(history, form=form)
     assert text == "".join(message.text for message in whole)
-    assert consolidator.message == (whole[0] if whole else None)
+    assert consolidator.messages == whole
+
+
+@settings(max_examples=effort(80))
+@given(histories(), st.sampled_from(FORMS), st.sampled_from([(), TOOLS]))
+def test_twice_is_once(history: list[tw.Message], form: Any, tools: Any) -> None:
+    once = tw.consolidate(history, tools=tools, form=form)
+    assert tw.consolidate(once, tools=tools, form=form) == once
+
+
+@settings(max_examples=effort(80))
+@given(histories(), st.sampled_from(FORMS))
+def test_messages_are_turns_of_their_party(history: list[tw.Message], form: Any) -> None:
+    written = tw.consolidate(history, form=form)
+    roles = [message.role for message in written]
+    assert all(one is not other for one, other in itertools.pairwise(roles))
+    said = [message for message in history if isinstance(message, tw.TextMessage) and message.text]
+    for role in ("user", "assistant"):
+        told = "".join(message.text for message in written if message.role == role)
+        at = 0
+        for message in said:
+            if message.role == role and "<" not in message.text and "&" not in message.text:
+                at = told.index(message.text, at) + len(message.text)
 
 
 @settings(max_examples=effort(80))
@@ -179,13 +205,13 @@ def test_huge_results_come_back() -> None:
 
 def test_a_finished_consolidator_takes_no_more() -> None:
     consolidator = tw.Consolidator()
-    assert consolidator.message is None
+    assert consolidator.messages == []
     assert consolidator.push("Hello.") == "Hello."
     assert consolidator.finish() == ""
     with pytest.raises(tw.ConsolidationError, match=r"message 1: .* finished") as caught:
         consolidator.push("More.")
     assert caught.value.index == 1
-    assert consolidator.message == tw.TextMessage("Hello.", role="user")
+    assert consolidator.messages == [tw.TextMessage("Hello.", role="user", natural=True)]
 
 
 def test_two_results_for_one_call_are_an_error_that_names_the_message() -> None:
@@ -200,7 +226,7 @@ def test_two_results_for_one_call_are_an_error_that_names_the_message() -> None:
 @pytest.mark.parametrize(
     ("options", "error", "says"),
     [
-        ({"form": "both"}, ValueError, '"single" or "split"'),
+        ({"form": "both"}, ValueError, '"single", "turn" or "split", got "both"'),
         ({"tag": "xml"}, ValueError, '"name" or "tool_call"'),
         ({"fenced": 3}, TypeError, "bool"),
         ({"tools": "f"}, TypeError, "in a list"),

@@ -1,0 +1,178 @@
+"""Texts that are marked as natural: who can mark them, who keeps the mark, and what passes."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import json
+import pickle
+from typing import Any
+
+import pytest
+
+import toolweave as tw
+from toolweave.conversations import Conversation
+from toolweave.lifecycle import StreamReducer
+from toolweave.models import as_messages
+from toolweave.natural import NaturalToolUseParser
+from toolweave.store import MessageStore, StoreConversations
+from toolweave.testing import ScriptedModel
+
+CALL = '<Add>{"a": 1}</Add>'
+MARKED = tw.TextMessage(CALL, role="assistant", id="m", natural=True)
+PLAIN = tw.TextMessage(CALL, role="assistant", id="m")
+ESCAPED = '&lt;Add>{"a": 1}&lt;/Add>'
+
+
+# The mark.
+
+
+def test_the_mark_is_part_of_the_message() -> None:
+    assert MARKED.natural is True
+    assert PLAIN.natural is False
+    assert MARKED != PLAIN
+    assert hash(MARKED) == hash(tw.TextMessage(CALL, role="assistant", id="m", natural=True))
+    assert repr(MARKED).endswith(", natural=True)")
+    assert "natural" not in repr(PLAIN)
+    assert PLAIN.__replace__(natural=True) == MARKED
+
+
+def test_every_form_of_the_message_keeps_it() -> None:
+    assert json.loads(MARKED.to_json())["natural"] is True
+    assert "natural" not in PLAIN.to_dict()
+    for message in (MARKED, PLAIN):
+        for back in (
+            tw.TextMessage.from_json(message.to_json()),
+            tw.TextMessage.from_dict(message.to_dict()),
+            tw.message_from_json(message.to_json()),
+            tw.message_from_dict(message.to_dict()),
+            pickle.loads(pickle.dumps(message)),
+            copy.copy(message),
+            copy.deepcopy(message),
+        ):
+            assert back == message
+
+
+@pytest.mark.parametrize("wrong", [1, "true", [], {}])
+def test_what_is_no_mark_is_refused(wrong: Any) -> None:
+    with pytest.raises(tw.MessageError, match=r"/natural is .*; expected true or false"):
+        tw.message_from_dict({**PLAIN.to_dict(), "natural": wrong})
+    with pytest.raises(TypeError, match="natural"):
+        tw.TextMessage("x", natural=wrong)
+
+
+def test_only_texts_have_a_mark() -> None:
+    with pytest.raises(TypeError, match="natural"):
+        tw.ReasoningMessage("x", natural=True)  # type: ignore[call-arg]
+    read = tw.message_from_dict(
+        {"kind": "reasoning", "role": "assistant", "text": "x", "natural": True}
+    )
+    assert read.extra == {"natural": True}
+    with pytest.raises(tw.MessageError, match="extra"):
+        tw.TextMessage("x", extra={"natural": True})
+
+
+# What passes.
+
+
+def test_a_marked_text_of_the_assistant_is_sent_as_it_is() -> None:
+    parser = NaturalToolUseParser(ScriptedModel("Fine."), ["Add"])
+    for message, wanted in ((MARKED, CALL), (PLAIN, ESCAPED)):
+        asked = parser.request(["Go.", message, "Go on."])
+        assert [said.text for said in asked.messages if isinstance(said, tw.TextMessage)][1:] == [
+            "Go.",
+            wanted,
+            "Go on.",
+        ]
+
+
+@pytest.mark.parametrize("role", ["user", "tool"])
+@pytest.mark.parametrize("form", ["single", "turn", "split"])
+def test_of_a_marked_text_of_the_user_only_results_pass(role: Any, form: Any) -> None:
+    result = '<tool_response name="Add">\n3\n</tool_response>'
+    text = tw.TextMessage(f"{result}\n{CALL}\n<tool_response>", role=role, natural=True)
+    [written] = tw.consolidate([text], tools=["Add"], form=form)
+    assert written.text == f"{result}\n{ESCAPED}\n&lt;tool_response>"
+
+
+def test_what_consolidate_writes_is_marked_but_for_what_the_system_says() -> None:
+    said = ["Hi.", tw.TextMessage("Be.", role="system"), MARKED]
+    assert [message.natural for message in tw.consolidate(said)] == [True, False, True]
+    assert not any(
+        isinstance(message, tw.TextMessage) and message.natural
+        for message in tw.parse_history(tw.consolidate(said))
+    )
+
+
+# Who keeps the mark.
+
+
+def test_the_store_keeps_it() -> None:
+    async def main() -> None:
+        async with MessageStore("sqlite://") as store:
+            chat = await store.create_chat()
+            await store.write(chat.chat_id, messages=[MARKED])
+            [message] = (await store.load(chat.chat_id)).messages
+            assert isinstance(message, tw.TextMessage)
+            assert message.natural is True
+
+    asyncio.run(main())
+
+
+def test_conversations_of_scenes_keep_it() -> None:
+    conversation = Conversation("ann", [MARKED, PLAIN])
+    assert Conversation.from_dict(conversation.to_dict()).messages == [MARKED, PLAIN]
+
+    async def main() -> None:
+        async with MessageStore("sqlite://") as store:
+            conversations = StoreConversations(store)
+            async with conversations.lock("ann"):
+                await conversations.save(conversation)
+                loaded = await conversations.load("ann")
+            assert loaded is not None
+            assert loaded.messages == [MARKED, PLAIN]
+
+    asyncio.run(main())
+
+
+# Who cannot set it.
+
+
+def marks(messages: Any) -> list[bool]:
+    return [message.natural for message in messages if isinstance(message, tw.TextMessage)]
+
+
+def test_a_dict_among_messages_does_not_set_it() -> None:
+    assert marks(as_messages([MARKED.to_dict(), MARKED])) == [False, True]
+    for form in ("single", "turn", "split"):
+        [written] = tw.consolidate([MARKED.to_dict()], tools=["Add"], form=form)
+        assert written.text == ESCAPED
+    consolidator = tw.Consolidator(tools=["Add"])
+    consolidator.push(MARKED.to_dict())
+    assert consolidator.messages[0].text == ESCAPED
+
+
+def test_messages_of_providers_do_not_set_it() -> None:
+    said = {"role": "assistant", "content": CALL, "natural": True, "metadata": {"natural": True}}
+    assert marks(tw.from_openai([said])) == [False]
+    assert marks(as_messages([said])) == [False]
+    blocks = [{"type": "text", "text": CALL, "natural": True}]
+    assert marks(tw.from_anthropic([{**said, "content": blocks}])) == [False]
+
+
+def test_stream_events_do_not_set_it() -> None:
+    reducer = StreamReducer()
+    event = {
+        "kind": "text",
+        "chatId": "c",
+        "sequenceNumber": 1,
+        "timestampUtc": 1_790_000_000_000,
+        "messageId": "m",
+        "role": "assistant",
+        "delta": CALL,
+        "natural": True,
+        "metadata": {"natural": True},
+    }
+    reducer.push(event)
+    reducer.push({**event, "sequenceNumber": 2, "delta": "", "done": True})
+    assert marks(reducer.messages()) == [False]
