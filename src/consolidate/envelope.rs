@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value, json};
 
-use super::layout::{shown, unshown};
+use super::layout::{is_unshown, shown, unshown};
 use crate::message::{
     Content, Envelope, ErrorCode, Message, Repair, RepairKind, Role, ToolCall, ToolResult,
     wire::{write_all, write_repair},
@@ -50,13 +50,24 @@ fn merge(known: &mut Map<String, Value>, later: Map<String, Value>) {
 #[derive(Clone, Debug, Default)]
 struct Distinct {
     values: Vec<Value>,
+    /// The texts among them, once they are many.
     known: HashSet<String>,
 }
 
 impl Distinct {
+    /// How many values are looked through one by one.
+    const FEW: usize = 8;
+
     fn add(&mut self, value: Value) {
+        if self.values.len() == Self::FEW {
+            let texts = self.values.iter().filter_map(Value::as_str);
+            self.known.extend(texts.map(str::to_owned));
+        }
         let is_new = match &value {
-            Value::String(text) => self.known.insert(text.clone()),
+            Value::String(text) if self.values.len() >= Self::FEW => {
+                self.known.insert(text.clone())
+            }
+            Value::String(_) => !self.values.contains(&value),
             _ => true,
         };
         if is_new {
@@ -164,7 +175,7 @@ impl Gathered {
                 result.error_code.map(|code| ("error_code".to_owned(), code.as_str().into())),
             );
             // Only where the text alone would give another spelling of the same JSON.
-            if unshown(&shown(&result.result)) != result.result {
+            if !is_unshown(&result.result) {
                 note.insert("result".to_owned(), result.result.clone().into());
             }
         }

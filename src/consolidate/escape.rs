@@ -88,6 +88,13 @@ fn entity(text: &str) -> Option<usize> {
 /// `text` such that nothing in it can be read as one of our tags, or as a tag of `names`.
 pub(super) fn neutralise(text: &str, names: &Names) -> String {
     let mut safe = String::with_capacity(text.len() + text.len() / 32);
+    neutralise_into(&mut safe, text, names);
+    safe
+}
+
+/// Writes what [`neutralise`] makes of `text` behind what is there.
+pub(super) fn neutralise_into(safe: &mut String, text: &str, names: &Names) {
+    safe.reserve(text.len());
     let mut rest = text;
     while let Some(at) = memchr2(b'<', b'&', rest.as_bytes()) {
         safe.push_str(&rest[..at]);
@@ -108,7 +115,6 @@ pub(super) fn neutralise(text: &str, names: &Names) -> String {
         rest = after;
     }
     safe.push_str(rest);
-    safe
 }
 
 /// Natural text such that no tag is live in it. What is neutralised already stays as it is, so

@@ -5,7 +5,7 @@
 //! Text that would be taken for such a line gets one more.
 
 use super::{
-    escape::{Names, attribute, neutralise, neutralise_json},
+    escape::{Names, attribute, neutralise, neutralise_into, neutralise_json},
     json::{indented, on_one_line},
 };
 use crate::{
@@ -90,6 +90,11 @@ pub(super) fn unshown(shown: &str) -> String {
     original.and_then(|_| on_one_line(shown)).unwrap_or_else(|| shown.to_owned())
 }
 
+/// Whether the text of a result alone gives it back.
+pub(super) fn is_unshown(result: &str) -> bool {
+    indented(result).is_none_or(|shown| unshown(&shown) == result)
+}
+
 /// What the text ends with so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum End {
@@ -111,26 +116,27 @@ pub(super) struct Cursor {
 impl Cursor {
     /// Writes text that is safe already, and has a character.
     pub(super) fn natural(&mut self, text: &str, written: &mut String) {
+        self.begin(text, written);
+        written.push_str(text);
+        let last_line = text.rsplit('\n').next().unwrap_or_default();
+        if last_line.starts_with("</") && last_line.ends_with('>') {
+            self.end = End::Block;
+        }
+    }
+
+    /// Writes foreign text that has a character.
+    pub(super) fn text(&mut self, names: &Names, text: &str, written: &mut String) {
+        self.begin(text, written);
+        neutralise_into(written, text, names);
+    }
+
+    fn begin(&mut self, text: &str, written: &mut String) {
         written.push_str(self.line_break());
         let is_rule = text == RULE.trim_end() || text.starts_with(RULE);
         if self.end == End::Block && is_rule {
             written.push_str(RULE);
         }
-        written.push_str(text);
-        let last_line = text.rsplit('\n').next().unwrap_or_default();
-        self.end = if last_line.starts_with("</") && last_line.ends_with('>') {
-            End::Block
-        } else {
-            End::Text { broken: text.ends_with('\n') }
-        };
-    }
-
-    /// Writes foreign text.
-    pub(super) fn text(&mut self, names: &Names, text: &str, written: &mut String) {
-        if !text.is_empty() {
-            self.natural(&neutralise(text, names), written);
-            self.end = End::Text { broken: text.ends_with('\n') };
-        }
+        self.end = End::Text { broken: text.ends_with('\n') };
     }
 
     /// Writes a block. With `ruled` it is set apart from a block before it, and with `orphan`

@@ -18,7 +18,7 @@ const NAMES: [&str; 8] =
 fuzz_target!(|data: &[u8]| {
     let mut input = Input::read(data);
     let options = Options {
-        form: input.knob(&[Form::Single, Form::Split]),
+        form: input.knob(&[Form::Single, Form::Split, Form::Turn]),
         tag: input.knob(&[Tag::ToolCall, Tag::Name]),
         fenced: input.knob(&[false, true]),
     };
@@ -43,8 +43,10 @@ fuzz_target!(|data: &[u8]| {
     assert_eq!(sorted(&bare_results), sorted(&results), "{texts:?}");
 
     check_parser(&written, &calls, in_code);
+    check_increments(&history, &tools, options, &written);
+    let twice = consolidate(&written, &tools, options).expect("what was written is sound");
+    assert_eq!(twice, written, "written twice");
     if options.form == Form::Single {
-        check_increments(&history, &tools, options, &written);
         let again = consolidate(&read, &tools, options).expect("what was read is sound");
         assert_eq!(again.iter().map(text_of).collect::<Vec<_>>(), texts, "written again");
     }
@@ -227,12 +229,12 @@ fn check_increments(
     options: Options,
     written: &[Message],
 ) {
-    let mut consolidator = Consolidator::new(tools, options.tag, options.fenced);
+    let mut consolidator = Consolidator::new(tools, options);
     let mut joined = String::new();
     for message in history {
         joined.push_str(&consolidator.push(message).expect("the history is sound"));
     }
     joined.push_str(&consolidator.finish());
-    assert_eq!(joined, written.first().map_or("", text_of));
-    assert_eq!(consolidator.message().as_ref(), written.first());
+    assert_eq!(joined, written.iter().map(text_of).collect::<String>());
+    assert_eq!(consolidator.messages(), written);
 }

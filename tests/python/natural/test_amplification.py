@@ -71,7 +71,7 @@ def size(request: Any) -> int:
 
 
 async def grown(
-    script: Any, *, native: bool, form: Literal["single", "split"]
+    script: Any, *, native: bool, form: Literal["single", "turn", "split"]
 ) -> tuple[list[tw.Message], int]:
     """The messages of a reply, and by how much the next request is larger than the one before."""
     use = NaturalToolUse(
@@ -132,14 +132,14 @@ PIECES = st.lists(
 @settings(max_examples=effort(25))
 @given(
     pieces=PIECES,
-    form=st.sampled_from(["single", "split"]),
+    form=st.sampled_from(["single", "turn", "split"]),
     end=st.sampled_from(["stop", "length"]),
 )
 @example(pieces=[("<F/>", 1000)], form="split", end="stop")
 @example(pieces=[("<Nope/>", 1000)], form="split", end="stop")
 @example(pieces=[(HOSTILE[11], 16)], form="split", end="stop")
 def test_the_next_request_is_bounded_by_the_reply(
-    pieces: list[tuple[str, int]], form: Literal["single", "split"], end: str
+    pieces: list[tuple[str, int]], form: Literal["single", "turn", "split"], end: str
 ) -> None:
     reply = "".join(piece * times for piece, times in pieces)
     written = len(reply.encode(errors="replace"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
@@ -96,22 +97,46 @@ def test_history_is_written_as_the_prompt_asks_for_calls(tag: Any, fenced: bool)
         tw.ToolAggregateMessage([call], [tw.ToolResult("c", "Add", "3")]),
     ]
     request = requested(history, tag=tag, fenced=fenced)
-    written = tw.consolidate(history, tools=TOOLS, form="split", tag=tag, fenced=fenced)
+    written = tw.consolidate(history, tools=TOOLS, form="turn", tag=tag, fenced=fenced)
     assert list(request.messages[1:]) == written
     assert request.messages[0].text == tw.system_prompt(TOOLS, tag=tag, fenced=fenced)
 
 
-def test_the_single_form_is_one_message_of_the_user_behind_the_system_messages() -> None:
+def test_the_single_form_ends_with_a_message_of_the_user() -> None:
     call = tw.ToolCall("c", "Add", {"a": 1, "b": 2})
     history = [
         tw.TextMessage("Be brief.", role="system"),
         tw.TextMessage("1 + 2?"),
+        tw.TextMessage("I add.", role="assistant"),
         tw.ToolAggregateMessage([call], [tw.ToolResult("c", "Add", "3")]),
     ]
-    system, transcript = requested(history, form="single").messages
+    system, question, transcript = requested(history, form="single").messages
     assert system.text == tw.system_prompt(TOOLS, "Be brief.")
+    assert (question.role, question.text) == (tw.Role.USER, "1 + 2?")
     assert transcript.role is tw.Role.USER
-    assert transcript.text.startswith("1 + 2?\n<Add>")
+    assert transcript.text.startswith("I add.\n<Add>")
+    assert transcript.text.endswith("</tool_response>")
+
+
+def test_a_turn_is_sent_in_its_order_with_all_results_behind_it() -> None:
+    def ran(call_id: str) -> tw.ToolAggregateMessage:
+        call = tw.ToolCall(call_id, "Add", {"a": 1, "b": 2})
+        return tw.ToolAggregateMessage(
+            [call], [tw.ToolResult(call_id, "Add", call_id)], generation_id="g"
+        )
+
+    def said(text: str) -> tw.TextMessage:
+        return tw.TextMessage(text, role="assistant", generation_id="g")
+
+    history = ["Go.", said("First."), ran("c1"), said("Then."), ran("c2"), said("Wait.")]
+    _, question, turn, results = texts(requested(history))
+    assert question == ("user", "Go.")
+    assert turn[0] == "assistant"
+    assert re.sub(r"<Add>.*?</Add>", "CALL", turn[1], flags=re.DOTALL) == (
+        "First.\nCALL\nThen.\nCALL\nWait."
+    )
+    assert results[0] == "user"
+    assert re.findall(r"\nc[12]\n", results[1]) == ["\nc1\n", "\nc2\n"]
 
 
 def test_the_model_is_asked_to_stop_before_it_makes_up_a_result() -> None:
