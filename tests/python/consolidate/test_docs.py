@@ -1,0 +1,23 @@
+"""The Python of docs/consolidation.md runs, and prints what the page says."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+
+from markdown_blocks import blocks
+from paths import DOCS
+
+PAGE = DOCS / "consolidation.md"
+
+
+def test_the_page_s_examples_print_what_it_says() -> None:
+    found = blocks(PAGE.read_text("utf-8"))
+    codes = [block for block in found if block.language == "python"]
+    outputs = [block.code for block in found if block.language == "text"]
+    assert len(codes) == len(outputs) == 2
+    for code, output in zip(codes, outputs, strict=True):
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            exec(compile("\n" * (code.line - 1) + code.code, str(PAGE), "exec"), {})
+        assert printed.getvalue() == output
