@@ -1788,6 +1788,17 @@ class RegistrySnapshot:
             RegistryError: A type is called ``Site`` or ``Tool``.
         """
 
+    @staticmethod
+    def join(parts: Iterable[RegistrySnapshot]) -> RegistrySnapshot:
+        """One registry of several, in their order, as if all stood in one document.
+
+        Its `diagnostics` are what can be said of them together only, such as that two have the
+        same tool. The `line` of each tool is that in its own document.
+
+        Raises:
+            RegistryError: A type is its own ancestor by what they say together.
+        """
+
     def with_entries(self, entries: Iterable[ToolEntry]) -> RegistrySnapshot:
         """The same with more tools.
 

@@ -391,6 +391,15 @@ impl PyRegistrySnapshot {
         Ok(Self::new(Registry::of(tools_of(entries)?)?))
     }
 
+    #[staticmethod]
+    fn join(parts: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let mut read = Vec::new();
+        for part in parts.try_iter()? {
+            read.push(part?.cast_into::<Self>()?.unbind());
+        }
+        Ok(Self::new(Registry::joined(read.iter().map(|part| &part.get().registry))?))
+    }
+
     fn with_entries(&self, entries: &Bound<'_, PyAny>) -> PyResult<Self> {
         Ok(Self::new(self.registry.with(tools_of(entries)?)?))
     }

@@ -52,6 +52,17 @@ impl Declarations {
         Ok(())
     }
 
+    /// Adds what another document says.
+    pub(super) fn extend(&mut self, other: &Self, report: &mut Report) {
+        for Declared { name, parents, .. } in &other.types {
+            for parent in parents {
+                if let Err(finding) = self.add(name, parent, 0..0) {
+                    report.add(finding);
+                }
+            }
+        }
+    }
+
     /// Whether a type has parents here.
     pub(super) fn has(&self, name: &str) -> bool {
         self.positions.contains_key(name)

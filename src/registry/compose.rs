@@ -8,7 +8,7 @@ use std::{
 use super::{
     DEFAULT_SITE, Registry, RegistryError,
     diagnostic::{Code, Diagnostic, Finding, Report},
-    document::{Entry, Form, Item},
+    document::{Attribute, Entry, Form, Item},
     lint::{self, Places, Source},
     schema_org::type_name,
     tool::Tool,
@@ -105,7 +105,12 @@ impl Registry {
         let layout = insert(&self.layout, blocks);
         let mut diagnostics = self.diagnostics.clone();
         diagnostics.extend(more);
-        let mut registry = Self { ancestry: self.ancestry.clone(), diagnostics, ..Self::default() };
+        let mut registry = Self {
+            ancestry: self.ancestry.clone(),
+            declarations: self.declarations.clone(),
+            diagnostics,
+            ..Self::default()
+        };
         for site in self.index.sites() {
             registry.index.site(site);
             if let Some(inherit) = self.index.inherits(site) {
@@ -123,6 +128,75 @@ impl Registry {
             registry.entries.push(entry.clone());
         }
         Ok(registry)
+    }
+
+    /// One registry of several, in their order, as if all stood in one document. Its diagnostics are
+    /// what can be said of them together only.
+    pub fn joined<'a>(parts: impl IntoIterator<Item = &'a Self>) -> Result<Self, RegistryError> {
+        let mut report = Report::default();
+        let mut joined = Self::default();
+        let mut repeated = Vec::new();
+        let mut root: Vec<Attribute> = Vec::new();
+        for part in parts {
+            for site in part.index.sites() {
+                joined.index.site(site);
+                if part.index.stands_alone(site) {
+                    joined.index.stand_alone(site);
+                }
+            }
+            joined.declarations.extend(&part.declarations, &mut report);
+            let (attributes, inner) = inside(&part.layout);
+            for (name, value) in attributes {
+                if root.iter().all(|(known, _)| known != name) {
+                    root.push((name.clone(), value.clone()));
+                }
+            }
+            let before = joined.entries.len();
+            for item in inner {
+                let Item::Tool(position) = item else {
+                    joined.layout.push(item.clone());
+                    continue;
+                };
+                let entry = part.entries[*position as usize].clone();
+                // What comes twice in one document was told when that was read.
+                let earlier = joined.index.add(&entry.tool);
+                if earlier.is_some_and(|earlier| (earlier as usize) < before) {
+                    repeated.push(again(&entry.tool));
+                }
+                joined.layout.push(Item::Tool(number(joined.entries.len())));
+                joined.entries.push(entry);
+            }
+        }
+        joined.layout.insert(0, Item::Open { name: "Tools".into(), attributes: root.into() });
+        joined.layout.push(Item::Close);
+        joined.ancestry = joined.declarations.resolve(&mut report);
+        joined.diagnostics = checked(report)?;
+        joined.diagnostics.extend(repeated);
+        Ok(joined)
+    }
+}
+
+/// The attributes of the root of a layout, and what stands in it.
+fn inside(layout: &[Item]) -> (&[Attribute], &[Item]) {
+    let root = layout.iter().position(|item| matches!(item, Item::Open { .. }));
+    let end = layout.iter().rposition(|item| matches!(item, Item::Close));
+    match (root.map(|root| (root, &layout[root])), end) {
+        (Some((root, Item::Open { attributes, .. })), Some(end)) => {
+            (attributes, &layout[root + 1..end])
+        }
+        _ => (&[], &[]),
+    }
+}
+
+fn again(tool: &Tool) -> Diagnostic {
+    let Tool { name, type_name, .. } = tool;
+    Diagnostic {
+        code: Code::DuplicateTool,
+        message: format!("the tool {name:?} of {type_name} was there before, in another file"),
+        line: tool.line.unwrap_or(1),
+        column: 1,
+        length: 1,
+        hint: Some("This one counts, in the place of the first; remove one of them.".to_owned()),
     }
 }
 

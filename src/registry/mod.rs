@@ -48,7 +48,7 @@ mod xml;
 use std::sync::{Arc, OnceLock};
 
 use self::{
-    ancestry::Ancestry,
+    ancestry::{Ancestry, Declarations},
     diagnostic::{Finding, Report},
     document::{Entry, Item},
     index::Index,
@@ -130,6 +130,8 @@ pub struct Registry {
     layout: Vec<Item>,
     index: Index,
     ancestry: Ancestry,
+    /// What types extend, as far as the document says.
+    declarations: Declarations,
     diagnostics: Vec<Diagnostic>,
     fingerprint: OnceLock<u128>,
 }
@@ -202,7 +204,7 @@ impl Registry {
             return Err(RegistryError { diagnostics });
         }
         let fingerprint = OnceLock::new();
-        Ok(Self { entries, layout, index, ancestry, diagnostics, fingerprint })
+        Ok(Self { entries, layout, index, ancestry, declarations, diagnostics, fingerprint })
     }
 
     /// All tools in document order, disabled ones as well.

@@ -387,3 +387,59 @@ fn what_xml_cannot_hold_is_not_written() {
     assert_eq!(refused.diagnostics[0].code.severity(), Severity::Error);
     assert!(Registry::of([Arc::new(Tool::new("a", "Site", None))]).is_err());
 }
+
+#[test]
+fn joined_documents_say_what_one_of_all_of_them_would() {
+    let parts = [
+        "<?xml version='1.0'?><!-- a --><Tools><Soup extends='Recipe'><Tool name='a'/></Soup></Tools>",
+        "<Thing><Tool name='b'/></Thing><Ramen extends='Soup'><Tool name='c'/></Ramen>",
+        "<x:Tools xmlns:x='u'><Site id='s' inherit='false'><x:Thing><Tool name='b'/></x:Thing></Site>\n\
+         <Soup><Tool name='a' enabled='no'/></Soup></x:Tools>",
+    ];
+    let read: Vec<_> = parts.iter().map(|part| Registry::read_text(part).unwrap()).collect();
+    let joined = Registry::joined(&read).unwrap();
+    let whole = Registry::read_text(
+        "<Tools xmlns:x='u'><Soup extends='Recipe'><Tool name='a'/></Soup><Thing><Tool name='b'/></Thing>\
+         <Ramen extends='Soup'><Tool name='c'/></Ramen>\
+         <Site id='s' inherit='false'><Thing><Tool name='b'/></Thing></Site>\
+         <Soup><Tool name='a' enabled='no'/></Soup></Tools>",
+    )
+    .unwrap();
+    assert_eq!(joined.fingerprint(), whole.fingerprint());
+    assert_eq!(joined.supertypes("Ramen")[..3], ["Ramen", "Soup", "Recipe"]);
+    for site in [None, Some("s")] {
+        assert_eq!(joined.positions_for("Ramen", site), whole.positions_for("Ramen", site));
+    }
+    let told: Vec<_> = joined.diagnostics().iter().map(|told| (told.code, told.line)).collect();
+    assert_eq!(told, [(Code::DuplicateTool, 2)]);
+    let again = Registry::read_text(&joined.write().unwrap()).unwrap();
+    assert_eq!(again.fingerprint(), joined.fingerprint());
+}
+
+#[test]
+fn documents_that_contradict_each_other_are_not_joined() {
+    let parts = ["<Tools><A extends='B'/></Tools>", "<Tools><B extends='A'/></Tools>"];
+    let read: Vec<_> = parts.iter().map(|part| Registry::read_text(part).unwrap()).collect();
+    let refused = Registry::joined(&read).unwrap_err();
+    assert_eq!(refused.diagnostics[0].code, Code::TypeCycle);
+}
+
+#[test]
+fn the_type_that_was_meant_is_found() {
+    let registry = Registry::read_text(
+        "<Tools><Hostel><Tool name='a'/></Hostel><Soup extends='Recipe'/></Tools>",
+    )
+    .unwrap();
+    for (name, meant) in [
+        ("hotel", Some("Hotel")),
+        ("schema:RECIPE", Some("Recipe")),
+        ("hostel", Some("Hostel")),
+        ("Hotel", None),
+        ("Soup", None),
+        ("Hostel", None),
+        ("Item", None),
+        ("xyzzy", None),
+    ] {
+        assert_eq!(registry.meant_type(name), meant, "{name}");
+    }
+}

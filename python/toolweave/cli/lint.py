@@ -63,6 +63,9 @@ def declare(parser: argparse.ArgumentParser) -> None:
         help="look for handlers in this folder as well, such as NLWeb's code/python or "
         "AskAgent/python; may be repeated",
     )
+    parser.add_argument(
+        "--base-url", metavar="URL", help="what relative paths of tools with method url belong to"
+    )
     level = parser.add_mutually_exclusive_group()
     level.add_argument(
         "--severity",
@@ -91,7 +94,7 @@ def run(options: argparse.Namespace) -> int:
     checked: list[Checked] = []
     for file in options.files:
         try:
-            checked.append(_check(file, options.allow))
+            checked.append(_check(file, options.allow, options.base_url))
         except InputError as err:  # noqa: PERF203 - the other files are checked all the same
             sys.stderr.write(f"toolweave lint: {err}\n")
             unreadable = True
@@ -111,7 +114,7 @@ def run(options: argparse.Namespace) -> int:
     return 0 if severities.isdisjoint(counting) else EXIT_FOUND
 
 
-def _check(file: str, allowed: Sequence[str]) -> Checked:
+def _check(file: str, allowed: Sequence[str], base_url: str | None) -> Checked:
     from ..registry import ToolRegistry
     from ..registry.source import SourceText
 
@@ -120,11 +123,13 @@ def _check(file: str, allowed: Sequence[str]) -> Checked:
     name = shown(file).encode(errors="backslashreplace").decode()
     source = SourceText(data)
     try:
-        registry = ToolRegistry.loads(data)
+        registry = ToolRegistry.loads(data, base_url=base_url)
     except RegistryError as err:
         if not err.diagnostics:
             raise InputError(f"{name}: {err}") from None
         return Checked(name, source, None, err.diagnostics)
+    except ValueError as err:
+        raise InputError(f"--base-url: {err}") from None
     try:
         diagnostics = registry.lint(allowed_handlers=allowed)
     except ValueError as err:

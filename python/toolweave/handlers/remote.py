@@ -50,13 +50,16 @@ class Endpoint:
     """The hosts that may be asked, with their ports."""
 
     @classmethod
-    def of(cls, entry: ToolEntry, allowed_hosts: Iterable[str]) -> Endpoint:
+    def of(
+        cls, entry: ToolEntry, allowed_hosts: Iterable[str], base_url: str | None = None
+    ) -> Endpoint:
         """The endpoint that is the path of a tool.
 
         Args:
             entry: The tool.
             allowed_hosts: Which hosts may be asked. One without a port stands for the usual port
                 of the scheme.
+            base_url: What a relative path is relative to, as links of a page at that URL are.
 
         Raises:
             HandlerError: The path is no URL that may be asked.
@@ -67,6 +70,8 @@ class Endpoint:
         library = require("httpx", "nlweb")
         try:
             url: httpx.URL = library.URL(entry.path)
+            if base_url is not None:
+                url = library.URL(base_url).join(url)
         except library.InvalidURL as error:
             raise HandlerError(
                 f"tool {entry.name!r} cannot run: its path {entry.path!r} is no URL: {error}",
@@ -83,13 +88,13 @@ class Endpoint:
     def _refusal(self, url: httpx.URL) -> str | None:
         """Why a URL may not be asked."""
         if url.scheme not in _PORTS or not url.host:
-            return "has to be an absolute URL, http or https"
+            return "has to be an absolute URL, http or https, or relative to a base_url"
         if url.userinfo:
             return "holds a name or a password, which belong in the client"
-        if self.allowed.isdisjoint(_spellings(url)):
+        if self.allowed.isdisjoint(spellings(url)):
             return (
-                f"leads to {_spellings(url)[0]}, which is not allowed; allow it with "
-                f"allowed_hosts=[{_spellings(url)[0]!r}]"
+                f"leads to {spellings(url)[0]}, which is not allowed; allow it with "
+                f"allowed_hosts=[{spellings(url)[0]!r}]"
             )
         return None
 
@@ -115,7 +120,7 @@ class Endpoint:
             ToolServerError: It cannot be reached, refuses, or does not answer as described.
         """
         library = require("httpx", "nlweb")
-        server = _spellings(self.url)[0]
+        server = spellings(self.url)[0]
         content = json.dumps(parameters, ensure_ascii=False, allow_nan=False).encode(
             "utf-8", "surrogatepass"
         )
@@ -191,7 +196,7 @@ class Endpoint:
             raise self._fault(url, f"answered {said}, but not with JSON: {error}") from error
 
     def _fault(self, url: httpx.URL, what: str) -> ToolServerError:
-        server = _spellings(url)[0]
+        server = spellings(url)[0]
         return ToolServerError(f"tool {self.tool!r}: {server} {what}", server)
 
 
@@ -223,7 +228,7 @@ def _json_or_text(data: str) -> Any:
         return data
 
 
-def _spellings(url: httpx.URL) -> tuple[str, ...]:
+def spellings(url: httpx.URL) -> tuple[str, ...]:
     """How a host may be allowed, the shortest first."""
     host = f"[{url.host}]" if ":" in url.host else url.host
     usual = _PORTS.get(url.scheme)

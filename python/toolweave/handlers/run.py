@@ -86,6 +86,7 @@ class HandlerOptions(TypedDict, total=False):
 
     allowed_handlers: Iterable[str]
     allowed_hosts: Iterable[str]
+    base_url: str | None
     timeout: float | None
     client: httpx.AsyncClient | None
     max_response_bytes: int
@@ -103,6 +104,7 @@ async def run_handler(
     *,
     allowed_handlers: Iterable[str] = (),
     allowed_hosts: Iterable[str] = (),
+    base_url: str | None = None,
     timeout: float | None = None,
     client: httpx.AsyncClient | None = None,
     max_response_bytes: int = MAX_RESPONSE_BYTES,
@@ -132,6 +134,8 @@ async def run_handler(
             of the query.
         allowed_handlers: Prefixes of dotted paths that may be imported; see `load_handler`.
         allowed_hosts: Hosts that may be asked, as ``host`` or ``host:port``.
+        base_url: What relative paths of endpoints are relative to, as links of a page at that URL
+            are; by default that of the registry.
         timeout: How long the handler may take, in seconds; None for as long as it likes.
         client: What endpoints are asked with; None for a client that is made for each request.
         max_response_bytes: How long an endpoint's answer may be.
@@ -160,6 +164,7 @@ async def run_handler(
     if not isinstance(chosen, ToolEntry) and not hasattr(chosen, "tool"):
         raise wrong_type("chosen", "a Selection or a ToolEntry", chosen)
     check_mapping("parameters", parameters, none=True)
+    check_type("base_url", base_url, str, "a URL", none=True)
     check_number("timeout", timeout, above=0, none=True)
     check_methods("client", client, "an httpx.AsyncClient", "stream", none=True)
     check_count("max_response_bytes", max_response_bytes, 1)
@@ -180,6 +185,7 @@ async def run_handler(
         handler=handler,
         allowed_handlers=handlers,
         allowed_hosts=hosts,
+        base_url=base_url,
         client=client,
         max_response_bytes=max_response_bytes,
         on_question=on_question,
@@ -225,13 +231,18 @@ def _find(
     handler: object,
     allowed_handlers: tuple[str, ...],
     allowed_hosts: tuple[str, ...],
+    base_url: str | None,
     client: httpx.AsyncClient | None,
     max_response_bytes: int,
     on_question: Asked | None,
 ) -> Start:
     """What runs a tool, ready to start."""
     found = find_handler(
-        registry, entry, allowed_handlers=allowed_handlers, allowed_hosts=allowed_hosts
+        registry,
+        entry,
+        allowed_handlers=allowed_handlers,
+        allowed_hosts=allowed_hosts,
+        base_url=base_url,
     )
     if isinstance(found, Endpoint):
         return functools.partial(found.ask, parameters, max_bytes=max_response_bytes, client=client)

@@ -30,6 +30,7 @@ def find_handler(
     *,
     allowed_handlers: Iterable[str] = (),
     allowed_hosts: Iterable[str] = (),
+    base_url: str | None = None,
 ) -> object:
     """What runs a tool: what is registered for it in Python, its dotted path, or its endpoint.
 
@@ -38,6 +39,8 @@ def find_handler(
         entry: The tool.
         allowed_handlers: Prefixes of dotted paths that may be imported; see `load_handler`.
         allowed_hosts: Hosts that may be asked, as ``host`` or ``host:port``.
+        base_url: What a relative path of an endpoint is relative to; by default that of the
+            registry, if it has one.
 
     Returns:
         A class, a function, a `Tool`, or an `Endpoint`.
@@ -57,7 +60,9 @@ def find_handler(
     if entry.handler:
         return load_handler(entry.handler, handlers)
     if entry.method.lower() == "url":
-        return Endpoint.of(entry, hosts)
+        if base_url is None:
+            base_url = cast("str | None", getattr(registry, "base_url", None))
+        return Endpoint.of(entry, hosts, base_url)
     raise HandlerError(
         f"tool {entry.name!r} of type {entry.type!r} has no handler; register one with "
         f"@registry.handler({entry.name!r}, type={entry.type!r}), or name one in the registry",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from urllib.parse import urlsplit
 
 from .._core import Diagnostic
 from .files import in_order
@@ -16,7 +17,7 @@ from .registrations import handler_for
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from .._core import ToolEntry
+    from .._core import RegistrySnapshot, ToolEntry
     from .registrations import Assembled
     from .source import SourceText
 
@@ -28,6 +29,7 @@ NOT_FOUND = "TW201"
 NOT_ALLOWED = "TW202"
 NOT_GIVEN = "TW203"
 NO_PURPOSE = "TW204"
+RELATIVE_PATH = "TW205"
 
 
 class _Fault(NamedTuple):
@@ -38,33 +40,71 @@ class _Fault(NamedTuple):
     hint: str
 
 
-def lint(now: Assembled, allowed: Collection[str], source: SourceText) -> tuple[Diagnostic, ...]:
-    """All warnings about a registry, in the order of the text.
+def lint(
+    now: Assembled,
+    part: RegistrySnapshot,
+    allowed: Collection[str],
+    source: SourceText,
+    base_url: str | None,
+) -> tuple[Diagnostic, ...]:
+    """All warnings about a document of a registry, in the order of its text.
 
     Args:
         now: The registry, with what is registered in Python.
+        part: What the document says. Where it says all, what Python changes is looked at as well.
         allowed: What may be imported.
         source: The text.
+        base_url: What relative paths are relative to, if anything.
     """
-    return in_order(_Check(now, allowed, source).findings())
+    return in_order(_Check(now, part, allowed, source, base_url).findings())
+
+
+def named(name: str, found: Diagnostic) -> Diagnostic:
+    """A diagnostic of one of several documents, with the name of that."""
+    return Diagnostic(
+        found.code,
+        found.severity,
+        f"{name}: {found.message}",
+        found.line,
+        found.column,
+        length=found.length,
+        hint=found.hint,
+    )
+
+
+def is_relative(url: str) -> bool:
+    """Whether a URL does not say where it leads by itself."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return False
+    return parts.scheme.lower() not in ("http", "https") or not parts.netloc
 
 
 class _Check:
-    def __init__(self, now: Assembled, allowed: Collection[str], source: SourceText) -> None:
+    def __init__(
+        self,
+        now: Assembled,
+        part: RegistrySnapshot,
+        allowed: Collection[str],
+        source: SourceText,
+        base_url: str | None,
+    ) -> None:
         self._now = now
+        self._part = part
+        self._base_url = base_url
         self._allowed = allowed
         self._source = source
         self._handlers = Handlers(allowed)
-        entries = now.snapshot.entries
-        self._starts = sorted({entry.line for entry in entries if entry.line is not None})
+        self._entries = now.snapshot.entries if part is now.file else part.entries
+        self._starts = sorted({entry.line for entry in self._entries if entry.line is not None})
         self._faults: dict[str, _Fault | None] = {}
 
     def findings(self) -> list[Diagnostic]:
-        snapshot = self._now.snapshot
-        served = {entry.line for entry in snapshot.entries if self._registered(entry) is not None}
+        served = {entry.line for entry in self._entries if self._registered(entry) is not None}
         found: list[Diagnostic] = []
         told: set[int | None] = set()
-        for one in self._now.file.diagnostics:
+        for one in self._part.diagnostics:
             start = self._start(one.line)
             if one.code in (NO_HANDLER, MISSING_PARAMETER) and start in served:
                 # The handler that is meant is not the one that runs.
@@ -73,7 +113,7 @@ class _Check:
                 told.add(start)
             found.append(one)
         shared: dict[_Fault, list[ToolEntry]] = {}
-        for entry in snapshot.entries:
+        for entry in self._entries:
             if not entry.enabled:
                 continue
             found.extend(self._not_described(entry))
@@ -88,6 +128,8 @@ class _Check:
                     continue
                 definition = self._handlers.definition_of(entry.handler)
                 needs = None if definition is None else needs_in(definition)
+            elif entry.method.lower() == "url" and self._base_url is None:
+                found.extend(self._leads_nowhere(entry))
             if needs is not None and entry.line not in told:
                 found.extend(self._not_given(entry, needs))
         found.extend(self._cannot_run(fault, entries) for fault, entries in shared.items())
@@ -140,6 +182,16 @@ class _Check:
         )
         hint = "Add what it reads to returnStruc, or let the handler do without."
         return (self._at_handler(entry, NOT_GIVEN, message, hint),)
+
+    def _leads_nowhere(self, entry: ToolEntry) -> Sequence[Diagnostic]:
+        if not entry.path or not is_relative(entry.path):
+            return ()
+        message = (
+            f"the tool {quoted(entry.name)} cannot run: its path {quoted(entry.path)} is relative, "
+            "and there is no base_url"
+        )
+        hint = "Write the whole URL, or load the registry with base_url=."
+        return (self._at(entry, (entry.path, "Tool"), RELATIVE_PATH, message, hint),)
 
     def _not_described(self, entry: ToolEntry) -> Sequence[Diagnostic]:
         # One without a prompt is told of by the core; what Python adds has no place in the text.

@@ -10,13 +10,22 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from .._checks import check_type
+from .._checks import check_count, check_number, check_type
 from .._core import RegistrySnapshot
 from ..exceptions import RegistryError
-from .files import read_bytes, read_snapshot, write_atomically
-from .linting import lint
+from .files import MAX_FILE_BYTES, read_snapshot, write_atomically
+from .linting import is_relative, lint, named
 from .registrations import Registration, assemble, handler_for, key_of
 from .source import SourceText
+from .sources import (
+    Document,
+    FileSource,
+    UrlSource,
+    joined,
+    read_all,
+    snapshots_of,
+    source_of,
+)
 
 if TYPE_CHECKING:
     import os
@@ -27,11 +36,14 @@ if TYPE_CHECKING:
     from ..tools.toolset import ToolLike
     from .registrations import Assembled, Key
     from .serving import Describe, RegistryToolset
+    from .sources import Place
     from .watching import RegistryWatch
 
 log = logging.getLogger("toolweave.registry")
 
 _Handler = TypeVar("_Handler")
+
+_MOST_TOLD = 1000
 
 TEXT = "the text"
 """What errors call a registry that is from no file."""
@@ -58,52 +70,86 @@ class ToolRegistry:
         ()
     """
 
-    def __init__(self, snapshot: RegistrySnapshot | None = None) -> None:
+    def __init__(
+        self, snapshot: RegistrySnapshot | None = None, *, base_url: str | None = None
+    ) -> None:
         """Prefer `load`, `loads` and `from_tools`.
 
         Args:
             snapshot: What it says at first; nothing by default.
+            base_url: What relative paths of tools with ``method="url"`` are relative to.
+
+        Raises:
+            ValueError: `base_url` is not absolute.
         """
         self._lock = threading.RLock()
-        self._path: Path | None = None
-        self._source: str | bytes = b""
         check_type("snapshot", snapshot, RegistrySnapshot, "a RegistrySnapshot", none=True)
+        check_type("base_url", base_url, str, "a URL", none=True)
+        if base_url is not None and is_relative(base_url):
+            raise ValueError(f"base_url must be an absolute URL, http or https, got {base_url!r}")
+        self.base_url = base_url
+        """What relative paths of tools with ``method="url"`` are relative to, as links of a page
+        at that URL are."""
         self._base = RegistrySnapshot.of(()) if snapshot is None else snapshot
+        self._sources: tuple[Place, ...] = ()
+        self._documents: tuple[Document, ...] = ()
+        self._parts: tuple[RegistrySnapshot, ...] = (self._base,)
+        # Types that were asked for and are none, so that each is told once.
+        self._told: set[str] = set()
         self._registrations: dict[Key, Registration] = {}
         self._followers: weakref.WeakSet[RegistryToolset] = weakref.WeakSet()
         # Never changed, only replaced: whoever reads it has it for good.
         self._now = assemble(self._base, ())
 
     @staticmethod
-    def load(path: str | os.PathLike[str]) -> ToolRegistry:
-        """The registry in a file.
+    def load(
+        *sources: str | os.PathLike[str],
+        base_url: str | None = None,
+        allowed_hosts: Collection[str] = (),
+        max_bytes: int = MAX_FILE_BYTES,
+    ) -> ToolRegistry:
+        """The registry in a file, or in several places.
 
         Args:
-            path: A `tools.xml`, flat or with sites; see docs/registry.md.
+            *sources: Each a `tools.xml`, flat or with sites (see docs/registry.md), or a folder, of
+                which all files are read whose names end in ``.xml``, or a URL. They count as one
+                document, in this order.
+            base_url: What relative paths of tools with ``method="url"`` are relative to.
+            allowed_hosts: Hosts that URLs may be read from, as ``host`` or ``host:port``.
+            max_bytes: How long what a URL leads to may be.
 
         Raises:
-            OSError: It cannot be read.
-            RegistryError: It has errors; all of them are in `diagnostics`.
+            OSError: A file cannot be read.
+            RegistryError: There are errors, all of which are in `diagnostics`; or a URL may not or
+                cannot be read.
+            ImportError: There is a URL, and httpx is not installed.
+            TypeError: There is no source, or one string is given for allowed hosts.
         """
-        path = Path(path)
-        data = read_bytes(path)
-        registry = ToolRegistry(read_snapshot(data, str(path)))
-        registry._path, registry._source = path, data
+        if not sources:
+            raise TypeError("load needs a file, a folder or a URL")
+        if isinstance(allowed_hosts, str):
+            raise TypeError(f"allowed_hosts must be several hosts; for one, [{allowed_hosts!r}]")
+        check_count("max_bytes", max_bytes, 1)
+        places = tuple(source_of(place, allowed_hosts, max_bytes) for place in sources)
+        registry = ToolRegistry(base_url=base_url)
+        registry._sources = places
+        registry._read(read_all(places))
         registry._log_reading(changed=True)
         return registry
 
     @staticmethod
-    def loads(source: str | bytes) -> ToolRegistry:
+    def loads(source: str | bytes, *, base_url: str | None = None) -> ToolRegistry:
         """The registry that a text is.
 
         Args:
             source: The text, or its bytes in any encoding that XML names.
+            base_url: What relative paths of tools with ``method="url"`` are relative to.
 
         Raises:
             RegistryError: It has errors; all of them are in `diagnostics`.
         """
-        registry = ToolRegistry(read_snapshot(source, TEXT))
-        registry._source = source
+        registry = ToolRegistry(read_snapshot(source, TEXT), base_url=base_url)
+        registry._documents = (Document(TEXT, source),)
         return registry
 
     @staticmethod
@@ -136,8 +182,12 @@ class ToolRegistry:
 
     @property
     def path(self) -> Path | None:
-        """The file that it was loaded from."""
-        return self._path
+        """The file that it was loaded from; None if it is from no file, or not from one alone."""
+        match self._sources:
+            case (FileSource(path=path),):
+                return path
+            case _:
+                return None
 
     @property
     def snapshot(self) -> RegistrySnapshot:
@@ -156,7 +206,9 @@ class ToolRegistry:
             type: A type of schema.org in any spelling, or one of your own.
             site: The site; by default only tools of every site.
         """
-        return self._now.snapshot.tools_for(type, site)
+        now = self._now.snapshot
+        self._hint(now, type)
+        return now.tools_for(type, site)
 
     def explain(self, type: str, site: str | None = None) -> tuple[Origin, ...]:
         """Where each tool of a type comes from and what it replaces.
@@ -181,7 +233,16 @@ class ToolRegistry:
         """
         if isinstance(allowed_handlers, str):
             raise TypeError(f"allowed handlers are several: [{allowed_handlers!r}]")
-        return lint(self._now, allowed_handlers, SourceText(self._source))
+        now, documents, parts = self._now, self._documents, self._parts
+        if len(documents) < 2:
+            text = SourceText(documents[0].data if documents else b"")
+            return lint(now, parts[0], allowed_handlers, text, self.base_url)
+        found: list[Diagnostic] = []
+        for document, part in zip(documents, parts, strict=True):
+            text = SourceText(document.data)
+            told = lint(now, part, allowed_handlers, text, self.base_url)
+            found += [named(document.name, one) for one in told]
+        return (*found, *self._base.diagnostics)
 
     def write(self, path: str | os.PathLike[str] | None = None) -> str:
         """The registry as XML. Reading it gives the same tools.
@@ -198,38 +259,37 @@ class ToolRegistry:
         return text
 
     def reload(self) -> bool:
-        """Reads the file again. What was registered in Python stays.
+        """Reads all that it was loaded from again. What was registered in Python stays.
 
-        If it cannot be used, the registry is as it was.
+        If any of it cannot be used, the registry is as it was.
 
         Returns:
             Whether anything is said that was not said before, or the other way round.
 
         Raises:
-            OSError: The file cannot be read.
-            RegistryError: It has errors, or there is no file.
+            OSError: A file cannot be read.
+            RegistryError: There are errors, a URL cannot be read, or the registry is from no file.
         """
-        path = self._path
-        if path is None:
+        if not self._sources:
             raise RegistryError("the registry is from no file that could be read again")
         with self._lock:
-            data = read_bytes(path)
-            if data == self._source:
+            documents = read_all(self._sources)
+            if documents == self._documents:
                 return False
-            base = read_snapshot(data, str(path))
             before = self.fingerprint
-            now = assemble(base, self._registrations.values())
-            self._source, self._base = data, base
-            self._become(now)
+            self._read(documents)
             changed = self.fingerprint != before
         self._log_reading(changed=changed)
         return changed
 
-    def watch(self) -> RegistryWatch:
-        """Reads the file again whenever it changes, for as long as a block lasts.
+    def watch(self, *, poll: float = 60.0) -> RegistryWatch:
+        """Reads it again whenever a file changes, for as long as a block lasts.
 
         A file that is broken is reported, and the registry stays as it was. Needs the extra
         ``nlweb``.
+
+        Args:
+            poll: After how many seconds URLs are read again, if there are any.
 
         Example:
             async with registry.watch() as reloads:
@@ -242,9 +302,11 @@ class ToolRegistry:
         """
         from .watching import RegistryWatch
 
-        if self._path is None:
+        if not self._sources:
             raise RegistryError("the registry is from no file that could be watched")
-        return RegistryWatch(self, self._path)
+        check_number("poll", poll, above=0)
+        paths = [one.path for one in self._sources if not isinstance(one, UrlSource)]
+        return RegistryWatch(self, *paths, poll=poll if len(paths) < len(self._sources) else None)
 
     def handler(
         self,
@@ -296,6 +358,33 @@ class ToolRegistry:
             return handler
 
         return register
+
+    def remove(self, name: str, *, type: str = "Thing", site: str | None = None) -> None:
+        """Removes what was registered in Python: a handler, with the tool that was made of it.
+
+        A tool of a file stays, without that handler. Toolsets that follow the registry have it no
+        more; a call that runs goes on.
+
+        Args:
+            name: The name of the tool.
+            type: The type that it was registered for.
+            site: The site that it was registered for.
+
+        Raises:
+            LookupError: Nothing was registered for these.
+        """
+        key = key_of(name, type, site)
+        with self._lock:
+            known = dict(self._registrations)
+            if known.pop(key, None) is None:
+                where = "" if key.site is None else f" on the site {key.site!r}"
+                raise LookupError(
+                    f"nothing was registered in Python for the tool {name!r} of the type "
+                    f"{key.type!r}{where}"
+                )
+            now = assemble(self._base, known.values())
+            self._registrations = known
+            self._become(now)
 
     def handler_for(self, entry: ToolEntry) -> object | None:
         """What was registered in Python for a tool: for its own type, or one it is a kind of.
@@ -353,14 +442,33 @@ class ToolRegistry:
             timeout=timeout,
         )
         made = RegistryToolset((type, site), handler=handler, describe=describe, run=run)
+        self._hint(self._now.snapshot, type)
         with self._lock:
             made.follow(self._now)
             self._followers.add(made)
         return made
 
     def __repr__(self) -> str:
-        where = "" if self._path is None else f"{str(self._path)!r}, "
+        where = "" if self.path is None else f"{str(self.path)!r}, "
         return f"ToolRegistry({where}{len(self.snapshot.entries)} tools)"
+
+    def _read(self, documents: tuple[Document, ...]) -> None:
+        parts = snapshots_of(documents)
+        base = joined(parts)
+        now = assemble(base, self._registrations.values())
+        self._documents, self._parts, self._base = documents, parts, base
+        self._become(now)
+
+    def _hint(self, now: RegistrySnapshot, type: str) -> None:
+        """Tells of a type that is none, once."""
+        if type in self._told or len(self._told) >= _MOST_TOLD:
+            return
+        meant = now.meant_type(type)
+        if meant is not None:
+            self._told.add(type)
+            log.warning(
+                "there is no type %r, so it has the tools of Thing; did you mean %r?", type, meant
+            )
 
     def _register(self, registrations: Iterable[Registration]) -> None:
         with self._lock:
@@ -379,7 +487,7 @@ class ToolRegistry:
             return
         now = self._now
         extra = {
-            "path": str(self._path),
+            "path": ", ".join(document.name for document in self._documents),
             "tools": len(now.snapshot.entries),
             "warnings": len(now.file.diagnostics),
             "changed": changed,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from ..exceptions import RegistryError, ToolweaveError
 from ..extras import require
+from .sources import is_part
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
@@ -55,17 +56,26 @@ class Reload:
 
 
 class RegistryWatch:
-    """Follows the file of a registry while an ``async with`` block lasts.
+    """Follows what a registry is from while an ``async with`` block lasts.
 
     It is an iterator over the reloads, for whoever wants to know of them; see
     `ToolRegistry.watch`.
     """
 
-    def __init__(self, registry: ToolRegistry, path: Path) -> None:
-        """Prefer `ToolRegistry.watch`."""
+    def __init__(self, registry: ToolRegistry, *paths: Path, poll: float | None = None) -> None:
+        """Prefer `ToolRegistry.watch`.
+
+        Args:
+            registry: The registry, which is read again.
+            *paths: Files, and folders of files.
+            poll: After how many seconds it is read again though nothing was seen to change, since
+                some of it is elsewhere; None for never.
+        """
         self._awatch: _Awatch = require("watchfiles", "nlweb").awatch
         self._registry = registry
-        self._path = path
+        self._poll = poll
+        self._folders = {path for path in paths if path.is_dir()}
+        self._files = [path for path in paths if path not in self._folders]
         self._reading = asyncio.Lock()
         self._failed: str | None = None
         self._reloads: deque[Reload] = deque(maxlen=_KEPT)
@@ -126,23 +136,39 @@ class RegistryWatch:
     async def _follow(self) -> None:
         # Editors put another file in the place of the old one, so it is the folder that is
         # watched. What a link leads to may change as well as the link.
-        folders = {self._path.absolute().parent, self._path.resolve().parent}
-        changes = self._awatch(
-            *sorted(folders),
-            watch_filter=lambda _, path: self._concerns(Path(path)),
-            recursive=False,
-        )
+        folders = {folder.resolve() for folder in self._folders}
+        for file in self._files:
+            folders |= {file.absolute().parent, file.resolve().parent}
+        polling = None if self._poll is None else asyncio.create_task(self._read_often(self._poll))
         try:
+            if not folders:
+                await asyncio.get_running_loop().create_future()
+            changes = self._awatch(
+                *sorted(folders),
+                watch_filter=lambda _, path: self._concerns(Path(path)),
+                recursive=False,
+            )
             async with contextlib.aclosing(changes):
                 async for _ in changes:
                     await self._read()
         except Exception:
-            log.exception("the file is not watched any more", extra={"path": str(self._path)})
+            paths = ", ".join(str(path) for path in [*self._files, *sorted(self._folders)])
+            log.exception("the file is not watched any more", extra={"path": paths})
             raise
+        finally:
+            if polling is not None:
+                await self._end(polling)
+
+    async def _read_often(self, seconds: float) -> None:
+        while True:
+            await asyncio.sleep(seconds)
+            await self._read()
 
     def _concerns(self, path: Path) -> bool:
         # Links between the path and the file may have any name.
-        return path.name in (self._path.name, self._path.resolve().name) or path.is_symlink()
+        if path.is_symlink() or any(path.name in (f.name, f.resolve().name) for f in self._files):
+            return True
+        return is_part(path) and path.parent.resolve() in {f.resolve() for f in self._folders}
 
     async def _read(self) -> None:
         async with self._reading:
@@ -157,7 +183,7 @@ class RegistryWatch:
                 log.warning(
                     "the registry stays as it was: %s",
                     reload.error,
-                    extra={"path": str(self._path), "diagnostics": len(reload.diagnostics)},
+                    extra={"diagnostics": len(reload.diagnostics)},
                 )
             self._failed = failed
             self._reloads.append(reload)

@@ -80,6 +80,20 @@ class Cast:
         self._scenes[scene.key] = scene
         self._chooser = None
 
+    def remove(self, name: str) -> Scene:
+        """Lets a scene go.
+
+        Raises:
+            LookupError: There is no scene of that name.
+        """
+        found = next((scene for scene in self if scene.name == name), None)
+        if found is None:
+            raise LookupError(f"there is no scene {name!r}; there are {', '.join(self.names)}")
+        del self._scenes[found.key]
+        self._playing.pop(found.key, None)
+        self._chooser = None
+        return found
+
     def find(self, name: str) -> Scene | None:
         """The scene that is meant.
 

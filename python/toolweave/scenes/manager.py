@@ -216,6 +216,20 @@ class SceneManager:
         self._environment.cast.add(scene, self)
         return self
 
+    def remove(self, name: str) -> Scene:
+        """Removes a scene; a run that is in it goes on in it.
+
+        Args:
+            name: The name that it was given.
+
+        Returns:
+            The scene.
+
+        Raises:
+            LookupError: There is no scene of that name.
+        """
+        return self._environment.cast.remove(name)
+
     @property
     def model(self) -> ChatModel:
         """The model."""

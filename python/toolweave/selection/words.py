@@ -38,6 +38,7 @@ class WordScorer:
     async def ask(self, request: Request) -> Reply:
         """Answers as the strategy that asks wants it."""
         scores = [score(request.query, tool) for tool in request.tools]
+        said: dict[str, Any]
         match request.strategy:
             case "type":
                 best = max(range(len(scores)), key=scores.__getitem__, default=None)
