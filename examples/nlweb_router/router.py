@@ -31,6 +31,7 @@ class Request:
 
     query: str
     item_type: str
+    site: str | None = None
     messages: list[dict[str, Any]] = field(default_factory=list)
 
     async def send_message(self, message: dict[str, Any]) -> None:
@@ -58,9 +59,11 @@ def open_registry() -> ToolRegistry:
     return registry
 
 
-async def route(selector: ToolSelector, query: str, item_type: str = "Item") -> Answer:
-    """Finds the tool for a question, and runs it."""
-    selection = await selector.select(query, item_type=item_type)
-    request = Request(query, item_type)
+async def route(
+    selector: ToolSelector, query: str, item_type: str | None = None, site: str | None = None
+) -> Answer:
+    """Finds the tool for a question, and runs it. Without a type, the model says it first."""
+    selection = await selector.select(query, item_type=item_type, site=site)
+    request = Request(query, selection.item_type, site)
     await selection.run(request)
     return Answer(selection, request.messages)

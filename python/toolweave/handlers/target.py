@@ -52,6 +52,7 @@ def find_handler(
     """
     check_methods("registry", registry, "a registry with the method tools_for", "tools_for")
     check_type("entry", entry, ToolEntry, "a ToolEntry")
+    check_type("base_url", base_url, str, "a URL", none=True)
     handlers = several(allowed_handlers, "allowed_handlers")
     hosts = several(allowed_hosts, "allowed_hosts")
     found = registered(registry, entry)

@@ -1,0 +1,129 @@
+"""Whatever a transport does, its calls are counted, bounded and answered once each."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from typing import Literal
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolweave import UsageUpdate
+from toolweave.selection import CallLimiter, Request
+from toolweave.selection.calls import Bounds, Calls, Told
+from virtual_time import run
+
+TIMEOUT = 8.0
+
+How = Literal["comes", "fails", "late", "at once", "ends", "twice"]
+HOWS = st.sampled_from(["comes", "fails", "late", "at once", "ends", "twice"])
+AFTER = st.sampled_from([0.0, 1.0, 2.0, 7.0])
+
+
+@dataclass
+class Scripted:
+    """A transport that does with each request what is written in it."""
+
+    told: Told
+    linger: float
+    open: dict[int, asyncio.TimerHandle] = field(default_factory=dict)
+    begun: list[int] = field(default_factory=list)
+    most: int = 0
+    stopped: list[int] = field(default_factory=list)
+    over: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def begin(self, number: int, request: Request) -> None:
+        how, _, after = request.prompt.partition("|")
+        self.told.began()
+        self.begun.append(number)
+        loop = asyncio.get_running_loop()
+        if how == "at once":
+            self.told.failed(number, "no")
+            self.told.ended(number)
+            return
+        wait = TIMEOUT * 10 if how == "late" else float(after)
+        self.open[number] = loop.call_later(wait, self._answer, number, how)
+        self.most = max(self.most, len(self.open))
+
+    def _answer(self, number: int, how: str) -> None:
+        if how == "fails":
+            self.told.failed(number, "no")
+        elif how != "ends":
+            self.told.came(number, "yes", UsageUpdate(1, 2))
+        if how == "twice":
+            self.told.came(number, "no")
+            self.told.failed(number, "no")
+        self._end(number)
+
+    def _end(self, number: int) -> None:
+        if self.open.pop(number, None) is not None:
+            self.told.ended(number)
+        if not self.open:
+            self.over.set()
+
+    def stop(self, number: int) -> None:
+        if number in self.open:
+            self.stopped.append(number)
+            self.open[number].cancel()
+            self.open[number] = asyncio.get_running_loop().call_later(
+                self.linger, self._end, number
+            )
+
+    async def aclose(self) -> None:
+        while self.open:
+            self.over.clear()
+            await self.over.wait()
+
+
+@given(
+    st.lists(st.tuples(HOWS, AFTER), max_size=8),
+    st.integers(1, 4),
+    st.integers(1, 4),
+    st.sampled_from([0.0, 3.0]),
+    st.integers(0, 9),
+)
+def test_calls_are_answered_once_and_give_their_places_back(
+    outcomes: list[tuple[How, float]], places: int, most: int, linger: float, enough: int
+) -> None:
+    async def main() -> None:
+        limiter = CallLimiter(places)
+        made: list[Scripted] = []
+
+        def transport(told: Told) -> Scripted:
+            made.append(Scripted(told, linger))
+            return made[0]
+
+        calls = Calls(transport, Bounds(TIMEOUT, most, limiter))
+        requests = [Request(f"{how}|{after}", {}, "each", "?", ()) for how, after in outcomes]
+        calls.start(enumerate(requests))
+        answers: dict[int, tuple[object, str | None]] = {}
+        while arrived := await calls.next():
+            for position, answer in arrived:
+                assert position not in answers
+                answers[position] = answer
+            if len(answers) > enough:
+                break
+        await calls.close()
+        [scripted] = made
+        assert scripted.most <= places
+        assert calls.made == len(scripted.begun) == len(set(scripted.begun))
+        assert (limiter.free, scripted.open) == (places, {})
+        wanted = {
+            "comes": ("yes", None),
+            "twice": ("yes", None),
+            "fails": (None, "no"),
+            "at once": (None, "no"),
+            "late": (None, f"no reply within {TIMEOUT:g} s"),
+            "ends": (None, "the call was cancelled by the scorer itself"),
+        }
+        for position, answer in answers.items():
+            assert answer == wanted[outcomes[position][0]]
+        if len(answers) <= enough:
+            assert sorted(answers) == list(range(len(outcomes)))
+        said = sum(content is not None for content, _ in answers.values())
+        used = calls.usage or UsageUpdate()
+        assert used.input_tokens >= said
+        assert calls.failed_any or all(error is None for _, error in answers.values())
+
+    run(main())
