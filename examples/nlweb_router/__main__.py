@@ -1,6 +1,6 @@
 """The router on the command line.
 
-Without a question it goes through a tour of seven, one for each tool:
+Without a question it goes through a tour: one for each tool, and three that are less plain:
 
     python examples/nlweb_router
     python examples/nlweb_router "Compare Chicken Alfredo vs Spaghetti Carbonara" --type Recipe
@@ -16,7 +16,7 @@ import sys
 from recorded import Recorded, Recorder
 from router import POLICY, open_registry, route
 from toolweave import ToolSelector
-from tour import TOUR
+from tour import FURTHER, TOUR
 
 
 async def main(options: argparse.Namespace) -> int:
@@ -31,9 +31,11 @@ async def main(options: argparse.Namespace) -> int:
         scorer = Recorded()
         print(f"Playing replies recorded from {scorer.name}; --model URL asks a model of yours.")
     selector = ToolSelector(open_registry(), scorer, POLICY)
-    questions = [(options.query, options.type, "")] if options.query else TOUR
-    for query, item_type, _ in questions:
-        answer = await route(selector, query, item_type)
+    questions = [*((query, item_type, None, tool) for query, item_type, tool in TOUR), *FURTHER]
+    if options.query:
+        questions = [(options.query, options.type, options.site, "")]
+    for query, item_type, site, _ in questions:
+        answer = await route(selector, query, item_type, site)
         print(f"\n{'-' * 80}")
         if answer.selection.errors and not options.model:
             print(f"No reply to {query!r} is recorded, so no tool was chosen for it: give a")
@@ -48,8 +50,9 @@ async def main(options: argparse.Namespace) -> int:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser("nlweb_router", description="Routes a question to a tool.")
-    parser.add_argument("query", nargs="?", help="the question; without one, a tour of seven")
-    parser.add_argument("--type", default="Item", help="Recipe, Movie, or Item for both")
+    parser.add_argument("query", nargs="?", help="the question; without one, a tour")
+    parser.add_argument("--type", help="Recipe, Movie, or Item for both; the model says it if not")
+    parser.add_argument("--site", help="cellar, which has one tool only")
     parser.add_argument("--model", metavar="URL", help="an OpenAI-compatible endpoint to ask")
     parser.add_argument("--model-name", default="default", help="what the model is called there")
     parser.add_argument("--record", action="store_true", help="write its replies to replies.json")

@@ -1,4 +1,4 @@
-"""What can be said against a registry beyond what its text alone says."""
+"""The faults of a registry beyond those that its text alone shows."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def named(name: str, found: Diagnostic) -> Diagnostic:
 
 
 def is_relative(url: str) -> bool:
-    """Whether a URL does not say where it leads by itself."""
+    """True if a URL does not say by itself where it leads."""
     try:
         parts = urlsplit(url)
     except ValueError:

@@ -102,7 +102,7 @@ def _sentences(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _introduces(sentence: str) -> bool:
-    """Whether a sentence says what the query is, and nothing else."""
+    """True if a sentence says what the query is, and nothing else."""
     found = _INTRODUCTION.match(sentence)
     return found is not None and _words(found["before"]) <= _INTRODUCING
 

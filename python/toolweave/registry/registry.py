@@ -88,8 +88,8 @@ class ToolRegistry:
         if base_url is not None and is_relative(base_url):
             raise ValueError(f"base_url must be an absolute URL, http or https, got {base_url!r}")
         self.base_url = base_url
-        """What relative paths of tools with ``method="url"`` are relative to, as links of a page
-        at that URL are."""
+        """The URL that relative paths of tools with ``method="url"`` belong to, as links of a page
+        at it do."""
         self._base = RegistrySnapshot.of(()) if snapshot is None else snapshot
         self._sources: tuple[Place, ...] = ()
         self._documents: tuple[Document, ...] = ()

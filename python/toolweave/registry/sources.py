@@ -29,7 +29,7 @@ class Document(NamedTuple):
     name: str
     """Where it is from, as errors call it."""
     data: str | bytes
-    """What it says."""
+    """The text, or its bytes."""
 
 
 class Source(Protocol):
@@ -73,7 +73,7 @@ class FolderSource:
 
 
 def is_part(path: Path) -> bool:
-    """Whether a file of a folder is read; one that is hidden is being written."""
+    """True if a file of a folder is read; one that is hidden is being written."""
     return path.suffix.lower() == ".xml" and not path.name.startswith(".")
 
 

@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 
 class Fault(NamedTuple):
-    """What is wrong with a reply."""
+    """A fault of a reply."""
 
     error: str
     """The same as a sentence, which a model is told that is asked again."""
     usable: bool = False
-    """Whether the reply has scores all the same: only parameters do not fit."""
+    """True if the reply has scores all the same: only parameters do not fit."""
 
 
 class Listing(NamedTuple):
@@ -35,7 +35,7 @@ class Listing(NamedTuple):
     read: Callable[[Offer, Tally, str | Mapping[str, Any]], Fault | None]
     """Takes down what a reply says; gives what is wrong with it."""
     silence: str
-    """What is said of a tool that the reply says nothing of."""
+    """The note on a tool that the reply says nothing of."""
 
 
 async def ask_at_once(listing: Listing, offer: Offer, question: Question, calls: Calls) -> Decided:

@@ -17,19 +17,19 @@ if TYPE_CHECKING:
     from .scorer import Request
 
 Answer: TypeAlias = "tuple[str | Mapping[str, Any] | None, str | None]"
-"""What became of one call: the reply, or None and why there is none."""
+"""The reply to one call and None, or None and the reason why there is no reply."""
 
 _MOST_SAID = 300
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """What all calls of a selection have to keep to."""
+    """The limits that all calls of a selection keep to."""
 
     timeout: float | None
     """Seconds that one call may take, the wait for its place included."""
     max_concurrency: int
-    """How many may be in flight."""
+    """The most calls that may be in flight."""
     limiter: CallLimiter
     """Whose places they take."""
 
@@ -90,9 +90,9 @@ class Calls:
 
     def __init__(self, transport: Callable[[Told], Transport], bounds: Bounds) -> None:
         self.made = 0
-        """How many calls began."""
+        """The number of calls that began."""
         self.failed_any = False
-        """Whether one raised or took too long: asked again, it might answer."""
+        """True if one raised or took too long: asked again, it might answer."""
         self.usage: UsageUpdate | None = None
         """The tokens they took, as far as that is known."""
         self._bounds = bounds
@@ -206,7 +206,7 @@ class Calls:
         self.failed(number, no_place(self._bounds))
 
     def _wanted(self) -> int:
-        """How many more calls may line up, as far as this selection is concerned."""
+        """The number of further calls that may line up by the limit of this selection."""
         return max(0, min(len(self._waiting), self._bounds.max_concurrency - len(self._open)))
 
     def _fill(self) -> None:

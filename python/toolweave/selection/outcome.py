@@ -155,17 +155,17 @@ class Outcome:
 
 
 class TypeNote:
-    """What there is to say of the type of a question."""
+    """A remark on the type of a question."""
 
     def __init__(self, text: str = "", *, identified: bool = False) -> None:
         self.text = text
         """A sentence, or nothing."""
         self.identified = identified
-        """Whether a model was asked for it."""
+        """True if a model was asked for the type."""
 
 
 def type_note(source: ToolSource, question: Question, found: Identified | None = None) -> TypeNote:
-    """What there is to say of a type: where it is from, or that nobody knows it.
+    """Remark on a type that a model identified, or that nobody knows.
 
     Args:
         source: The registry.

@@ -34,12 +34,12 @@ class SelectionPolicy:
     """How many tools a model is asked about: where there are more, the words of the query decide
     which, if they say enough. None asks about all."""
     max_candidates: int = 32
-    """How many tools one question is about where words do not say enough."""
+    """The most tools that one question is about where words do not say enough."""
     max_rounds: int = 8
-    """How many such questions are asked where there are more tools; the winners of all are then
+    """The most questions that are asked where there are more tools; the winners of all are then
     compared in one more. The tools that are left are not asked about."""
     single_shortcut: bool = False
-    """Whether the only tool of a type is taken without asking a model for its parameters. One
+    """True if the only tool of a type is taken without asking a model for its parameters. One
     without parameters always is."""
     threshold: float = 70.0
     """The score that a tool needs to win, from 0 to 100."""

@@ -96,7 +96,7 @@ class Selection:
     registry: ToolSource = field(repr=False, compare=False)
     """Where the tools are from."""
     identified: bool = False
-    """Whether a model was asked for the type, since the caller did not say it."""
+    """True if a model was asked for the type, since the caller did not say it."""
     type_note: str = ""
     """A sentence on the type: that it was identified or could not be, or that it is unknown."""
     cached: bool = False

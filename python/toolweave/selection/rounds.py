@@ -32,13 +32,13 @@ class Choice(NamedTuple):
     winner: Score | None
     """The winner, or the fallback; None if there is neither."""
     decision: Decision
-    """What decided."""
+    """The rule that decided."""
     ties: tuple[Score, ...]
     """Others with the winner's very score."""
     ranking: tuple[Score, ...]
     """All tools, the best first."""
     unread: bool
-    """Whether a reply about several tools could not be used."""
+    """True if a reply about several tools could not be used."""
 
 
 async def decide(offer: Offer, question: Question, calls: Calls) -> Choice:
@@ -83,11 +83,13 @@ def _has_won(choice: Choice) -> bool:
 
 
 def _is_enough(offer: Offer, choice: Choice) -> bool:
-    """Whether no more tools are asked about: one has a score to stop at, which is its own."""
-    stop, winner = offer.policy.early_stop, choice.winner
-    if offer.policy.strategy != "each" or stop is None or winner is None:
+    """True if no more tools are asked about: one has a score to stop at, which is its own."""
+    policy, winner = offer.policy, choice.winner
+    if policy.strategy != "each" or policy.early_stop is None or winner is None:
         return False
-    return _has_won(choice) and winner.score is not None and winner.score >= stop
+    if not _has_won(choice) or winner.tool.name == policy.fallback:
+        return False
+    return winner.score is not None and winner.score >= policy.early_stop
 
 
 def _name(choice: Choice) -> str | None:

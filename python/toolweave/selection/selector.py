@@ -149,7 +149,8 @@ class ToolSelector:
         question = checked(query, item_type, site, context)
         # Another thread may read the registry again at any time.
         source = as_it_is(self.registry)
-        now = _Now(source, source.fingerprint, known_types(source))
+        types = () if question.item_type else known_types(source)
+        now = _Now(source, source.fingerprint, types)
         scorer = self.scorer
         if not question.item_type and (scorer is None or not now.types):
             question = question.of_type(ROOT)
@@ -209,7 +210,7 @@ class ToolSelector:
         return selection, not (failed or choice.unread or _flawed(selection))
 
     def _is_settled(self, offer: Offer) -> bool:
-        """Whether nobody has to be asked: there is no tool, or one that needs nothing."""
+        """True if nobody has to be asked: there is no tool, or one that needs nothing."""
         if len(offer.tools) != 1:
             return not offer.tools
         shortcut = self.policy.single_shortcut or self.scorer is None
@@ -274,11 +275,11 @@ class _Now(NamedTuple):
     source: ToolSource
     fingerprint: str
     types: Sequence[str]
-    """The types that a query may be about, the root apart."""
+    """The types that a query may be about whose type nobody says, the root apart."""
 
 
 def _transport_of(scorer: Scorer) -> Callable[[Told], Transport]:
-    """What makes the transport of a selection."""
+    """The function that makes the transport of a selection."""
     # Not by its type: to look at a protocol takes as long as some of the calls.
     if callable(getattr(scorer, "make_transport", None)):
         return cast("MakesTransport", scorer).make_transport
@@ -286,5 +287,5 @@ def _transport_of(scorer: Scorer) -> Callable[[Told], Transport]:
 
 
 def _flawed(selection: Selection) -> bool:
-    """Whether something is wrong with the parameters of the tool that was chosen."""
+    """True if something is wrong with the parameters of the tool that was chosen."""
     return any(one.error for one in selection.ranking if one.tool is selection.tool)

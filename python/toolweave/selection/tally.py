@@ -1,4 +1,4 @@
-"""What has been found out about the tools of an offer."""
+"""The findings about the tools of an offer."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Tally:
-    """What is known of each tool, by position.
+    """The findings about each tool, by position.
 
     Args:
         offer: The tools.
@@ -23,9 +23,9 @@ class Tally:
 
     def __init__(self, offer: Offer, note: str) -> None:
         self.found: list[Score | None] = [None] * len(offer.tools)
-        """What was found out; None where nothing was."""
+        """The findings; None where there are none."""
         self.unread = False
-        """Whether a reply about all tools could not be used."""
+        """True if a reply about all tools could not be used."""
         self._offer = offer
         self._note = note
 

@@ -70,7 +70,7 @@ class TaskTransport:
                 )
 
     async def _ask(self, number: int, request: Request) -> None:
-        """What the task of a call does. Nothing but being cancelled is raised."""
+        """Ask, and tell of the reply. Nothing but a cancellation is raised."""
         try:
             self._told.began()
             reply = await self._scorer.ask(request)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import asyncio
 import importlib
+import re
 import subprocess
 import sys
 import textwrap
@@ -39,9 +40,11 @@ def ran(*arguments: str | Path) -> str:
     return done.stdout
 
 
-def routed(query: str, item_type: str, scorer: Any = None) -> Any:
+def routed(
+    query: str, item_type: str | None, scorer: Any = None, *, site: str | None = None
+) -> Any:
     selector = ToolSelector(router.open_registry(), scorer or recorded.Recorded(), router.POLICY)
-    return asyncio.run(router.route(selector, query, item_type))
+    return asyncio.run(router.route(selector, query, item_type, site))
 
 
 def test_the_tools_lint_clean_with_their_handlers_imported() -> None:
@@ -80,6 +83,21 @@ def test_every_recorded_reply_routes_to_its_tool(query: str, item_type: str, too
     assert message["message_type"] != "no_results"
 
 
+@pytest.mark.parametrize(("query", "item_type", "site", "tool"), tour.FURTHER)
+def test_the_further_questions_reach_their_tools(
+    query: str, item_type: str | None, site: str | None, tool: str
+) -> None:
+    answer = routed(query, item_type, site=site)
+    assert answer.selection.tool.name == tool
+    assert not answer.selection.errors
+    assert answer.selection.identified == (item_type is None)
+    assert answer.selection.decision == ("threshold" if site is None else "single")
+    assert answer.selection.parameters
+    assert answer.selection.calls == 1 + (item_type is None)
+    [message] = answer.messages
+    assert message["message_type"] != "no_results"
+
+
 def test_the_tour_has_a_question_for_each_tool() -> None:
     names = {tool.name for tool in router.open_registry().snapshot.entries}
     assert {tool for *_, tool in tour.TOUR} == names
@@ -87,7 +105,9 @@ def test_the_tour_has_a_question_for_each_tool() -> None:
 
 
 def test_every_recording_is_used() -> None:
-    assert len(load(recorded.REPLIES)) == len(tour.TOUR)
+    # Where no type is said, that is a question of its own.
+    untyped = sum(item_type is None for _, item_type, _, _ in tour.FURTHER)
+    assert len(load(recorded.REPLIES)) == len(tour.TOUR) + len(tour.FURTHER) + untyped
 
 
 @pytest.mark.parametrize("tool", [tool.name for tool in router.open_registry().tools_for("Recipe")])
@@ -125,6 +145,8 @@ def test_the_tour_runs() -> None:
     assert "recorded from qwen2.5-coder-1.5b" in printed
     for query, item_type, tool in tour.TOUR:
         assert f'"{query}" ({item_type}) -> {tool}\n' in printed
+    for query, _, _, tool in tour.FURTHER:
+        assert re.search(rf'"{re.escape(query)}" \(.*\) -> {tool}\n', printed)
     assert "Chicken Alfredo: 160 more" in printed
 
 

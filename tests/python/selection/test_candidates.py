@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paths import DOCS, SHARED
-from sample_selections import ScriptedScorer, entry
+from sample_selections import Scores, ScriptedScorer, entry
 from toolweave import RegistrySnapshot, Selection, SelectionPolicy, ToolEntry, ToolSelector
 from toolweave.selection import Reply, Request
 from toolweave.selection.candidates import best_by_words, candidates
@@ -25,6 +25,10 @@ def shop(*extra: ToolEntry) -> RegistrySnapshot:
     plain = [entry(f"tool_{word}", examples=[f"All about {word}"]) for word in NUMBERS]
     refund = entry("refund", examples=["I need a refund for my order"])
     return RegistrySnapshot.of([entry("search"), *plain, refund, *extra])
+
+
+def names_of_all() -> list[str]:
+    return [tool.name for tool in shop().entries]
 
 
 class Knows:
@@ -115,6 +119,9 @@ def test_each_takes_the_best_of_all_rounds_and_stops_early() -> None:
     assert ["refund"] not in scorer.asked
     notes = {one.tool.name: one.note for one in selection.ranking}
     assert notes["refund"] == "not asked about: another tool had won"
+    # That search would do is no reason to stop.
+    scores = Scores({**dict.fromkeys(names_of_all(), 5), "search": 92, "refund": 95})
+    assert name_of(select(shop(), scores, "Geld", **policy)) == "refund"
     late = select(shop(), Knows("refund"), "Geld", early_stop=None, **policy)
     assert (name_of(late), late.calls) == ("refund", 14)
 
