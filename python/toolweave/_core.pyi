@@ -867,9 +867,9 @@ def to_anthropic(
     """The system prompt and the messages (dicts) for ``messages.create`` of Anthropic's client.
 
     As `to_openai`, but thoughts, texts and calls of a reply keep their order; the results of its
-    calls are one user message directly after it. All system texts go into the system prompt. Left out, because the API refuses them: blank texts
-    and reasoning without a signature in its metadata. Call ids are made unique and spelled as the
-    API demands.
+    calls are one user message directly after it. All system texts go into the system prompt. Left
+    out, because the API refuses them: blank texts and reasoning without a signature in its
+    metadata. Call ids are made unique and spelled as the API demands.
 
     Raises:
         MessageError: Something has no place in that format; says which message.
@@ -883,8 +883,8 @@ def from_anthropic(
     """Messages from dicts and responses of Anthropic's client.
 
     Thoughts, texts and calls of a reply keep their order; calls without anything between them share
-    a message. `generation_id` is the id of the reply; one without an id that goes on after its calls
-    is named after the first of these. What only that API knows is kept in
+    a message. `generation_id` is the id of the reply; one without an id that goes on after its
+    calls is named after the first of these. What only that API knows is kept in
     ``metadata["anthropic"]``.
 
     Raises:

@@ -140,8 +140,8 @@ impl Registry {
         for part in parts {
             for site in part.index.sites() {
                 joined.index.site(site);
-                if part.index.stands_alone(site) {
-                    joined.index.stand_alone(site);
+                if let Some(inherit) = part.index.inherits(site) {
+                    joined.index.set_inherit(site, inherit);
                 }
             }
             joined.declarations.extend(&part.declarations, &mut report);
