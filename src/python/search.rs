@@ -38,7 +38,7 @@ impl PySearchIndex {
 
     fn coverage(&self, py: Python<'_>, query: &Bound<'_, PyString>, documents: Vec<usize>) -> f32 {
         let query = query.to_string_lossy();
-        py.detach(|| self.0.coverage(&query, &documents))
+        py.detach(move || self.0.coverage(&query, &documents))
     }
 }
 

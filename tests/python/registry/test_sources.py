@@ -16,6 +16,7 @@ import pytest
 from coroutine_tests import PATIENCE
 from sample_registries import DETAILS, SEARCH, names, registry_of
 from toolweave import Scene, SceneManager
+from toolweave.cli import main
 from toolweave.exceptions import HandlerError, RegistryError
 from toolweave.handlers import find_handler
 from toolweave.handlers.remote import Endpoint
@@ -118,6 +119,16 @@ def test_a_type_in_other_letters_is_told_with_the_one_that_was_meant(
     assert [record.getMessage() for record in caplog.records] == [
         "there is no type 'hotel', so it has the tools of Thing; did you mean 'Hotel'?"
     ]
+
+
+def test_the_command_that_lists_tools_says_which_type_was_meant(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "tools.xml"
+    file.write_text(registry_of(Thing=SEARCH, Hotel=DETAILS), "utf-8")
+    assert main(["tools", str(file), "--type", "hotel"]) == 0
+    first = capsys.readouterr().out.splitlines()[0]
+    assert first == "hotel, which is no type; did you mean Hotel?"
 
 
 def test_several_files_and_folders_are_one_registry(tmp_path: Path) -> None:

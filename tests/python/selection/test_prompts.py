@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sample_selections import ITEMS, ScriptedScorer, entry, named, public_files, tools
-from toolweave import RegistrySnapshot, SelectionPolicy, ToolSelector
+from toolweave import RegistrySnapshot, SelectionPolicy, ToolRegistry, ToolSelector
 from toolweave.selection.describe import Description, describe
 from toolweave.selection.offer import Offer
 from virtual_time import run
@@ -80,6 +80,24 @@ def test_a_tool_that_says_nothing_is_described_by_its_name_and_its_arguments() -
     bare = entry("details", prompt=None, return_struc=None, arguments={"item": "which one"})
     assert described(bare).block == '## details\nParameters: {"item": "which one"}'
     assert described(entry("x", prompt=None)).block == "## x"
+
+
+def test_the_parameters_of_a_function_are_told_in_words_with_those_that_are_required() -> None:
+    registry = ToolRegistry()
+
+    @registry.handler("weather")
+    def weather(city: str, days: int = 1) -> None:
+        """Says what the weather will be.
+
+        Args:
+            city: Where.
+        """
+
+    [tool] = registry.tools_for("Thing")
+    last = described(tool).block.splitlines()[-1]
+    told = json.loads(last.removeprefix("Parameters: "))
+    assert told["city"] == "string: Where. (required)"
+    assert list(told) == ["city", "days"]
 
 
 @pytest.mark.parametrize("strategy", ["choose", "batch"])
