@@ -61,7 +61,8 @@ async def score_each(offer: Offer, question: Question, calls: Calls) -> Decided:
                     once_more = request._replace(prompt=request.prompt + told, bare=bare)
                     calls.start([(at, once_more)])
                     continue
-            outcomes.append((at, tally.scores[at]))
+            known = tally.found[at]
+            outcomes.append((at, None if known is None else known.score))
             again.pop(at, None)
         if ranking.offer(outcomes):
             break

@@ -50,6 +50,9 @@ async def decide(offer: Offer, question: Question, calls: Calls) -> Choice:
         calls: Makes the calls; whoever made it closes it.
     """
     asked = candidates(offer, question.query)
+    if len(asked.rounds[0]) == len(offer.tools):
+        # What is worked out about them is kept.
+        return await _play(offer, question, calls)
     left_out = [Score(offer.tools[at], note=asked.note) for at in asked.left_out]
     played: list[Choice] = []
     for part in asked.rounds:
@@ -103,14 +106,13 @@ def _best(winners: Sequence[Choice]) -> Choice:
 async def _play(offer: Offer, question: Question, calls: Calls) -> Choice:
     decided = await _STRATEGIES[offer.policy.strategy](offer, question, calls)
     result, tally = decided.result, decided.tally
-    found = [one or Score(offer.tools[at]) for at, one in enumerate(tally.found)]
-    return Choice(
-        None if result.winner is None else found[result.winner],
-        result.reason,
-        tuple(found[at] for at in result.ties),
-        tally.rank(result.order),
-        tally.unread,
-    )
+    ranking = tally.rank(result.order)
+    winner = None
+    if result.winner is not None:
+        tool = offer.tools[result.winner]
+        winner = tally.found[result.winner] or Score(tool)
+    ties = tuple(found for at in result.ties if (found := tally.found[at]) is not None)
+    return Choice(winner, result.reason, ties, ranking, tally.unread)
 
 
 def _with_others(choice: Choice, others: Sequence[Score]) -> Choice:
