@@ -19,6 +19,7 @@ from toolweave._core import ToolEntry
 from toolweave.exceptions import HandlerError, ToolServerError
 from toolweave.handlers import run_handler
 from toolweave.handlers.remote import _trusted, event_data
+from toolweave.registry import ToolRegistry
 
 ASKED = {"query": "crème brûlée", "site": "recipes"}
 WAIT = 10.0
@@ -72,6 +73,41 @@ def test_parameters_are_posted_as_json_and_the_answer_is_read_as_json() -> None:
     assert request["body"] == ASKED
     assert request["headers"]["content-type"] == "application/json"
     assert request["headers"]["accept-encoding"] == "identity"
+
+
+@pytest.mark.parametrize(
+    ("base", "path", "leads_to"),
+    [
+        ("/", "ask", "/ask"),
+        ("/v2/", "ask", "/v2/ask"),
+        ("/v2/", "/api/search", "/api/search"),
+        ("/v2/page", "../ask?x=1", "/ask?x=1"),
+    ],
+)
+@pytest.mark.parametrize("said_by", ["the registry", "the caller"])
+def test_a_relative_path_is_joined_to_the_base_url(
+    base: str, path: str, leads_to: str, said_by: str
+) -> None:
+    async def main() -> None:
+        async with serving(reply(b"1")) as server:
+            own = server.url + base if said_by == "the registry" else "https://example.org"
+            registry = ToolRegistry(base_url=own)
+            more = {} if said_by == "the registry" else {"base_url": server.url + base}
+            entry = ToolEntry("remote", method="url", path=path)
+            given: dict[str, Any] = {"allowed_hosts": [host(server)], **more}
+            assert (await run_handler(registry, entry, ASKED, **given)).value == 1
+            assert server.requests[0]["path"] == leads_to
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("path", ["//elsewhere.example/ask", "https://elsewhere.example/ask"])
+def test_no_path_leads_past_the_allowed_hosts(path: str) -> None:
+    registry = ToolRegistry(base_url="https://api.example.org/")
+    entry = ToolEntry("remote", method="url", path=path)
+    running = run_handler(registry, entry, ASKED, allowed_hosts=["api.example.org"])
+    with pytest.raises(HandlerError, match=r"elsewhere\.example, which is not allowed"):
+        asyncio.run(running)
 
 
 def test_whom_to_trust_is_read_once_for_all_requests() -> None:
