@@ -7,7 +7,7 @@ That is what its prompt says of it, without the query and the demand for a score
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from .._core import PromptTemplate
 from ..registry.purpose import QUERIES, purpose
