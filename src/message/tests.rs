@@ -494,7 +494,7 @@ proptest! {
         }
         let sent = to_anthropic(&messages, Dangling::Answer).unwrap().messages;
         let mut shown = Shown::default();
-        for block in sent.first().into_iter().flat_map(|reply| reply["content"].as_array()).flatten() {
+        for block in sent.first().into_iter().filter_map(|reply| reply["content"].as_array()).flatten() {
             match block["type"].as_str() {
                 Some("text") => shown.text(block["text"].as_str().unwrap()),
                 Some("tool_use") => shown.call(block["id"].as_str().unwrap()),
@@ -601,8 +601,7 @@ fn white_space_between_calls_is_read_once() {
         joiner.push(Update::ToolCallUpdate(fragment(number)));
         joiner.push(Update::Text("\n".into()));
     }
-    let joined = joiner.finish();
-    assert_eq!(joined.messages.len(), 2);
+    assert_eq!(joiner.finish().messages.len(), 2);
 }
 
 fn fragment(index: usize) -> ToolCallUpdate {
