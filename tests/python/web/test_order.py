@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import toolweave as tw
 import virtual_time
-from chat_servers import finished, new_chat, say, serve_agent
+from chat_servers import all_events, finished, new_chat, on_a_server, say, serve_agent, until
 from effort import effort
 from encoded_runs import chunks, encode
 from order_of_writing import (
@@ -30,7 +30,7 @@ from order_of_writing import (
     written_replies,
 )
 from protocol_grammars import AgUiStream, UiMessageStream
-from toolweave import Agent
+from toolweave import Agent, Deferred
 from toolweave.lifecycle import StreamReducer
 from toolweave.store import MessageStore
 from toolweave.testing import ScriptedModel
@@ -181,3 +181,46 @@ def test_the_snapshot_for_ag_ui_stands_in_the_order_of_writing() -> None:
     [snapshot] = [e["messages"] for e in chunks(payloads) if e["type"] == "MESSAGES_SNAPSHOT"]
     said = [message.get("content", message["role"]) for message in snapshot]
     assert said == ["A", "assistant", "noted 1", "B", "assistant", "noted 2", "Fine."]
+
+
+@on_a_server
+async def test_late_results_are_told_where_their_calls_stand(tmp_path: Path) -> None:
+    async def book(table: int) -> Deferred:
+        """Books."""
+        return Deferred(f"booking/{table}")
+
+    booked = 'One: <book>{"table": 1}</book> two: <book>{"table": 2}</book> I ask.'
+    model = ScriptedModel(booked, "Both are booked.")
+    async with serve_agent(tmp_path, Agent(model, [book])) as client:
+        chat = await new_chat(client)
+        said = await say(client, chat, "Book!")
+        end = await finished(client, chat, said["runId"])
+        assert end["stopReason"] == "deferred"
+        for table in (2, 1):
+            answer = {"result": f"table {table}"}
+            answered = await client.post(f"{chat}/answers/booking/{table}", json=answer)
+            assert answered.status_code == 200
+        started = await until(client, chat, "run", end["sequenceNumber"], status="started")
+        await finished(client, chat, started["runId"])
+        events = await all_events(client, chat)
+    reducer = StreamReducer()
+    for event in events:
+        reducer.push(event)
+    snapshot = reducer.snapshot()
+    assert snapshot["problems"] == []
+    shown = [
+        [call["result"] for call in each["toolCalls"]] if "toolCalls" in each else each["text"]
+        for each in snapshot["messages"]
+    ]
+    asked = ["Book!", "One: ", ["table 1"], " two: ", ["table 2"], " I ask."]
+    assert shown == [*asked, "Both are booked."]
+    async with MessageStore(f"sqlite:///{tmp_path / 'chats.db'}") as store:
+        history = await store.load(chat.removeprefix("/chats/"))
+    assert history.problems == ()
+    stored = [
+        [result.result for result in each.tool_results]
+        if isinstance(each, tw.ToolAggregateMessage)
+        else getattr(each, "text", None)
+        for each in history.messages
+    ]
+    assert stored == shown
