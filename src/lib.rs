@@ -36,11 +36,11 @@ pub mod prompt;
 // Finding tool calls in a reply while it streams.
 pub mod parser;
 
-// The structured history as natural text, and back.
-pub mod consolidate;
-
 // From a found payload to a call that can be trusted.
 pub mod calls;
+
+// The structured history as natural text, and back.
+pub mod consolidate;
 
 // Reading one reply: calls in its text, and calls that the provider carries.
 pub mod reply;

@@ -7,7 +7,7 @@ use super::{Backend, Event, InvalidToolCall, Judge, RepairMode, Tool, Verdict};
 use crate::{
     contract::FunctionContract,
     message::ToolCall,
-    parser::{self, Ending, Found, Frame, GrammarError, Parser},
+    parser::{self, Ending, Found, Frame, GrammarError, Limits, Parser},
     validator::{SchemaError, Validator, Violation, excess},
 };
 
@@ -69,6 +69,18 @@ impl Backend for Values {
     }
 }
 
+impl Judge<Validator> {
+    /// A judge for calls by these contracts.
+    pub fn of(
+        contracts: &[FunctionContract],
+        repair: RepairMode,
+        limits: Limits,
+    ) -> Result<Self, ReaderError> {
+        let tools = contracts.iter().map(tool).collect::<Result<_, _>>()?;
+        Ok(Self::new(tools, repair, limits))
+    }
+}
+
 /// Reads a streamed reply: text, calls that can be run, and calls that cannot.
 #[derive(Debug)]
 pub struct Reader {
@@ -82,8 +94,7 @@ impl Reader {
         let limits = options.parser.limits;
         let names = contracts.iter().map(|contract| contract.name.as_str());
         let parser = Parser::new(names, options.parser)?;
-        let tools = contracts.iter().map(tool).collect::<Result<_, _>>()?;
-        Ok(Self { parser, judge: Judge::new(tools, options.repair, limits) })
+        Ok(Self { parser, judge: Judge::of(contracts, options.repair, limits)? })
     }
 
     /// Takes the next chunk and returns what it makes certain.

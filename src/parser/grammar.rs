@@ -12,6 +12,9 @@ use super::{
 };
 use crate::contract::{self, ContractError};
 
+/// The names of tags around reasoning that are looked for where nothing else is asked for.
+pub const REASONING_TAGS: [&str; 2] = ["think", "thinking"];
+
 /// How a parser behaves, besides the tools it knows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
@@ -32,7 +35,7 @@ impl Default for Options {
         Self {
             dialects: vec![Dialect::NATURAL],
             deltas: true,
-            reasoning_tags: vec!["think".to_owned(), "thinking".to_owned()],
+            reasoning_tags: REASONING_TAGS.map(str::to_owned).to_vec(),
             in_code: InCode::Text,
             limits: Limits::default(),
         }

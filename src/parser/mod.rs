@@ -42,10 +42,11 @@ mod text;
 mod window;
 pub(crate) mod work;
 
+pub(crate) use self::tag::{attribute, opening_tag};
 pub use self::{
     dialect::{Dialect, Form, NameRule, PayloadRule},
     frame::{Discard, Excess, Found, Frame, Outcome, Sink},
-    grammar::{GrammarError, InCode, Options},
+    grammar::{GrammarError, InCode, Options, REASONING_TAGS},
     limits::{LimitError, Limits},
     machine::{Ending, Plain},
 };

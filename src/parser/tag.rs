@@ -211,11 +211,26 @@ impl TagMatch {
     }
 }
 
+/// The opening tag that `text` begins with, which may have attributes, up to its `>`.
+pub(crate) fn opening_tag(text: &str) -> Option<&str> {
+    let name = text.find(|ch: char| ch.is_ascii_whitespace() || ch == '>')?;
+    let mut end = name + 1;
+    if text.as_bytes()[name] != b'>' {
+        let phase = Phase::Attributes { marker: 0, quote: None, last: text.as_bytes()[name] };
+        let wanted = Wanted { open: None, close: None, limit: usize::MAX };
+        let found = TagMatch { start: 0, phase }.scan(Window::new(text, 0), &mut end, wanted);
+        if !matches!(found, Match::Open { .. }) {
+            return None;
+        }
+    }
+    Some(&text[..end])
+}
+
 /// The value of an attribute in a tag, quotes removed.
 ///
 /// `tag` is a whole tag as [`TagMatch`] found it: short, and without a second `<`. The first
 /// attribute of the name counts.
-pub(super) fn attribute<'a>(tag: &'a str, wanted: &str) -> Option<&'a str> {
+pub(crate) fn attribute<'a>(tag: &'a str, wanted: &str) -> Option<&'a str> {
     let inner = tag.strip_suffix('>')?;
     let mut rest = &inner[inner.find(|ch: char| ch.is_ascii_whitespace())?..];
     loop {
