@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import uuid
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from ..exceptions import ChatNotFoundError, RunLostError
+from ..exceptions import ChatNotFoundError, MessageError, RunLostError
 from . import chats, reading, writing
 from .awaiting import AnswerLedger
 from .checks import checked_id, checked_object, optional_id
@@ -93,6 +94,54 @@ class MessageStore(RunLedger, AnswerLedger):
                 max_chats=max_chats,
             )
         )
+
+    async def import_chat(
+        self,
+        messages: Iterable[Message],
+        chat_id: str | None = None,
+        *,
+        user_id: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+    ) -> Chat:
+        """Makes a chat of what was said elsewhere, in one transaction.
+
+        Args:
+            messages: The messages, such as `parse_history` or `from_openai` return them; one
+                without an id gets one.
+            chat_id: Its id, 1 to 255 characters long; None for a new one.
+            user_id: Whose it is.
+            metadata: Anything else: a JSON object.
+
+        Raises:
+            StoreError: It is there already.
+            MessageError: Something is no message, is too long, or of another chat; two messages
+                share an id.
+        """
+        chat_id = uuid.uuid4().hex if chat_id is None else checked_id(chat_id, "chat_id")
+        optional_id(user_id, "user_id")
+        fields = checked_object({} if metadata is None else metadata, "metadata")
+        # What was said elsewhere may be of any length.
+        what = await asyncio.to_thread(self._draft, chat_id, (), tuple(messages))
+        if (twice := _first_repeated(message.id for message, _ in what.messages)) is not None:
+            raise MessageError(f"two messages have the id {twice!r}")
+        now = self.now()
+
+        async def work(connection: AsyncConnection) -> Chat:
+            made = await chats.create(
+                connection,
+                self._database,
+                chat_id,
+                now,
+                user_id=user_id,
+                metadata=fields,
+                exist_ok=False,
+                max_chats=None,
+            )
+            chain = await writing.lock(connection, self._database, chat_id, now)
+            await writing.append(connection, self._database, chain, what, now)
+            return made
+
+        return await self._database.write(work, is_locking=True)
 
     async def chat(self, chat_id: str) -> Chat | None:
         """A chat, if there is one."""
@@ -278,3 +327,12 @@ class MessageStore(RunLedger, AnswerLedger):
     def watch(self, chat_id: str) -> Watch:
         """Hears of changes in a chat: an async context manager. Read after it was entered."""
         return Watch(self._hub, chat_id)
+
+
+def _first_repeated(ids: Iterable[str | None]) -> str | None:
+    known: set[str | None] = set()
+    for each in ids:
+        if each in known:
+            return each
+        known.add(each)
+    return None
