@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .. import __version__
-from . import contracts, demo, lint, mcp, parse, play, score, tools
+from . import contracts, demo, importing, lint, mcp, parse, play, score, tools
 from .source import InputError
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ EXIT_INTERRUPTED = 130
 COMMANDS = {
     "parse": parse,
     "contracts": contracts,
+    "import": importing,
     "lint": lint,
     "score": score,
     "tools": tools,

@@ -1,0 +1,171 @@
+"""Files of transcripts, as messages.
+
+A transcript is JSON (a list of messages, an object with the member `messages`, such as a request,
+or a message a line) or plain text: turns under headings that say whose they are, or one reply.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from io import StringIO
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+from .. import TextMessage, from_anthropic, parse_history
+from ..exceptions import MessageError
+from ..kinds import Role
+from ..models.conversation import as_messages
+from .exchanges import brought_together, marked_replies
+from .source import InputError, shown, stream_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from .. import FunctionContract, Message
+
+FORMATS = ("natural", "openai", "anthropic")
+
+_HEADING = re.compile(r"#{1,6}[ \t]+(system|user|assistant|tool)[ \t]*:?[ \t]*", re.IGNORECASE)
+_ANTHROPIC_BLOCKS = frozenset({"tool_use", "tool_result", "thinking", "redacted_thinking"})
+_OPENAI_ROLES = frozenset({"tool", "developer"})
+
+
+class Entries(NamedTuple):
+    """The messages of a file as they stand there."""
+
+    messages: list[Any]
+    system: Any = None
+    """The system prompt, where it stands beside the messages."""
+
+
+def read_transcript(path: str, form: str, tools: Sequence[FunctionContract] = ()) -> list[Message]:
+    """The messages of a transcript.
+
+    Args:
+        path: The file, or `-`.
+        form: One of `FORMATS`, or ``auto`` for what the file looks like.
+        tools: The tools that calls in natural text may be of; any if there are none.
+
+    Raises:
+        InputError: It cannot be read; says where and what would be right.
+    """
+    text = "".join(stream_text(path)).removeprefix("\ufeff")
+    is_json = text.lstrip()[:1] in ("{", "[")
+    if not is_json and form not in ("auto", "natural"):
+        raise InputError(
+            f"{shown(path)} is not JSON; a transcript in the format {form} is a list of messages"
+        )
+    entries = _entries(text, path) if is_json else Entries(list(_turns(text, path)))
+    if not entries.messages:
+        raise InputError(f"{shown(path)} holds no messages")
+    try:
+        return _messages(entries, _format(entries) if form == "auto" else form, tools)
+    except (MessageError, TypeError) as err:
+        raise InputError(f"{shown(path)}: {err}") from None
+
+
+def _messages(entries: Entries, form: str, tools: Sequence[FunctionContract]) -> list[Message]:
+    if form == "anthropic":
+        return from_anthropic(entries.messages, system=entries.system)
+    messages = as_messages(entries.messages)
+    if isinstance(entries.system, str):
+        messages.insert(0, TextMessage(entries.system, role=Role.SYSTEM))
+    if form == "openai":
+        return messages
+    return brought_together(parse_history(marked_replies(messages), tools))
+
+
+def _format(entries: Entries) -> str:
+    """What the messages look like; natural text is what holds no calls of another form."""
+    members = [cast("dict[str, Any]", each) for each in entries.messages if isinstance(each, dict)]
+    if any("kind" in message for message in members):
+        return "natural"
+    blocks = (
+        block
+        for message in members
+        if isinstance(content := message.get("content"), list)
+        for block in cast("list[Any]", content)
+    )
+    if any(_type(block) in _ANTHROPIC_BLOCKS for block in blocks):
+        return "anthropic"
+    if any("tool_calls" in each or each.get("role") in _OPENAI_ROLES for each in members):
+        return "openai"
+    return "natural"
+
+
+def _type(block: object) -> object:
+    kind = cast("dict[str, Any]", block).get("type") if isinstance(block, dict) else None
+    return kind if isinstance(kind, str) else None
+
+
+def _entries(text: str, path: str) -> Entries:
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError) as err:
+        lines = [(at, line) for at, line in enumerate(_lines(text), 1) if line.strip()]
+        if not _is_json(lines[0][1]):
+            raise InputError(f"{shown(path)} is not JSON: {err}") from None
+        return Entries([_line(line, at, path) for at, line in lines])
+    if isinstance(data, list):
+        return Entries(cast("list[Any]", data))
+    members = cast("dict[str, Any]", data)
+    if "role" in members or "kind" in members:
+        return Entries([members])
+    messages = members.get("messages")
+    if not isinstance(messages, list):
+        raise InputError(
+            f"{shown(path)} holds no transcript; expected a list of messages, an object with the "
+            'member "messages", or a message a line'
+        )
+    return Entries(cast("list[Any]", messages), members.get("system"))
+
+
+def _lines(text: str) -> Iterator[str]:
+    # JSON has other line separators in its strings.
+    return iter(StringIO(text, newline="\n"))
+
+
+def _is_json(line: str) -> bool:
+    try:
+        json.loads(line)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _line(line: str, number: int, path: str) -> Any:
+    where = f"{shown(path)}, line {number}"
+    try:
+        data = json.loads(line)
+    except (ValueError, RecursionError) as err:
+        raise InputError(f"{where} is not JSON: {err}") from None
+    if isinstance(data, dict) and "messages" in data:
+        raise InputError(f"{where} is a whole conversation; expected one message a line")
+    return data
+
+
+def _turns(text: str, path: str) -> Iterator[TextMessage]:
+    """The turns of plain text; without a heading it is one reply."""
+    role: Role | None = None
+    begun = 0
+    lines: list[str] = []
+    for number, line in enumerate(_lines(text), 1):
+        heading = _HEADING.fullmatch(line.rstrip("\r\n"))
+        if heading is None:
+            lines.append(line)
+            begun = begun or (number if line.strip() else 0)
+            continue
+        if role is None and begun:
+            raise InputError(
+                f"{shown(path)}, line {begun}: text above the first heading (line {number}); "
+                'expected a heading such as "## user" above it'
+            )
+        yield from _turn(lines, role)
+        role, lines = Role(heading[1].lower()), []
+    yield from _turn(lines, role or Role.ASSISTANT)
+
+
+def _turn(lines: list[str], role: Role | None) -> Iterator[TextMessage]:
+    said = "".join(lines).strip("\r\n")
+    if role is not None and said.strip():
+        yield TextMessage(said, role=role)

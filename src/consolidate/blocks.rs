@@ -1,0 +1,262 @@
+//! The calls, results and texts that a text consists of, in the order written.
+//!
+//! The parser finds the blocks. What is added here is the layout around them: the line breaks and
+//! `---` lines that set blocks apart are no text, and a result belongs to a call.
+
+use std::collections::{HashMap, VecDeque};
+
+use super::{escape::restore, layout::RULE, response::Response};
+use crate::{
+    message::ToolCall,
+    parser::{Discard, Ending, Found, Frame, Parser},
+};
+
+/// Something that a text consists of.
+#[derive(Debug)]
+pub(super) enum Piece<'t> {
+    Text(String),
+    Reasoning(&'t str),
+    /// A call, with its result if that is in the same text.
+    Call(ToolCall, Option<Response<'t>>),
+    /// A result without its call.
+    Result(Response<'t>),
+}
+
+/// Who laid the blocks out.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Layout<'n> {
+    /// `consolidate`: every character of a text counts, and a result of the call before it stands
+    /// right behind that. For each block it is known whether the line break before it is one of
+    /// the text before it.
+    Ours { breaks: &'n [bool] },
+    /// Anybody: a text of nothing but white space beside a block is none, and a result belongs to
+    /// the first call of its name that has none.
+    Free,
+}
+
+/// A part of a text, as the parser sees it.
+#[derive(Debug)]
+enum Span<'t> {
+    /// Text, still escaped.
+    Text {
+        from: usize,
+        to: usize,
+    },
+    /// Text as it stands there: markup that is no block.
+    Raw {
+        from: usize,
+        to: usize,
+    },
+    Reasoning(&'t str),
+    Call(ToolCall, Option<Response<'t>>),
+    Result(Response<'t>),
+    /// A result that a call has taken.
+    Taken,
+}
+
+/// The pieces of `text`.
+///
+/// # Arguments
+///
+/// * `parser`: one that has read nothing.
+/// * `call`: makes a call of what the parser has found; None where it is to stay text.
+/// * `is_result`: whether a block is read as a result; else it stays text.
+pub(super) fn pieces<'t>(
+    text: &'t str,
+    mut parser: Parser,
+    layout: Layout<'_>,
+    mut call: impl FnMut(&Found<'_>) -> Option<ToolCall>,
+    mut is_result: impl FnMut(&Response<'t>) -> bool,
+) -> Vec<Piece<'t>> {
+    let mut spans: Vec<Span<'t>> = Vec::new();
+    let mut at = 0;
+    let mut sink = |frame: Frame<'_>| {
+        // Every byte is in exactly one frame that is no start or delta, in order.
+        let from = at;
+        let span = match frame {
+            Frame::CallStart { .. } | Frame::CallDelta { .. } => return,
+            Frame::Text(part) => {
+                at += part.len();
+                Some(Span::Text { from, to: at })
+            }
+            Frame::Reasoning(part) => {
+                at += part.len();
+                Some(Span::Reasoning(&text[from..at]))
+            }
+            Frame::Discarded { raw, reason } => {
+                at += raw.len();
+                (reason == Discard::TooLarge).then_some(Span::Raw { from, to: at })
+            }
+            Frame::Fabricated { raw, .. } => {
+                at += raw.len();
+                let found = Response::read(&text[from..at]).filter(&mut is_result);
+                Some(found.map_or(Span::Raw { from, to: at }, Span::Result))
+            }
+            Frame::CallEnd(found) => {
+                at += found.raw.len();
+                Some(match call(&found) {
+                    Some(call) => Span::Call(call, None),
+                    None => Span::Raw { from, to: at },
+                })
+            }
+        };
+        match (spans.last_mut(), span) {
+            (Some(Span::Text { to, .. }), Some(Span::Text { from, to: end })) if *to == from => {
+                *to = end;
+            }
+            (_, span) => spans.extend(span),
+        }
+    };
+    parser.push(text, &mut sink);
+    parser.finish(Ending::Complete, &mut sink);
+    match layout {
+        Layout::Ours { .. } => pair_neighbours(text, &mut spans),
+        Layout::Free => pair_by_name(&mut spans),
+    }
+    let (pieces, gap) = (Vec::with_capacity(spans.len()), Vec::new());
+    Assembly { text, layout, pieces, blocks: 0, gap, after_block: false }.run(spans)
+}
+
+/// Gives each call the result that stands right behind it.
+fn pair_neighbours<'t>(text: &'t str, spans: &mut [Span<'t>]) {
+    for at in 2..spans.len() {
+        let (before, here) = spans.split_at_mut(at);
+        let [.., Span::Call(call, answer @ None), Span::Text { from, to }] = before else {
+            continue;
+        };
+        if matches!(&here[0], Span::Result(found) if found.name == call.name)
+            && &text[*from..*to] == "\n"
+            && let Span::Result(found) = std::mem::replace(&mut here[0], Span::Taken)
+        {
+            *answer = Some(found);
+        }
+    }
+}
+
+/// Gives each result to the first call of its name that has none.
+fn pair_by_name(spans: &mut [Span<'_>]) {
+    let mut open: HashMap<String, VecDeque<usize>> = HashMap::new();
+    for at in 0..spans.len() {
+        match &spans[at] {
+            Span::Call(call, _) => open.entry(call.name.clone()).or_default().push_back(at),
+            Span::Result(found) => {
+                let Some(made) = open.get_mut(&found.name).and_then(VecDeque::pop_front) else {
+                    continue;
+                };
+                let found = std::mem::replace(&mut spans[at], Span::Taken);
+                if let (Span::Call(_, answer), Span::Result(found)) = (&mut spans[made], found) {
+                    *answer = Some(found);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Turns spans into pieces.
+struct Assembly<'t, 'n> {
+    text: &'t str,
+    layout: Layout<'n>,
+    pieces: Vec<Piece<'t>>,
+    /// How many of them are blocks.
+    blocks: usize,
+    /// The text since the last block, and whether each part of it is escaped.
+    gap: Vec<(&'t str, bool)>,
+    after_block: bool,
+}
+
+/// What follows a text.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Next {
+    Block,
+    /// A result without its call, which a line `---` sets apart from text.
+    Orphan,
+    Reasoning,
+    End,
+}
+
+impl<'t> Assembly<'t, '_> {
+    fn run(mut self, spans: Vec<Span<'t>>) -> Vec<Piece<'t>> {
+        let has_markup =
+            spans.iter().any(|span| !matches!(span, Span::Text { .. } | Span::Raw { .. }));
+        for span in spans {
+            let (next, piece) = match span {
+                Span::Text { from, to } => {
+                    self.gap.push((&self.text[from..to], true));
+                    continue;
+                }
+                Span::Raw { from, to } => {
+                    self.gap.push((&self.text[from..to], false));
+                    continue;
+                }
+                Span::Reasoning(thought) => (Next::Reasoning, Some(Piece::Reasoning(thought))),
+                Span::Call(call, answer) => (Next::Block, Some(Piece::Call(call, answer))),
+                Span::Result(found) => (Next::Orphan, Some(Piece::Result(found))),
+                Span::Taken => (Next::Block, None),
+            };
+            self.flush(next, has_markup);
+            self.blocks += usize::from(matches!(piece, Some(Piece::Call(..) | Piece::Result(_))));
+            self.pieces.extend(piece);
+            self.after_block = next != Next::Reasoning;
+        }
+        self.flush(Next::End, has_markup);
+        self.pieces
+    }
+
+    /// Makes a piece of the text up to here, without what sets it apart from blocks.
+    fn flush(&mut self, next: Next, has_markup: bool) {
+        let mut gap = std::mem::take(&mut self.gap);
+        if self.after_block
+            && let Some((first, true)) = gap.first_mut()
+        {
+            let line = self.without_break(first);
+            *first = line.strip_prefix(RULE).unwrap_or(line);
+        }
+        let is_only = gap.len() == 1;
+        if let Some((last, true)) = gap.last_mut() {
+            if next == Next::Orphan && (is_only && *last == RULE || last.ends_with("\n---\n")) {
+                *last = &last[..last.len() - RULE.len()];
+            }
+            if matches!(next, Next::Block | Next::Orphan) && !self.break_is_own() {
+                let line = if self.is_free() { last.strip_suffix("\r\n") } else { None };
+                // Text that ends with several line breaks, or is one, had them of its own.
+                let line = line.or_else(|| last.strip_suffix('\n'));
+                *last =
+                    line.filter(|text| !text.is_empty() && !text.ends_with('\n')).unwrap_or(last);
+            }
+        }
+        let mut text = String::new();
+        for (part, is_escaped) in gap {
+            if is_escaped {
+                text.push_str(&restore(part));
+            } else {
+                text.push_str(part);
+            }
+        }
+        let is_layout = self.is_free() && has_markup && {
+            let bare = text.trim();
+            bare.is_empty() || bare == RULE.trim() && self.after_block && next == Next::Block
+        };
+        if !text.is_empty() && !is_layout {
+            self.pieces.push(Piece::Text(text));
+        }
+    }
+
+    fn is_free(&self) -> bool {
+        matches!(self.layout, Layout::Free)
+    }
+
+    /// Whether the line break before the next block is one of the text before it.
+    fn break_is_own(&self) -> bool {
+        match self.layout {
+            Layout::Ours { breaks } => breaks.get(self.blocks).is_some_and(|is_own| *is_own),
+            Layout::Free => false,
+        }
+    }
+
+    /// `gap` without the line break that ends the line of the block before it.
+    fn without_break(&self, gap: &'t str) -> &'t str {
+        let line = if self.is_free() { gap.strip_prefix("\r\n") } else { None };
+        line.or_else(|| gap.strip_prefix('\n')).unwrap_or(gap)
+    }
+}
