@@ -1529,18 +1529,41 @@ def consolidate(
         True
     """
 
-def parse_history(text: _Messages, tools: Tools = ()) -> list[Message]:
-    """Reads back what `consolidate` wrote: texts, calls with results, calls, results.
+def parse_history(
+    transcript: _Messages, tools: Tools = (), dialects: Iterable[str] = ("natural",)
+) -> list[Message]:
+    """Reads calls and results in the texts of a transcript.
 
-    Names, arguments and results are in the text; a message with its metadata also gives ids,
-    durations, error codes and the spelling of results that are JSON. From text alone the ids are
-    ``call_0``, ``call_1``, ..., and JSON on several lines comes back on one, as ``json.dumps``
-    writes it.
+    Calls are read in the assistant's texts alone, with all that `Parser` reads there: the same
+    calls with the same arguments and repairs, reasoning as `ReasoningMessage`. A
+    ``<tool_response>`` is read in the assistant's texts and, in the turn right after a call, for
+    calls of its name that wait for a result. Everything else stays text, invalid calls among it:
+    broken JSON, arguments that do not fit the schema, names that no tool has.
+
+    What `consolidate` wrote comes back as it was: texts, calls and results to the character, with
+    the ids, durations and error codes that the metadata keeps. In other texts the ids are
+    ``call_0``, ``call_1``, ..., white space alone and lines ``---`` between calls are no text, and
+    JSON results on several lines come back on one, as ``json.dumps`` writes it.
 
     Args:
-        text: Text, taken to be the assistant's, or consolidated messages.
-        tools: The tools given to `consolidate`. Calls in the form ``<Name>`` that no result
-            follows are found for these only.
+        transcript: Messages of any roles, one message, or text, taken to be the assistant's.
+            Messages that are no text, and those of the system, come back as they are.
+        tools: The tools that may be called; without any, ``<tool_call name="...">`` may name any.
+        dialects: How calls are written; see `Parser`.
+
+    Raises:
+        MessageError: Something in `transcript` is no message; says which one and what is wrong.
+        ContractError: A name of a tool cannot be read for.
+        SchemaError: The schema of a tool cannot be used.
+        ValueError: A dialect is not known.
+
+    Example:
+        >>> reply = 'I look. <GetWeather>{"city": "Oslo"}</GetWeather>'
+        >>> answer = '<tool_response name="GetWeather">8 degrees</tool_response>'
+        >>> transcript = [TextMessage(reply, role="assistant"), TextMessage(answer)]
+        >>> said, called, answered = parse_history(transcript, ["GetWeather"])
+        >>> called.tool_calls[0].arguments, answered.tool_results[0].result
+        ({'city': 'Oslo'}, '8 degrees')
     """
 
 @final

@@ -13,6 +13,10 @@ use crate::message::{
 /// The key of the calls and results in the metadata of consolidated text, in order.
 const TOOL_CALLS: &str = "tool_calls";
 
+/// The key, in what is noted about a block, that says that the line break before it is one of the
+/// text before it.
+const LINE_BREAK: &str = "line_break";
+
 /// The key of all generation ids in the metadata of consolidated text, in order.
 const GENERATION_IDS: &str = "generation_ids";
 
@@ -90,6 +94,7 @@ pub(super) struct Gathered {
     generation_ids: Distinct,
     message_ids: Distinct,
     tool_calls: Vec<Value>,
+    follows_break: bool,
 }
 
 impl Gathered {
@@ -101,6 +106,12 @@ impl Gathered {
             self.extra = std::mem::take(&mut envelope.extra);
         }
         self.overhear(envelope);
+    }
+
+    /// Notes whether the next block is written behind a text with a line break of its own, which
+    /// would be taken for the one that sets the block apart.
+    pub(super) fn note_break(&mut self, follows_break: bool) {
+        self.follows_break = follows_break;
     }
 
     /// Adds the envelope of a message whose calls another text holds, which keeps its id.
@@ -161,6 +172,9 @@ impl Gathered {
         let mut note = Map::new();
         note.insert("id".to_owned(), id.into());
         note.insert("name".to_owned(), name.into());
+        if std::mem::take(&mut self.follows_break) {
+            note.insert(LINE_BREAK.to_owned(), true.into());
+        }
         if let Some(call) = call {
             if !call.raw.is_empty() {
                 note.insert("raw".to_owned(), call.raw.as_str().into());
@@ -246,6 +260,17 @@ impl<'m> Notes<'m> {
         Self { notes: notes.map(Vec::as_slice).unwrap_or_default(), made: 0 }
     }
 
+    /// The names of the blocks that there are notes on; None if there are no notes.
+    pub(super) fn names(&self) -> Option<Vec<&'m str>> {
+        let names = self.notes.iter().map(|note| note.get("name")?.as_str());
+        names.collect::<Option<Vec<_>>>().filter(|names| !names.is_empty())
+    }
+
+    /// For each block whether the line break before it is one of the text before it.
+    pub(super) fn breaks(&self) -> Vec<bool> {
+        self.notes.iter().map(|note| note[LINE_BREAK] == true).collect()
+    }
+
     /// The note on the next block, which is one of the tool `name`.
     pub(super) fn next(&mut self, name: &str) -> Note<'m> {
         let at = self.made;
@@ -282,6 +307,18 @@ fn repairs(noted: &Value) -> Option<Vec<Repair>> {
 }
 
 impl Note<'_> {
+    /// A note on a call about which nothing else is known.
+    pub(super) fn new(id: String) -> Self {
+        Self {
+            id,
+            duration: None,
+            error_code: None,
+            raw: String::new(),
+            repairs: Vec::new(),
+            result: None,
+        }
+    }
+
     /// The result that is shown as `body`.
     pub(super) fn result(&self, body: &str) -> String {
         match self.result.filter(|result| shown(result) == body) {

@@ -1,10 +1,12 @@
 //! JSON text, taken apart without losing how it is spelled.
 
 use memchr::{memchr2, memmem};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-/// How deep JSON may be nested to be laid out anew or read back.
-pub(super) const MAX_DEPTH: usize = 200;
+use crate::parser::Limits;
+
+/// How deep JSON may be nested to be laid out anew or read back: as deep as the parser reads it.
+pub(super) const MAX_DEPTH: usize = Limits::DEPTH_CEILING;
 
 /// One piece of JSON text; what stands between is implied.
 #[derive(Clone, Copy)]
@@ -119,51 +121,6 @@ fn is_number(word: &str) -> bool {
         && (whole.len() == 1 || !whole.starts_with('0'))
         && fraction.is_none_or(digits)
         && exponent.is_none_or(|text| digits(text.strip_prefix(['+', '-']).unwrap_or(text)))
-}
-
-/// The object that `text` spells, its numbers as they are spelled.
-pub(super) fn read_object(text: &str) -> Option<Value> {
-    let mut reader = Reader::default();
-    scan(text, |token| reader.take(token))?;
-    reader.done.filter(Value::is_object)
-}
-
-/// A value in the making.
-#[derive(Default)]
-struct Reader {
-    /// The containers that are open, each with the key that its next value goes under.
-    open: Vec<(Value, String)>,
-    done: Option<Value>,
-}
-
-impl Reader {
-    fn take(&mut self, token: Token<'_>) -> Option<()> {
-        let value = match token {
-            Token::Open('{') => {
-                self.open.push((Value::Object(Map::new()), String::new()));
-                return Some(());
-            }
-            Token::Open(_) => {
-                self.open.push((Value::Array(Vec::new()), String::new()));
-                return Some(());
-            }
-            Token::Key(key) => {
-                self.open.last_mut()?.1 = serde_json::from_str(key).ok()?;
-                return Some(());
-            }
-            Token::Close(_) => self.open.pop()?.0,
-            Token::Scalar(text) => serde_json::from_str(text).ok()?,
-        };
-        match self.open.last_mut() {
-            None => self.done = Some(value),
-            Some((Value::Object(members), key)) => {
-                members.insert(std::mem::take(key), value);
-            }
-            Some((Value::Array(items), _)) => items.push(value),
-            Some(_) => return None,
-        }
-        Some(())
-    }
 }
 
 /// JSON text of an object or array on several lines, two spaces a level, in UTF-8. None for
@@ -309,20 +266,11 @@ pub(super) fn is_shallow(value: &Value) -> bool {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use serde_json::json;
 
     use super::*;
 
     #[test]
     fn numbers_keep_their_spelling() {
-        let text = r#"{"a":[9007199254740993,12345678901234567890123,1.0,-0.0,1e+16,-2e-7]}"#;
-        let read = read_object(text).unwrap();
-        let wanted = r#"{"a":[9007199254740993,12345678901234567890123,1.0,-0.0,1e+16,-2e-7]}"#;
-        assert_eq!(read.to_string(), wanted);
-        assert_eq!(
-            read_object(&json!({"x": 1e16, "y": 1.5e300}).to_string()).unwrap(),
-            json!({"x": 1e16, "y": 1.5e300})
-        );
         assert_eq!(on_one_line("[1E5,-0.0,1.50]").unwrap(), "[1E5, -0.0, 1.50]");
     }
 

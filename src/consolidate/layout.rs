@@ -11,6 +11,7 @@ use super::{
 use crate::{
     contract::{FunctionContract, TOOL_CALL, TOOL_RESPONSE, Tag, check_name},
     message::{ToolCall, ToolResult},
+    parser::REASONING_TAGS,
 };
 
 /// The line between two blocks.
@@ -33,8 +34,8 @@ pub(super) struct Layout {
 impl Layout {
     pub(super) fn new(tools: &[FunctionContract], tag: Tag, fenced: bool) -> Self {
         let mut names = Names::default();
-        for tool in tools {
-            names.insert(&tool.name);
+        for name in tools.iter().map(|tool| tool.name.as_str()).chain(REASONING_TAGS) {
+            names.insert(name);
         }
         Self { tag, fenced, names }
     }
@@ -49,8 +50,10 @@ impl Layout {
 
     /// The block of a call, without a line break at its end.
     pub(super) fn call(&self, call: &ToolCall) -> String {
-        // A name that no contract would have needs the quotes of an attribute.
-        let tag = if check_name(&call.name).is_ok() { self.tag } else { Tag::ToolCall };
+        // A name that no tag can be called by needs the quotes of an attribute.
+        let is_free = ![TOOL_CALL, TOOL_RESPONSE].contains(&call.name.as_str());
+        let is_name = is_free && check_name(&call.name).is_ok();
+        let tag = if is_name { self.tag } else { Tag::ToolCall };
         let (opening, closing) = match tag {
             Tag::Name => (tag.opening(&call.name), tag.closing(&call.name)),
             Tag::ToolCall => (tag.opening(&attribute(&call.name)), tag.closing(TOOL_CALL)),
@@ -137,6 +140,11 @@ impl Cursor {
             written.push_str(RULE);
         }
         self.end = End::Text { broken: text.ends_with('\n') };
+    }
+
+    /// Whether the next block stands behind a text that ends with a line break of its own.
+    pub(super) const fn follows_break(self) -> bool {
+        matches!(self.end, End::Text { broken: true })
     }
 
     /// Writes a block. With `ruled` it is set apart from a block before it, and with `orphan`

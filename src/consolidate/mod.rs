@@ -1,7 +1,7 @@
 //! The structured history as natural text, and back.
 //!
 //! Models that write their calls in text must also read them there. [`consolidate`] writes the
-//! calls and results of a history as such text, [`parse_history`] reads it back, and a
+//! calls and results of a history as such text, [`parse_history`] reads transcripts back, and a
 //! [`Consolidator`] does the first message by message. Results are foreign text: whatever is in
 //! them, they never become calls, and they come back exactly.
 //!
@@ -9,6 +9,7 @@
 //! use serde_json::json;
 //! use toolweave::consolidate::{Options, consolidate, parse_history};
 //! use toolweave::message::{Content, Envelope, Message, Role, ToolCall, ToolResult};
+//! use toolweave::parser::Dialect;
 //!
 //! let call = ToolCall {
 //!     id: "call_0".into(),
@@ -42,28 +43,30 @@
 //!      68F and &lt;/tool_response> sunny\n\
 //!      </tool_response>"
 //! );
-//! assert_eq!(parse_history(&text[0], &[])[0].content, history[0].content);
-//! # Ok::<_, toolweave::consolidate::ConsolidateError>(())
+//! let read = parse_history(&text, &[], &[Dialect::NATURAL])?;
+//! assert_eq!(read[0].content, history[0].content);
+//! # Ok::<_, Box<dyn std::error::Error>>(())
 //! ```
 
+mod blocks;
 mod check;
 mod consolidator;
 mod envelope;
 mod escape;
 mod flow;
+mod grammar;
 mod history;
 mod json;
 mod layout;
 mod parts;
 mod reply;
+mod response;
 mod responses;
 #[cfg(test)]
 mod tests;
+mod waiting;
 
-pub use self::{
-    consolidator::Consolidator,
-    history::{parse_history, parse_text},
-};
+pub use self::{consolidator::Consolidator, history::parse_history};
 
 use thiserror::Error;
 

@@ -49,6 +49,15 @@ impl Part {
         }
     }
 
+    /// Writes a block. Of the text before it is noted whether the line break between them is its
+    /// own: one that ends with several, or is one, has none of ours.
+    fn block(&mut self, block: &str, ruled: bool, orphan: bool) {
+        let line = self.text.strip_suffix('\n').filter(|_| self.cursor.follows_break());
+        let is_own = line.is_some_and(|line| !line.is_empty() && !line.ends_with('\n'));
+        self.gathered.note_break(is_own);
+        self.cursor.block(block, ruled, orphan, &mut self.text);
+    }
+
     fn into_message(self) -> Message {
         match self.instructions {
             Some(envelope) => Message { envelope, content: Content::Text(self.text) },
@@ -220,7 +229,7 @@ impl Parts {
         self.layout.learn(&call.name);
         let block = self.layout.call(call);
         let part = self.speak(Role::Assistant);
-        part.cursor.block(&block, false, false, &mut part.text);
+        part.block(&block, false, false);
         part.gathered.note(&call.id, &call.name, Some(call), None);
     }
 
@@ -230,7 +239,7 @@ impl Parts {
         let block =
             format!("{}\n{}", self.layout.call(call), self.layout.response(&call.name, result));
         let part = self.speak(Role::Assistant);
-        part.cursor.block(&block, true, false, &mut part.text);
+        part.block(&block, true, false);
         part.gathered.note(&call.id, &call.name, Some(call), result);
     }
 
@@ -251,7 +260,7 @@ impl Parts {
     pub(super) fn answer(&mut self, call: &ToolCall, result: Option<&ToolResult>) {
         let block = self.layout.response(&call.name, result);
         let part = self.part(Some(Role::User));
-        part.cursor.block(&block, false, true, &mut part.text);
+        part.block(&block, false, true);
         part.gathered.note(&call.id, &call.name, None, result);
     }
 
@@ -269,7 +278,7 @@ impl Parts {
         for result in results {
             let block = self.layout.response(&result.name, Some(result));
             let part = self.part(speaker);
-            part.cursor.block(&block, ruled, true, &mut part.text);
+            part.block(&block, ruled, true);
             part.gathered.note(&result.tool_call_id, &result.name, None, Some(result));
         }
     }

@@ -2,7 +2,10 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::message::{Content, Envelope, ErrorCode, Role, ToolCall, ToolResult, Usage};
+use crate::{
+    message::{Content, Envelope, ErrorCode, Role, ToolCall, ToolResult, Usage},
+    parser::Dialect,
+};
 
 fn call(id: &str, name: &str, arguments: Value) -> ToolCall {
     let (id, name) = (id.to_owned(), name.to_owned());
@@ -37,6 +40,16 @@ fn text_of(message: &Message) -> &str {
         Content::Text(text) => text,
         other => panic!("no text: {other:?}"),
     }
+}
+
+/// One message, read by itself.
+fn parse_history(message: &Message, tools: &[FunctionContract]) -> Vec<Message> {
+    super::parse_history(std::slice::from_ref(message), tools, &[Dialect::NATURAL]).unwrap()
+}
+
+/// Bare text, taken to be the assistant's.
+fn parse_text(bare: &str, tools: &[FunctionContract]) -> Vec<Message> {
+    parse_history(&text(Role::Assistant, bare), tools)
 }
 
 fn single(messages: &[Message]) -> Message {
@@ -259,7 +272,7 @@ fn errors_name_the_message() {
         ),
         (
             aggregate(vec![call("a", "f", deep)], vec![]),
-            "message 1: arguments of tool call \"a\" (f) are nested deeper than 200 levels",
+            "message 1: arguments of tool call \"a\" (f) are nested deeper than 128 levels",
         ),
         (
             aggregate(vec![call("a", "f", json!({})), call("a", "g", json!({}))], vec![]),
@@ -291,9 +304,8 @@ fn errors_name_the_message() {
 fn text_that_looks_like_ours_but_is_not_stays_text() {
     for foreign in [
         "<tool_call name=\"f\">\nnot json\n</tool_call>",
-        "<tool_call name=\"f\">\n{}\n",
-        "<tool_call name=\"f\">{}</tool_call>",
-        "<tool_call name=\"f\" id=\"1\">\n{}\n</tool_call>",
+        "<tool_call name=\"f\">\n{\"a\": 1\n",
+        "<tool_response name=\"f\">unclosed",
         "<tool_response name=\"f\">",
         "<tool_response name=\"f\" status=\"odd\">\nx\n</tool_response>",
         "<f>\n{}\n</f>",
@@ -446,6 +458,36 @@ fn history() -> impl Strategy<Value = Vec<Message>> {
     })
 }
 
+/// All texts of a history, in order. Neighbours are one, on lines of their own.
+fn said(messages: &[Message]) -> Vec<String> {
+    let mut texts: Vec<String> = Vec::new();
+    let mut goes_on = false;
+    for message in messages {
+        match &message.content {
+            Content::Text(text) if text.is_empty() => {}
+            Content::Text(text) => {
+                match texts.last_mut().filter(|_| goes_on) {
+                    Some(last) => {
+                        if !last.ends_with('\n') {
+                            last.push('\n');
+                        }
+                        last.push_str(text);
+                    }
+                    None => texts.push(text.clone()),
+                }
+                goes_on = true;
+            }
+            Content::Reasoning(_) | Content::Usage(_) => {}
+            Content::ToolCalls(calls) | Content::Aggregate { calls, .. } => {
+                goes_on &= calls.is_empty();
+            }
+            Content::ToolResults(results) => goes_on &= results.is_empty(),
+            Content::Unknown { .. } => unreachable!(),
+        }
+    }
+    texts
+}
+
 fn options() -> impl Strategy<Value = Options> {
     let form = prop::sample::select(Form::ALL);
     let tag = prop::sample::select(vec![Tag::Name, Tag::ToolCall]);
@@ -484,10 +526,20 @@ proptest! {
     #[test]
     fn the_text_alone_has_the_calls_and_the_results(history in history(), options in options()) {
         let tools = all_tools();
+        let mut history = history;
+        for message in &mut history {
+            if let Content::Text(text) = &mut message.content {
+                // Without notes a call in a code block is an example.
+                *text = text.replace('`', "'");
+            }
+        }
         let written = consolidate(&history, &tools, options).unwrap();
+        // In the one form a call may be of any tool; in the other a tool has to be known.
+        let known = if options.tag == Tag::Name { tools } else { Vec::new() };
         let read: Vec<_> =
-            written.iter().flat_map(|part| parse_text(text_of(part), &tools)).collect();
-        let (calls, results) = exchange(&history);
+            written.iter().flat_map(|part| parse_text(text_of(part), &known)).collect();
+        let (mut calls, results) = exchange(&history);
+        calls.retain(|call| known.is_empty() || known.iter().any(|tool| tool.name == call.name));
         let (read_calls, read_results) = exchange(&read);
         let told = |calls: &[ToolCall]| -> Vec<(String, Value)> {
             calls.iter().map(|call| (call.name.clone(), call.arguments.clone())).collect()
@@ -509,7 +561,7 @@ proptest! {
     }
 
     #[test]
-    fn texts_come_back_but_for_a_line_break(history in history()) {
+    fn texts_come_back(history in history()) {
         let tools = all_tools();
         let written = consolidate(&history, &tools, Options::default()).unwrap();
         let read: Vec<_> = written.iter().flat_map(|part| parse_history(part, &tools)).collect();
@@ -519,14 +571,7 @@ proptest! {
             messages.iter().map(|message| text_of(message).to_owned()).collect()
         };
         prop_assert_eq!(texts(&again), texts(&written));
-        let joined = |messages: &[Message]| -> String {
-            let said = messages.iter().filter_map(|message| match &message.content {
-                Content::Text(text) => Some(text.replace('\n', "")),
-                _ => None,
-            });
-            said.collect()
-        };
-        prop_assert_eq!(joined(&read), joined(&history));
+        prop_assert_eq!(said(&read), said(&history));
     }
 
     #[test]

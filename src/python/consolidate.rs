@@ -13,13 +13,15 @@ use super::{
     message::{extract_messages, message_to_python, try_update},
     parser::{
         PyDiscarded, PyFabricatedResult, PyInvalidToolCall, PyToolCallDelta, PyToolCallStart,
+        dialects_named,
     },
     prompt::tag,
 };
 use crate::{
     consolidate::{self, Consolidator, Form, Options},
     contract::FunctionContract,
-    message::{Message, Update},
+    message::{Content, Message, Role, Update},
+    parser::Dialect,
 };
 
 /// Writes a history as natural text: calls and results become tags in it.
@@ -41,22 +43,29 @@ pub(crate) fn consolidated<'py>(
     listed(py, &written)
 }
 
-/// Reads back what `consolidate` wrote.
+/// Reads calls and results in the texts of a transcript.
 #[pyfunction]
-#[pyo3(signature = (text, tools=None))]
-#[pyo3(text_signature = "(text, tools=())")]
+#[pyo3(signature = (transcript, tools=None, dialects=None))]
+#[pyo3(text_signature = "(transcript, tools=(), dialects=('natural',))")]
 pub(crate) fn parse_history<'py>(
-    text: &Bound<'py, PyAny>,
+    transcript: &Bound<'py, PyAny>,
     tools: Option<&Bound<'py, PyAny>>,
+    dialects: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyList>> {
+    let py = transcript.py();
     let tools = contracts(tools)?;
-    let read: Vec<Message> = if let Ok(text) = text.cast::<PyString>() {
-        consolidate::parse_text(text.to_str()?, &tools)
-    } else {
-        let messages = extract_messages(text)?;
-        messages.iter().flat_map(|part| consolidate::parse_history(part, &tools)).collect()
+    let dialects = match dialects {
+        Some(names) => dialects_named(names)?,
+        None => vec![Dialect::NATURAL],
     };
-    listed(text.py(), &read)
+    let messages = match transcript.cast::<PyString>() {
+        Ok(text) => {
+            vec![Message::new(Role::Assistant, Content::Text(text.to_str()?.to_owned()))]
+        }
+        Err(_) => extract_messages(transcript)?,
+    };
+    let read = py.detach(|| consolidate::parse_history(&messages, &tools, &dialects))?;
+    listed(py, &read)
 }
 
 fn options(form: &str, tag: &str, fenced: bool) -> PyResult<Options> {

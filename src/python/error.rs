@@ -7,7 +7,8 @@ use pyo3::{exceptions::PyValueError, import_exception, prelude::*};
 
 use super::diagnostic::diagnostics;
 use crate::{
-    consolidate::ConsolidateError, contract, message, parser::GrammarError, registry, validator,
+    calls::ReaderError, consolidate::ConsolidateError, contract, message, parser::GrammarError,
+    registry, validator,
 };
 
 import_exception!(toolweave.exceptions, ConsolidationError);
@@ -88,6 +89,15 @@ impl From<GrammarError> for PyErr {
             GrammarError::ReasoningTag { .. }
             | GrammarError::NoDialect
             | GrammarError::Limit(_) => PyValueError::new_err(message),
+        }
+    }
+}
+
+impl From<ReaderError> for PyErr {
+    fn from(err: ReaderError) -> Self {
+        match err {
+            ReaderError::Grammar(source) => source.into(),
+            ReaderError::Schema { name, source } => in_tool(&name, &source),
         }
     }
 }

@@ -6,10 +6,10 @@ use proptest::prelude::*;
 use serde_json::Value;
 use toolweave::{
     calls::{Event, Options as ReaderOptions, Reader},
-    consolidate::{Consolidator, Form, Options, consolidate, parse_history},
+    consolidate::{self, Consolidator, Form, Options, consolidate},
     contract::{FunctionContract, Tag},
     message::{Content, Message, Role, ToolResult},
-    parser::Ending,
+    parser::{Dialect, Ending},
 };
 
 fn cases(name: &str) -> Vec<Value> {
@@ -41,6 +41,12 @@ fn messages(values: &Value) -> Vec<Message> {
     values.iter().map(|value| Message::from_json_value(value.clone()).unwrap()).collect()
 }
 
+/// One message, read by itself.
+fn parse_history(message: &Message, tools: &[FunctionContract]) -> Vec<Message> {
+    let messages = std::slice::from_ref(message);
+    consolidate::parse_history(messages, tools, &[Dialect::NATURAL]).unwrap()
+}
+
 #[test]
 fn histories_are_written_and_read_as_the_cases_say() {
     for case in cases("histories.json").into_iter().chain(cases("turns.json")) {
@@ -55,7 +61,7 @@ fn histories_are_written_and_read_as_the_cases_say() {
         }
         consolidator.finish();
         assert_eq!(consolidator.messages(), written, "{name}");
-        let read: Vec<_> = written.iter().flat_map(|part| parse_history(part, &tools)).collect();
+        let read = consolidate::parse_history(&written, &tools, &[Dialect::NATURAL]).unwrap();
         assert_eq!(read, messages(&case["history"]), "{name}");
     }
 }

@@ -241,7 +241,7 @@ proptest! {
             ),
             0..4,
         ),
-        form in prop::sample::select(vec![Form::Single, Form::Split]),
+        form in prop::sample::select(vec![Form::Single, Form::Turn, Form::Split]),
         tag in prop::sample::select(vec![Tag::Name, Tag::ToolCall]),
         fenced in any::<bool>(),
     ) {
@@ -272,7 +272,7 @@ proptest! {
             if !calls.is_empty() {
                 history.push(Message::new(Role::Assistant, Content::Aggregate { calls, results }));
             }
-            history.push(text(if form == Form::Split { Role::User } else { Role::Assistant }, said));
+            history.push(text(if form == Form::Single { Role::Assistant } else { Role::User }, said));
         }
         let written = consolidate(&history, &tools(), Options { form, tag, fenced }).unwrap();
         for known in [vec![], tools()] {
@@ -339,6 +339,14 @@ fn hostile_transcripts_cost_no_more_than_their_length() {
             [text(Role::Assistant, &long), text(Role::Assistant, &asked), text(Role::User, &long)];
         parsed(&transcript, &tools());
     }
+    // Many calls wait while many others speak.
+    let names = 0..many;
+    let mut turns: Vec<_> = names
+        .map(|at| text(Role::Assistant, &format!("<tool_call name=\"f{at}\">{{}}</tool_call>")))
+        .collect();
+    turns
+        .extend((0..many).map(|_| text(Role::User, "<tool_response name=\"g\">x</tool_response>")));
+    assert_eq!(calls(&parsed(&turns, &[])).len(), many);
     let turns: Vec<_> =
         (0..many).map(|at| text([Role::Assistant, Role::User][at % 2], "<f>{}</f>")).collect();
     assert_eq!(calls(&parsed(&turns, &tools())).len(), many / 2);

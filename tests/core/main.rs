@@ -10,6 +10,7 @@ mod contract;
 #[cfg(feature = "endpoint")]
 mod endpoint;
 mod golden;
+mod history;
 mod layering;
 mod lifecycle;
 mod message;

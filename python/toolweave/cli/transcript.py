@@ -80,17 +80,16 @@ def _format(entries: Entries) -> str:
     members = [cast("dict[str, Any]", each) for each in entries.messages if isinstance(each, dict)]
     if any("kind" in message for message in members):
         return "natural"
-    blocks = (
-        block
-        for message in members
-        if isinstance(content := message.get("content"), list)
-        for block in cast("list[Any]", content)
-    )
-    if any(_type(block) in _ANTHROPIC_BLOCKS for block in blocks):
+    if any(_type(block) in _ANTHROPIC_BLOCKS for message in members for block in _blocks(message)):
         return "anthropic"
     if any("tool_calls" in each or each.get("role") in _OPENAI_ROLES for each in members):
         return "openai"
     return "natural"
+
+
+def _blocks(message: dict[str, Any]) -> list[object]:
+    content: object = message.get("content")
+    return cast("list[object]", content) if isinstance(content, list) else []
 
 
 def _type(block: object) -> object:
@@ -107,7 +106,7 @@ def _entries(text: str, path: str) -> Entries:
             raise InputError(f"{shown(path)} is not JSON: {err}") from None
         return Entries([_line(line, at, path) for at, line in lines])
     if isinstance(data, list):
-        return Entries(cast("list[Any]", data))
+        return Entries(data)
     members = cast("dict[str, Any]", data)
     if "role" in members or "kind" in members:
         return Entries([members])
@@ -117,7 +116,7 @@ def _entries(text: str, path: str) -> Entries:
             f"{shown(path)} holds no transcript; expected a list of messages, an object with the "
             'member "messages", or a message a line'
         )
-    return Entries(cast("list[Any]", messages), members.get("system"))
+    return Entries(messages, members.get("system"))
 
 
 def _lines(text: str) -> Iterator[str]:
@@ -133,15 +132,19 @@ def _is_json(line: str) -> bool:
     return True
 
 
-def _line(line: str, number: int, path: str) -> Any:
+def _line(line: str, number: int, path: str) -> object:
     where = f"{shown(path)}, line {number}"
     try:
-        data = json.loads(line)
+        data: object = json.loads(line)
     except (ValueError, RecursionError) as err:
         raise InputError(f"{where} is not JSON: {err}") from None
-    if isinstance(data, dict) and "messages" in data:
+    if _is_conversation(data):
         raise InputError(f"{where} is a whole conversation; expected one message a line")
     return data
+
+
+def _is_conversation(data: object) -> bool:
+    return isinstance(data, dict) and "messages" in data
 
 
 def _turns(text: str, path: str) -> Iterator[TextMessage]:

@@ -13,7 +13,7 @@ pub(crate) use self::{
         PyDiscarded, PyFabricatedResult, PyInvalidToolCall, PyToolCallDelta, PyToolCallStart,
     },
     ids::{IdFactory, OpenIds},
-    options::PyLimits,
+    options::{PyLimits, dialects_named},
     sink::{Collector, Tools},
     stream::PyEventStream,
 };

@@ -84,15 +84,7 @@ impl Settings {
 
     fn set(&mut self, name: &str, value: &Bound<'_, PyAny>) -> PyResult<()> {
         match name {
-            "dialects" => {
-                self.parser.dialects = names(name, value)?
-                    .iter()
-                    .map(|dialect| {
-                        let known = Dialect::ALL.iter().map(|dialect| dialect.name);
-                        Dialect::named(dialect).ok_or_else(|| unknown(name, dialect, known))
-                    })
-                    .collect::<PyResult<_>>()?;
-            }
+            "dialects" => self.parser.dialects = dialects_named(value)?,
             "repair" => {
                 let mode = text(name, value)?;
                 let known = RepairMode::ALL.iter().map(|mode| mode.as_str());
@@ -128,6 +120,14 @@ impl Settings {
         }
         Ok(())
     }
+}
+
+/// The dialects with these names.
+pub(crate) fn dialects_named(value: &Bound<'_, PyAny>) -> PyResult<Vec<Dialect>> {
+    let known = || Dialect::ALL.iter().map(|dialect| dialect.name);
+    let find =
+        |name: &String| Dialect::named(name).ok_or_else(|| unknown("dialects", name, known()));
+    names("dialects", value)?.iter().map(find).collect()
 }
 
 fn text(name: &str, value: &Bound<'_, PyAny>) -> PyResult<String> {

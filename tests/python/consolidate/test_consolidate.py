@@ -36,9 +36,8 @@ def test_a_history_is_written_and_read_as_the_case_says(case: dict[str, Any]) ->
     written = tw.consolidate(history, tools=tools, **options)
     assert [message.to_dict() for message in written] == case["text"]
     assert tw.consolidate(written, tools=tools, **options) == written
-    read = [part for message in written for part in tw.parse_history(message, tools)]
+    read = tw.parse_history(written, tools)
     assert [message.to_dict() for message in read] == case["history"]
-    assert tw.parse_history(written, tools) == read
     consolidator = tw.Consolidator(tools=tools, **options)
     pieces = [consolidator.push(message) for message in history]
     pieces.append(consolidator.finish())
@@ -137,6 +136,13 @@ def test_calls_and_results_come_back(history: list[tw.Message], form: Any, tag: 
 @settings(max_examples=effort(80))
 @given(histories(), st.booleans())
 def test_the_text_alone_has_names_and_arguments(history: list[tw.Message], fenced: bool) -> None:
+    # Without the metadata, a call in a code block is an example.
+    history = [
+        tw.TextMessage(message.text.replace("`", "'"), role=message.role)
+        if isinstance(message, tw.TextMessage)
+        else message
+        for message in history
+    ]
     written = tw.consolidate(history, fenced=fenced)
     texts = [part for message in written for part in tw.parse_history(message.text)]
     read = [call[1:] for call in exchange(texts)[0]]

@@ -1,0 +1,124 @@
+//! What the texts of a transcript are read for.
+
+use std::collections::HashSet;
+
+use super::escape::{attribute, attribute_value};
+use crate::{
+    calls::{Judge, ReaderError, RepairMode, Tool, Values, Verdict},
+    contract::{FunctionContract, MAX_NAME_BYTES, TOOL_CALL, TOOL_RESPONSE, check_name},
+    message::{Role, ToolCall},
+    parser::{Dialect, Found, InCode, Limits, Options, Parser, REASONING_TAGS},
+    validator::Validator,
+};
+
+/// The bounds on one call. A transcript is in memory already, so its own length bounds the rest.
+const LIMITS: Limits = Limits {
+    max_depth: Limits::DEPTH_CEILING,
+    max_argument_bytes: usize::MAX,
+    max_repair_bytes: 1 << 20,
+    max_tag_bytes: 512,
+    max_calls: usize::MAX,
+};
+
+/// The longest tag that [`consolidate`](super::consolidate) writes for a name that a tool can
+/// have.
+const MAX_OWN_TAG: usize = 6 * MAX_NAME_BYTES + 64;
+
+/// What texts are read for.
+pub(super) struct Grammar {
+    /// For the assistant's texts. Has read nothing.
+    pub(super) replies: Parser,
+    /// For the texts of others, which have no calls. Has read nothing.
+    pub(super) answers: Parser,
+    judge: Judge<Validator>,
+    /// The tools that no tag can be named after.
+    unspeakable: HashSet<String>,
+    takes_any_name: bool,
+}
+
+impl Grammar {
+    pub(super) fn new(
+        tools: &[FunctionContract],
+        dialects: &[Dialect],
+    ) -> Result<Self, ReaderError> {
+        let (speakable, unspeakable): (Vec<_>, Vec<_>) =
+            tools.iter().cloned().partition(|tool| !is_taken(&tool.name));
+        let names = speakable.iter().map(|tool| tool.name.as_str());
+        let options = Options {
+            dialects: dialects.to_vec(),
+            deltas: false,
+            limits: LIMITS,
+            ..Options::default()
+        };
+        let answers = Options {
+            dialects: dialects.iter().map(|known| Dialect { forms: &[], ..*known }).collect(),
+            reasoning_tags: Vec::new(),
+            ..options.clone()
+        };
+        Ok(Self {
+            replies: Parser::new(names, options)?,
+            answers: Parser::new(Vec::<String>::new(), answers)?,
+            judge: Judge::of(&speakable, RepairMode::Schema, LIMITS)?,
+            unspeakable: unspeakable.into_iter().map(|tool| tool.name).collect(),
+            takes_any_name: tools.is_empty(),
+        })
+    }
+
+    /// The call that a model made, if it is valid.
+    pub(super) fn call(&self, found: &Found<'_>) -> Option<ToolCall> {
+        if found.tool.is_some() {
+            return judged(&self.judge, found, found.name.to_owned());
+        }
+        let name = attribute_value(found.written)?;
+        let is_known = self.takes_any_name || self.unspeakable.contains(&name);
+        if is_known { unchecked(found, name) } else { None }
+    }
+}
+
+/// Whether a tag of this name means something else.
+fn is_taken(name: &str) -> bool {
+    [TOOL_CALL, TOOL_RESPONSE].contains(&name) || REASONING_TAGS.contains(&name)
+}
+
+fn judged(judge: &Judge<Validator>, found: &Found<'_>, name: String) -> Option<ToolCall> {
+    match judge.judge(&Values, found) {
+        Verdict::Call { arguments, repairs } => {
+            let raw = found.raw.to_owned();
+            Some(ToolCall { id: String::new(), name, arguments, raw, index: found.index, repairs })
+        }
+        Verdict::Invalid { .. } => None,
+    }
+}
+
+/// The call of a tool that nothing is known about.
+pub(super) fn unchecked(found: &Found<'_>, name: String) -> Option<ToolCall> {
+    let tool = Tool { name: found.written.to_owned(), schema: None };
+    let judge = Judge::new(vec![tool], RepairMode::Schema, LIMITS);
+    judged(&judge, &Found { tool: Some(0), ..found.clone() }, name)
+}
+
+/// A name as the parser hands it out.
+pub(super) fn as_written(name: &str) -> String {
+    attribute(name).trim().to_owned()
+}
+
+/// A parser for what `consolidate` writes for calls and results of these names: only they are live
+/// there, wherever they stand.
+pub(super) fn parser_of(names: &[&str], role: Role) -> Option<Parser> {
+    let own = |name: &str| check_name(name).is_ok() && ![TOOL_CALL, TOOL_RESPONSE].contains(&name);
+    let tools: HashSet<&str> = names.iter().copied().filter(|name| own(name)).collect();
+    let longest = names.iter().map(|name| name.len()).max().unwrap_or_default();
+    let limits = Limits {
+        max_tag_bytes: (6 * longest + 64).clamp(LIMITS.max_tag_bytes, MAX_OWN_TAG),
+        ..LIMITS
+    };
+    let forms = if role == Role::Assistant { Dialect::NATURAL.forms } else { &[] };
+    let options = Options {
+        dialects: vec![Dialect { forms, ..Dialect::NATURAL }],
+        deltas: false,
+        reasoning_tags: Vec::new(),
+        in_code: InCode::Call,
+        limits,
+    };
+    Parser::new(tools, options).ok()
+}
