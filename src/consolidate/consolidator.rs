@@ -121,7 +121,7 @@ impl Consolidator {
         match &message.content {
             Content::Text(text) if !text.is_empty() => self.take_text(envelope, text),
             Content::ToolCalls(calls) if !calls.is_empty() => {
-                self.take_calls(envelope, calls, None)
+                self.take_calls(envelope, calls, None);
             }
             Content::Aggregate { calls, results } if !calls.is_empty() => {
                 self.take_calls(envelope, calls, Some(results));
@@ -186,17 +186,16 @@ impl Consolidator {
     }
 
     fn take_results(&mut self, envelope: &Envelope, results: &[ToolResult]) {
-        let mut strays = results.to_vec();
-        if let Some(reply) = &mut self.reply {
-            strays = if reply.is_running() {
-                strays.into_iter().for_each(|result| reply.answer_early(result));
-                Vec::new()
-            } else {
-                strays.into_iter().filter_map(|result| reply.answer(result)).collect()
-            };
-            if strays.len() < results.len() {
-                reply.answered_by(envelope.clone());
+        let mut strays = Vec::new();
+        for result in results.iter().cloned() {
+            match &mut self.reply {
+                Some(reply) if reply.is_running() => reply.answer_early(result),
+                Some(reply) => strays.extend(reply.answer(result)),
+                None => strays.push(result),
             }
+        }
+        if let Some(reply) = self.reply.as_mut().filter(|_| strays.len() < results.len()) {
+            reply.answered_by(envelope.clone());
         }
         if !strays.is_empty() {
             self.end_reply();

@@ -25,16 +25,34 @@ const MESSAGE_IDS: &str = "message_ids";
 
 const OWN_KEYS: [&str; 3] = [GENERATION_IDS, MESSAGE_IDS, TOOL_CALLS];
 
-/// The keys that stand in for one of ours, each for where those before it are taken.
-fn stand_ins(key: &str) -> impl Iterator<Item = String> {
-    std::iter::successors(Some(key.to_owned()), |key| Some(format!("consolidated_{key}")))
+/// The key that stands in for `key` where that is somebody's own.
+fn stand_in(key: &str) -> String {
+    format!("consolidated_{key}")
 }
 
 /// The key under which consolidated text keeps what belongs under `key`: the last one that is
 /// there, since those before it were the messages' own.
 fn kept_under(metadata: &Map<String, Value>, key: &str) -> Option<String> {
-    let known = stand_ins(key).take_while(|key| metadata.contains_key(key)).last()?;
-    metadata[&known].is_array().then_some(known)
+    if !metadata.contains_key(key) {
+        return None;
+    }
+    let mut known = key.to_owned();
+    loop {
+        let next = stand_in(&known);
+        if !metadata.contains_key(&next) {
+            return metadata[&known].is_array().then_some(known);
+        }
+        known = next;
+    }
+}
+
+/// The key to keep under what belongs under `key`.
+fn free_key(metadata: &Map<String, Value>, key: &str) -> String {
+    let mut free = key.to_owned();
+    while metadata.contains_key(&free) {
+        free = stand_in(&free);
+    }
+    free
 }
 
 /// What merges into metadata: objects member by member, of everything else the later counts.
@@ -226,8 +244,8 @@ impl Gathered {
         for (key, notes) in OWN_KEYS.into_iter().zip(notes) {
             if !notes.is_empty() {
                 // A key of somebody's own stays theirs.
-                let free = stand_ins(key).find(|key| !envelope.metadata.contains_key(key));
-                envelope.metadata.extend(free.map(|key| (key, notes.into())));
+                let key = free_key(&envelope.metadata, key);
+                envelope.metadata.insert(key, notes.into());
             }
         }
         Message { envelope, content: Content::Text(text) }

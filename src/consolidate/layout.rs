@@ -95,7 +95,9 @@ pub(super) fn unshown(shown: &str) -> String {
 
 /// Whether the text of a result alone gives it back.
 pub(super) fn is_unshown(result: &str) -> bool {
-    indented(result).is_none_or(|shown| unshown(&shown) == result)
+    // What is on one line already comes back from any layout.
+    on_one_line(result).is_some_and(|line| line == result)
+        || indented(result).is_none_or(|shown| unshown(&shown) == result)
 }
 
 /// What the text ends with so far.

@@ -77,20 +77,16 @@ use crate::{
 
 wire_names! {
     /// What becomes one message.
+    #[derive(Default)]
     Form {
         /// All that one party says, results beside their calls: a transcript.
+        #[default]
         Single = "single",
         /// All that one party says, results in the turn after as the user's: what is sent to a
         /// model.
         Turn = "turn",
         /// As `turn`, and results follow their calls directly, whatever else the reply says.
         Split = "split",
-    }
-}
-
-impl Default for Form {
-    fn default() -> Self {
-        Self::Single
     }
 }
 

@@ -15,7 +15,7 @@ use crate::message::{Content, Envelope, Message, Role, ToolCall, ToolResult};
 pub(super) struct Parts {
     form: Form,
     layout: Layout,
-    parts: Vec<Part>,
+    all: Vec<Part>,
     /// Envelopes of messages that say nothing, until their party speaks.
     unheard: Vec<Envelope>,
 }
@@ -76,7 +76,7 @@ const fn party(role: Role) -> Role {
 
 impl Parts {
     pub(super) fn new(form: Form, layout: Layout) -> Self {
-        Self { form, layout, parts: Vec::new(), unheard: Vec::new() }
+        Self { form, layout, all: Vec::new(), unheard: Vec::new() }
     }
 
     pub(super) const fn form(&self) -> Form {
@@ -85,16 +85,16 @@ impl Parts {
 
     /// How much is written so far.
     pub(super) fn length(&self) -> (usize, usize) {
-        (self.parts.len(), self.parts.last().map_or(0, |part| part.text.len()))
+        (self.all.len(), self.all.last().map_or(0, |part| part.text.len()))
     }
 
     /// What is written since then, of all messages.
     pub(super) fn since(&self, (parts, bytes): (usize, usize)) -> String {
         let Some(last) = parts.checked_sub(1) else {
-            return self.parts.iter().map(|part| part.text.as_str()).collect();
+            return self.all.iter().map(|part| part.text.as_str()).collect();
         };
-        let mut text = self.parts[last].text[bytes..].to_owned();
-        text.extend(self.parts[parts..].iter().map(|part| part.text.as_str()));
+        let mut text = self.all[last].text[bytes..].to_owned();
+        text.extend(self.all[parts..].iter().map(|part| part.text.as_str()));
         text
     }
 
@@ -107,7 +107,7 @@ impl Parts {
             instructions: part.instructions.clone(),
             ..*part
         };
-        self.parts
+        self.all
             .iter()
             .filter(|part| !part.text.is_empty())
             .map(whole)
@@ -116,21 +116,21 @@ impl Parts {
     }
 
     pub(super) fn into_messages(self) -> Vec<Message> {
-        let spoken = self.parts.into_iter().filter(|part| !part.text.is_empty());
+        let spoken = self.all.into_iter().filter(|part| !part.text.is_empty());
         spoken.map(Part::into_message).collect()
     }
 
     /// The message that `speaker` goes on with, or a new one. Nobody's are results without calls.
     fn part(&mut self, speaker: Option<Role>) -> &mut Part {
-        let is_open = self.parts.last().is_some_and(|part| {
+        let is_open = self.all.last().is_some_and(|part| {
             part.instructions.is_none()
                 && (part.role == speaker || part.role.is_none() || speaker.is_none())
         });
         if !is_open {
-            self.parts.push(Part::new(speaker, None));
+            self.all.push(Part::new(speaker, None));
         }
-        let at = self.parts.len() - 1;
-        let part = &mut self.parts[at];
+        let at = self.all.len() - 1;
+        let part = &mut self.all[at];
         part.role = part.role.or(speaker);
         part
     }
@@ -158,7 +158,7 @@ impl Parts {
         self.unheard.clear();
         let mut part = Part::new(Some(Role::System), Some(envelope));
         part.text = text;
-        self.parts.push(part);
+        self.all.push(part);
     }
 
     /// A whole text of the assistant or of the user.
@@ -166,8 +166,8 @@ impl Parts {
         let speaker = party(envelope.role);
         let natural = envelope.natural;
         self.speak(speaker);
-        let Self { layout, parts, .. } = self;
-        let Some(part) = parts.last_mut() else { return };
+        let Self { layout, all, .. } = self;
+        let Some(part) = all.last_mut() else { return };
         let noted = part.gathered.noted();
         part.gathered.add(envelope);
         if natural {
@@ -190,15 +190,15 @@ impl Parts {
             return;
         }
         self.speak(Role::Assistant);
-        let Self { layout, parts, .. } = self;
-        let Some(part) = parts.last_mut() else { return };
+        let Self { layout, all, .. } = self;
+        let Some(part) = all.last_mut() else { return };
         let flow = part.flow.get_or_insert_with(|| Flow::begin(part.cursor, &mut part.text));
         flow.push(piece, layout.names(), &mut part.text);
     }
 
     /// Ends the text that grows, if there is one.
     pub(super) fn pause(&mut self) {
-        if let Some(part) = self.parts.last_mut()
+        if let Some(part) = self.all.last_mut()
             && let Some(flow) = part.flow.take()
         {
             part.cursor = flow.end(self.layout.names(), &mut part.text);
@@ -208,7 +208,7 @@ impl Parts {
     /// A message that is not written.
     pub(super) fn overhear(&mut self, envelope: Envelope) {
         let speaker = party(envelope.role);
-        for part in self.parts.iter_mut().rev() {
+        for part in self.all.iter_mut().rev() {
             if part.role == Some(speaker) && part.instructions.is_none() {
                 return part.gathered.overhear(envelope);
             }

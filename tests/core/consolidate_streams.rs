@@ -235,13 +235,12 @@ fn streamed(
     (joined, consolidator.messages())
 }
 
-fn told(messages: &[Message]) -> Vec<(Role, &str)> {
-    let text_of = |content| match content {
-        &Content::Text(ref text) => text.as_str(),
+fn told<'m>(messages: &'m [Message]) -> Vec<(Role, &'m str)> {
+    let one = |message: &'m Message| match &message.content {
+        Content::Text(text) => (message.envelope.role, text.as_str()),
         other => panic!("no text: {other:?}"),
     };
-    let messages = messages.iter();
-    messages.map(|message| (message.envelope.role, text_of(&message.content))).collect()
+    messages.iter().map(one).collect()
 }
 
 proptest! {
