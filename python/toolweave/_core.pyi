@@ -1598,7 +1598,7 @@ class Consolidator:
     ) -> Consolidator: ...
     def push(
         self,
-        message: str | Message | Mapping[str, Any] | Update | Event | AgentEvent,
+        message: str | Message | Mapping[str, Any] | Update | AgentEvent,
     ) -> str:
         """Takes what comes next and returns the text that is now certain.
 

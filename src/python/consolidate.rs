@@ -115,19 +115,19 @@ impl PyConsolidator {
         Ok(Self(Mutex::new(Consolidator::new(&contracts(tools)?, options))))
     }
 
-    fn push(&self, piece: &Bound<'_, PyAny>) -> PyResult<String> {
-        match streamed(piece)? {
+    fn push(&self, message: &Bound<'_, PyAny>) -> PyResult<String> {
+        match streamed(message)? {
             Some(Streamed::Update(update)) => Ok(self.lock().push_update(update)?),
             Some(Streamed::Announced(id)) => Ok(self.lock().announce(&id)?),
             Some(Streamed::Nothing) => Ok(String::new()),
             None => {
-                let listed = match piece.cast::<PyDict>() {
-                    Ok(fields) => PyList::new(piece.py(), [fields])?.into_any(),
-                    Err(_) => piece.clone(),
+                let listed = match message.cast::<PyDict>() {
+                    Ok(fields) => PyList::new(message.py(), [fields])?.into_any(),
+                    Err(_) => message.clone(),
                 };
                 let messages = match extract_messages(&listed) {
                     Ok(messages) => messages,
-                    Err(_) if is_report(piece)? => return Ok(String::new()),
+                    Err(_) if is_report(message)? => return Ok(String::new()),
                     Err(error) => return Err(error),
                 };
                 let [message] = messages.as_slice() else {
@@ -184,11 +184,20 @@ fn streamed(piece: &Bound<'_, PyAny>) -> PyResult<Option<Streamed>> {
 
 /// Whether an agent or an executor yields it beside what belongs to the history.
 fn is_report(piece: &Bound<'_, PyAny>) -> PyResult<bool> {
-    let package = piece.py().import("toolweave")?;
-    for name in ["ToolStarted", "ToolProgress", "AgentResult"] {
-        if piece.is_instance(&package.getattr(name)?)? {
+    const EVENTS: [&str; 6] = [
+        "ToolStarted",
+        "ToolProgress",
+        "ToolQuestion",
+        "ToolApprovalRequested",
+        "ToolApproval",
+        "ToolDeferred",
+    ];
+    let py = piece.py();
+    let events = py.import("toolweave.executor.events")?;
+    for name in EVENTS {
+        if piece.is_instance(&events.getattr(name)?)? {
             return Ok(true);
         }
     }
-    Ok(false)
+    piece.is_instance(&py.import("toolweave")?.getattr("AgentResult")?)
 }

@@ -96,7 +96,7 @@ def test_of_a_marked_text_of_the_user_only_results_pass(role: Any, form: Any) ->
 
 
 def test_what_consolidate_writes_is_marked_but_for_what_the_system_says() -> None:
-    said = ["Hi.", tw.TextMessage("Be.", role="system"), MARKED]
+    said: list[str | tw.Message] = ["Hi.", tw.TextMessage("Be.", role="system"), MARKED]
     assert [message.natural for message in tw.consolidate(said)] == [True, False, True]
     assert not any(
         isinstance(message, tw.TextMessage) and message.natural

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import toolweave as tw
 from effort import effort
+from toolweave.executor import ToolQuestion
 
 STOP = tw.FinishUpdate("stop")
 FORMS = ["single", "turn", "split"]
@@ -172,6 +173,20 @@ def test_a_huge_reply_in_small_pieces_takes_time_in_proportion() -> None:
         consolidator.push(tw.ToolCallUpdate(None, 0, None, "y"))
     consolidator.push(tw.ToolCallUpdate(None, 0, None, '"}'))
     assert "y" * 20_000 in consolidator.push(STOP)
+
+
+def test_reports_of_the_executor_are_no_part_of_the_history() -> None:
+    consolidator = tw.Consolidator()
+    events: list[Any] = [
+        tw.ToolStarted("a", "f", {}),
+        tw.ToolProgress("a", 1),
+        ToolQuestion("a", "key", "Sure?", None),
+        tw.Discarded("</f>", "orphan"),
+        tw.FabricatedResult("f", "<tool_response>x</tool_response>"),
+        tw.UsageUpdate(1, 2),
+    ]
+    assert text_of(consolidator, events) == ""
+    assert consolidator.messages == []
 
 
 def test_what_is_no_piece_is_refused() -> None:
