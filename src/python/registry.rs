@@ -449,6 +449,7 @@ impl PyRegistrySnapshot {
     }
 
     #[pyo3(signature = (kinds, site=None, *, sites_replace=false))]
+    #[expect(clippy::needless_pass_by_value, reason = "as PyO3 calls it")]
     fn tools_of<'py>(
         &self,
         py: Python<'py>,
