@@ -7,11 +7,11 @@ That is what its prompt says of it, without the query and the demand for a score
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .._core import PromptTemplate
 from ..registry.purpose import QUERIES, purpose
-from .form import is_score
+from .form import example_of, is_score
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -78,31 +78,15 @@ def _purpose(tool: ToolEntry, item_type: str, site: str | None, facts: Iterable[
 
 
 def _parameters(tool: ToolEntry) -> dict[str, Any]:
-    """What the handler is to be given: each with what its value should be."""
-    structure = tool.return_struc
-    if not isinstance(structure, dict):
+    """The parameters of the handler, each with what its value should be, in words."""
+    if not isinstance(tool.return_struc, dict):
         return tool.arguments
-    fields = cast("dict[str, Any]", structure)
-    schema: dict[str, Any] = tool.parameters
-    if fields.get("properties") is not None and fields.get("type") == "object":
-        # A schema already: what each member is, and which cannot be left out.
-        required = frozenset(schema.get("required", ()))
-        members: dict[str, Any] = schema.get("properties", {})
-        return {name: _member(value, name in required) for name, value in members.items()}
-    return {name: value for name, value in fields.items() if not is_score(name)}
-
-
-def _member(schema: Any, is_required: bool) -> Any:
-    """A member of an object as a model reads it: in words if there are any."""
-    said: Any = schema
-    if isinstance(schema, dict):
-        known = cast("dict[str, Any]", schema)
-        kind, text = known.get("type"), known.get("description")
-        if isinstance(kind, str) and isinstance(text, str) and len(known) == 2:
-            said = f"{kind}: {text}"
-        elif isinstance(kind, str) and len(known) == 1:
-            said = kind
-    return f"{said} (required)" if is_required and isinstance(said, str) else said
+    required = frozenset(tool.parameters.get("required", ()))
+    return {
+        name: f"{value} (required)" if name in required and isinstance(value, str) else value
+        for name, value in example_of(tool).items()
+        if not is_score(name)
+    }
 
 
 def _cut(text: str, most: int) -> str:

@@ -232,6 +232,7 @@ def test_an_inline_call_is_run_while_the_reply_goes_on() -> None:
     assert [type(message).__name__ for message in messages] == [
         "TextMessage",
         "ToolAggregateMessage",
+        "TextMessage",
         "UsageMessage",
     ]
 

@@ -127,10 +127,11 @@ def test_a_reply_whose_factory_repeats_itself_is_run_whole() -> None:
             handlers={"Ping": lambda: "pong"},
             id_factory=lambda _: "",
         )
-        [text, aggregate] = await use.complete("Ping twice.")
-        assert isinstance(text, tw.TextMessage)
-        assert text.text == "One , two ."
-        assert isinstance(aggregate, tw.ToolAggregateMessage)
-        assert [result.result for result in aggregate.tool_results] == ["pong", "pong"]
+        messages = await use.complete("Ping twice.")
+        texts = [each.text for each in messages if isinstance(each, tw.TextMessage)]
+        assert texts == ["One ", ", two ", "."]
+        aggregates = [each for each in messages if isinstance(each, tw.ToolAggregateMessage)]
+        results = [result.result for each in aggregates for result in each.tool_results]
+        assert results == ["pong", "pong"]
 
     asyncio.run(main())

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from toolweave import UsageUpdate
 from toolweave.selection import CallLimiter, Request
-from toolweave.selection.calls import Bounds, Calls, Told
+from toolweave.selection.calls import Bounds, Calls, Told, no_place
 from virtual_time import run
 
 TIMEOUT = 8.0
@@ -117,8 +117,11 @@ def test_calls_are_answered_once_and_give_their_places_back(
             "late": (None, f"no reply within {TIMEOUT:g} s"),
             "ends": (None, "the call was cancelled by the scorer itself"),
         }
+        # The wait for a place is part of the timeout.
+        over = {(None, no_place(Bounds(TIMEOUT, most, limiter))), wanted["late"]}
+        may_wait = places < min(most, len(outcomes))
         for position, answer in answers.items():
-            assert answer == wanted[outcomes[position][0]]
+            assert answer == wanted[outcomes[position][0]] or (may_wait and answer in over)
         if len(answers) <= enough:
             assert sorted(answers) == list(range(len(outcomes)))
         said = sum(content is not None for content, _ in answers.values())

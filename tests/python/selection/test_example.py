@@ -80,7 +80,7 @@ def test_so_are_its_parameters_where_several_tools_are_asked_about(strategy: Any
     policy = SelectionPolicy(strategy=strategy, attempts=1)
     run(ToolSelector(registry, scorer, policy).select("Soup?"))
     [prompt] = scorer.prompts
-    assert 'Parameters: {"item_name": "string", "servings": "integer"}' in prompt
+    assert 'Parameters: {"item_name": "string (required)", "servings": "integer"}' in prompt
     assert '"properties"' not in prompt
     assert prompt.count("Parameters:") == 1
 

@@ -96,7 +96,7 @@ def test_the_parameters_of_a_function_are_told_in_words_with_those_that_are_requ
     [tool] = registry.tools_for("Thing")
     last = described(tool).block.splitlines()[-1]
     told = json.loads(last.removeprefix("Parameters: "))
-    assert told["city"] == "string: Where. (required)"
+    assert told["city"] == "Where. (required)"
     assert list(told) == ["city", "days"]
 
 
