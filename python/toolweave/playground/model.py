@@ -89,8 +89,9 @@ def position(messages: Sequence[Message]) -> int:
 
 def _results(messages: Sequence[Message]) -> list[str]:
     """The results that the next reply is about."""
-    calls = next(iter(_replies(messages).values()), [])
-    return [result.result for message in reversed(calls) for result in message.tool_results]
+    for calls in _replies(messages).values():
+        return [result.result for message in reversed(calls) for result in message.tool_results]
+    return []
 
 
 def _replies(messages: Sequence[Message]) -> dict[str, list[ToolAggregateMessage]]:
