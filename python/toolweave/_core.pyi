@@ -1530,7 +1530,7 @@ def consolidate(
     """
 
 def parse_history(
-    transcript: _Messages, tools: Tools = (), dialects: Iterable[str] = ("natural",)
+    transcript: _Messages, tools: Tools = (), dialects: Iterable[str] = ...
 ) -> list[Message]:
     """Reads calls and results in the texts of a transcript.
 
@@ -1549,7 +1549,7 @@ def parse_history(
         transcript: Messages of any roles, one message, or text, taken to be the assistant's.
             Messages that are no text, and those of the system, come back as they are.
         tools: The tools that may be called; without any, ``<tool_call name="...">`` may name any.
-        dialects: How calls are written; see `Parser`.
+        dialects: How calls are written; ``("natural",)`` if left out; see `Parser`.
 
     Raises:
         MessageError: Something in `transcript` is no message; says which one and what is wrong.
