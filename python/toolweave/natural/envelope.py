@@ -11,10 +11,11 @@ from ..exceptions import InvalidJSONError
 from ..executor.deferred import METADATA as DEFERRED
 from ..executor.failure import REFERENCES
 from ..executor.run import APPROVALS
+from ..slices import MANY
 from .parts import calls_id
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
 _BY_CALL = (APPROVALS, DEFERRED, REFERENCES)
 
@@ -70,10 +71,11 @@ def parted(
 
     Args:
         aggregate: All calls of the reply with their results.
-        groups: The positions of the calls of each message. One without calls is None.
+        groups: The positions of the calls of each message, if there are several. One without calls
+            is None.
         envelope: What the messages carry.
     """
-    if len(groups) == 1:
+    if not groups:
         return [aggregate]
     calls = aggregate.tool_calls
     results = {result.tool_call_id: result for result in aggregate.tool_results}
@@ -102,9 +104,12 @@ def _about(ids: Sequence[str], metadata: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def takes_long(given: Iterable[ToolCall | InvalidToolCall]) -> bool:
-    """Whether reading what the model wrote takes longer than a thread takes to begin."""
-    return sum(len(call.raw) for call in given if _says_more(call)) > _LONGEST_AT_ONCE
+def takes_long(given: Sequence[ToolCall | InvalidToolCall]) -> bool:
+    """True if reading what the model wrote takes longer than starting a thread."""
+    return (
+        len(given) > MANY
+        or sum(len(call.raw) for call in given if _says_more(call)) > _LONGEST_AT_ONCE
+    )
 
 
 def _says_more(given: ToolCall | InvalidToolCall) -> bool:

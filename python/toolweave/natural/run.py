@@ -218,14 +218,16 @@ class ReplyRun(Run["UseEvent"]):
             self._join(ToolCall(str(index), name, {}))
 
     def _groups(self) -> list[list[int]]:
-        """The positions, among those that were handed over, of the calls of each message."""
+        """The positions of the calls of each message among those submitted; empty if it is one."""
+        written = [each for each in self._joined() if isinstance(each, ToolCallMessage)]
+        if len(written) < 2:
+            return []
         by_index: dict[str, list[int]] = {}
         for position, call in enumerate(self._submitted):
             by_index.setdefault(str(call.index), []).append(position)
         return [
             [position for call in message.tool_calls for position in by_index.get(call.id, ())]
-            for message in self._joined()
-            if isinstance(message, ToolCallMessage)
+            for message in written
         ]
 
     async def __anext__(self) -> UseEvent:
@@ -370,7 +372,7 @@ class ReplyRun(Run["UseEvent"]):
         try:
             while events := await run.happened():
                 for event in events:
-                    self._hear(await self._enveloped(event))
+                    await self._hear(event)
                 if run.error is not None:
                     # Nobody will read what the model has still to say.
                     self._break_off(run.error)
@@ -387,18 +389,13 @@ class ReplyRun(Run["UseEvent"]):
         if self._model is not None:
             self._model.cancel()
 
-    async def _enveloped(self, event: ToolEvent) -> ToolEvent:
-        """The event; an aggregate as a message of the reply."""
-        if not isinstance(event, ToolAggregateMessage):
-            return event
-        if takes_long(self._submitted):
-            return await asyncio.to_thread(enveloped, event, self._submitted, self._envelope)
-        return enveloped(event, self._submitted, self._envelope)
-
-    def _hear(self, event: ToolEvent) -> None:
+    async def _hear(self, event: ToolEvent) -> None:
         if isinstance(event, ToolAggregateMessage):
-            self.aggregate = event
-            self._aggregates = parted(event, self._groups(), self._envelope)
+            if takes_long(self._submitted):
+                made = await asyncio.to_thread(self._assembled, event)
+            else:
+                made = self._assembled(event)
+            self.aggregate, self._aggregates = made
             for message in self._aggregates:
                 if message is not None:
                     self._out.put(message)
@@ -406,6 +403,13 @@ class ReplyRun(Run["UseEvent"]):
             self._out.offer(event)
         else:
             self._out.put(event)
+
+    def _assembled(
+        self, event: ToolAggregateMessage
+    ) -> tuple[ToolAggregateMessage, list[ToolAggregateMessage | None]]:
+        """All calls with their results as one message of the reply, and as those that it has."""
+        whole = enveloped(event, self._submitted, self._envelope)
+        return whole, parted(whole, self._groups(), self._envelope)
 
     def _tools_over(self, task: asyncio.Task[None]) -> None:
         self._failed(task)
@@ -421,12 +425,12 @@ class ReplyRun(Run["UseEvent"]):
                     await self._run.cancel()
                     try:
                         async for event in self._run:
-                            self._hear(await self._enveloped(event))
+                            await self._hear(event)
                     except Exception as error:  # noqa: BLE001 - raised for who reads
                         self._error = self._error or error
                 if self.aggregate is None and self._run.aggregate is not None:
                     # It was being written when the tasks were cancelled.
-                    self._hear(await self._enveloped(self._run.aggregate))
+                    await self._hear(self._run.aggregate)
         finally:
             if self._model is not None:
                 _, running = await asyncio.wait([self._model], timeout=_GRACE)

@@ -38,6 +38,7 @@ def call_of(pieces: str, *, before: str = "", after: str = "1") -> str:
 
 REPLIES = {
     "empty calls": "<F/>" * many(100_000),
+    "calls with text between them": "x\n<F/>\n" * many(50_000),
     "unknown calls": '<tool_call name="G"/>' * many(20_000),
     "made-up results": '<tool_response name="F">x</tool_response>' * many(20_000),
     "text": "word " * many(400_000),
