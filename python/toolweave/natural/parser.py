@@ -267,20 +267,34 @@ class NaturalToolUseParser:
             ModelError: The model could not be asked, or broke off.
             ToolUseParsingError: There is a call that cannot be run, in strict mode.
         """
-        joiner = Joiner()
+        written: list[TextDelta | ReasoningDelta | ToolCall | UsageUpdate | None] = []
+        # A native call stands where it began, and is known when the reply is over.
+        begun: dict[int, int] = {}
         invalid: list[InvalidToolCall] = []
         fabricated: list[FabricatedResult] = []
         finish = FinishReason.MISSING
         async with closing(self.stream(messages, tools=tools, options=options)) as events:
             async for event in events:
-                if isinstance(event, (TextDelta, ReasoningDelta, ToolCall, UsageUpdate)):
-                    joiner.push(event)
+                if isinstance(event, (TextDelta, ReasoningDelta, UsageUpdate)):
+                    written.append(event)
+                elif isinstance(event, ToolCallStart):
+                    begun[event.index] = len(written)
+                    written.append(None)
+                elif isinstance(event, ToolCall):
+                    if event.index in begun:
+                        written[begun[event.index]] = event
+                    else:
+                        written.append(event)
                 elif isinstance(event, InvalidToolCall):
                     invalid.append(event)
                 elif isinstance(event, FabricatedResult):
                     fabricated.append(event)
                 elif isinstance(event, FinishUpdate):
                     finish = event.reason
+        joiner = Joiner()
+        for piece in written:
+            if piece is not None:
+                joiner.push(piece)
         messages = joiner.finish().messages
         return ParsedReply(messages, finish, tuple(invalid), tuple(fabricated))
 

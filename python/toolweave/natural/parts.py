@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
+SEPARATE = 1000
+"""Calls of a reply, from the first, that texts separate: those after them share the last message
+with calls, and the texts around them one text. A reply of nothing but short texts and calls would
+be a hundred thousand messages."""
+
 PartKind: TypeAlias = Literal["text", "reasoning"]
 """What a model says: to the user, or to itself."""
 
@@ -68,6 +73,8 @@ class PartNumbers:
         group = self._groups.get(index)
         if group is not None:
             return group
+        if index >= SEPARATE and self._group >= 0:
+            return self._group
         goes_on = self._kind == "calls" or (
             self._kind == "text" and self._behind_calls and not self._counts
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import itertools
 import logging
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -30,6 +31,7 @@ from ..outbox import Outbox
 from ..runs import Run
 from ..tools.search import describe
 from .envelope import enveloped, parted, takes_long
+from .parts import SEPARATE
 from .reader import CUT_OFF
 
 if TYPE_CHECKING:
@@ -213,6 +215,8 @@ class ReplyRun(Run["UseEvent"]):
 
     def _place(self, index: int, name: str) -> None:
         """Notes where a call stands: where it was first heard of, whatever becomes of it."""
+        if index >= SEPARATE and self._placed:
+            return
         if index not in self._placed:
             self._placed.add(index)
             self._join(ToolCall(str(index), name, {}))
@@ -225,10 +229,12 @@ class ReplyRun(Run["UseEvent"]):
         by_index: dict[str, list[int]] = {}
         for position, call in enumerate(self._submitted):
             by_index.setdefault(str(call.index), []).append(position)
-        return [
-            [position for call in message.tool_calls for position in by_index.get(call.id, ())]
+        groups = [
+            [each for call in message.tool_calls for each in by_index.pop(call.id, ())]
             for message in written
         ]
+        groups[-1].extend(itertools.chain.from_iterable(by_index.values()))
+        return groups
 
     async def __anext__(self) -> UseEvent:
         if self._model is None and not self._out.over:

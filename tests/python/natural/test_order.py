@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -14,6 +15,7 @@ from order_of_writing import (
     Piece,
     check_neighbours,
     check_results,
+    events_of,
     note,
     of_messages,
     order,
@@ -22,6 +24,7 @@ from order_of_writing import (
 )
 from toolweave import Agent
 from toolweave.natural import NaturalToolUse, NaturalToolUseParser, ReplyRun
+from toolweave.natural.parts import SEPARATE
 from toolweave.testing import ScriptedModel
 
 
@@ -97,6 +100,29 @@ def test_blocks_for_anthropic_stand_in_the_order_of_writing(
     ]
     # Thoughts without a signature are not sent.
     assert order(seen) == order(piece for piece in pieces if piece[0] != "reasoning")
+
+
+@pytest.mark.parametrize("is_native", [True, False])
+def test_calls_behind_the_first_thousand_share_the_last_message(is_native: bool) -> None:
+    numbers = range(SEPARATE + 100)
+    pieces: list[Piece] = []
+    for number in numbers:
+        pieces += [("text", "A"), ("call", str(number))]
+    messages = virtual_time.run(replied(pieces, is_native=is_native)).messages
+    *calls, last = [each for each in messages if isinstance(each, tw.ToolAggregateMessage)]
+    assert [len(each.tool_calls) for each in calls] == [1] * (SEPARATE - 1)
+    results = [result.tool_call_id for result in last.tool_results]
+    assert results == [call.id for call in last.tool_calls]
+    assert len(results) == len(numbers) - SEPARATE + 1
+    *_, text = [each.text for each in messages if isinstance(each, tw.TextMessage)]
+    assert text == "A" * 100
+
+    events = virtual_time.run(events_of(pieces, is_native=is_native))
+    reducer = tw.StreamReducer()
+    for event in events:
+        reducer.push(event)
+    shown = [each for each in reducer.snapshot()["messages"] if each["messageId"].startswith("g.")]
+    assert [each["messageId"] for each in shown] == [each.id for each in messages]
 
 
 def test_what_a_model_says_behind_its_calls_is_no_answer_to_their_results() -> None:
