@@ -58,6 +58,11 @@ def now() -> float:
     return asyncio.get_running_loop().time()
 
 
+async def _some_turns() -> None:
+    for _ in range(5):
+        await asyncio.sleep(0)
+
+
 def run(main: Coroutine[Any, Any, T], loop: asyncio.AbstractEventLoop | None = None) -> T:
     """Runs a test, and sees to it that no task and no asynchronous generator is left."""
     if loop is None:
@@ -66,6 +71,8 @@ def run(main: Coroutine[Any, Any, T], loop: asyncio.AbstractEventLoop | None = N
     loop.set_exception_handler(lambda _, context: unhandled.append(context))
     try:
         result = loop.run_until_complete(main)
+        # Generators of other packages' clients are closed when the garbage collector finds them.
+        loop.run_until_complete(_some_turns())
         left = asyncio.all_tasks(loop)
         assert not left, left
         assert not unhandled, unhandled

@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from hypothesis import example, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from coroutine_tests import PATIENCE
@@ -108,6 +108,8 @@ def test_both_ways_come_to_the_same_for_all_that_a_server_can_do(
 def test_the_same_outcomes_give_the_same_winner_in_every_order(
     outcomes: list[Said | None], order: list[str], another: list[str], places: int
 ) -> None:
+    # Who waits for the place of one that never answers may be too late.
+    assume(places >= len(outcomes) or None not in outcomes)
     one, _ = select(True, outcomes, order, 6, early_stop=None)
     other, _ = select(True, outcomes, another, places, early_stop=None)
     same(one, other)
