@@ -506,7 +506,7 @@ fn by_id(results: Vec<ToolResult>) -> Vec<ToolResult> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 150, ..ProptestConfig::default() })]
 
     #[test]
     fn calls_and_results_come_back(history in history(), options in options()) {

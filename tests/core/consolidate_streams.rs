@@ -244,7 +244,7 @@ fn told<'m>(messages: &'m [Message]) -> Vec<(Role, &'m str)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1500, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 500, ..ProptestConfig::default() })]
 
     #[test]
     fn what_streams_is_written_as_the_whole_is(

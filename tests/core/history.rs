@@ -141,7 +141,7 @@ fn restored(text: &str) -> String {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 3000, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 1000, ..ProptestConfig::default() })]
 
     #[test]
     fn an_assistants_text_is_read_as_a_reply_is(reply in natural(PIECES.to_vec())) {
