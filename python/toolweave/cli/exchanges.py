@@ -1,4 +1,4 @@
-"""What belongs together in a transcript, as stores and providers take it."""
+"""Calls with their results and replies with an id, in a transcript, as stores take them."""
 
 from __future__ import annotations
 

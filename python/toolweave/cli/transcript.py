@@ -76,7 +76,7 @@ def _messages(entries: Entries, form: str, tools: Sequence[FunctionContract]) ->
 
 
 def _format(entries: Entries) -> str:
-    """What the messages look like; natural text is what holds no calls of another form."""
+    """Return the format of the messages; natural text is the one without native calls."""
     members = [cast("dict[str, Any]", each) for each in entries.messages if isinstance(each, dict)]
     if any("kind" in message for message in members):
         return "natural"

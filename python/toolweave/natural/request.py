@@ -23,7 +23,7 @@ STOP = "<tool_response"
 """What a model must not write itself: what a tool answers."""
 
 HistoryForm: TypeAlias = Literal["turn", "single", "split"]
-"""What becomes one message of a history; see `consolidate`."""
+"""Unit that becomes one message of a history; see `consolidate`."""
 
 # OpenAI's API takes no more than four, and says 400 to a fifth.
 _MOST_STOPS = 4
@@ -50,7 +50,7 @@ class Style:
     fenced: bool = True
     """Whether arguments stand in a Markdown fence."""
     form: HistoryForm = "turn"
-    """What becomes one message; see `consolidate`."""
+    """Unit that becomes one message; see `consolidate`."""
     stop: bool = True
     """Whether the model is asked to stop where it would make up a result."""
 

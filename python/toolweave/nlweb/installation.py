@@ -47,7 +47,7 @@ def is_enabled() -> bool:
 
 
 def is_aggregated() -> bool:
-    """Whether NLWeb asks other sites where a query is for all; versions that cannot say so do."""
+    """True if NLWeb asks other sites for a query to all; versions without the setting do."""
     enabled = getattr(_config(), "is_aggregation_enabled", None)
     return bool(enabled()) if callable(enabled) else True
 
@@ -115,7 +115,7 @@ class InstalledModel:
 
     @property
     def name(self) -> str:
-        """What it is called: with all that decides which model answers a request."""
+        """The name of the scorer, with every setting that decides which model answers."""
         preferred: object = getattr(_config(), "preferred_llm_endpoint", None)
         given = QUERY_PARAMS.get() or {}
         chosen = {name: value for name, value in given.items() if str(name).startswith("llm")}

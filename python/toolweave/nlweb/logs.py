@@ -20,7 +20,7 @@ class UnconfiguredHandler(logging.Handler):
         shown.handle(record)
 
     def _is_configured(self, name: str) -> bool:
-        """Whether any logger that a record passes has a handler that shows it."""
+        """Return True if a logger that a record passes has a handler that shows it."""
         logger: logging.Logger | None = logging.getLogger(name)
         while logger is not None:
             for handler in logger.handlers:
@@ -31,7 +31,7 @@ class UnconfiguredHandler(logging.Handler):
 
 
 def show_warnings() -> None:
-    """Has what a query to NLWeb warns of shown where nobody has configured logging."""
+    """Show warnings of queries to NLWeb where logging is not configured."""
     for area in ("handlers", "nlweb", "registry", "selection"):
         logger = logging.getLogger(f"toolweave.{area}")
         if not any(isinstance(handler, UnconfiguredHandler) for handler in logger.handlers):
