@@ -16,9 +16,9 @@ __all__ = [
     "FinishUpdate",
     "FunctionContract",
     "HttpBatch",
-    "HttpBell",
+    "HttpWakeup",
     "HttpClient",
-    "HttpLong",
+    "HttpLargeEvents",
     "HttpReply",
     "InvalidToolCall",
     "JoinProblem",
@@ -37,7 +37,7 @@ __all__ = [
     "RegistrySnapshot",
     "Repair",
     "ReplyReader",
-    "ScoreReading",
+    "ScoredReply",
     "SearchIndex",
     "StreamReducer",
     "TextDelta",
@@ -734,14 +734,14 @@ class Joiner:
             TypeError: It is no update.
         """
 
-    def finish(self) -> Joined:
+    def finish(self) -> JoinedReply:
         """What has come so far, as messages.
 
         More may be pushed afterwards, such as late results, and this called again.
         """
 
 @final
-class Joined:
+class JoinedReply:
     """What a `Joiner` has made of its updates."""
 
     __match_args__ = ("messages", "finish_reason", "missing", "problems")
@@ -752,7 +752,7 @@ class Joined:
         finish_reason: FinishReason | str,
         missing: tuple[str, ...],
         problems: tuple[JoinProblem, ...],
-    ) -> Joined: ...
+    ) -> JoinedReply: ...
     @property
     def messages(self) -> tuple[Message, ...]:
         """The reply, in order; results without a call and then the usage come last."""
@@ -1791,12 +1791,12 @@ class RegistrySnapshot:
     """All that a `tools.xml` says. It never changes."""
 
     @staticmethod
-    def read(source: str | bytes, *, leave_out_broken: bool = False) -> RegistrySnapshot:
+    def read(source: str | bytes, *, skip_invalid: bool = False) -> RegistrySnapshot:
         """Reads a document; bytes may be UTF-8, UTF-16 with a mark, or declared Latin-1.
 
         Args:
             source: The document.
-            leave_out_broken: Whether a tool with errors is left out, which are then among the
+            skip_invalid: Whether a tool with errors is left out, which are then among the
                 diagnostics, instead of the document being refused. What is no XML always is.
 
         Raises:
@@ -1877,7 +1877,7 @@ class RegistrySnapshot:
     def supertypes(self, type: str) -> tuple[str, ...]:
         """As `supertypes`, with what types of this registry extend."""
 
-    def meant_type(self, type: str) -> str | None:
+    def suggest_type(self, type: str) -> str | None:
         """The type that an unknown one was most likely meant for: ``Hotel`` for ``hotel``.
 
         None where the type is known, to the registry or to schema.org, or like no other.
@@ -1952,7 +1952,7 @@ def structure_schema(structure: Any) -> dict[str, Any]:
     """
 
 @final
-class ScoreReading:
+class ScoredReply:
     """What a reply to a scoring prompt says.
 
     Score and parameters stand for themselves: where the parameters do not fit, the tool can be
@@ -2008,7 +2008,7 @@ class ReplyReader:
     """
 
     def __new__(cls, schema: Mapping[str, Any] | None = None) -> Self: ...
-    def read(self, reply: str | Mapping[str, Any]) -> ScoreReading:
+    def read(self, reply: str | Mapping[str, Any]) -> ScoredReply:
         """Reads a reply. Raises nothing: whatever is wrong with it is in the reading."""
 
 @final
@@ -2245,14 +2245,14 @@ class JsonMeter:
         """The length of the longest number, or other word outside of strings, in bytes."""
 
 @final
-class HttpBell:
+class HttpWakeup:
     """How requests wake an event loop: a socket that it watches.
 
     Raises:
         NotImplementedError: The system has no pairs of sockets.
     """
 
-    def __new__(cls) -> HttpBell: ...
+    def __new__(cls) -> HttpWakeup: ...
     def fileno(self) -> int:
         """What the loop is to watch; -1 once the bell is closed."""
     def heard(self, most: int) -> list[int]:
@@ -2305,7 +2305,7 @@ class HttpClient:
         headers: Mapping[str, str],
         body: bytes,
         *,
-        bell: HttpBell | None,
+        bell: HttpWakeup | None,
         parser: Parser | None = None,
         inline: bool = True,
         deltas: bool = True,
@@ -2344,7 +2344,7 @@ class HttpBatch:
         RuntimeError: The bell belongs to the process that this one was forked from.
     """
 
-    def __new__(cls, client: HttpClient, bell: HttpBell | None) -> HttpBatch: ...
+    def __new__(cls, client: HttpClient, bell: HttpWakeup | None) -> HttpBatch: ...
     @property
     def key(self) -> int:
         """What the bell calls it."""
@@ -2399,7 +2399,7 @@ class HttpBatch:
         """Gives up all requests that are at work."""
 
 @final
-class HttpLong:
+class HttpLargeEvents:
     """Events of which some take long to make: calls of more than 128 KiB."""
 
     def read(self) -> tuple[Event | Update, ...]:
@@ -2422,7 +2422,7 @@ class HttpReply:
         A sentence, the HTTP status, the seconds to wait, whether asking again may help, and the
         parameter that the server does not like.
         """
-    def take(self, most: int) -> tuple[Event | Update, ...] | HttpLong | None:
+    def take(self, most: int) -> tuple[Event | Update, ...] | HttpLargeEvents | None:
         """What has come, at most so many events; None after the last.
 
         Where nothing has come yet the bell is rung for the next one.

@@ -58,7 +58,7 @@ enum Call {
 
 /// What a [`Joiner`] has made of its updates.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Joined {
+pub struct JoinedReply {
     /// The reply, in order; results without a call and then the usage come last.
     pub messages: Vec<Message>,
     /// Why the reply ended.
@@ -231,7 +231,7 @@ impl Joiner {
 
     /// What has come so far, as messages. More may be pushed afterwards, such as late results,
     /// and this called again.
-    pub fn finish(&self) -> Joined {
+    pub fn finish(&self) -> JoinedReply {
         let finish_reason = self.finish.unwrap_or(FinishReason::Missing);
         let mut problems = self.problems.clone();
         let mut answered = vec![false; self.results.len()];
@@ -295,7 +295,7 @@ impl Joiner {
         if let Some(usage) = &self.usage {
             messages.push(self.message(Content::Usage(usage.clone())));
         }
-        Joined { messages, finish_reason, missing, problems }
+        JoinedReply { messages, finish_reason, missing, problems }
     }
 
     fn message(&self, content: Content) -> Message {

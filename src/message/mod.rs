@@ -43,7 +43,7 @@ pub(crate) use self::call::order_by_calls;
 pub use self::{
     call::{ErrorCode, Repair, RepairKind, ToolCall, ToolResult},
     error::{MessageError, Place},
-    joiner::{Joined, Joiner},
+    joiner::{JoinedReply, Joiner},
     names::{FinishReason, MessageKind, Role},
     problem::Problem,
     turns::Dangling,

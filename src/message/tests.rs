@@ -223,7 +223,7 @@ impl Shown {
     }
 }
 
-fn join(updates: impl IntoIterator<Item = Update>) -> Joined {
+fn join(updates: impl IntoIterator<Item = Update>) -> JoinedReply {
     let mut joiner = Joiner::new();
     for update in updates {
         joiner.push(update);

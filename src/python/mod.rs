@@ -41,13 +41,13 @@ mod core {
     use super::diagnostic::PyDiagnostic;
     #[pymodule_export]
     use super::endpoint::{
-        PyHttpBatch, PyHttpBell, PyHttpClient, PyHttpLong, PyHttpReply, without_keys,
+        PyHttpBatch, PyHttpWakeup, PyHttpClient, PyHttpLargeEvents, PyHttpReply, without_keys,
     };
     #[pymodule_export]
     use super::lifecycle::{PyStreamReducer, check_stream_event};
     #[pymodule_export]
     use super::message::{
-        PyFinishUpdate, PyJoinProblem, PyJoined, PyJoiner, PyMessageBase, PyReasoningDelta,
+        PyFinishUpdate, PyJoinProblem, PyJoinedReply, PyJoiner, PyMessageBase, PyReasoningDelta,
         PyReasoningMessage, PyRepair, PyTextDelta, PyTextMessage, PyToolAggregateMessage,
         PyToolCall, PyToolCallMessage, PyToolCallUpdate, PyToolResult, PyToolResultMessage,
         PyUnknownMessage, PyUsageMessage, PyUsageUpdate, from_anthropic, from_openai,
@@ -71,7 +71,7 @@ mod core {
     #[pymodule_export]
     use super::search::PySearchIndex;
     #[pymodule_export]
-    use super::selection::{PyRanking, PyRankingResult, PyReplyReader, PyScoreReading};
+    use super::selection::{PyRanking, PyRankingResult, PyReplyReader, PyScoredReply};
     #[pymodule_export]
     use super::template::{PyPromptTemplate, structure_schema};
     #[pymodule_export]

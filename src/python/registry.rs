@@ -367,10 +367,10 @@ fn tools_of(entries: &Bound<'_, PyAny>) -> PyResult<Vec<Arc<Tool>>> {
 #[pymethods]
 impl PyRegistrySnapshot {
     #[staticmethod]
-    #[pyo3(signature = (source, *, leave_out_broken=false))]
-    fn read(source: &Bound<'_, PyAny>, leave_out_broken: bool) -> PyResult<Self> {
+    #[pyo3(signature = (source, *, skip_invalid=false))]
+    fn read(source: &Bound<'_, PyAny>, skip_invalid: bool) -> PyResult<Self> {
         let py = source.py();
-        let broken = if leave_out_broken { BrokenTools::LeaveOut } else { BrokenTools::Refuse };
+        let broken = if skip_invalid { BrokenTools::LeaveOut } else { BrokenTools::Refuse };
         let registry = if let Ok(text) = source.cast::<PyString>() {
             let text = text.to_str()?;
             py.detach(|| Registry::read_text_with(text, broken))?
@@ -485,8 +485,8 @@ impl PyRegistrySnapshot {
     }
 
     #[pyo3(signature = (r#type))]
-    fn meant_type(&self, r#type: &str) -> Option<&str> {
-        self.registry.meant_type(r#type)
+    fn suggest_type(&self, r#type: &str) -> Option<&str> {
+        self.registry.suggest_type(r#type)
     }
 
     fn write(&self, py: Python<'_>) -> PyResult<String> {

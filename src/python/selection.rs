@@ -19,12 +19,12 @@ use crate::selection::{
 };
 
 /// What a reply to a scoring prompt says.
-#[pyclass(name = "ScoreReading", module = "toolweave", frozen)]
+#[pyclass(name = "ScoredReply", module = "toolweave", frozen)]
 #[derive(Debug)]
-pub(crate) struct PyScoreReading(Reading);
+pub(crate) struct PyScoredReply(Reading);
 
 #[pymethods]
-impl PyScoreReading {
+impl PyScoredReply {
     #[classattr]
     fn __match_args__(py: Python<'_>) -> PyResult<Bound<'_, PyTuple>> {
         PyTuple::new(py, ["score", "parameters", "error"])
@@ -35,7 +35,7 @@ impl PyScoreReading {
         for name in ["score", "parameters", "error"] {
             parts.push(format!("{name}={}", slf.getattr(name)?.repr()?));
         }
-        Ok(format!("ScoreReading({})", parts.join(", ")))
+        Ok(format!("ScoredReply({})", parts.join(", ")))
     }
 
     fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
@@ -96,8 +96,8 @@ impl PyReplyReader {
         }))
     }
 
-    fn read(&self, reply: &Bound<'_, PyAny>) -> PyScoreReading {
-        PyScoreReading(if let Ok(text) = reply.cast::<PyString>() {
+    fn read(&self, reply: &Bound<'_, PyAny>) -> PyScoredReply {
+        PyScoredReply(if let Ok(text) = reply.cast::<PyString>() {
             self.0.read(&text.to_string_lossy())
         } else {
             match to_json(reply) {

@@ -243,7 +243,7 @@ impl Registry {
 
     /// The known type that a name was most likely meant for which is no type: that of a tool here, or
     /// one of schema.org.
-    pub fn meant_type(&self, name: &str) -> Option<&str> {
+    pub fn suggest_type(&self, name: &str) -> Option<&str> {
         let name = type_name(name);
         let is_known = |other: &&str| *other == name;
         if schema_org::lineage(name).is_some()

@@ -440,6 +440,6 @@ fn the_type_that_was_meant_is_found() {
         ("Item", None),
         ("xyzzy", None),
     ] {
-        assert_eq!(registry.meant_type(name), meant, "{name}");
+        assert_eq!(registry.suggest_type(name), meant, "{name}");
     }
 }

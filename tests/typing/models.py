@@ -11,7 +11,7 @@ from toolweave import (
     Event,
     FinishUpdate,
     FunctionContract,
-    Joined,
+    JoinedReply,
     Message,
     Parser,
     TextDelta,
@@ -71,7 +71,7 @@ def what_is_a_model(recordings: list[RecordedReply]) -> None:
 async def asking(model: ChatModel, message: Message, answer: ChatCompletionMessage) -> None:
     tools = [FunctionContract("Add")]
     reply = await complete(model, "Hi", tools=tools, options=ModelOptions(stop=("x",)))
-    assert_type(reply, Joined)
+    assert_type(reply, JoinedReply)
     assert_type(reply.messages, tuple[Message, ...])
     async for update in model.stream([message], tools=tools):
         assert_type(update, Update)

@@ -12,7 +12,7 @@ from toolweave import (
     Ranking,
     RankingResult,
     ReplyReader,
-    ScoreReading,
+    ScoredReply,
     SearchIndex,
     Violation,
     structure_schema,
@@ -28,13 +28,13 @@ def ask(prompt: str, values: Mapping[str, str]) -> str:
 def read(structure: object, reply: str | dict[str, Any]) -> float | None:
     reader = ReplyReader(structure_schema(structure))
     reading = reader.read(reply)
-    assert_type(reading, ScoreReading)
+    assert_type(reading, ScoredReply)
     assert_type(reading.violations, tuple[Violation, ...])
     match reading:
-        case ScoreReading(None, _, error):
+        case ScoredReply(None, _, error):
             assert_type(error, str | None)
             return None
-        case ScoreReading(score, parameters):
+        case ScoredReply(score, parameters):
             assert_type(parameters, dict[str, Any])
             return score
 

@@ -44,7 +44,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _of_type(registry: RegistrySnapshot, name: str, site: str | None) -> Iterator[str]:
     head = name if site is None else f"{name} at {site}"
-    meant = registry.meant_type(name)
+    meant = registry.suggest_type(name)
     yield head if meant is None else f"{head}, which is no type; did you mean {meant}?"
     origins = registry.explain(name, site)
     if not origins:

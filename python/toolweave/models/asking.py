@@ -17,7 +17,7 @@ from .reading import closing
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from .. import FunctionContract, Joined
+    from .. import FunctionContract, JoinedReply
     from ..protocols import ChatModel, Messages, Model
 
 
@@ -64,7 +64,7 @@ async def complete(
     *,
     tools: Sequence[FunctionContract] = (),
     options: ModelOptions | None = None,
-) -> Joined:
+) -> JoinedReply:
     """Asks a model and waits for the whole reply.
 
     Calls in the text stay text; see `NaturalToolUse` for those.

@@ -87,7 +87,7 @@ def load_registry() -> ToolRegistry:
         data = read_bytes(path)
     except OSError as error:
         raise RegistryError(f"the tools cannot be read from {path}: {error}") from error
-    snapshot = read_snapshot(data, str(path), leave_out_broken=True)
+    snapshot = read_snapshot(data, str(path), skip_invalid=True)
     for found in snapshot.diagnostics:
         if found.severity == "error":
             _log.error("left out of the tools: %s", located(str(path), found))

@@ -40,20 +40,20 @@ def read_bytes(path: Path) -> bytes:
 
 
 def read_snapshot(
-    source: str | bytes, name: str, *, leave_out_broken: bool = False
+    source: str | bytes, name: str, *, skip_invalid: bool = False
 ) -> RegistrySnapshot:
     """The registry that a text is.
 
     Args:
         source: The text, or its bytes in any encoding that XML names.
         name: What errors call it: the file.
-        leave_out_broken: Whether tools with errors are left out, instead of all.
+        skip_invalid: Whether tools with errors are left out, instead of all.
 
     Raises:
         RegistryError: It is none; says where.
     """
     try:
-        return RegistrySnapshot.read(source, leave_out_broken=leave_out_broken)
+        return RegistrySnapshot.read(source, skip_invalid=skip_invalid)
     except RegistryError as err:
         raise RegistryError(_sentences(name, err), err.diagnostics) from None
     except UnicodeEncodeError as err:

@@ -463,7 +463,7 @@ class ToolRegistry:
         """Tells of a type that is none, once."""
         if type in self._told or len(self._told) >= _MOST_TOLD:
             return
-        meant = now.meant_type(type)
+        meant = now.suggest_type(type)
         if meant is not None:
             self._told.add(type)
             log.warning(

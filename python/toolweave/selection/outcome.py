@@ -179,10 +179,10 @@ def type_note(source: ToolSource, question: Question, found: Identified | None =
         else:
             text = f"The model says that the query is about the type {name}."
         return TypeNote(text, identified=True)
-    meant_type: object = getattr(as_it_is(source), "meant_type", None)
+    suggest_type: object = getattr(as_it_is(source), "suggest_type", None)
     meant = None
-    if callable(meant_type):
-        meant = cast("Callable[[str], str | None]", meant_type)(name)
+    if callable(suggest_type):
+        meant = cast("Callable[[str], str | None]", suggest_type)(name)
     if meant is None:
         return TypeNote()
     return TypeNote(f"There is no type {name!r}, so it has the tools of Thing; {meant!r} is one.")

@@ -9,7 +9,7 @@ from .result import Score
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from .._core import RankingResult, ScoreReading
+    from .._core import RankingResult, ScoredReply
     from .offer import Offer
 
 
@@ -37,7 +37,7 @@ class Tally:
     def read(
         self,
         position: int,
-        reading: ScoreReading,
+        reading: ScoredReply,
         reply: str | Mapping[str, Any],
         score: float | None = None,
     ) -> Score:

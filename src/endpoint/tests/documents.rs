@@ -5,11 +5,11 @@ use serde_json::json;
 
 use super::{
     super::{Event, Failure, FailureKind, Form, Reading, read},
-    Joined, LIMITS, reading, written,
+    JoinedReply, LIMITS, reading, written,
 };
 
 fn whole(document: &str, reading: Option<Reading>) -> (Vec<Event>, Result<(), Failure>) {
-    let mut joined = Joined::default();
+    let mut joined = JoinedReply::default();
     let pieces = document.as_bytes().chunks(7).map(Bytes::copy_from_slice);
     let done = read("m", Form::Document, pieces, LIMITS, reading, &mut joined);
     (joined.0, done)

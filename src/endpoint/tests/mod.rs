@@ -20,9 +20,9 @@ const LIMITS: Limits = Limits { line: 1 << 20, body: 1 << 24 };
 
 /// Keeps what it is given, neighbours of one kind joined.
 #[derive(Default)]
-struct Joined(Vec<Event>);
+struct JoinedReply(Vec<Event>);
 
-impl Outlet for Joined {
+impl Outlet for JoinedReply {
     fn put(&mut self, event: Event) {
         match (self.0.last_mut(), event) {
             (Some(Event::Text(text)), Event::Text(more))
@@ -70,7 +70,7 @@ fn joined(
     limits: Limits,
     reading: Option<Reading>,
 ) -> (Vec<Event>, Result<(), Failure>) {
-    let mut joined = Joined::default();
+    let mut joined = JoinedReply::default();
     let pieces = pieces.iter().map(|piece| Bytes::copy_from_slice(piece));
     let done = read("m", Form::Events, pieces, limits, reading, &mut joined);
     (joined.0, done)

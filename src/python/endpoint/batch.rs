@@ -19,7 +19,7 @@ use pyo3_async_runtimes::{TaskLocals, generic::future_into_py_with_locals};
 use tokio::{sync::Notify, task::AbortHandle};
 
 use super::{
-    bell::{PyHttpBell, Rope},
+    bell::{PyHttpWakeup, Rope},
     client::PyHttpClient,
     process::Owned,
     reply::told,
@@ -223,8 +223,8 @@ impl PyHttpBatch {
 impl PyHttpBatch {
     /// Must be called on the thread of the event loop that the bell belongs to.
     #[new]
-    fn new(client: Py<PyHttpClient>, bell: Option<&PyHttpBell>) -> PyResult<Self> {
-        let rope = bell.map(PyHttpBell::rope).transpose()?;
+    fn new(client: Py<PyHttpClient>, bell: Option<&PyHttpWakeup>) -> PyResult<Self> {
+        let rope = bell.map(PyHttpWakeup::rope).transpose()?;
         let key = rope.as_ref().map_or(0, |rope| rope.key);
         let asked = Asked { tray: Arc::new(Tray::new(rope)), tasks: HashMap::new() };
         Ok(Self { client, asked: Owned::new(asked), key })

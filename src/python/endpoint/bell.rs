@@ -62,11 +62,11 @@ impl Rope {
 }
 
 /// The bell of one event loop.
-#[pyclass(name = "HttpBell", module = "toolweave._core", frozen)]
+#[pyclass(name = "HttpWakeup", module = "toolweave._core", frozen)]
 #[derive(Debug)]
-pub(crate) struct PyHttpBell(Owned<Arc<Bell>>);
+pub(crate) struct PyHttpWakeup(Owned<Arc<Bell>>);
 
-impl PyHttpBell {
+impl PyHttpWakeup {
     /// A rope for one more reply.
     pub(super) fn rope(&self) -> PyResult<Rope> {
         let Some(bell) = self.0.get() else {
@@ -79,7 +79,7 @@ impl PyHttpBell {
 }
 
 #[pymethods]
-impl PyHttpBell {
+impl PyHttpWakeup {
     #[new]
     fn new() -> PyResult<Self> {
         let waiting =

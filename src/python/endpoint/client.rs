@@ -17,7 +17,7 @@ use reqwest::{
 };
 
 use super::{
-    bell::PyHttpBell,
+    bell::PyHttpWakeup,
     mailbox::{Slot, mailbox},
     objects::Objects,
     process::Owned,
@@ -190,7 +190,7 @@ impl PyHttpClient {
         url: &str,
         headers: &Bound<'_, PyDict>,
         body: &[u8],
-        bell: Option<&PyHttpBell>,
+        bell: Option<&PyHttpWakeup>,
         parser: Option<&Bound<'_, PyParser>>,
         inline: bool,
         deltas: bool,
@@ -208,7 +208,7 @@ impl PyHttpClient {
                 (Some(reading), Some(tools.with_ids(ids)))
             }
         };
-        let rope = bell.map(PyHttpBell::rope).transpose()?;
+        let rope = bell.map(PyHttpWakeup::rope).transpose()?;
         let key = rope.as_ref().map_or(0, |rope| rope.key);
         let mailbox = Arc::new(mailbox(self.max_queued_bytes, rope));
         let slot = Slot(Arc::clone(&mailbox));

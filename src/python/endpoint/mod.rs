@@ -15,6 +15,6 @@ mod runtime;
 mod secrets;
 
 pub(crate) use self::{
-    batch::PyHttpBatch, bell::PyHttpBell, client::PyHttpClient, objects::PyHttpLong,
+    batch::PyHttpBatch, bell::PyHttpWakeup, client::PyHttpClient, objects::PyHttpLargeEvents,
     reply::PyHttpReply, secrets::without_keys,
 };

@@ -37,12 +37,12 @@ enum Made {
 }
 
 /// Events of which some take long to make.
-#[pyclass(name = "HttpLong", module = "toolweave._core", frozen)]
+#[pyclass(name = "HttpLargeEvents", module = "toolweave._core", frozen)]
 #[derive(Debug)]
-pub(crate) struct PyHttpLong(Mutex<Vec<Made>>);
+pub(crate) struct PyHttpLargeEvents(Mutex<Vec<Made>>);
 
 #[pymethods]
-impl PyHttpLong {
+impl PyHttpLargeEvents {
     /// The events; none the second time. Other threads have the interpreter in between.
     fn read<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let made = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
@@ -86,7 +86,7 @@ impl Objects {
         }
     }
 
-    /// The events, as a tuple; or as [`PyHttpLong`], if making their objects takes long.
+    /// The events, as a tuple; or as [`PyHttpLargeEvents`], if making their objects takes long.
     pub(super) fn taken<'py>(
         &mut self,
         py: Python<'py>,
@@ -95,7 +95,7 @@ impl Objects {
         if events.iter().any(is_long) {
             let made: Vec<_> =
                 events.into_iter().map(|event| self.made(py, event)).collect::<PyResult<_>>()?;
-            return Bound::new(py, PyHttpLong(Mutex::new(made))).map(Bound::into_any);
+            return Bound::new(py, PyHttpLargeEvents(Mutex::new(made))).map(Bound::into_any);
         }
         let objects: Vec<_> =
             events.into_iter().map(|event| self.object(py, event)).collect::<PyResult<_>>()?;

@@ -74,7 +74,7 @@ impl PyJoiner {
         Ok(())
     }
 
-    fn finish(&self, py: Python<'_>) -> PyResult<PyJoined> {
+    fn finish(&self, py: Python<'_>) -> PyResult<PyJoinedReply> {
         let (joined, results) = {
             let state = self.lock();
             let results: HashMap<_, _> = state
@@ -95,7 +95,7 @@ impl PyJoiner {
             .collect::<PyResult<_>>()?;
         let problems: Vec<_> =
             joined.problems.iter().map(|problem| PyJoinProblem::from_core(py, problem)).collect();
-        Ok(PyJoined {
+        Ok(PyJoinedReply {
             messages: PyTuple::new(py, messages)?.unbind(),
             finish_reason: joined.finish_reason,
             missing: PyTuple::new(py, joined.missing)?.unbind(),
@@ -140,7 +140,7 @@ fn to_core(update: &Bound<'_, PyAny>) -> PyResult<Update> {
 /// What a joiner has made of its updates.
 #[pyclass(name = "Joined", module = "toolweave", frozen)]
 #[derive(Debug)]
-pub(crate) struct PyJoined {
+pub(crate) struct PyJoinedReply {
     #[pyo3(get)]
     messages: Py<PyTuple>,
     finish_reason: FinishReason,
@@ -150,7 +150,7 @@ pub(crate) struct PyJoined {
     problems: Py<PyTuple>,
 }
 
-record!(PyJoined { messages, finish_reason, missing, problems }
+record!(PyJoinedReply { messages, finish_reason, missing, problems }
     #[new]
     fn new(
         messages: Py<PyTuple>,

@@ -20,7 +20,7 @@ pub(crate) use self::{
     },
     convert::{message_from_dict, message_from_json, message_to_python},
     extract::extract_messages,
-    joiner::{PyJoinProblem, PyJoined, PyJoiner, try_update},
+    joiner::{PyJoinProblem, PyJoinedReply, PyJoiner, try_update},
     provider::{from_anthropic, from_openai, to_anthropic, to_openai},
     update::{PyFinishUpdate, PyReasoningDelta, PyTextDelta, PyToolCallUpdate, PyUsageUpdate},
 };

@@ -17,9 +17,9 @@ use toolweave::{
 
 /// Keeps what it is given, neighbours of one kind joined.
 #[derive(Default)]
-struct Joined(Vec<Event>);
+struct JoinedReply(Vec<Event>);
 
-impl Outlet for Joined {
+impl Outlet for JoinedReply {
     fn put(&mut self, event: Event) {
         match (self.0.last_mut(), event) {
             (Some(Event::Text(text)), Event::Text(more))
@@ -62,7 +62,7 @@ fuzz_target!(|data: &[u8]| {
     let limits = Limits { line: input.knob(&[4096, 64]), body: input.knob(&[1 << 20, 300]) };
 
     let read = |pieces: &[&[u8]]| -> (Vec<Event>, Result<(), Failure>) {
-        let mut joined = Joined::default();
+        let mut joined = JoinedReply::default();
         let pieces = pieces.iter().map(|piece| Bytes::copy_from_slice(piece));
         let done = endpoint::read("m", form, pieces, limits, reading.clone(), &mut joined);
         (joined.0, done)

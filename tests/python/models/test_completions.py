@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from servers.dialects import call
-from toolweave import FinishReason, Joined, Joiner, Update
+from toolweave import FinishReason, JoinedReply, Joiner, Update
 from toolweave.exceptions import ModelError
 from toolweave.models.completions import ChunkReader
 from toolweave.models.reading import read_reply
@@ -28,7 +28,7 @@ def updates(chunks: Iterable[object]) -> list[Update]:
     return [*(update for chunk in chunks for update in reader.push(chunk)), reader.finish()]
 
 
-def joined(chunks: Iterable[object]) -> Joined:
+def joined(chunks: Iterable[object]) -> JoinedReply:
     joiner = Joiner()
     for update in updates(chunks):
         joiner.push(update)

@@ -27,7 +27,7 @@ from openai_endpoint import Endpoint, Reply, serving
 from toolweave import (
     FinishUpdate,
     FunctionContract,
-    Joined,
+    JoinedReply,
     Message,
     MessageError,
     ReasoningDelta,
@@ -137,7 +137,7 @@ def test_native_calls_stream_in_fragments() -> None:
 def test_a_call_that_was_cut_off_is_no_call(finish: str | None, reason: str) -> None:
     pieces = [fragment(0, '{"a": 1', id="c1", type="function", name="Add")]
     with serving(Reply(pieces, finish)) as endpoint:
-        joined: Joined = asyncio.run(complete(chat(endpoint), "Hi", tools=[ADD]))
+        joined: JoinedReply = asyncio.run(complete(chat(endpoint), "Hi", tools=[ADD]))
     assert joined.finish_reason == reason
     assert not [message for message in joined.messages if isinstance(message, ToolCallMessage)]
     assert joined.problems[0].tool_call_id == "c1"

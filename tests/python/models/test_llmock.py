@@ -10,7 +10,7 @@ import pytest
 
 from servers.adapters import QUIET, WITH_LITELLM
 from servers.model_answers import Read, in_use, read
-from toolweave import FinishUpdate, FunctionContract, Joined, Joiner, TextMessage, UsageUpdate
+from toolweave import FinishUpdate, FunctionContract, JoinedReply, Joiner, TextMessage, UsageUpdate
 from toolweave.models.anthropic import AnthropicModel
 from toolweave.models.http import HttpModel
 from toolweave.models.litellm import LiteLLMModel
@@ -55,7 +55,7 @@ def ask(name: str, llmock: Any, *, retries: int = 0, **asked: Any) -> Read:
     return asyncio.run(main())
 
 
-def joined(came: Read) -> Joined:
+def joined(came: Read) -> JoinedReply:
     joiner = Joiner()
     for update in came.updates:
         joiner.push(update)

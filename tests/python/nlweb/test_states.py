@@ -192,7 +192,7 @@ BROKEN = f"""<Tools><Item>
 
 
 def test_broken_tools_can_be_left_out_and_are_reported() -> None:
-    snapshot = RegistrySnapshot.read(BROKEN, leave_out_broken=True)
+    snapshot = RegistrySnapshot.read(BROKEN, skip_invalid=True)
     assert [entry.name for entry in snapshot.tools_for("Item")] == ["search", "details"]
     errors = [found for found in snapshot.diagnostics if found.severity == "error"]
     assert [(found.code, found.line) for found in errors] == [
@@ -206,7 +206,7 @@ def test_a_registry_with_a_broken_tool_is_still_refused() -> None:
     with pytest.raises(ValueError, match="TW007"):
         ToolRegistry.loads(BROKEN)
     with pytest.raises(ValueError, match="TW001"):
-        RegistrySnapshot.read("<Tools><Item>", leave_out_broken=True)
+        RegistrySnapshot.read("<Tools><Item>", skip_invalid=True)
 
 
 @given(st.lists(st.booleans(), max_size=6))
@@ -218,7 +218,7 @@ def test_leaving_out_broken_tools_leaves_the_registry_of_the_others(broken: list
         ]
         return f"<Tools><Item>{''.join(parts)}</Item></Tools>"
 
-    found = RegistrySnapshot.read(text([not one for one in broken]), leave_out_broken=True)
+    found = RegistrySnapshot.read(text([not one for one in broken]), skip_invalid=True)
     good = "".join(tool(f"t{at}") for at, one in enumerate(broken) if not one)
     expected = RegistrySnapshot.read(f"<Tools><Item>{good}</Item></Tools>")
     assert found.fingerprint == expected.fingerprint

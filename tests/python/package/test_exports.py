@@ -18,7 +18,7 @@ import toolweave
 from toolweave import _core
 
 PUBLIC = [name for name in toolweave.__all__ if name != "__version__"]
-INNER = {"HttpBatch", "HttpBell", "HttpClient", "HttpLong", "HttpReply", "JsonMeter"}
+INNER = {"HttpBatch", "HttpWakeup", "HttpClient", "HttpLargeEvents", "HttpReply", "JsonMeter"}
 """What the core gives to `toolweave.models.http` and `toolweave.web`, for their own use."""
 STUB = Path(toolweave.__file__).with_name("_core.pyi")
 

@@ -18,7 +18,7 @@ from toolweave import (
     RankingResult,
     ReplyReader,
     SchemaError,
-    ScoreReading,
+    ScoredReply,
     Validator,
     structure_schema,
 )
@@ -127,12 +127,12 @@ def test_a_reading_says_what_was_wrong_and_what_was_done() -> None:
     assert (violation.path, violation.keyword) == ("/limit", "maximum")
     assert [repair.kind for repair in reading.repairs] == ["quotes"]
     match reading:
-        case ScoreReading(85.0, parameters, str(error)):
+        case ScoredReply(85.0, parameters, str(error)):
             assert parameters == {"limit": 50, "name": "x"}
             assert error == "the parameters cannot be used: /limit: 50 is not at most 9"
         case _:
             pytest.fail(repr(reading))
-    assert repr(reading).startswith("ScoreReading(score=85.0, parameters={'limit': 50")
+    assert repr(reading).startswith("ScoredReply(score=85.0, parameters={'limit': 50")
 
 
 def test_a_reading_does_not_change_behind_the_back_of_those_who_hold_it() -> None:

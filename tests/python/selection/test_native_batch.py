@@ -15,7 +15,7 @@ from servers.dialects import delta
 from servers.scorers import refused, scored, scoring
 from servers.sse import Answer, serving
 from toolweave import SelectionPolicy, ToolSelector, UsageUpdate
-from toolweave._core import HttpBatch, HttpBell
+from toolweave._core import HttpBatch, HttpWakeup
 from toolweave.kinds import FinishReason
 from toolweave.models.conversation import as_messages
 from toolweave.models.http import HttpModel
@@ -41,7 +41,7 @@ def test_a_model_that_answers_in_its_own_way_is_asked_in_that_way() -> None:
 
 @on_a_loop
 async def test_replies_that_come_while_the_loop_is_busy_are_taken_together() -> None:
-    bell = HttpBell()
+    bell = HttpWakeup()
     try:
         async with scoring() as served, HttpModel(served.url, "m") as model:
             endpoint = model.endpoint

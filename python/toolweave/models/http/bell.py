@@ -7,7 +7,7 @@ import os
 import weakref
 from typing import TYPE_CHECKING, Any
 
-from ..._core import HttpBell
+from ..._core import HttpWakeup
 from ..._loops import running_loop
 
 if TYPE_CHECKING:
@@ -95,10 +95,10 @@ def opened_bell() -> Bell:
     return bell
 
 
-def _watched(loop: asyncio.AbstractEventLoop, ring: Callable[[], None]) -> HttpBell | None:
+def _watched(loop: asyncio.AbstractEventLoop, ring: Callable[[], None]) -> HttpWakeup | None:
     """A bell that the loop watches, if it can."""
     try:
-        bell = HttpBell()
+        bell = HttpWakeup()
         try:
             loop.add_reader(bell.fileno(), ring)
         except BaseException:

@@ -15,7 +15,7 @@ from ..._checks import (
     check_text,
     check_type,
 )
-from ..._core import FinishUpdate, HttpClient, HttpLong, __version__
+from ..._core import FinishUpdate, HttpClient, HttpLargeEvents, __version__
 from ..._loops import running_loop
 from ..clients import checked_extra
 from ..peers import peer_at, provider_at
@@ -294,7 +294,7 @@ class HttpModel:
                 )
                 try:
                     while (events := reply.take(_AT_ONCE)) is not None:
-                        if isinstance(events, HttpLong):
+                        if isinstance(events, HttpLargeEvents):
                             events = await asyncio.to_thread(events.read)
                         for event in events:
                             yield event
