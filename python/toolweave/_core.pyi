@@ -2071,7 +2071,7 @@ class Ranking:
         False
         >>> ranking.offer([(0, None)])
         True
-        >>> ranking.settle().winner
+        >>> ranking.finish().winner
         1
     """
 
@@ -2096,7 +2096,7 @@ class Ranking:
             ValueError: A tool has an outcome already.
         """
 
-    def settle(self) -> RankingResult:
+    def finish(self) -> RankingResult:
         """The result as it stands. Outcomes that have not come count as failed."""
 
 @final

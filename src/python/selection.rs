@@ -190,8 +190,8 @@ impl PyRanking {
         Ok(self.lock().offer(outcomes)?)
     }
 
-    fn settle(&self, py: Python<'_>) -> PyResult<PyRankingResult> {
-        let result = self.lock().settle();
+    fn finish(&self, py: Python<'_>) -> PyResult<PyRankingResult> {
+        let result = self.lock().finish();
         PyRankingResult::from_core(py, result)
     }
 }

@@ -17,7 +17,7 @@
 //! let mut ranking = Ranking::new(["search", "details"], Policy::default())?;
 //! assert!(!ranking.offer([(1, reading.score.ok())])?);
 //! assert!(ranking.offer([(0, None)])?);
-//! let result = ranking.settle();
+//! let result = ranking.finish();
 //! assert_eq!((result.winner, result.reason), (Some(1), Reason::Threshold));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

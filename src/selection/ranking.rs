@@ -236,7 +236,7 @@ impl Ranking {
     }
 
     /// The result as it stands. Outcomes that are outstanding count as failed.
-    pub fn settle(&self) -> RankingResult {
+    pub fn finish(&self) -> RankingResult {
         let mut order: Vec<usize> = (0..self.outcomes.len()).collect();
         order.sort_unstable_by(|one, other| self.compare(*one, *other));
         let (winner, reason) = match (self.stopped, self.best, self.fallback) {

@@ -169,7 +169,7 @@ fn decide(
             break;
         }
     }
-    ranking.settle()
+    ranking.finish()
 }
 
 /// All tools in some order, a few in each turn.
@@ -275,7 +275,7 @@ fn no_outcome_costs_more_than_another() {
     for position in 0..TOOLS {
         ranking.offer([(position, Some(75.0))]).unwrap();
     }
-    assert_eq!(ranking.settle().winner, Some(0));
+    assert_eq!(ranking.finish().winner, Some(0));
     // With a look at all others for each, this would be minutes.
     assert!(begin.elapsed().as_secs() < 20);
 }

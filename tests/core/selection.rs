@@ -60,7 +60,7 @@ fn golden_rankings_are_decided() {
             decided.push(ranking.offer(outcomes).unwrap());
         }
         assert_eq!(json!(decided), case["decided"], "{name}");
-        let result = ranking.settle();
+        let result = ranking.finish();
         assert_eq!(json!(result.winner), case["winner"], "{name}");
         assert_eq!(json!(result.order), case["order"], "{name}");
         assert_eq!(result.reason.as_str(), case["reason"], "{name}");

@@ -76,4 +76,4 @@ async def ask_at_once(listing: Listing, offer: Offer, question: Question, calls:
     tally = best
     ranking = offer.ranking()
     ranking.offer(list(enumerate(tally.scores)))
-    return Decided(tally, ranking.settle())
+    return Decided(tally, ranking.finish())

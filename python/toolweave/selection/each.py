@@ -67,7 +67,7 @@ async def score_each(offer: Offer, question: Question, calls: Calls) -> Decided:
         if ranking.offer(outcomes):
             break
     ranking.offer(list(again.items()))
-    return Decided(tally, ranking.settle())
+    return Decided(tally, ranking.finish())
 
 
 def _request(offer: Offer, at: int, question: Question, values: dict[str, str]) -> Request:

@@ -59,7 +59,7 @@ def test_golden_rankings_are_decided(case: dict[str, Any]) -> None:
     ranking = Ranking(case["tools"], case["specificity"], **case["policy"])
     decided = [ranking.offer((at, score) for at, score in turn) for turn in case["turns"]]
     assert decided == case["decided"]
-    result = ranking.settle()
+    result = ranking.finish()
     assert result == RankingResult(case["winner"], case["order"], case["reason"], case["ties"])
 
 
@@ -178,7 +178,7 @@ def test_the_same_scores_give_the_same_winner_in_every_order(
         for outcome in order:
             if ranking.offer([outcome]):
                 break
-        return ranking.settle()
+        return ranking.finish()
 
     waited = settled(None)
     result = settled(early_stop)
@@ -203,7 +203,7 @@ def test_what_cannot_be_ranked_is_refused() -> None:
     wrong: Any = [(0, "85")]
     with pytest.raises(TypeError):
         Ranking(["a"]).offer(wrong)
-    assert ranking.settle().winner == 0
+    assert ranking.finish().winner == 0
 
 
 def test_a_result_is_plain_data() -> None:
