@@ -14,7 +14,7 @@ from toolweave import TextDelta, TextMessage, Update
 from toolweave.models.recording import RecordedReply, StreamRecorder, save
 from toolweave.models.replay import ReplayModel
 from toolweave.protocols import ChatModel
-from toolweave.selection import Reply, Request, as_scorer
+from toolweave.selection import ScorerReply, ScorerRequest, as_scorer
 
 REPLIES = Path(__file__).parent / "replies.json"
 
@@ -34,7 +34,7 @@ class Recorded:
         """The model whose replies they are."""
         return self._scorer.name
 
-    async def ask(self, request: Request) -> Reply:
+    async def ask(self, request: ScorerRequest) -> ScorerReply:
         """Gives the recorded reply.
 
         Raises:
@@ -60,7 +60,7 @@ class Recorder:
         """The model."""
         return self._scorer.name
 
-    async def ask(self, request: Request) -> Reply:
+    async def ask(self, request: ScorerRequest) -> ScorerReply:
         """Asks the model. One question at a time."""
         reply = await self._scorer.ask(request)
         heard = self._heard.replies[-1]
@@ -78,5 +78,5 @@ class Recorder:
         save(self.replies, path)
 
 
-def _key(request: Request) -> str:
+def _key(request: ScorerRequest) -> str:
     return f"{request.query} [{', '.join(tool.name for tool in request.tools)}]"

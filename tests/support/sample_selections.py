@@ -12,7 +12,7 @@ import pytest
 
 from paths import SHARED
 from toolweave import RegistrySnapshot, ToolEntry
-from toolweave.selection import Reply, Request
+from toolweave.selection import ScorerReply, ScorerRequest
 
 
 def entry(name: str, *parameters: str, **more: Any) -> ToolEntry:
@@ -51,7 +51,7 @@ class Scores:
     cancelled: list[str] = field(default_factory=list)
     name: str = "scores"
 
-    async def ask(self, request: Request) -> Reply:
+    async def ask(self, request: ScorerRequest) -> ScorerReply:
         [tool] = request.tools
         assert request.strategy == "each"
         self.asked.append(tool.name)
@@ -65,7 +65,7 @@ class Scores:
         said = self.said[tool.name]
         if isinstance(said, BaseException):
             raise said
-        return Reply(said if isinstance(said, (str, dict)) else {"score": said})
+        return ScorerReply(said if isinstance(said, (str, dict)) else {"score": said})
 
 
 @dataclass
@@ -73,20 +73,20 @@ class ScriptedScorer:
     """A scorer that gives replies in order, the last again and again."""
 
     replies: Sequence[Any]
-    requests: list[Request] = field(default_factory=list)
+    requests: list[ScorerRequest] = field(default_factory=list)
     name: str = "says"
 
     @property
     def prompts(self) -> list[str]:
         return [request.prompt for request in self.requests]
 
-    async def ask(self, request: Request) -> Reply:
+    async def ask(self, request: ScorerRequest) -> ScorerReply:
         self.requests.append(request)
         said = self.replies[min(len(self.requests), len(self.replies)) - 1]
         await asyncio.sleep(0)
         if isinstance(said, BaseException):
             raise said
-        return said if isinstance(said, Reply) else Reply(said)
+        return said if isinstance(said, ScorerReply) else ScorerReply(said)
 
 
 def public_files() -> list[Any]:

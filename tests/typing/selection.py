@@ -21,8 +21,8 @@ from toolweave.models.openai import OpenAIModel
 from toolweave.selection import (
     CallLimiter,
     Decision,
-    Reply,
-    Request,
+    ScorerReply,
+    ScorerRequest,
     Scorer,
     ToolSource,
     as_scorer,
@@ -43,8 +43,8 @@ async def data(prompt: str, schema: Mapping[str, Any]) -> dict[str, Any]:
 class OwnScorer:
     name = "own"
 
-    async def ask(self, request: Request) -> Reply:
-        return Reply({"score": len(request.tools)}, UsageUpdate(1, 2))
+    async def ask(self, request: ScorerRequest) -> ScorerReply:
+        return ScorerReply({"score": len(request.tools)}, UsageUpdate(1, 2))
 
 
 class OwnCalls(OwnScorer):

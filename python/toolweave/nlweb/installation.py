@@ -19,12 +19,12 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, cast
 
 from ..exceptions import ModelError, RegistryError
-from ..selection.scorer import Reply
+from ..selection.scorer import ScorerReply
 from .tools import RELEASED, TypeHierarchy
 
 if TYPE_CHECKING:
     from ..registry import ToolRegistry
-    from ..selection.scorer import Request
+    from ..selection.scorer import ScorerRequest
 
 QUERY_PARAMS: contextvars.ContextVar[Mapping[str, Any] | None] = contextvars.ContextVar(
     "toolweave_nlweb_query_params", default=None
@@ -123,7 +123,7 @@ class InstalledModel:
             return "nlweb"
         return f"nlweb {json.dumps([preferred, chosen], sort_keys=True, default=str)}"
 
-    async def ask(self, request: Request) -> Reply:
+    async def ask(self, request: ScorerRequest) -> ScorerReply:
         """Asks `core.llm.ask_llm`.
 
         Raises:
@@ -139,7 +139,7 @@ class InstalledModel:
         )
         if not reply:
             raise ModelError("NLWeb's model did not reply, or not in time", "nlweb")
-        return Reply(reply)
+        return ScorerReply(reply)
 
 
 def _ask_llm() -> Callable[..., Awaitable[Any]]:

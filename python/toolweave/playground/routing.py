@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..selection import Reply, SelectionPolicy, ToolSelector
+from ..selection import ScorerReply, SelectionPolicy, ToolSelector
 from ..selection.words import WordScorer
 from .kitchen import ITEM_TYPE, open_kitchen
 from .stories import BY_HAND
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from .. import Selection
     from ..registry import ToolRegistry
-    from ..selection import Request
+    from ..selection import ScorerRequest
     from ..selection.policy import Strategy
     from ..selection.scorers import AnyScorer
     from ..tools import Toolset
@@ -84,9 +84,9 @@ class StoryScorer:
     def __init__(self, scores: Mapping[str, Any]) -> None:
         self._scores = scores
 
-    async def ask(self, request: Request) -> Reply:  # noqa: ARG002 - it knows
+    async def ask(self, request: ScorerRequest) -> ScorerReply:  # noqa: ARG002 - it knows
         """Gives the scores."""
-        return Reply(self._scores)
+        return ScorerReply(self._scores)
 
 
 def widest_type(registry: ToolRegistry) -> str:

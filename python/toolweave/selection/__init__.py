@@ -29,7 +29,7 @@ from __future__ import annotations
 from .limit import CallLimiter
 from .policy import SelectionPolicy, Strategy
 from .result import Decision, Score, Selection
-from .scorer import Reply, Request, Scorer
+from .scorer import ScorerReply, ScorerRequest, Scorer
 from .scorers import AnyScorer, as_scorer
 from .selector import ToolSelector
 from .sources import ToolSource

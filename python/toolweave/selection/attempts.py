@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .listed import asked
-from .scorer import Request
+from .scorer import ScorerRequest
 from .tally import Decided, Tally
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ async def ask_at_once(listing: Listing, offer: Offer, question: Question, calls:
     error: str | None = None
     for _ in range(offer.policy.attempts):
         prompt = asked(head, offer, question, error)
-        request = Request(prompt, schema, listing.strategy, question.query, offer.tools)
+        request = ScorerRequest(prompt, schema, listing.strategy, question.query, offer.tools)
         calls.start([(0, request)])
         [(_, (content, error))] = await calls.next()
         if content is None:

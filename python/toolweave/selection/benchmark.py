@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from .result import Selection
-    from .scorer import Reply, Request, Scorer
+    from .scorer import ScorerReply, ScorerRequest, Scorer
 
 Method: TypeAlias = Literal["each", "batch", "choose", "prefilter"]
 """What is compared: the strategies, and ``choose`` among the three tools that words find."""
@@ -232,7 +232,7 @@ class _Counting:
         self.name = scorer.name
         self.chars = 0
 
-    async def ask(self, request: Request) -> Reply:
+    async def ask(self, request: ScorerRequest) -> ScorerReply:
         self.chars += len(request.prompt)
         return await self._scorer.ask(request)
 

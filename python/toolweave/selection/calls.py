@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from .limit import CallLimiter, Turn
-    from .scorer import Request
+    from .scorer import ScorerRequest
 
 Answer: TypeAlias = "tuple[str | Mapping[str, Any] | None, str | None]"
 """The reply to one call and None, or None and the reason why there is no reply."""
@@ -58,7 +58,7 @@ class Told(Protocol):
 class Transport(Protocol):
     """Makes calls, each as soon as it is told to; how many at once is not its business."""
 
-    def begin(self, number: int, request: Request) -> None:
+    def begin(self, number: int, request: ScorerRequest) -> None:
         """Make a call. Whatever becomes of it is told, and last that it has ended."""
 
     def stop(self, number: int) -> None:
@@ -98,7 +98,7 @@ class Calls:
         self._bounds = bounds
         self._loop = asyncio.get_running_loop()
         self._deadlines = Deadlines(self._loop)
-        self._waiting: deque[tuple[int, Request]] = deque()
+        self._waiting: deque[tuple[int, ScorerRequest]] = deque()
         self._open: dict[int, _Call] = {}
         # Those of them that wait for a place.
         self._lined: deque[_Call] = deque()
@@ -112,7 +112,7 @@ class Calls:
         self._fatal: BaseException | None = None
         self._transport = transport(self)
 
-    def start(self, requests: Iterable[tuple[int, Request]]) -> None:
+    def start(self, requests: Iterable[tuple[int, ScorerRequest]]) -> None:
         """Have calls made; `next` says what became of them, by their positions.
 
         Args:
@@ -231,7 +231,7 @@ class Calls:
         elif self._turn is None:
             self._turn = self._bounds.limiter.line_up(self._called)
 
-    def _call(self, position: int, request: Request) -> _Call:
+    def _call(self, position: int, request: ScorerRequest) -> _Call:
         self._last += 1
         call = self._open[self._last] = _Call(self, self._last, position, request)
         return call
@@ -271,7 +271,7 @@ class _Call:
 
     __slots__ = ("_calls", "number", "position", "request")
 
-    def __init__(self, calls: Calls, number: int, position: int, request: Request) -> None:
+    def __init__(self, calls: Calls, number: int, position: int, request: ScorerRequest) -> None:
         self._calls = calls
         self.number = number
         self.position = position

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from .listed import AGAIN
 from .question import quoted
-from .scorer import Request
+from .scorer import ScorerRequest
 from .tally import Decided, Tally
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ async def score_each(offer: Offer, question: Question, calls: Calls) -> Decided:
     return Decided(tally, ranking.finish())
 
 
-def _request(offer: Offer, at: int, question: Question, values: dict[str, str]) -> Request:
+def _request(offer: Offer, at: int, question: Question, values: dict[str, str]) -> ScorerRequest:
     tool, form = offer.tools[at], offer.forms[at]
     if not form.asks:
         # It says what the tool does at most, and a model cannot guess the query.
@@ -81,4 +81,4 @@ def _request(offer: Offer, at: int, question: Question, values: dict[str, str]) 
     else:
         asked = tool.render(values)
     prompt = f"{asked}\n\n{form.text}"
-    return Request(prompt, form.schema, "each", question.query, (tool,), asked)
+    return ScorerRequest(prompt, form.schema, "each", question.query, (tool,), asked)

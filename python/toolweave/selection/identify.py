@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from .._core import type_name
 from .listed import AGAIN, mended
 from .question import quoted
-from .scorer import Request
+from .scorer import ScorerRequest
 from .sources import as_it_is
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ async def identify(
     error: str | None = None
     for _ in range(attempts):
         prompt = asked if error is None else asked + AGAIN.format(error=error)
-        calls.start([(0, Request(prompt, schema, "type", question.query, tools))])
+        calls.start([(0, ScorerRequest(prompt, schema, "type", question.query, tools))])
         [(_, (content, error))] = await calls.next()
         if content is None:
             break

@@ -10,11 +10,11 @@ from ..exceptions import ModelError
 from ..kinds import FinishReason
 from ..models import as_model, complete
 from ..protocols import ModelOptions
-from .scorer import Reply
+from .scorer import ScorerReply
 
 if TYPE_CHECKING:
     from ..protocols import ChatModel
-    from .scorer import Request
+    from .scorer import ScorerRequest
 
 OPTIONS = ModelOptions(temperature=0.0, max_tokens=512)
 """What a model is asked with, unless told otherwise."""
@@ -43,11 +43,11 @@ class ModelScorer:
         """What the model is called."""
         return str(getattr(self._model, "name", type(self._model).__name__))
 
-    def asked(self, request: Request) -> ModelOptions:
+    def asked(self, request: ScorerRequest) -> ModelOptions:
         """What the model is asked with."""
         return replace(self._options, response_schema=request.schema)
 
-    async def ask(self, request: Request) -> Reply:
+    async def ask(self, request: ScorerRequest) -> ScorerReply:
         """Asks the model.
 
         Raises:
@@ -65,7 +65,7 @@ class ModelScorer:
                 usage = UsageUpdate(
                     message.input_tokens, message.output_tokens, message.cached_input_tokens
                 )
-        return Reply("".join(texts), usage)
+        return ScorerReply("".join(texts), usage)
 
 
 def cut_off(reason: FinishReason) -> ModelError:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ..models.http.batch import Outcome
     from ..protocols import ModelOptions
     from .calls import Told
-    from .scorer import Request
+    from .scorer import ScorerRequest
 
 
 class NativeScorer(ModelScorer):
@@ -56,7 +56,7 @@ class NativeTransport:
         self._batch = Batch(model.endpoint, self._collect)
         self._spans: dict[int, tracing.Span | None] = {}
 
-    def begin(self, number: int, request: Request) -> None:
+    def begin(self, number: int, request: ScorerRequest) -> None:
         """Make a call."""
         self._told.began()
         self._spans[number] = None

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from .policy import Asked
 
 
-class Request(NamedTuple):
+class ScorerRequest(NamedTuple):
     """One question to a scorer."""
 
     prompt: str
@@ -27,7 +27,7 @@ class Request(NamedTuple):
     """Of ``each``: the prompt without the form of the reply, for who is given the structure."""
 
 
-class Reply(NamedTuple):
+class ScorerReply(NamedTuple):
     """What a scorer answered."""
 
     content: str | Mapping[str, Any]
@@ -45,7 +45,7 @@ class Scorer(Protocol):
         """What it is called, in logs and as part of what selections are kept by."""
         ...
 
-    async def ask(self, request: Request) -> Reply:
+    async def ask(self, request: ScorerRequest) -> ScorerReply:
         """Answers one question.
 
         Raises:

@@ -11,13 +11,13 @@ from ..models.http import HttpModel
 from ..protocols import ModelOptions
 from .model import ModelScorer
 from .native import NativeScorer
-from .scorer import Reply, Scorer
+from .scorer import ScorerReply, Scorer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ..protocols import ChatModel, ModelOptions
-    from .scorer import Request
+    from .scorer import ScorerRequest
 
 ScorerFunction: TypeAlias = "Callable[[str, dict[str, Any]], Awaitable[str | Mapping[str, Any]]]"
 """A scorer as a function: of the prompt and a JSON Schema, to the reply or what it says."""
@@ -83,7 +83,7 @@ class FunctionScorer:
     def __repr__(self) -> str:
         return f"FunctionScorer({self.name})"
 
-    async def ask(self, request: Request) -> Reply:
+    async def ask(self, request: ScorerRequest) -> ScorerReply:
         """Calls the function.
 
         Raises:
@@ -95,7 +95,7 @@ class FunctionScorer:
         content = await answer
         if not isinstance(content, _CONTENTS):
             raise TypeError(f"the scorer {self.name} returned {type(content).__name__}: {_RIGHT}")
-        return Reply(content)
+        return ScorerReply(content)
 
 
 # Dicts are mappings, but seen to be so at once.

@@ -10,7 +10,7 @@ from .calls import said
 
 if TYPE_CHECKING:
     from .calls import Told
-    from .scorer import Request, Scorer
+    from .scorer import ScorerRequest, Scorer
 
 _log = logging.getLogger("toolweave.selection")
 
@@ -35,7 +35,7 @@ class TaskTransport:
         self._loop = asyncio.get_running_loop()
         self._tasks: dict[int, asyncio.Task[None]] = {}
 
-    def begin(self, number: int, request: Request) -> None:
+    def begin(self, number: int, request: ScorerRequest) -> None:
         """Make a call."""
         task = self._tasks[number] = self._loop.create_task(self._ask(number, request))
         # One that is cancelled before it begins says nothing itself.
@@ -69,7 +69,7 @@ class TaskTransport:
                     extra={"scorer": self._scorer.name},
                 )
 
-    async def _ask(self, number: int, request: Request) -> None:
+    async def _ask(self, number: int, request: ScorerRequest) -> None:
         """Ask, and tell of the reply. Nothing but a cancellation is raised."""
         try:
             self._told.began()

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from .describe import describe
 from .identify import ROOT
-from .scorer import Reply
+from .scorer import ScorerReply
 
 if TYPE_CHECKING:
     from .._core import ToolEntry
-    from .scorer import Request
+    from .scorer import ScorerRequest
 
 _WORD = re.compile(r"\w+")
 # Shorter ones are in every text.
@@ -35,7 +35,7 @@ class WordScorer:
     def __repr__(self) -> str:
         return "WordScorer()"
 
-    async def ask(self, request: Request) -> Reply:
+    async def ask(self, request: ScorerRequest) -> ScorerReply:
         """Answers as the strategy that asks wants it."""
         scores = [score(request.query, tool) for tool in request.tools]
         said: dict[str, Any]
@@ -62,7 +62,7 @@ class WordScorer:
                     "score": scores[best],
                     "parameters": about,
                 }
-        return Reply(said)
+        return ScorerReply(said)
 
 
 def score(query: str, tool: ToolEntry) -> int:

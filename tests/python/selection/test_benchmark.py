@@ -9,7 +9,7 @@ import pytest
 
 from sample_selections import ScriptedScorer, entry, named, public_files
 from toolweave import RegistrySnapshot, Selection, SelectionPolicy, UsageUpdate
-from toolweave.selection import Reply, Request
+from toolweave.selection import ScorerReply, ScorerRequest
 from toolweave.selection.benchmark import (
     METHODS,
     Labelled,
@@ -74,9 +74,9 @@ def test_the_example_that_is_asked_is_told_once_only(method: Any) -> None:
 
 def test_what_is_measured_is_what_happened() -> None:
     replies = [
-        Reply(named("search", 80, search_query="x"), UsageUpdate(100, 10, 50)),
-        Reply("nonsense", UsageUpdate(10, 1)),
-        Reply(named("details", 80), UsageUpdate(100, 10, 50)),
+        ScorerReply(named("search", 80, search_query="x"), UsageUpdate(100, 10, 50)),
+        ScorerReply("nonsense", UsageUpdate(10, 1)),
+        ScorerReply(named("details", 80), UsageUpdate(100, 10, 50)),
         named("search", 10, search_query="x"),
     ]
     queries = labelled(REGISTRY, REGISTRY.entries)[:3]
@@ -125,7 +125,7 @@ def test_words_in_common_are_scored_the_same_in_every_way() -> None:
     ]
 
     def ask(strategy: Any, *asked: Any) -> Any:
-        return run(scorer.ask(Request("", {}, strategy, "Finds soups, cake?", asked))).content
+        return run(scorer.ask(ScorerRequest("", {}, strategy, "Finds soups, cake?", asked))).content
 
     assert ask("each", tools[0]) == {"score": 67, "search_query": "Finds soups, cake?"}
     assert ask("each", tools[1]) == {"score": 33}
@@ -135,7 +135,7 @@ def test_words_in_common_are_scored_the_same_in_every_way() -> None:
         "score": 67,
         "parameters": {"search_query": "Finds soups, cake?"},
     }
-    assert run(scorer.ask(Request("", {}, "each", "?", tools[:1]))).content["score"] == 0  # type: ignore[index]
+    assert run(scorer.ask(ScorerRequest("", {}, "each", "?", tools[:1]))).content["score"] == 0  # type: ignore[index]
 
 
 @pytest.mark.parametrize("file", public_files())

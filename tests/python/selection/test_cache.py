@@ -11,7 +11,7 @@ import pytest
 from coroutine_tests import PATIENCE, on_a_loop
 from sample_selections import ITEMS, Scores, ScriptedScorer, entry, named, tools
 from toolweave import RegistrySnapshot, Selection, SelectionPolicy, ToolSelector, UsageUpdate
-from toolweave.selection import Reply, Request
+from toolweave.selection import ScorerReply, ScorerRequest
 from virtual_time import now, run
 
 EACH = SelectionPolicy(strategy="each")
@@ -19,7 +19,7 @@ EACH = SelectionPolicy(strategy="each")
 
 def test_the_same_question_is_answered_from_before_until_it_is_too_old() -> None:
     async def main() -> None:
-        scorer = ScriptedScorer([Reply(named("details", 90, item_name="x"), UsageUpdate(5, 5))])
+        scorer = ScriptedScorer([ScorerReply(named("details", 90, item_name="x"), UsageUpdate(5, 5))])
         selector = ToolSelector(ITEMS, scorer, cache_ttl=60, clock=now)
         first = await selector.select("a")
         again = await selector.select("a")
@@ -149,7 +149,7 @@ class Held:
         self.entered = asyncio.Event()
         self.let = asyncio.Event()
 
-    async def ask(self, request: Request) -> Reply:  # noqa: ARG002
+    async def ask(self, request: ScorerRequest) -> ScorerReply:  # noqa: ARG002
         self.asked += 1
         self.entered.set()
         try:
@@ -157,7 +157,7 @@ class Held:
         except asyncio.CancelledError:
             self.cancelled += 1
             raise
-        return Reply(named("details", 90, item_name="x"))
+        return ScorerReply(named("details", 90, item_name="x"))
 
 
 async def waiting(selector: ToolSelector, count: int) -> list[asyncio.Task[Selection]]:

@@ -18,7 +18,7 @@ from servers.dialects import openai_text
 from servers.sse import Answer, Do, serving
 from toolweave import Selection, SelectionPolicy, ToolSelector
 from toolweave.models.openai import OpenAIModel
-from toolweave.selection import CallLimiter, Reply, Request
+from toolweave.selection import CallLimiter, ScorerReply, ScorerRequest
 from toolweave.selection import tasks as tasks_module
 from toolweave.selection.calls import Calls, Told, Transport
 from toolweave.selection.tasks import TaskTransport
@@ -33,13 +33,13 @@ class Open:
     name = "open"
 
     def __init__(self) -> None:
-        self.open: list[asyncio.Future[Reply]] = []
+        self.open: list[asyncio.Future[ScorerReply]] = []
         self.most = 0
         self.cancelled = 0
         self.changed = asyncio.Event()
 
-    async def ask(self, request: Request) -> Reply:  # noqa: ARG002 - it says what it is told
-        reply: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
+    async def ask(self, request: ScorerRequest) -> ScorerReply:  # noqa: ARG002 - it says what it is told
+        reply: asyncio.Future[ScorerReply] = asyncio.get_running_loop().create_future()
         self.open.append(reply)
         self.most = max(self.most, len(self.open))
         self.changed.set()
@@ -60,7 +60,7 @@ class Open:
             self.changed.clear()
             await asyncio.wait_for(self.changed.wait(), PATIENCE)
         reply = self.open[0]
-        reply.set_result(Reply({"score": 50}))
+        reply.set_result(ScorerReply({"score": 50}))
         while reply in self.open:
             self.changed.clear()
             await asyncio.wait_for(self.changed.wait(), PATIENCE)
@@ -115,15 +115,15 @@ def test_a_scorer_that_does_not_stop_is_given_up_and_reported(
     class Stubborn:
         name = "stubborn"
 
-        async def ask(self, request: Request) -> Reply:
+        async def ask(self, request: ScorerRequest) -> ScorerReply:
             if request.tools[0].name == "a":
-                return Reply({"score": 95})
+                return ScorerReply({"score": 95})
             for _ in range(3):
                 try:
                     await asyncio.sleep(tasks_module.GRACE * 10)
                 except asyncio.CancelledError:
                     continue
-            return Reply({"score": 100})
+            return ScorerReply({"score": 100})
 
     async def main() -> float:
         selector = ToolSelector(tools("b", "a"), Stubborn(), EACH, clock=now)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from paths import DOCS, SHARED
 from sample_selections import Scores, ScriptedScorer, entry
 from toolweave import RegistrySnapshot, Selection, SelectionPolicy, ToolEntry, ToolSelector
-from toolweave.selection import Reply, Request
+from toolweave.selection import ScorerReply, ScorerRequest
 from toolweave.selection.candidates import best_by_words, candidates
 from toolweave.selection.offer import Offer
 from virtual_time import run
@@ -40,19 +40,19 @@ class Knows:
         self.right = right
         self.asked: list[list[str]] = []
 
-    async def ask(self, request: Request) -> Reply:
+    async def ask(self, request: ScorerRequest) -> ScorerReply:
         names = [tool.name for tool in request.tools]
         self.asked.append(names)
         found = [name for name in self.right if name in names]
         scores = {name: 95 if name in found else 5 for name in names}
         match request.strategy:
             case "each":
-                return Reply({"score": scores[names[0]]})
+                return ScorerReply({"score": scores[names[0]]})
             case "batch":
-                return Reply({name: {"score": score} for name, score in scores.items()})
+                return ScorerReply({name: {"score": score} for name, score in scores.items()})
             case _:
                 name = found[0] if found else "search"
-                return Reply({"tool": name, "score": 95, "parameters": {}})
+                return ScorerReply({"tool": name, "score": 95, "parameters": {}})
 
 
 def select(registry: Any, scorer: Any, query: str, **policy: Any) -> Selection:

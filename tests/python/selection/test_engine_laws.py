@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolweave import UsageUpdate
-from toolweave.selection import CallLimiter, Request
+from toolweave.selection import CallLimiter, ScorerRequest
 from toolweave.selection.calls import Bounds, Calls, Told, no_place
 from virtual_time import run
 
@@ -33,7 +33,7 @@ class Scripted:
     stopped: list[int] = field(default_factory=list)
     over: asyncio.Event = field(default_factory=asyncio.Event)
 
-    def begin(self, number: int, request: Request) -> None:
+    def begin(self, number: int, request: ScorerRequest) -> None:
         how, _, after = request.prompt.partition("|")
         self.told.began()
         self.begun.append(number)
@@ -95,7 +95,7 @@ def test_calls_are_answered_once_and_give_their_places_back(
             return made[0]
 
         calls = Calls(transport, Bounds(TIMEOUT, most, limiter))
-        requests = [Request(f"{how}|{after}", {}, "each", "?", ()) for how, after in outcomes]
+        requests = [ScorerRequest(f"{how}|{after}", {}, "each", "?", ()) for how, after in outcomes]
         calls.start(enumerate(requests))
         answers: dict[int, tuple[object, str | None]] = {}
         while arrived := await calls.next():

@@ -10,19 +10,19 @@ import pytest
 from sample_selections import ITEMS, ScriptedScorer, named
 from toolweave import FinishUpdate, ModelOptions, SelectionPolicy, ToolSelector, UsageUpdate
 from toolweave.models import as_model
-from toolweave.selection import Reply, Request, Scorer, as_scorer
+from toolweave.selection import ScorerReply, ScorerRequest, Scorer, as_scorer
 from toolweave.testing import ScriptedModel
 from tracing_spans import exporter
 from virtual_time import run
 
-REQUEST = Request("Which?", {"type": "object"}, "choose", "x", ())
+REQUEST = ScorerRequest("Which?", {"type": "object"}, "choose", "x", ())
 
 
 def test_a_model_is_asked_for_structured_output_without_chance() -> None:
     model = ScriptedModel(['{"a"', ": 1}", UsageUpdate(7, 3, 2)], name="m1")
     scorer = as_scorer(model)
     assert scorer.name == "m1"
-    assert run(scorer.ask(REQUEST)) == Reply('{"a": 1}', UsageUpdate(7, 3, 2))
+    assert run(scorer.ask(REQUEST)) == ScorerReply('{"a": 1}', UsageUpdate(7, 3, 2))
     [asked] = model.requests
     assert asked.options == ModelOptions(
         temperature=0.0, max_tokens=512, response_schema={"type": "object"}

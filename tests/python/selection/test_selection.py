@@ -11,7 +11,7 @@ import pytest
 
 from sample_selections import ITEMS, Scores, ScriptedScorer, entry, named, tools
 from toolweave import RegistrySnapshot, Selection, SelectionPolicy, ToolSelector, UsageUpdate
-from toolweave.selection import Reply
+from toolweave.selection import ScorerReply
 from virtual_time import run
 
 
@@ -387,7 +387,7 @@ def test_what_a_terminal_would_act_on_is_not_in_the_explanation() -> None:
 
 
 def test_tokens_are_counted_where_they_are_known() -> None:
-    replies = [Reply("?", UsageUpdate(10, 2, 4)), Reply(named("search"), UsageUpdate(20, 3, 8))]
+    replies = [ScorerReply("?", UsageUpdate(10, 2, 4)), ScorerReply(named("search"), UsageUpdate(20, 3, 8))]
     selection = select(ITEMS, ScriptedScorer(replies))
     assert selection.usage == UsageUpdate(30, 5, 12)
     assert "30 tokens in and 5 out" in selection.explain()
