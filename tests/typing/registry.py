@@ -11,11 +11,11 @@ from typing_extensions import assert_type
 from toolweave import Agent, RegistryError, Tool, ToolRegistry, Toolset, tool
 from toolweave._core import Diagnostic, Origin, RegistrySnapshot, ToolEntry
 from toolweave.protocols import Model
-from toolweave.registry import Outbox, Reload
+from toolweave.registry import MessageCollector, Reload
 
 
 class Details:
-    def __init__(self, params: dict[str, Any], handler: Outbox) -> None:
+    def __init__(self, params: dict[str, Any], handler: MessageCollector) -> None:
         self.params, self.handler = params, handler
 
     async def do(self) -> None:

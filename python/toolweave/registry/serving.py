@@ -36,7 +36,7 @@ class RunHandler(Protocol):
 
 
 @dataclass
-class Outbox:
+class MessageCollector:
     """Stands in for NLWeb's handler where there is no request of NLWeb's: it collects messages."""
 
     item_type: str
@@ -124,10 +124,10 @@ class RegistryToolset(Toolset):
         async def call(**arguments: Any) -> Any:
             if self._handler is not None:
                 return await self._run(entry, arguments, self._handler)
-            outbox = Outbox(item_type, site)
-            value = await self._run(entry, arguments, outbox)
-            if value is None and outbox.messages:
-                return outbox.messages if len(outbox.messages) > 1 else outbox.messages[0]
+            collector = MessageCollector(item_type, site)
+            value = await self._run(entry, arguments, collector)
+            if value is None and collector.messages:
+                return collector.messages if len(collector.messages) > 1 else collector.messages[0]
             return value
 
         return call
