@@ -37,7 +37,7 @@ from toolweave.executor import (
     ToolQuestion,
     ToolStarted,
 )
-from toolweave.natural import ParsedReply, ReplyEvent, ReplyRun, UseEvent
+from toolweave.natural import ParsedReply, ReplyEvent, ReplyRun, ToolUseEvent
 from toolweave.protocols import ModelOptions
 
 
@@ -79,7 +79,7 @@ async def using() -> None:
     use = NaturalToolUse(pieces, [add, whole], fallback=whole, timeout=3, repair="none")
     calling: FunctionCalling = use
     assert_type(await calling.complete("Hi!"), list[Message])
-    assert_type(use.stream("Hi!"), AsyncGenerator[UseEvent, None])
+    assert_type(use.stream("Hi!"), AsyncGenerator[ToolUseEvent, None])
     async with use.open([{"role": "user", "content": "Hi!"}]) as reply:
         assert_type(reply, ReplyRun)
         async for event in reply:

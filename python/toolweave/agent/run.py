@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from .. import Message, ToolResult
-    from ..natural import NaturalToolUse, ReplyRun, UseEvent
+    from ..natural import NaturalToolUse, ReplyRun, ToolUseEvent
     from ..protocols import Journal, ModelOptions
 
 _log = logging.getLogger("toolweave.agent")
@@ -53,7 +53,7 @@ class AgentResult:
     """The calls whose results come later, and what to resolve."""
 
 
-AgentEvent: TypeAlias = "UseEvent | AgentResult"
+AgentEvent: TypeAlias = "ToolUseEvent | AgentResult"
 """One thing in a run; the `AgentResult` is the last."""
 
 

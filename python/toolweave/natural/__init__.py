@@ -28,7 +28,7 @@ from __future__ import annotations
 from .options import ExecutorOptions, ToolUseOptions
 from .parser import NaturalToolUseParser, ParsedReply, ToolMode
 from .reader import ReplyEvent
-from .run import ReplyRun, UseEvent
+from .run import ReplyRun, ToolUseEvent
 from .use import FunctionCalling, NaturalToolUse
 
 __all__ = [
@@ -41,5 +41,5 @@ __all__ = [
     "ReplyRun",
     "ToolMode",
     "ToolUseOptions",
-    "UseEvent",
+    "ToolUseEvent",
 ]

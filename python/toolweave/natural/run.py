@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("toolweave.natural")
 
-UseEvent: TypeAlias = "Event | ToolEvent | UsageMessage | FinishUpdate"
+ToolUseEvent: TypeAlias = "Event | ToolEvent | UsageMessage | FinishUpdate"
 """One thing in a reply or of its calls; the `FinishUpdate` is the last."""
 
 _GRACE = 5.0
@@ -59,7 +59,7 @@ _REMINDER_OF_TOOLS = (
 )
 
 
-class ReplyRun(Run["UseEvent"]):
+class ReplyRun(Run["ToolUseEvent"]):
     """One reply: its calls start as they are complete, while the model still writes.
 
     It tells of its calls with their results once all have one: a `ToolAggregateMessage` for each of
@@ -117,7 +117,7 @@ class ReplyRun(Run["UseEvent"]):
         """Why the model ended, once it has."""
         self.aggregate: ToolAggregateMessage | None = None
         """The calls with their results, once all of them have one."""
-        self._out: Outbox[UseEvent] = Outbox()
+        self._out: Outbox[ToolUseEvent] = Outbox()
         self._model: asyncio.Task[None] | None = None
         self._tools: asyncio.Task[None] | None = None
         self._run: ToolRun | None = None
@@ -236,7 +236,7 @@ class ReplyRun(Run["UseEvent"]):
         groups[-1].extend(itertools.chain.from_iterable(by_index.values()))
         return groups
 
-    async def __anext__(self) -> UseEvent:
+    async def __anext__(self) -> ToolUseEvent:
         if self._model is None and not self._out.over:
             self._begin()
         return await self._out.take()

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from .options import ExecutorOptions, ToolUseOptions
     from .parser import ToolMode
     from .request import HistoryForm
-    from .run import UseEvent
+    from .run import ToolUseEvent
 
 _log = logging.getLogger("toolweave.natural")
 
@@ -138,7 +138,7 @@ class FunctionCalling:
 
     async def stream(
         self, messages: Messages, *, options: ModelOptions | None = None
-    ) -> AsyncGenerator[UseEvent, None]:
+    ) -> AsyncGenerator[ToolUseEvent, None]:
         """Asks the model, and runs what it calls while it still writes.
 
         Leaving the iteration early, or cancelling it, cancels the model and the tools.

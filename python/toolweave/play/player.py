@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
 
     from .. import ChatModel, FunctionContract, Message, ModelOptions, Update
-    from ..natural import UseEvent
+    from ..natural import ToolUseEvent
     from .narrator import Narrator
     from .recordings import Recording
 
@@ -117,7 +117,7 @@ class Player:
                 self._tell(event, watched.held)
         raise RuntimeError("the run ended without a result")
 
-    def _tell(self, event: UseEvent, held: HeldBack) -> None:
+    def _tell(self, event: ToolUseEvent, held: HeldBack) -> None:
         tell = self._narrator
         match event:
             case FinishUpdate():

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from .. import Message
-    from ..natural import NaturalToolUse, ReplyRun, UseEvent
+    from ..natural import NaturalToolUse, ReplyRun, ToolUseEvent
     from ..protocols import ModelOptions
     from .scene import Scene
     from .stage import Stage
@@ -187,7 +187,7 @@ class Asking:
         model = self._answered_by.model or self._stage.cast.model
         self._stage.ledger.charge(model, reply)
 
-    def _tell(self, event: UseEvent, reply: ReplyRun) -> None:
+    def _tell(self, event: ToolUseEvent, reply: ReplyRun) -> None:
         if isinstance(event, ReasoningDelta):
             self._outline.add(event)
         elif isinstance(event, TextDelta):
