@@ -21,7 +21,7 @@ from toolweave import (
 )
 from toolweave.models import as_messages, as_model, complete
 from toolweave.models.anthropic import AnthropicModel
-from toolweave.models.fallback import FallbackModel, answering
+from toolweave.models.fallback import FallbackModel, capture_model
 from toolweave.models.http import HttpLimits, HttpModel
 from toolweave.models.litellm import LiteLLMModel
 from toolweave.models.openai import OpenAIModel
@@ -57,7 +57,7 @@ def what_is_a_model(recordings: list[RecordedReply]) -> None:
     chain = FallbackModel(returns, adapters[0], retry=None)
     models: list[Model] = [returns, yields, chain, *adapters]
     assert_type(chain.current, ChatModel)
-    with answering() as answer:
+    with capture_model() as answer:
         assert_type(answer.model, ChatModel | None)
     FallbackModel(sync)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     assert_type(as_model(models[0]), ChatModel)

@@ -10,7 +10,7 @@ from .._core import Joiner, UsageUpdate
 from .._loops import running_loop
 from ..protocols import ModelOptions
 from .conversation import as_messages
-from .excess import without_excess
+from .excess_calls import drop_excess_calls
 from .function import FunctionModel
 from .reading import closing
 
@@ -86,7 +86,7 @@ async def complete(
     running_loop()
     check_type("options", options, ModelOptions, "a ModelOptions", none=True)
     asked = as_model(model)
-    read = without_excess(as_messages(messages))
+    read = drop_excess_calls(as_messages(messages))
     name: str = getattr(asked, "name", type(asked).__name__)
     provider: str = getattr(asked, "provider", "unknown")
     joiner = Joiner()

@@ -19,8 +19,8 @@ from .._checks import (
 from .._core import _without_keys
 from .._loops import running_loop
 from ..exceptions import ModelError
-from .passing import is_passing, retry_after
-from .peers import peer_at
+from .transient import is_transient_error, retry_after
+from .servers import server_label
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -165,7 +165,7 @@ async def items(ask: Callable[[], Awaitable[Stream]], provider: str) -> AsyncIte
             yield item
         kind = stream.response.headers.get("content-type", "")
         if empty and not kind.startswith("text/event-stream"):
-            peer = peer_at(str(stream.response.url))
+            peer = server_label(str(stream.response.url))
             raise ModelError(
                 f"{peer} answered with {kind or 'something'}, which is no stream; "
                 "is the base URL the right one?",
@@ -260,8 +260,8 @@ def failure(
         said = f"{peer} sent a chunk that cannot be read: {detail}"
     else:
         said = f"{peer}: {detail}"
-    passing = silent or is_passing(error, known, body)
-    return ModelError(said, provider, known, retry_after(error), passing)
+    transient = silent or is_transient_error(error, known, body)
+    return ModelError(said, provider, known, retry_after(error), transient)
 
 
 def _asked(error: Exception) -> str | None:
@@ -269,7 +269,7 @@ def _asked(error: Exception) -> str | None:
     # Without a request, clients of HTTP raise where they are asked for it.
     request = getattr(error, "request", None) if hasattr(error, "__dict__") else None
     url = getattr(request, "url", None)
-    return None if url is None else peer_at(str(url))
+    return None if url is None else server_label(str(url))
 
 
 def redacted(text: str, secrets: Iterable[object]) -> str:

@@ -55,8 +55,8 @@ RETRY = RetryPolicy(3, initial=1.0)
 
 
 @dataclass
-class Answer:
-    """Who has answered within a block of `answering`."""
+class CapturedModel:
+    """Who has answered within a block of `capture_model`."""
 
     model: ChatModel | None = None
     """The model that answered last; None before one has."""
@@ -66,13 +66,13 @@ class Answer:
     """The model that answered last, by the chain that it is in."""
 
 
-_answer: contextvars.ContextVar[Answer | None] = contextvars.ContextVar(
+_answer: contextvars.ContextVar[CapturedModel | None] = contextvars.ContextVar(
     "toolweave_answer", default=None
 )
 
 
 @contextlib.contextmanager
-def answering() -> Generator[Answer, None, None]:
+def capture_model() -> Generator[CapturedModel, None, None]:
     """Notes which model of a `FallbackModel` answers the requests within.
 
     Tasks that begin within the block belong to it. So it is known who answered which request, also
@@ -92,7 +92,7 @@ def answering() -> Generator[Answer, None, None]:
         >>> asyncio.run(main())
         'two'
     """
-    answer = Answer()
+    answer = CapturedModel()
     token = _answer.set(answer)
     try:
         yield answer
@@ -170,7 +170,7 @@ class FallbackModel:
     def current(self) -> ChatModel:
         """The model that answered last; before any has, the preferred one.
 
-        Within a block of `answering`, the one that answered last there.
+        Within a block of `capture_model`, the one that answered last there.
         """
         answer = _answer.get()
         return self._last if answer is None else answer.by.get(self, self._last)
@@ -276,8 +276,8 @@ class FallbackModel:
         if failure.attempts >= policy.attempts:
             return None
         if isinstance(error, ModelError):
-            passing = error.transient or isinstance(error.__cause__, policy.retry_on)
-            if not passing or (error.retry_after or 0) > policy.maximum:
+            transient = error.transient or isinstance(error.__cause__, policy.retry_on)
+            if not transient or (error.retry_after or 0) > policy.maximum:
                 return None
         return delay(policy, failure.attempts, self._random, error)
 

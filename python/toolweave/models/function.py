@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, cast
 from .._checks import check_text
 from .._core import FinishUpdate, TextDelta
 from ..exceptions import ModelError, ToolweaveError
-from .passing import is_passing
+from .transient import is_transient_error
 from .reading import closing, guarded
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ class FunctionModel:
         if isinstance(err, ToolweaveError):
             return err
         said = f"the model function {self.name} raised {type(err).__name__}: {err}"
-        return ModelError(said, transient=is_passing(err, None, None))
+        return ModelError(said, transient=is_transient_error(err, None, None))
 
 
 async def _one(answer: Awaitable[object]) -> AsyncIterator[object]:

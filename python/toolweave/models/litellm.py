@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, cast
 from ..extras import require
 from .clients import check_options, checked_extra, checked_key, failure
 from .completions import ChunkReader, request
-from .peers import peer_at
+from .servers import server_label
 from .reading import closing, guarded, read_reply
 from .writing import written
 
@@ -94,7 +94,7 @@ class LiteLLMModel:
         self._settings |= checked_extra(extra or {})
         self._model = model
         self._key = api_key
-        self._peer = None if base_url is None else peer_at(base_url)
+        self._peer = None if base_url is None else server_label(base_url)
         self._strict = strict
         self.name: str = model if name is None else name
         """What traces call the model."""

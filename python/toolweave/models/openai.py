@@ -27,9 +27,9 @@ from .clients import (
     items,
 )
 from .completions import ChunkReader, request
-from .peers import provider_at
+from .servers import provider_for_url
 from .reading import closing, guarded, read_reply
-from .refusals import log_refused, refused_option, without
+from .unsupported import log_unsupported, unsupported_parameter, without
 from .writing import written
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ class OpenAIModel(ClientModel["AsyncOpenAI"]):
         where = base_url or os.environ.get("OPENAI_BASE_URL")
         if client is not None:
             where = str(client.base_url)
-        self.provider: str = provider or ("azure.ai.openai" if azure else provider_at(where))
+        self.provider: str = provider or ("azure.ai.openai" if azure else provider_for_url(where))
         """Whose model it is."""
         self.native_tools = native_tools
         """Whether it makes native calls."""
@@ -205,11 +205,11 @@ class OpenAIModel(ClientModel["AsyncOpenAI"]):
             chunks = await create(**without(asked, self._refused | refused))
         except Exception as err:
             status, said = getattr(err, "status_code", None), f"{getattr(err, 'param', None)} {err}"
-            name = refused_option(status, said, asked, self._refused | refused)
+            name = unsupported_parameter(status, said, asked, self._refused | refused)
             if name is None:
                 raise
             return await self._open(client, asked, refused | {name})
         if refused:
-            log_refused(self.name, refused)
+            log_unsupported(self.name, refused)
             self._refused |= refused
         return cast("AsyncStream[ChatCompletionChunk]", chunks)

@@ -18,7 +18,7 @@ from .._core import (
 from ..executor import ToolProgress, ToolQuestion, ToolStarted
 from ..executor.results import shown
 from ..kinds import ErrorCode, FinishReason, SceneStatus, SceneStopReason
-from ..models.fallback import Answer, answering
+from ..models.fallback import CapturedModel, capture_model
 from ..natural.parts import calls_id
 from .outline import Outline
 from .stage import Stop
@@ -85,7 +85,7 @@ class Asking:
         self._functions: dict[str, str] = {}
         self._admitted: bool | None = None
         self._outline = Outline("")
-        self._answered_by = Answer()
+        self._answered_by = CapturedModel()
         self.requests = 0
         """How often the model was asked."""
         self._refuses = refuses
@@ -141,7 +141,7 @@ class Asking:
             self._held = HeldText(self._names)
         stage.ledger.requests += 1
         # The request is made in a copy of this context.
-        with answering() as self._answered_by:
+        with capture_model() as self._answered_by:
             reply = self._use.open(
                 messages,
                 options=stage.rules.options if options is None else options,

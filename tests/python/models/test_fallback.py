@@ -22,7 +22,7 @@ from toolweave import (
     UsageUpdate,
 )
 from toolweave.models import complete
-from toolweave.models.fallback import FallbackModel, answering
+from toolweave.models.fallback import FallbackModel, capture_model
 from toolweave.natural import NaturalToolUse
 from toolweave.testing import ScriptedModel
 
@@ -267,7 +267,7 @@ async def test_it_says_who_has_answered_in_each_of_many_requests() -> None:
     assert (model.name, model.provider, model.current) == ("one", "acme", one)
 
     async def ask(prompt: str) -> tuple[str, str, Any]:
-        with answering() as answer:
+        with capture_model() as answer:
             # A task of its own, as agents ask in.
             await asyncio.ensure_future(complete(model, prompt))
             assert answer.model is model.current
@@ -282,7 +282,7 @@ async def test_it_says_who_has_answered_in_each_of_many_requests() -> None:
 async def test_a_chain_within_a_chain_says_who_it_was() -> None:
     inner = FallbackModel(scripted(WRONG), scripted("Hi!", name="two"))
     outer = FallbackModel(scripted(WRONG, name="zero"), inner)
-    with answering() as answer:
+    with capture_model() as answer:
         await complete(outer, "Hello!")
         assert answer.model is inner.models[1]
         assert (outer.name, inner.name) == ("two", "two")

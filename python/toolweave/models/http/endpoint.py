@@ -13,7 +13,7 @@ from ...kinds import FinishReason
 from ..clients import checked_key
 from ..completions import request
 from ..reading import logger
-from ..refusals import log_refused, refused_option, without
+from ..unsupported import log_unsupported, unsupported_parameter, without
 from .checks import check_options
 
 if TYPE_CHECKING:
@@ -115,12 +115,12 @@ class Endpoint:
     ) -> str | None:
         """The parameter to leave out and ask again, if that is what a failure is about."""
         said, status, _, _, parameter = failure
-        return refused_option(status, f"{parameter} {said}", asked, self.refused | refused)
+        return unsupported_parameter(status, f"{parameter} {said}", asked, self.refused | refused)
 
     def remember(self, refused: frozenset[str]) -> None:
         """These have been left out, and then the server answered."""
         if refused - self.refused:
-            log_refused(self.name, refused)
+            log_unsupported(self.name, refused)
             self.refused |= refused
 
     def check(self, reason: FinishReason) -> None:

@@ -18,7 +18,7 @@ from ..._checks import (
 from ..._core import FinishUpdate, HttpClient, HttpLargeEvents, __version__
 from ..._loops import running_loop
 from ..clients import checked_extra
-from ..peers import peer_at, provider_at
+from ..servers import server_label, provider_for_url
 from ..writing import written
 from .bell import opened_bell
 from .checks import check_headers, check_options
@@ -142,13 +142,13 @@ class HttpModel:
         fixed["accept"] = "text/event-stream" if streaming else "application/json"
         self.name: str = model if name is None else name
         """What traces call the model."""
-        self.provider: str = provider or ("azure.ai.openai" if azure else provider_at(base_url))
+        self.provider: str = provider or ("azure.ai.openai" if azure else provider_for_url(base_url))
         """Whose model it is."""
         self.native_tools = native_tools
         """Whether it makes native calls."""
         self.endpoint = Endpoint(
             client=HttpClient(
-                peer_at(url),
+                server_label(url),
                 connect_timeout=connect_timeout,
                 first_byte_timeout=first_byte_timeout,
                 idle_timeout=idle_timeout,

@@ -27,7 +27,7 @@ from ..._core import (
 )
 from ...exceptions import MessageError
 from ..conversation import as_messages
-from ..written import written_object
+from ..written import leading_object
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -184,7 +184,7 @@ def invalid_calls(reply: AIMessage) -> Iterator[tuple[ToolCall, str]]:
             continue
         what = call.get("error") or reasons.get(call_id) or "the arguments are not valid JSON"
         written = call.get("args") or ""
-        arguments = written_object(written) or {}
+        arguments = leading_object(written) or {}
         yield ToolCall(call_id, call.get("name") or "unknown", arguments, written, position), what
 
 

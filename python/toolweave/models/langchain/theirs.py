@@ -15,7 +15,7 @@ from ...exceptions import ModelError
 from ...kinds import FinishReason
 from ...protocols import ModelOptions
 from ..clients import redacted
-from ..passing import is_passing, retry_after
+from ..transient import is_transient_error, retry_after
 from ..reading import closing, guarded
 from .messages import to_langchain
 
@@ -143,7 +143,7 @@ class LangChainModel:
             self.provider,
             status,
             retry_after(err),
-            is_passing(err, status, getattr(err, "body", None)),
+            is_transient_error(err, status, getattr(err, "body", None)),
         )
 
 

@@ -24,7 +24,7 @@ from ..._core import (
     consolidate,
 )
 from ...kinds import Role
-from ..written import written_object
+from ..written import leading_object
 from .reply import violations_of
 
 if TYPE_CHECKING:
@@ -189,7 +189,7 @@ def _arguments(call: ToolCallPart) -> dict[str, Any]:
     if (written := (call.provider_details or {}).get("arguments")) is not None:
         return cast("dict[str, Any]", written)
     written = call.args if isinstance(call.args, str) else call.args_as_json_str()
-    return written_object(written) or {}
+    return leading_object(written) or {}
 
 
 def _answers(part: ModelRequestPart) -> TypeGuard[_Answer]:

@@ -23,7 +23,7 @@ from ..._core import (
     ToolCall,
     ToolCallDelta,
 )
-from ..written import written_object
+from ..written import leading_object
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import FinishReason, ModelResponsePart
@@ -58,7 +58,7 @@ def call_part(call: ToolCall | InvalidToolCall, payload: str) -> ToolCallPart:
         "kind": call.kind,
         "violations": [violation.message for violation in call.violations],
     }
-    if (arguments := written_object(payload)) is not None:
+    if (arguments := leading_object(payload)) is not None:
         details["arguments"] = arguments
     return ToolCallPart(
         call.name, call.raw, call.id, provider_name=_PROVIDER, provider_details=details

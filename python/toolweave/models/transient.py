@@ -18,7 +18,7 @@ _CONNECTIONS = frozenset({"APIConnectionError", "TransportError", "Timeout"})
 _LONGEST_CHAIN = 20
 
 
-def is_passing(error: BaseException, status: int | None, body: object) -> bool | None:
+def is_transient_error(error: BaseException, status: int | None, body: object) -> bool | None:
     """Whether a failure may pass; None where its status says so.
 
     Args:

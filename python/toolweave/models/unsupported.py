@@ -14,7 +14,7 @@ _OPTIONAL = ("stream_options", "stop", "max_tokens")
 """What not every server takes, and what a request makes sense without."""
 
 
-def refused_option(
+def unsupported_parameter(
     status: object, said: str, asked: Mapping[str, Any], before: frozenset[str]
 ) -> str | None:
     """The parameter that a server does not take, if it is one that can be left out.
@@ -41,7 +41,7 @@ def without(asked: Mapping[str, Any], refused: frozenset[str]) -> dict[str, Any]
     return kept
 
 
-def log_refused(model: str, refused: frozenset[str]) -> None:
+def log_unsupported(model: str, refused: frozenset[str]) -> None:
     """Says what a server has refused and a model has been asked without."""
     names = sorted(refused)
     logger.warning(

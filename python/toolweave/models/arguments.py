@@ -11,7 +11,7 @@ _ANYTHING = Validator(True)
 _decoder = json.JSONDecoder()
 
 
-def written_object(text: str) -> dict[str, Any] | None:
+def leading_object(text: str) -> dict[str, Any] | None:
     """The JSON object that a text begins with, if it begins with one.
 
     For histories: a model that reads what was wrong with its call should see the call.

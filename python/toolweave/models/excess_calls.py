@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from .. import Message
 
 
-def without_excess(messages: Sequence[Message]) -> Sequence[Message]:
+def drop_excess_calls(messages: Sequence[Message]) -> Sequence[Message]:
     """Leave out the calls that were one too many, with their results.
 
     The last result that stays has a line that counts them; where none stays, one of theirs does.
@@ -33,10 +33,10 @@ def without_excess(messages: Sequence[Message]) -> Sequence[Message]:
     shown: list[Message] = []
     for turn in _turns(messages):
         kept: list[ToolResult] = []
-        excess: list[ToolResult] = []
+        excess_calls: list[ToolResult] = []
         for result in _results(turn):
-            (excess if _is_excess(result) else kept).append(result)
-        shown.extend(_trimmed(turn, kept, excess) if excess else turn)
+            (excess_calls if _is_excess(result) else kept).append(result)
+        shown.extend(_trimmed(turn, kept, excess_calls) if excess_calls else turn)
     return shown
 
 
@@ -63,15 +63,15 @@ def _turns(messages: Iterable[Message]) -> Iterator[list[Message]]:
 
 
 def _trimmed(
-    turn: Iterable[Message], kept: Sequence[ToolResult], excess: Sequence[ToolResult]
+    turn: Iterable[Message], kept: Sequence[ToolResult], excess_calls: Sequence[ToolResult]
 ) -> Iterator[Message]:
     if kept:
-        said = f"{kept[-1].result}\n[{len(excess)} more calls were not run"
+        said = f"{kept[-1].result}\n[{len(excess_calls)} more calls were not run"
         carrier = kept[-1].__replace__(result=f"{said}: the reply made too many]")
     else:
-        said = f"{len(excess)} calls were not run: the reply made too many"
-        carrier = excess[0].__replace__(result=said)
-    left_out = {result.tool_call_id for result in excess} - {carrier.tool_call_id}
+        said = f"{len(excess_calls)} calls were not run: the reply made too many"
+        carrier = excess_calls[0].__replace__(result=said)
+    left_out = {result.tool_call_id for result in excess_calls} - {carrier.tool_call_id}
     for message in turn:
         if isinstance(message, ToolAggregateMessage):
             yield message.__replace__(

@@ -7,23 +7,23 @@ from urllib.parse import urlsplit
 _OPENAI = "openai.com"
 
 
-def peer_at(url: str) -> str:
+def server_label(url: str) -> str:
     """The host and path of a URL, and its port where that is not the usual one.
 
     Example:
-        >>> peer_at("http://me:secret@127.0.0.1:8080/v1/chat/completions?key=secret")
+        >>> server_label("http://me:secret@127.0.0.1:8080/v1/chat/completions?key=secret")
         '127.0.0.1:8080/v1/chat/completions'
     """
     return f"{_host(url)}{urlsplit(url).path}"
 
 
-def provider_at(url: str | None) -> str:
+def provider_for_url(url: str | None) -> str:
     """Whose model answers at a URL in the way of OpenAI: ``openai``, or the host of another.
 
     Example:
-        >>> provider_at(None), provider_at("https://api.openai.com/v1")
+        >>> provider_for_url(None), provider_for_url("https://api.openai.com/v1")
         ('openai', 'openai')
-        >>> provider_at("http://127.0.0.1:8080/v1")
+        >>> provider_for_url("http://127.0.0.1:8080/v1")
         '127.0.0.1:8080'
     """
     if not url:
