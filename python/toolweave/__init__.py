@@ -215,7 +215,7 @@ __all__ = [
     "InvalidJSONError",
     "InvalidToolCall",
     "JoinProblem",
-    "Joined",
+    "JoinedReply",
     "Joiner",
     "Journal",
     "Limits",

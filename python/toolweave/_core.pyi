@@ -22,7 +22,7 @@ __all__ = [
     "HttpReply",
     "InvalidToolCall",
     "JoinProblem",
-    "Joined",
+    "JoinedReply",
     "Joiner",
     "JsonMeter",
     "Limits",
@@ -1361,7 +1361,7 @@ class UpdateReader:
     @property
     def calls(self) -> int: ...
     @property
-    def held(self) -> int: ...
+    def buffered(self) -> int: ...
     def push(self, update: Update) -> tuple[Event | UsageUpdate, ...]:
         """Takes the next update, but for the end of the reply, and returns what it makes certain.
 
@@ -2255,7 +2255,7 @@ class HttpWakeup:
     def __new__(cls) -> HttpWakeup: ...
     def fileno(self) -> int:
         """What the loop is to watch; -1 once the bell is closed."""
-    def heard(self, most: int) -> list[int]:
+    def ready_keys(self, limit: int) -> list[int]:
         """The keys of replies that have something. While there are more, the bell rings on."""
     def close(self) -> None:
         """Closes the socket. Requests that ring after that are not heard."""
@@ -2299,13 +2299,13 @@ class HttpClient:
             TypeError: A header is no text.
             ValueError: The URL or a header cannot be sent.
         """
-    def ask(
+    def send(
         self,
         url: str,
         headers: Mapping[str, str],
         body: bytes,
         *,
-        bell: HttpWakeup | None,
+        wakeup: HttpWakeup | None,
         parser: Parser | None = None,
         inline: bool = True,
         deltas: bool = True,
@@ -2344,12 +2344,12 @@ class HttpBatch:
         RuntimeError: The bell belongs to the process that this one was forked from.
     """
 
-    def __new__(cls, client: HttpClient, bell: HttpWakeup | None) -> HttpBatch: ...
+    def __new__(cls, client: HttpClient, wakeup: HttpWakeup | None) -> HttpBatch: ...
     @property
     def key(self) -> int:
         """What the bell calls it."""
     @property
-    def open(self) -> int:
+    def in_flight(self) -> int:
         """How many requests are at work: neither over nor stopped."""
     def start(self, number: int, url: str, headers: Mapping[str, str], body: bytes) -> None:
         """Sends a request.
@@ -2422,7 +2422,7 @@ class HttpReply:
         A sentence, the HTTP status, the seconds to wait, whether asking again may help, and the
         parameter that the server does not like.
         """
-    def take(self, most: int) -> tuple[Event | Update, ...] | HttpLargeEvents | None:
+    def take(self, limit: int) -> tuple[Event | Update, ...] | HttpLargeEvents | None:
         """What has come, at most so many events; None after the last.
 
         Where nothing has come yet the bell is rung for the next one.

@@ -142,7 +142,7 @@ impl Parser {
     }
 
     /// How many bytes are held back.
-    pub fn held(&self) -> usize {
+    pub fn buffered(&self) -> usize {
         self.held.len()
     }
 

@@ -117,8 +117,8 @@ impl PyUpdateReader {
 
     /// How many bytes of calls may be waiting for the end of their call, at most.
     #[getter]
-    fn held(&self) -> usize {
-        self.reader.held()
+    fn buffered(&self) -> usize {
+        self.reader.buffered()
     }
 
     /// Takes the next update and returns what it makes certain.

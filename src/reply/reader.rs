@@ -49,8 +49,8 @@ impl Reader {
     }
 
     /// How many bytes of calls may be waiting for the end of their call, at most.
-    pub fn held(&self) -> usize {
-        self.parser.held().max(self.native.bytes())
+    pub fn buffered(&self) -> usize {
+        self.parser.buffered().max(self.native.bytes())
     }
 
     /// Takes the next text and reports what it makes certain.

@@ -36,7 +36,7 @@ _LONG = 131_072
 
 def _may_end_a_long_call(reader: UpdateReader, update: Update) -> bool:
     """Whether a call may be at its end that takes longer to read than a thread takes to begin."""
-    if reader.held <= _LONG:
+    if reader.buffered <= _LONG:
         return False
     if isinstance(update, TextDelta):
         # No call in text ends without a tag.
@@ -99,7 +99,7 @@ async def read_updates(
                     yield event
     finish = finish or FinishReason.MISSING
     truncated = failure is not None or finish in CUT_OFF
-    if reader.held > _LONG:
+    if reader.buffered > _LONG:
         rest = await asyncio.to_thread(reader.finish, truncated=truncated)
     else:
         rest = reader.finish(truncated=truncated)

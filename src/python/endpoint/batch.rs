@@ -43,10 +43,10 @@ pub(super) struct Tray {
 #[derive(Debug, Default)]
 struct Pile {
     ended: Vec<Ended>,
-    /// How many requests are at work.
-    open: usize,
-    /// Whether the rope has been pulled since the last look.
-    told: bool,
+    /// Number of requests in flight.
+    in_flight: usize,
+    /// True if the reader has been notified since it last took replies.
+    notified: bool,
 }
 
 /// A request that is over.
@@ -77,7 +77,7 @@ impl Tray {
     /// Takes all that has ended. The next one is told.
     fn take(&self) -> Vec<Ended> {
         let mut pile = self.pile();
-        pile.told = false;
+        pile.notified = false;
         take(&mut pile.ended)
     }
 
@@ -85,10 +85,10 @@ impl Tray {
     fn close(&self, ended: Option<Ended>) {
         let news = {
             let mut pile = self.pile();
-            pile.open -= 1;
+            pile.in_flight -= 1;
             pile.ended.extend(ended);
-            let news = !pile.ended.is_empty() || pile.open == 0;
-            news && !replace(&mut pile.told, true)
+            let news = !pile.ended.is_empty() || pile.in_flight == 0;
+            news && !replace(&mut pile.notified, true)
         };
         if news {
             match &self.rope {
@@ -103,7 +103,7 @@ impl Tray {
         loop {
             {
                 let pile = self.pile();
-                if !pile.ended.is_empty() || pile.open == 0 {
+                if !pile.ended.is_empty() || pile.in_flight == 0 {
                     return;
                 }
             }
@@ -123,7 +123,7 @@ struct Note {
 
 impl Note {
     fn new(tray: &Arc<Tray>, number: usize) -> Self {
-        tray.pile().open += 1;
+        tray.pile().in_flight += 1;
         Self { tray: Arc::clone(tray), number, said: Said::default(), over: false }
     }
 
@@ -269,8 +269,8 @@ impl PyHttpBatch {
 
     /// How many requests are at work: neither over nor stopped.
     #[getter]
-    fn open(&mut self) -> PyResult<usize> {
-        Ok(self.asked()?.tray.pile().open)
+    fn in_flight(&mut self) -> PyResult<usize> {
+        Ok(self.asked()?.tray.pile().in_flight)
     }
 
     /// Stops a request: its connection is closed at once, and nobody is told what comes of it.

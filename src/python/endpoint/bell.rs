@@ -54,7 +54,7 @@ impl Rope {
             waiting.pulled.push_back(self.key);
             if std::mem::replace(&mut waiting.rung, true) { None } else { waiting.ends.clone() }
         };
-        // Not under the lock, which the loop wants as soon as it is woken.
+        // Not under the lock, which the loop takes as soon as it wakes.
         if let Some(ends) = quiet {
             ends.ring();
         }
@@ -125,30 +125,30 @@ impl PyHttpWakeup {
 #[cfg(unix)]
 #[derive(Debug)]
 struct Ends {
-    watched: std::os::unix::net::UnixStream,
-    rung: std::os::unix::net::UnixStream,
+    reader: std::os::unix::net::UnixStream,
+    writer: std::os::unix::net::UnixStream,
 }
 
 #[cfg(unix)]
 impl Ends {
     fn new() -> PyResult<Self> {
-        let (watched, rung) = std::os::unix::net::UnixStream::pair()?;
-        watched.set_nonblocking(true)?;
-        rung.set_nonblocking(true)?;
-        Ok(Self { watched, rung })
+        let (reader, writer) = std::os::unix::net::UnixStream::pair()?;
+        reader.set_nonblocking(true)?;
+        writer.set_nonblocking(true)?;
+        Ok(Self { reader, writer })
     }
 
     fn fileno(&self) -> i32 {
-        std::os::fd::AsRawFd::as_raw_fd(&self.watched)
+        std::os::fd::AsRawFd::as_raw_fd(&self.reader)
     }
 
     fn ring(&self) {
         // There is room for it: no second byte is sent before the first has been read.
-        let _ = std::io::Write::write(&mut &self.rung, &[0]);
+        let _ = std::io::Write::write(&mut &self.writer, &[0]);
     }
 
     fn hush(&self) {
-        let _ = std::io::Read::read(&mut &self.watched, &mut [0]);
+        let _ = std::io::Read::read(&mut &self.reader, &mut [0]);
     }
 }
 

@@ -184,7 +184,7 @@ impl PyHttpClient {
         url, headers, body, *, bell, parser=None, inline=true, deltas=true, call_ids=None
     ))]
     #[expect(clippy::too_many_arguments, reason = "Python names them")]
-    fn ask(
+    fn send(
         &self,
         py: Python<'_>,
         url: &str,

@@ -138,7 +138,7 @@ fn to_core(update: &Bound<'_, PyAny>) -> PyResult<Update> {
 }
 
 /// What a joiner has made of its updates.
-#[pyclass(name = "Joined", module = "toolweave", frozen)]
+#[pyclass(name = "JoinedReply", module = "toolweave", frozen)]
 #[derive(Debug)]
 pub(crate) struct PyJoinedReply {
     #[pyo3(get)]

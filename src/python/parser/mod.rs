@@ -233,7 +233,7 @@ impl PyParser {
     }
 
     fn __repr__(&self) -> String {
-        format!("<Parser of {} tools, {} bytes held>", self.tools.names.len(), self.parser.held())
+        format!("<Parser of {} tools, {} bytes held>", self.tools.names.len(), self.parser.buffered())
     }
 }
 

@@ -108,13 +108,13 @@ impl Setting<'_> {
         for chunk in chunks {
             parser.push(chunk, &mut witness);
             fed += chunk.len();
-            assert_eq!(witness.at + parser.held(), fed, "what is not reported is held");
+            assert_eq!(witness.at + parser.buffered(), fed, "what is not reported is held");
             witness.check_held(&reply[witness.at..fed]);
         }
         parser.finish(self.ending, &mut witness);
         assert_eq!(witness.at, reply.len(), "the end was lost");
         assert!(witness.open.is_none(), "a call never ended");
-        assert_eq!(parser.held(), 0);
+        assert_eq!(parser.buffered(), 0);
         merged(witness.parts)
     }
 }

@@ -166,6 +166,6 @@ def test_a_fork_cannot_read_the_replies_of_its_parent() -> None:
         endpoint = model.endpoint
         for _ in range(TIMES):
             body = endpoint.body(endpoint.asked(as_messages("Wait."), (), None))
-            reply = endpoint.client.ask(endpoint.url, endpoint.headers(None), body, bell=None)
+            reply = endpoint.client.send(endpoint.url, endpoint.headers(None), body, wakeup=None)
             ended_well(child_of(lambda: in_child([reply])))  # noqa: B023 - called at once
             reply.close()

@@ -188,7 +188,7 @@ def samples() -> dict[str, dict[str, Any]]:
             "violations": (),
         },
         "JoinProblem": {"kind": "k", "message": "m"},
-        "Joined": {"messages": (), "finish_reason": "stop", "missing": (), "problems": ()},
+        "JoinedReply": {"messages": (), "finish_reason": "stop", "missing": (), "problems": ()},
         "NaturalToolUse": {"model": model},
         "NaturalToolUseParser": {"model": model},
         "OpenAIModel": {"model": "m", "api_key": "k"},

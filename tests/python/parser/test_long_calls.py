@@ -81,10 +81,10 @@ def test_a_long_call_comes_to_what_a_short_one_does(payload: str) -> None:
 def test_a_reader_knows_how_much_it_holds(native: bool) -> None:
     reader = UpdateReader(Parser(["F"]))
     reader.push(TextDelta("Sure."))
-    assert reader.held == 0
+    assert reader.buffered == 0
     text = '{"a": "' + "x" * 1000
     reader.push(ToolCallUpdate("c", 0, "F", text) if native else TextDelta(f"<F>{text}"))
-    assert reader.held >= 1000
+    assert reader.buffered >= 1000
 
 
 def test_other_threads_run_while_a_long_call_is_judged() -> None:

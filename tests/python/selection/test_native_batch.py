@@ -54,12 +54,12 @@ async def test_replies_that_come_while_the_loop_is_busy_are_taken_together() -> 
                 served.answer(name, scored(20))
                 # The server is on this loop, but nobody listens to the bell.
                 for _ in range(10_000):
-                    if batch.open == 2 - number:
+                    if batch.in_flight == 2 - number:
                         break
                     await asyncio.sleep(0.001)
-            assert bell.heard(9) == [batch.key]
+            assert bell.ready_keys(9) == [batch.key]
             assert sorted(ended[0] for ended in batch.take()) == [0, 1, 2]
-            assert (batch.take(), bell.heard(9)) == ([], [])
+            assert (batch.take(), bell.ready_keys(9)) == ([], [])
     finally:
         bell.close()
 

@@ -110,7 +110,7 @@ class Batch:
             self._batch.close()
             # What had come is of no interest, but to be told when the last has ended is.
             self._batch.take()
-            while self._batch.open:
+            while self._batch.in_flight:
                 self._stopped = self._loop.create_future()
                 self._listen()
                 await self._stopped
@@ -161,7 +161,7 @@ class Batch:
         self._ready = None
         if not ready.cancelled():
             self._heard()
-            if self._batch.open:
+            if self._batch.in_flight:
                 self._listen()
 
 

@@ -73,7 +73,7 @@ class Bell:
     def _ring(self) -> None:
         if self.inner is None:
             return
-        for key in self.inner.heard(_AT_ONCE):
+        for key in self.inner.ready_keys(_AT_ONCE):
             future = self._waiting.pop(key, None)
             if future is not None:
                 if not future.done():

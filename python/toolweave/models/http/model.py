@@ -285,11 +285,11 @@ class HttpModel:
         try:
             while True:
                 key = endpoint.key()
-                reply = endpoint.client.ask(
+                reply = endpoint.client.send(
                     endpoint.url,
                     endpoint.headers(key),
                     body,
-                    bell=bell.inner,
+                    wakeup=bell.inner,
                     **reading,
                 )
                 try:
