@@ -1,6 +1,6 @@
 //! Requests that are made together, for whoever needs what comes of them and not how.
 //!
-//! All of them share one [`Tray`] and one rope of the bell: a hundred replies that end while the
+//! All of them share one [`CompletionQueue`] and one rope of the bell: a hundred replies that end while the
 //! event loop is busy wake it once, and are taken at once. No reply is a Python object before that.
 
 use std::{
@@ -22,7 +22,7 @@ use super::{
     bell::{PyHttpWakeup, Rope},
     client::PyHttpClient,
     process::Owned,
-    reply::told,
+    reply::failure_tuple,
     runtime::{Entered, handle},
 };
 use crate::{
@@ -33,16 +33,16 @@ use crate::{
 
 /// Where replies lie that have ended, until they are taken.
 #[derive(Debug)]
-pub(super) struct Tray {
-    pile: Mutex<Pile>,
+pub(super) struct CompletionQueue {
+    completions: Mutex<Completions>,
     /// Pulled when there is something; without one, whoever waits does so for `ready`.
     rope: Option<Rope>,
     ready: Notify,
 }
 
 #[derive(Debug, Default)]
-struct Pile {
-    ended: Vec<Ended>,
+struct Completions {
+    finished: Vec<Finished>,
     /// Number of requests in flight.
     in_flight: usize,
     /// True if the reader has been notified since it last took replies.
@@ -51,46 +51,46 @@ struct Pile {
 
 /// A request that is over.
 #[derive(Debug)]
-struct Ended {
+struct Finished {
     number: usize,
-    said: Said,
+    reply: CollectedReply,
     failure: Option<Failure>,
 }
 
 /// What a reply says in the end.
 #[derive(Debug, Default)]
-struct Said {
+struct CollectedReply {
     text: String,
     finish: Option<FinishReason>,
     usage: Option<UsageUpdate>,
 }
 
-impl Tray {
+impl CompletionQueue {
     pub(super) fn new(rope: Option<Rope>) -> Self {
-        Self { pile: Mutex::default(), rope, ready: Notify::new() }
+        Self { completions: Mutex::default(), rope, ready: Notify::new() }
     }
 
-    fn pile(&self) -> MutexGuard<'_, Pile> {
-        self.pile.lock().unwrap_or_else(PoisonError::into_inner)
+    fn completions(&self) -> MutexGuard<'_, Completions> {
+        self.completions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Takes all that has ended. The next one is told.
-    fn take(&self) -> Vec<Ended> {
-        let mut pile = self.pile();
-        pile.notified = false;
-        take(&mut pile.ended)
+    fn take(&self) -> Vec<Finished> {
+        let mut completions = self.completions();
+        completions.notified = false;
+        take(&mut completions.finished)
     }
 
     /// One request less is at work.
-    fn close(&self, ended: Option<Ended>) {
-        let news = {
-            let mut pile = self.pile();
-            pile.in_flight -= 1;
-            pile.ended.extend(ended);
-            let news = !pile.ended.is_empty() || pile.in_flight == 0;
-            news && !replace(&mut pile.notified, true)
+    fn close(&self, finished: Option<Finished>) {
+        let wake = {
+            let mut completions = self.completions();
+            completions.in_flight -= 1;
+            completions.finished.extend(finished);
+            let wake = !completions.finished.is_empty() || completions.in_flight == 0;
+            wake && !replace(&mut completions.notified, true)
         };
-        if news {
+        if wake {
             match &self.rope {
                 Some(rope) => rope.pull(),
                 None => self.ready.notify_one(),
@@ -102,8 +102,8 @@ impl Tray {
     async fn ready(&self) {
         loop {
             {
-                let pile = self.pile();
-                if !pile.ended.is_empty() || pile.in_flight == 0 {
+                let completions = self.completions();
+                if !completions.finished.is_empty() || completions.in_flight == 0 {
                     return;
                 }
             }
@@ -114,42 +114,42 @@ impl Tray {
 
 /// What a request is writing down of its reply.
 #[derive(Debug)]
-struct Note {
-    tray: Arc<Tray>,
+struct Collector {
+    queue: Arc<CompletionQueue>,
     number: usize,
-    said: Said,
-    over: bool,
+    reply: CollectedReply,
+    done: bool,
 }
 
-impl Note {
-    fn new(tray: &Arc<Tray>, number: usize) -> Self {
-        tray.pile().in_flight += 1;
-        Self { tray: Arc::clone(tray), number, said: Said::default(), over: false }
+impl Collector {
+    fn new(queue: &Arc<CompletionQueue>, number: usize) -> Self {
+        queue.completions().in_flight += 1;
+        Self { queue: Arc::clone(queue), number, reply: CollectedReply::default(), done: false }
     }
 
     fn end(&mut self, failure: Option<Failure>) {
-        if !replace(&mut self.over, true) {
-            let said = take(&mut self.said);
-            self.tray.close(Some(Ended { number: self.number, said, failure }));
+        if !replace(&mut self.done, true) {
+            let reply = take(&mut self.reply);
+            self.queue.close(Some(Finished { number: self.number, reply, failure }));
         }
     }
 }
 
-impl Outlet for Note {
+impl Outlet for Collector {
     fn put(&mut self, event: Event) {
         match event {
-            Event::Text(text) if self.said.text.is_empty() => self.said.text = text,
-            Event::Text(text) => self.said.text.push_str(&text),
+            Event::Text(text) if self.reply.text.is_empty() => self.reply.text = text,
+            Event::Text(text) => self.reply.text.push_str(&text),
             Event::Usage(update) => {
                 // Totals so far, and providers report the two sides of them apart.
-                let usage = self.said.usage.get_or_insert_default();
+                let usage = self.reply.usage.get_or_insert_default();
                 usage.input_tokens = usage.input_tokens.max(update.input_tokens);
                 usage.output_tokens = usage.output_tokens.max(update.output_tokens);
                 usage.cached_input_tokens =
                     usage.cached_input_tokens.max(update.cached_input_tokens);
             }
             Event::Finish(reason) => {
-                self.said.finish = Some(reason);
+                self.reply.finish = Some(reason);
                 // The request goes on until its connection can be used again.
                 self.end(None);
             }
@@ -164,11 +164,11 @@ impl Outlet for Note {
     }
 }
 
-impl Drop for Note {
+impl Drop for Collector {
     fn drop(&mut self) {
         // Aborted, so that nobody asks what came of it; or the runtime has ended.
-        if !self.over {
-            self.tray.close(None);
+        if !self.done {
+            self.queue.close(None);
         }
     }
 }
@@ -179,7 +179,7 @@ impl Drop for Note {
 #[derive(Debug)]
 pub(crate) struct PyHttpBatch {
     client: Py<PyHttpClient>,
-    asked: Owned<Asked>,
+    requests: Owned<Requests>,
     /// What it rings the bell with.
     #[pyo3(get)]
     key: u64,
@@ -187,15 +187,15 @@ pub(crate) struct PyHttpBatch {
 
 /// Requests at work. They end with this.
 #[derive(Debug)]
-struct Asked {
-    tray: Arc<Tray>,
+struct Requests {
+    queue: Arc<CompletionQueue>,
     tasks: HashMap<usize, AbortHandle>,
 }
 
-impl Asked {
+impl Requests {
     fn stop(&mut self) {
         // Those that are over, but were not taken, leave connections that can be used again.
-        for one in &self.tray.pile().ended {
+        for one in &self.queue.completions().finished {
             self.tasks.remove(&one.number);
         }
         for (_, task) in self.tasks.drain() {
@@ -204,15 +204,15 @@ impl Asked {
     }
 }
 
-impl Drop for Asked {
+impl Drop for Requests {
     fn drop(&mut self) {
         self.stop();
     }
 }
 
 impl PyHttpBatch {
-    fn asked(&mut self) -> PyResult<&mut Asked> {
-        self.asked.get_mut().ok_or_else(|| {
+    fn requests(&mut self) -> PyResult<&mut Requests> {
+        self.requests.get_mut().ok_or_else(|| {
             let message = "these requests belong to the process that this one was forked from";
             PyRuntimeError::new_err(message)
         })
@@ -226,8 +226,8 @@ impl PyHttpBatch {
     fn new(client: Py<PyHttpClient>, bell: Option<&PyHttpWakeup>) -> PyResult<Self> {
         let rope = bell.map(PyHttpWakeup::rope).transpose()?;
         let key = rope.as_ref().map_or(0, |rope| rope.key);
-        let asked = Asked { tray: Arc::new(Tray::new(rope)), tasks: HashMap::new() };
-        Ok(Self { client, asked: Owned::new(asked), key })
+        let requests = Requests { queue: Arc::new(CompletionQueue::new(rope)), tasks: HashMap::new() };
+        Ok(Self { client, requests: Owned::new(requests), key })
     }
 
     /// Sends a request; `take` gives what comes of it, by the number.
@@ -241,28 +241,28 @@ impl PyHttpBatch {
     ) -> PyResult<()> {
         let runtime = handle(py)?;
         let (client, request) = self.client.get().request(py, url, headers, body)?;
-        let asked = self.asked()?;
-        let mut note = Note::new(&asked.tray, number);
+        let requests = self.requests()?;
+        let mut collector = Collector::new(&requests.queue, number);
         let task = runtime.spawn(async move {
-            let end = ask(&client, &request, None, &mut note).await;
-            note.end(end.err());
+            let end = ask(&client, &request, None, &mut collector).await;
+            collector.end(end.err());
         });
-        asked.tasks.insert(number, task.abort_handle());
+        requests.tasks.insert(number, task.abort_handle());
         Ok(())
     }
 
     /// All replies that have ended since the last look: the number, the text, why it ended, the
     /// tokens it took, and the failure as `HttpReply.failure` has it.
     fn take<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        let asked = self.asked()?;
-        let ended = asked.tray.take();
+        let requests = self.requests()?;
+        let finished = requests.queue.take();
         let list = PyList::empty(py);
-        for one in ended {
-            asked.tasks.remove(&one.number);
-            let usage = one.said.usage.map(|usage| PyUsageUpdate::from_core(&usage));
-            let finish = one.said.finish.map(FinishReason::as_str);
-            let failure = one.failure.as_ref().map(told);
-            list.append((one.number, one.said.text, finish, usage, failure))?;
+        for one in finished {
+            requests.tasks.remove(&one.number);
+            let usage = one.reply.usage.map(|usage| PyUsageUpdate::from_core(&usage));
+            let finish = one.reply.finish.map(FinishReason::as_str);
+            let failure = one.failure.as_ref().map(failure_tuple);
+            list.append((one.number, one.reply.text, finish, usage, failure))?;
         }
         Ok(list)
     }
@@ -270,12 +270,12 @@ impl PyHttpBatch {
     /// How many requests are at work: neither over nor stopped.
     #[getter]
     fn in_flight(&mut self) -> PyResult<usize> {
-        Ok(self.asked()?.tray.pile().in_flight)
+        Ok(self.requests()?.queue.completions().in_flight)
     }
 
     /// Stops a request: its connection is closed at once, and nobody is told what comes of it.
     fn stop(&mut self, number: usize) -> PyResult<()> {
-        if let Some(task) = self.asked()?.tasks.remove(&number) {
+        if let Some(task) = self.requests()?.tasks.remove(&number) {
             task.abort();
         }
         Ok(())
@@ -283,8 +283,8 @@ impl PyHttpBatch {
 
     /// Stops all that are at work.
     fn close(&mut self) {
-        if let Some(asked) = self.asked.get_mut() {
-            asked.stop();
+        if let Some(requests) = self.requests.get_mut() {
+            requests.stop();
         }
     }
 
@@ -295,12 +295,12 @@ impl PyHttpBatch {
         py: Python<'py>,
         event_loop: Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let tray = Arc::clone(&self.asked()?.tray);
+        let queue = Arc::clone(&self.requests()?.queue);
         let runtime = handle(py)?;
         let _entered = runtime.enter();
         let locals = TaskLocals::new(event_loop);
         future_into_py_with_locals::<Entered, _, _>(py, locals, async move {
-            tray.ready().await;
+            queue.ready().await;
             Ok(())
         })
     }
