@@ -19,7 +19,7 @@ use pyo3_async_runtimes::{TaskLocals, generic::future_into_py_with_locals};
 use tokio::{sync::Notify, task::AbortHandle};
 
 use super::{
-    bell::{PyHttpWakeup, Rope},
+    wakeup::{PyHttpWakeup, Notifier},
     client::PyHttpClient,
     process::Owned,
     reply::failure_tuple,
@@ -36,7 +36,7 @@ use crate::{
 pub(super) struct CompletionQueue {
     completions: Mutex<Completions>,
     /// Pulled when there is something; without one, whoever waits does so for `ready`.
-    rope: Option<Rope>,
+    notifier: Option<Notifier>,
     ready: Notify,
 }
 
@@ -66,8 +66,8 @@ struct CollectedReply {
 }
 
 impl CompletionQueue {
-    pub(super) fn new(rope: Option<Rope>) -> Self {
-        Self { completions: Mutex::default(), rope, ready: Notify::new() }
+    pub(super) fn new(notifier: Option<Notifier>) -> Self {
+        Self { completions: Mutex::default(), notifier, ready: Notify::new() }
     }
 
     fn completions(&self) -> MutexGuard<'_, Completions> {
@@ -91,8 +91,8 @@ impl CompletionQueue {
             wake && !replace(&mut completions.notified, true)
         };
         if wake {
-            match &self.rope {
-                Some(rope) => rope.pull(),
+            match &self.notifier {
+                Some(notifier) => notifier.notify(),
                 None => self.ready.notify_one(),
             }
         }
@@ -223,10 +223,10 @@ impl PyHttpBatch {
 impl PyHttpBatch {
     /// Must be called on the thread of the event loop that the bell belongs to.
     #[new]
-    fn new(client: Py<PyHttpClient>, bell: Option<&PyHttpWakeup>) -> PyResult<Self> {
-        let rope = bell.map(PyHttpWakeup::rope).transpose()?;
-        let key = rope.as_ref().map_or(0, |rope| rope.key);
-        let requests = Requests { queue: Arc::new(CompletionQueue::new(rope)), tasks: HashMap::new() };
+    fn new(client: Py<PyHttpClient>, wakeup: Option<&PyHttpWakeup>) -> PyResult<Self> {
+        let notifier = wakeup.map(PyHttpWakeup::notifier).transpose()?;
+        let key = notifier.as_ref().map_or(0, |notifier| notifier.key);
+        let requests = Requests { queue: Arc::new(CompletionQueue::new(notifier)), tasks: HashMap::new() };
         Ok(Self { client, requests: Owned::new(requests), key })
     }
 

@@ -17,7 +17,7 @@ use reqwest::{
 };
 
 use super::{
-    bell::PyHttpWakeup,
+    wakeup::PyHttpWakeup,
     mailbox::{Slot, mailbox},
     objects::Objects,
     process::Owned,
@@ -157,7 +157,7 @@ impl PyHttpClient {
             total: timeout.map(|timeout| seconds("timeout", timeout)).transpose()?,
         };
         let retries = Retries {
-            most: max_retries,
+            limit: max_retries,
             first_delay: Duration::from_millis(500),
             longest_delay: Duration::from_secs(30),
         };
@@ -181,7 +181,7 @@ impl PyHttpClient {
     ///
     /// Must be called on the thread of the event loop that the bell belongs to.
     #[pyo3(signature = (
-        url, headers, body, *, bell, parser=None, inline=true, deltas=true, call_ids=None
+        url, headers, body, *, wakeup, parser=None, inline=true, deltas=true, call_ids=None
     ))]
     #[expect(clippy::too_many_arguments, reason = "Python names them")]
     fn send(
@@ -190,7 +190,7 @@ impl PyHttpClient {
         url: &str,
         headers: &Bound<'_, PyDict>,
         body: &[u8],
-        bell: Option<&PyHttpWakeup>,
+        wakeup: Option<&PyHttpWakeup>,
         parser: Option<&Bound<'_, PyParser>>,
         inline: bool,
         deltas: bool,
@@ -208,9 +208,9 @@ impl PyHttpClient {
                 (Some(reading), Some(tools.with_ids(ids)))
             }
         };
-        let rope = bell.map(PyHttpWakeup::rope).transpose()?;
-        let key = rope.as_ref().map_or(0, |rope| rope.key);
-        let mailbox = Arc::new(mailbox(self.max_queued_bytes, rope));
+        let notifier = wakeup.map(PyHttpWakeup::notifier).transpose()?;
+        let key = notifier.as_ref().map_or(0, |notifier| notifier.key);
+        let mailbox = Arc::new(mailbox(self.max_queued_bytes, notifier));
         let slot = Slot(Arc::clone(&mailbox));
         let task = runtime.spawn(run(client, request, reading, slot)).abort_handle();
         Ok(PyHttpReply::new(Asked { mailbox, task }, Objects::new(tools), key))

@@ -1,11 +1,11 @@
 //! Python classes for [`crate::endpoint`].
 //!
 //! A request runs on a thread of Rust's, which never waits for the interpreter: what it reads goes
-//! into a [mailbox](crate::endpoint::Mailbox), and a [`bell`] tells the event loop that there is something. Python objects
+//! into a [mailbox](crate::endpoint::Mailbox), and a [`wakeup`] tells the event loop that there is something. Python objects
 //! are made where they are wanted, many at once.
 
 mod batch;
-mod bell;
+mod wakeup;
 mod client;
 mod mailbox;
 mod objects;
@@ -15,6 +15,6 @@ mod runtime;
 mod secrets;
 
 pub(crate) use self::{
-    batch::PyHttpBatch, bell::PyHttpWakeup, client::PyHttpClient, objects::PyHttpLargeEvents,
+    batch::PyHttpBatch, wakeup::PyHttpWakeup, client::PyHttpClient, objects::PyHttpLargeEvents,
     reply::PyHttpReply, secrets::without_keys,
 };

@@ -37,11 +37,11 @@ pub(super) struct Asked {
 }
 
 /// A failure as Python is told of it.
-pub(super) type Told<'a> = (&'a str, Option<u16>, Option<f64>, bool, Option<&'a str>);
+pub(super) type FailureTuple<'a> = (&'a str, Option<u16>, Option<f64>, bool, Option<&'a str>);
 
 /// A sentence, the status, the seconds to wait, whether asking again may help, and the parameter
 /// that the server does not like.
-pub(super) fn told(failure: &Failure) -> Told<'_> {
+pub(super) fn failure_tuple(failure: &Failure) -> FailureTuple<'_> {
     let wait = failure.retry_after.map(|wait| wait.as_secs_f64());
     (&failure.message, failure.status, wait, failure.transient, failure.param.as_deref())
 }
@@ -67,13 +67,13 @@ impl PyHttpReply {
 
 #[pymethods]
 impl PyHttpReply {
-    /// What has come, at most `most` events; None after the last of them.
-    fn take<'py>(&mut self, py: Python<'py>, most: usize) -> PyResult<Option<Bound<'py, PyAny>>> {
+    /// What has come, at most `limit` events; None after the last of them.
+    fn take<'py>(&mut self, py: Python<'py>, limit: usize) -> PyResult<Option<Bound<'py, PyAny>>> {
         let mailbox = &self.asked()?.mailbox;
         if self.over {
             return Ok(None);
         }
-        let found = mailbox.take(most);
+        let found = mailbox.take(limit);
         if let Some(end) = found.end {
             self.over = true;
             self.failure = end.err();
@@ -87,8 +87,8 @@ impl PyHttpReply {
     /// How the reply failed, if it did: a sentence, the status, the seconds to wait, and whether
     /// asking again may help; and the parameter that the server does not like.
     #[getter]
-    fn failure(&self) -> Option<Told<'_>> {
-        self.failure.as_ref().map(told)
+    fn failure(&self) -> Option<FailureTuple<'_>> {
+        self.failure.as_ref().map(failure_tuple)
     }
 
     /// An awaitable of a loop that cannot watch a bell: there is something to take.

@@ -2,15 +2,15 @@
 
 use std::{future::Future, sync::Arc};
 
-use super::{bell::Rope, runtime::has_ended};
+use super::{wakeup::Notifier, runtime::has_ended};
 use crate::endpoint::{Capacity, Event, Failure, Mailbox, Outlet, Wake};
 
 /// How many events may wait, however small they are.
 const MOST_EVENTS: usize = 1024;
 
 /// A mailbox for so many bytes, whose reader hears of them by a rope, if there is one.
-pub(super) fn mailbox(bytes: usize, rope: Option<Rope>) -> Mailbox {
-    let wake = rope.map(|rope| -> Wake { Box::new(move || rope.pull()) });
+pub(super) fn mailbox(bytes: usize, notifier: Option<Notifier>) -> Mailbox {
+    let wake = notifier.map(|notifier| -> Wake { Box::new(move || notifier.notify()) });
     Mailbox::new(Capacity { events: MOST_EVENTS, bytes }, wake)
 }
 

@@ -17,46 +17,46 @@ use pyo3::{exceptions::PyRuntimeError, prelude::*};
 use super::process::Owned;
 
 #[derive(Debug)]
-struct Bell {
-    waiting: Mutex<Waiting>,
+struct Wakeup {
+    state: Mutex<State>,
     /// The number of the next rope.
     next: AtomicU64,
 }
 
 #[derive(Debug)]
-struct Waiting {
+struct State {
     /// The ropes that have been pulled, each once.
-    pulled: VecDeque<u64>,
+    notified: VecDeque<u64>,
     /// Whether a byte is on its way.
-    rung: bool,
+    signalled: bool,
     /// None once the bell is closed.
-    ends: Option<Arc<Ends>>,
+    sockets: Option<Arc<SocketPair>>,
 }
 
-impl Bell {
-    fn waiting(&self) -> MutexGuard<'_, Waiting> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+impl Wakeup {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// What one reply rings the bell with.
 #[derive(Debug)]
-pub(super) struct Rope {
-    bell: Arc<Bell>,
+pub(super) struct Notifier {
+    wakeup: Arc<Wakeup>,
     pub(super) key: u64,
 }
 
-impl Rope {
+impl Notifier {
     /// Says that there is something. Not again before that has been heard.
-    pub(super) fn pull(&self) {
-        let quiet = {
-            let mut waiting = self.bell.waiting();
-            waiting.pulled.push_back(self.key);
-            if std::mem::replace(&mut waiting.rung, true) { None } else { waiting.ends.clone() }
+    pub(super) fn notify(&self) {
+        let to_signal = {
+            let mut state = self.wakeup.state();
+            state.notified.push_back(self.key);
+            if std::mem::replace(&mut state.signalled, true) { None } else { state.sockets.clone() }
         };
         // Not under the lock, which the loop takes as soon as it wakes.
-        if let Some(ends) = quiet {
-            ends.ring();
+        if let Some(sockets) = to_signal {
+            sockets.signal();
         }
     }
 }
@@ -64,17 +64,17 @@ impl Rope {
 /// The bell of one event loop.
 #[pyclass(name = "HttpWakeup", module = "toolweave._core", frozen)]
 #[derive(Debug)]
-pub(crate) struct PyHttpWakeup(Owned<Arc<Bell>>);
+pub(crate) struct PyHttpWakeup(Owned<Arc<Wakeup>>);
 
 impl PyHttpWakeup {
     /// A rope for one more reply.
-    pub(super) fn rope(&self) -> PyResult<Rope> {
-        let Some(bell) = self.0.get() else {
+    pub(super) fn notifier(&self) -> PyResult<Notifier> {
+        let Some(wakeup) = self.0.get() else {
             let message = "this bell belongs to the process that this one was forked from";
             return Err(PyRuntimeError::new_err(message));
         };
-        let key = bell.next.fetch_add(1, Ordering::Relaxed);
-        Ok(Rope { bell: Arc::clone(bell), key })
+        let key = wakeup.next.fetch_add(1, Ordering::Relaxed);
+        Ok(Notifier { wakeup: Arc::clone(wakeup), key })
     }
 }
 
@@ -82,41 +82,41 @@ impl PyHttpWakeup {
 impl PyHttpWakeup {
     #[new]
     fn new() -> PyResult<Self> {
-        let waiting =
-            Waiting { pulled: VecDeque::new(), rung: false, ends: Some(Arc::new(Ends::new()?)) };
-        let bell = Bell { waiting: Mutex::new(waiting), next: AtomicU64::new(0) };
-        Ok(Self(Owned::new(Arc::new(bell))))
+        let state =
+            State { notified: VecDeque::new(), signalled: false, sockets: Some(Arc::new(SocketPair::new()?)) };
+        let wakeup = Wakeup { state: Mutex::new(state), next: AtomicU64::new(0) };
+        Ok(Self(Owned::new(Arc::new(wakeup))))
     }
 
     /// What the loop watches; -1 once the bell is closed.
     fn fileno(&self) -> i32 {
-        let waiting = self.0.get().map(|bell| bell.waiting());
-        waiting.and_then(|waiting| waiting.ends.clone()).map_or(-1, |ends| ends.fileno())
+        let state = self.0.get().map(|wakeup| wakeup.state());
+        state.and_then(|state| state.sockets.clone()).map_or(-1, |sockets| sockets.fileno())
     }
 
     /// The keys of replies that have something. While there are more, the bell goes on ringing.
-    fn heard(&self, most: usize) -> Vec<u64> {
-        let Some(bell) = self.0.get() else { return Vec::new() };
-        let Some(ends) = bell.waiting().ends.clone() else { return Vec::new() };
+    fn ready_keys(&self, limit: usize) -> Vec<u64> {
+        let Some(wakeup) = self.0.get() else { return Vec::new() };
+        let Some(sockets) = wakeup.state().sockets.clone() else { return Vec::new() };
         // First, so that each byte leads to a look that comes after it was sent.
-        ends.hush();
+        sockets.drain();
         let (keys, more) = {
-            let mut waiting = bell.waiting();
-            let many = waiting.pulled.len().min(most);
-            let keys = waiting.pulled.drain(..many).collect();
-            waiting.rung = !waiting.pulled.is_empty();
-            (keys, waiting.rung)
+            let mut state = wakeup.state();
+            let many = state.notified.len().min(limit);
+            let keys = state.notified.drain(..many).collect();
+            state.signalled = !state.notified.is_empty();
+            (keys, state.signalled)
         };
         if more {
-            ends.ring();
+            sockets.signal();
         }
         keys
     }
 
     /// Closes the socket.
     fn close(&self) {
-        if let Some(bell) = self.0.get() {
-            bell.waiting().ends = None;
+        if let Some(wakeup) = self.0.get() {
+            wakeup.state().sockets = None;
         }
     }
 }
@@ -124,13 +124,13 @@ impl PyHttpWakeup {
 /// The two ends of a socket.
 #[cfg(unix)]
 #[derive(Debug)]
-struct Ends {
+struct SocketPair {
     reader: std::os::unix::net::UnixStream,
     writer: std::os::unix::net::UnixStream,
 }
 
 #[cfg(unix)]
-impl Ends {
+impl SocketPair {
     fn new() -> PyResult<Self> {
         let (reader, writer) = std::os::unix::net::UnixStream::pair()?;
         reader.set_nonblocking(true)?;
@@ -142,12 +142,12 @@ impl Ends {
         std::os::fd::AsRawFd::as_raw_fd(&self.reader)
     }
 
-    fn ring(&self) {
+    fn signal(&self) {
         // There is room for it: no second byte is sent before the first has been read.
         let _ = std::io::Write::write(&mut &self.writer, &[0]);
     }
 
-    fn hush(&self) {
+    fn drain(&self) {
         let _ = std::io::Read::read(&mut &self.reader, &mut [0]);
     }
 }
@@ -155,10 +155,10 @@ impl Ends {
 /// Nothing that a loop could watch.
 #[cfg(not(unix))]
 #[derive(Debug)]
-enum Ends {}
+enum SocketPair {}
 
 #[cfg(not(unix))]
-impl Ends {
+impl SocketPair {
     fn new() -> PyResult<Self> {
         let message = "there are no pairs of sockets on this system";
         Err(pyo3::exceptions::PyNotImplementedError::new_err(message))
@@ -168,11 +168,11 @@ impl Ends {
         match *self {}
     }
 
-    fn ring(&self) {
+    fn signal(&self) {
         match *self {}
     }
 
-    fn hush(&self) {
+    fn drain(&self) {
         match *self {}
     }
 }
