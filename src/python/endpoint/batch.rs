@@ -23,7 +23,7 @@ use super::{
     client::PyHttpClient,
     process::Owned,
     reply::failure_tuple,
-    runtime::{Entered, handle},
+    runtime::{ToolweaveRuntime, handle},
 };
 use crate::{
     endpoint::{Event, Failure, Outlet, ask},
@@ -299,7 +299,7 @@ impl PyHttpBatch {
         let runtime = handle(py)?;
         let _entered = runtime.enter();
         let locals = TaskLocals::new(event_loop);
-        future_into_py_with_locals::<Entered, _, _>(py, locals, async move {
+        future_into_py_with_locals::<ToolweaveRuntime, _, _>(py, locals, async move {
             queue.ready().await;
             Ok(())
         })

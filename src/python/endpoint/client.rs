@@ -18,10 +18,10 @@ use reqwest::{
 
 use super::{
     wakeup::PyHttpWakeup,
-    mailbox::{Slot, mailbox},
-    objects::Objects,
+    queue::{QueueWriter, queue},
+    objects::ObjectBuilder,
     process::Owned,
-    reply::{Asked, PyHttpReply},
+    reply::{RequestTask, PyHttpReply},
     runtime::handle,
 };
 use crate::{
@@ -44,17 +44,17 @@ pub(crate) struct PyHttpClient {
     limits: Limits,
     max_queued_bytes: usize,
     // Locked as the runtime's state is: never for longer than the interpreter is held.
-    made: Mutex<Option<Owned<Client>>>,
+    prepare: Mutex<Option<Owned<Client>>>,
 }
 
 impl PyHttpClient {
-    fn made(&self) -> MutexGuard<'_, Option<Owned<Client>>> {
-        self.made.lock().unwrap_or_else(PoisonError::into_inner)
+    fn prepare(&self) -> MutexGuard<'_, Option<Owned<Client>>> {
+        self.prepare.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The pool of this process.
     fn client(&self, py: Python<'_>) -> PyResult<Client> {
-        let known = self.made().as_ref().and_then(Owned::get).cloned();
+        let known = self.prepare().as_ref().and_then(Owned::get).cloned();
         if let Some(client) = known {
             return Ok(client);
         }
@@ -62,12 +62,12 @@ impl PyHttpClient {
         let client = py
             .detach(|| Client::new(&self.settings))
             .map_err(|err| PyValueError::new_err(err.to_string()))?;
-        let mut made = self.made();
+        let mut prepare = self.prepare();
         // Another thread may have been faster.
-        if let Some(client) = made.as_ref().and_then(Owned::get) {
+        if let Some(client) = prepare.as_ref().and_then(Owned::get) {
             return Ok(client.clone());
         }
-        *made = Some(Owned::new(client.clone()));
+        *prepare = Some(Owned::new(client.clone()));
         Ok(client)
     }
 
@@ -82,7 +82,7 @@ impl PyHttpClient {
         let client = self.client(py)?;
         let request = Request {
             name: self.name.clone(),
-            url: parsed(url)?,
+            url: parse_url(url)?,
             headers: header_map(headers)?,
             body: Bytes::copy_from_slice(body),
             timeouts: self.timeouts,
@@ -162,8 +162,8 @@ impl PyHttpClient {
             longest_delay: Duration::from_secs(30),
         };
         let limits = Limits { line: max_line_bytes, body: max_body_bytes };
-        let made = Mutex::new(None);
-        let this = Self { name, settings, timeouts, retries, limits, max_queued_bytes, made };
+        let prepare = Mutex::new(None);
+        let this = Self { name, settings, timeouts, retries, limits, max_queued_bytes, prepare };
         // To hear early of what is wrong with the settings.
         this.client(py)?;
         Ok(this)
@@ -172,7 +172,7 @@ impl PyHttpClient {
     /// Says at once what would be wrong with a request.
     #[staticmethod]
     fn check(url: &str, headers: &Bound<'_, PyDict>) -> PyResult<()> {
-        parsed(url)?;
+        parse_url(url)?;
         header_map(headers)?;
         Ok(())
     }
@@ -210,22 +210,22 @@ impl PyHttpClient {
         };
         let notifier = wakeup.map(PyHttpWakeup::notifier).transpose()?;
         let key = notifier.as_ref().map_or(0, |notifier| notifier.key);
-        let mailbox = Arc::new(mailbox(self.max_queued_bytes, notifier));
-        let slot = Slot(Arc::clone(&mailbox));
-        let task = runtime.spawn(run(client, request, reading, slot)).abort_handle();
-        Ok(PyHttpReply::new(Asked { mailbox, task }, Objects::new(tools), key))
+        let queue = Arc::new(queue(self.max_queued_bytes, notifier));
+        let writer = QueueWriter(Arc::clone(&queue));
+        let task = runtime.spawn(run(client, request, reading, writer)).abort_handle();
+        Ok(PyHttpReply::new(RequestTask { queue, task }, ObjectBuilder::new(tools), key))
     }
 
     /// Closes the connections that nobody uses; those in use close with their replies.
     fn close(&self) {
-        let made = self.made().take();
-        drop(made);
+        let prepare = self.prepare().take();
+        drop(prepare);
     }
 }
 
-async fn run(client: Client, request: Request, reading: Option<Reading>, mut slot: Slot) {
-    let end = ask(&client, &request, reading, &mut slot).await;
-    slot.end(end);
+async fn run(client: Client, request: Request, reading: Option<Reading>, mut writer: QueueWriter) {
+    let end = ask(&client, &request, reading, &mut writer).await;
+    writer.end(end);
 }
 
 /// A time that is one.
@@ -238,7 +238,7 @@ fn seconds(name: &str, given: f64) -> PyResult<Duration> {
     }
 }
 
-fn parsed(url: &str) -> PyResult<Url> {
+fn parse_url(url: &str) -> PyResult<Url> {
     Url::parse(url).map_err(|err| PyValueError::new_err(format!("the URL cannot be read: {err}")))
 }
 

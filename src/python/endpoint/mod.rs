@@ -7,7 +7,7 @@
 mod batch;
 mod wakeup;
 mod client;
-mod mailbox;
+mod queue;
 mod objects;
 mod process;
 mod reply;

@@ -23,34 +23,34 @@ use crate::{
 };
 
 /// The arguments of calls of more bytes are made into objects in a thread.
-const LONG: usize = 128 << 10;
+const LARGE_BYTES: usize = 128 << 10;
 
-fn is_long(event: &Event) -> bool {
-    matches!(event, Event::End { raw, .. } if raw.len() > LONG)
+fn is_large(event: &Event) -> bool {
+    matches!(event, Event::End { raw, .. } if raw.len() > LARGE_BYTES)
 }
 
 /// An event, or a call whose arguments are no objects yet.
 #[derive(Debug)]
-enum Made {
+enum Prepared {
     Object(Py<PyAny>),
-    Later(Ended, Verdict<Value>),
+    Deferred(Ended, Verdict<Value>),
 }
 
 /// Events of which some take long to make.
 #[pyclass(name = "HttpLargeEvents", module = "toolweave._core", frozen)]
 #[derive(Debug)]
-pub(crate) struct PyHttpLargeEvents(Mutex<Vec<Made>>);
+pub(crate) struct PyHttpLargeEvents(Mutex<Vec<Prepared>>);
 
 #[pymethods]
 impl PyHttpLargeEvents {
     /// The events; none the second time. Other threads have the interpreter in between.
     fn read<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        let made = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
-        let objects: Vec<_> = made
+        let prepare = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
+        let objects: Vec<_> = prepare
             .into_iter()
-            .map(|made| match made {
-                Made::Object(object) => Ok(object.into_bound(py)),
-                Made::Later(ended, verdict) => ended.event_in_turns(py, verdict),
+            .map(|prepare| match prepare {
+                Prepared::Object(object) => Ok(object.into_bound(py)),
+                Prepared::Deferred(ended, verdict) => ended.event_in_turns(py, verdict),
             })
             .collect::<PyResult<_>>()?;
         PyTuple::new(py, objects)
@@ -59,13 +59,13 @@ impl PyHttpLargeEvents {
 
 /// Makes the objects of one reply.
 #[derive(Debug, Default)]
-pub(super) struct Objects {
+pub(super) struct ObjectBuilder {
     /// Whoever reads calls has them.
     tools: Option<Tools>,
     open: OpenIds,
 }
 
-impl Objects {
+impl ObjectBuilder {
     pub(super) fn new(tools: Option<Tools>) -> Self {
         Self { tools, open: OpenIds::new() }
     }
@@ -87,27 +87,27 @@ impl Objects {
     }
 
     /// The events, as a tuple; or as [`PyHttpLargeEvents`], if making their objects takes long.
-    pub(super) fn taken<'py>(
+    pub(super) fn convert<'py>(
         &mut self,
         py: Python<'py>,
         events: Vec<Event>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        if events.iter().any(is_long) {
-            let made: Vec<_> =
-                events.into_iter().map(|event| self.made(py, event)).collect::<PyResult<_>>()?;
-            return Bound::new(py, PyHttpLargeEvents(Mutex::new(made))).map(Bound::into_any);
+        if events.iter().any(is_large) {
+            let prepare: Vec<_> =
+                events.into_iter().map(|event| self.prepare(py, event)).collect::<PyResult<_>>()?;
+            return Bound::new(py, PyHttpLargeEvents(Mutex::new(prepare))).map(Bound::into_any);
         }
         let objects: Vec<_> =
             events.into_iter().map(|event| self.object(py, event)).collect::<PyResult<_>>()?;
         PyTuple::new(py, objects).map(Bound::into_any)
     }
 
-    fn made(&mut self, py: Python<'_>, event: Event) -> PyResult<Made> {
+    fn prepare(&mut self, py: Python<'_>, event: Event) -> PyResult<Prepared> {
         Ok(match event {
-            Event::End { index, name, raw, verdict } if raw.len() > LONG => {
-                Made::Later(self.ended(py, index, &name, &raw)?, verdict)
+            Event::End { index, name, raw, verdict } if raw.len() > LARGE_BYTES => {
+                Prepared::Deferred(self.ended(py, index, &name, &raw)?, verdict)
             }
-            event => Made::Object(self.object(py, event)?.unbind()),
+            event => Prepared::Object(self.object(py, event)?.unbind()),
         })
     }
 

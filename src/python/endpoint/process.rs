@@ -17,29 +17,29 @@ impl<T> Owned<T> {
     }
 
     /// Whether this is the process that made it.
-    pub(super) fn is_here(&self) -> bool {
+    pub(super) fn is_owner(&self) -> bool {
         self.process == std::process::id()
     }
 
     /// The value, where this is the process that made it.
     pub(super) fn get(&self) -> Option<&T> {
-        if self.is_here() { self.value.as_ref() } else { None }
+        if self.is_owner() { self.value.as_ref() } else { None }
     }
 
     /// The value, to be changed, where this is the process that made it.
     pub(super) fn get_mut(&mut self) -> Option<&mut T> {
-        if self.is_here() { self.value.as_mut() } else { None }
+        if self.is_owner() { self.value.as_mut() } else { None }
     }
 
     /// The value itself, where this is the process that made it.
     pub(super) fn into_inner(mut self) -> Option<T> {
-        if self.is_here() { self.value.take() } else { None }
+        if self.is_owner() { self.value.take() } else { None }
     }
 }
 
 impl<T> Drop for Owned<T> {
     fn drop(&mut self) {
-        if !self.is_here() {
+        if !self.is_owner() {
             std::mem::forget(self.value.take());
         }
     }

@@ -6,26 +6,26 @@ use super::{wakeup::Notifier, runtime::has_ended};
 use crate::endpoint::{Capacity, Event, Failure, Mailbox, Outlet, Wake};
 
 /// How many events may wait, however small they are.
-const MOST_EVENTS: usize = 1024;
+const MAX_EVENTS: usize = 1024;
 
 /// A mailbox for so many bytes, whose reader hears of them by a rope, if there is one.
-pub(super) fn mailbox(bytes: usize, notifier: Option<Notifier>) -> Mailbox {
+pub(super) fn queue(bytes: usize, notifier: Option<Notifier>) -> Mailbox {
     let wake = notifier.map(|notifier| -> Wake { Box::new(move || notifier.notify()) });
-    Mailbox::new(Capacity { events: MOST_EVENTS, bytes }, wake)
+    Mailbox::new(Capacity { events: MAX_EVENTS, bytes }, wake)
 }
 
 /// The end of a mailbox that a request fills.
 #[derive(Debug)]
-pub(super) struct Slot(pub(super) Arc<Mailbox>);
+pub(super) struct QueueWriter(pub(super) Arc<Mailbox>);
 
-impl Slot {
+impl QueueWriter {
     /// Says how the reply ended.
     pub(super) fn end(self, end: Result<(), Failure>) {
         self.0.end(end);
     }
 }
 
-impl Outlet for Slot {
+impl Outlet for QueueWriter {
     fn put(&mut self, event: Event) {
         self.0.put(event);
     }
@@ -35,7 +35,7 @@ impl Outlet for Slot {
     }
 }
 
-impl Drop for Slot {
+impl Drop for QueueWriter {
     fn drop(&mut self) {
         // At the end of the interpreter only daemons are left to read, and they are to stay silent.
         if !has_ended() {

@@ -7,9 +7,9 @@ use pyo3_async_runtimes::{TaskLocals, generic::future_into_py_with_locals};
 use tokio::task::AbortHandle;
 
 use super::{
-    objects::Objects,
+    objects::ObjectBuilder,
     process::Owned,
-    runtime::{Entered, handle, has_ended},
+    runtime::{ToolweaveRuntime, handle, has_ended},
 };
 use crate::endpoint::{Failure, Mailbox};
 
@@ -19,8 +19,8 @@ use crate::endpoint::{Failure, Mailbox};
 #[pyclass(name = "HttpReply", module = "toolweave._core")]
 #[derive(Debug)]
 pub(crate) struct PyHttpReply {
-    asked: Owned<Asked>,
-    objects: Objects,
+    request: Owned<RequestTask>,
+    objects: ObjectBuilder,
     /// Which of the bell's replies this is.
     #[pyo3(get)]
     key: u64,
@@ -31,8 +31,8 @@ pub(crate) struct PyHttpReply {
 
 /// A request at work.
 #[derive(Debug)]
-pub(super) struct Asked {
-    pub(super) mailbox: Arc<Mailbox>,
+pub(super) struct RequestTask {
+    pub(super) queue: Arc<Mailbox>,
     pub(super) task: AbortHandle,
 }
 
@@ -53,12 +53,12 @@ impl Drop for PyHttpReply {
 }
 
 impl PyHttpReply {
-    pub(super) fn new(asked: Asked, objects: Objects, key: u64) -> Self {
-        Self { asked: Owned::new(asked), objects, key, over: false, failure: None }
+    pub(super) fn new(request: RequestTask, objects: ObjectBuilder, key: u64) -> Self {
+        Self { request: Owned::new(request), objects, key, over: false, failure: None }
     }
 
-    fn asked(&self) -> PyResult<&Asked> {
-        self.asked.get().ok_or_else(|| {
+    fn request(&self) -> PyResult<&RequestTask> {
+        self.request.get().ok_or_else(|| {
             let message = "this reply belongs to the process that this one was forked from";
             PyRuntimeError::new_err(message)
         })
@@ -69,11 +69,11 @@ impl PyHttpReply {
 impl PyHttpReply {
     /// What has come, at most `limit` events; None after the last of them.
     fn take<'py>(&mut self, py: Python<'py>, limit: usize) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let mailbox = &self.asked()?.mailbox;
+        let queue = &self.request()?.queue;
         if self.over {
             return Ok(None);
         }
-        let found = mailbox.take(limit);
+        let found = queue.take(limit);
         if let Some(end) = found.end {
             self.over = true;
             self.failure = end.err();
@@ -81,7 +81,7 @@ impl PyHttpReply {
                 return Ok(None);
             }
         }
-        self.objects.taken(py, found.events).map(Some)
+        self.objects.convert(py, found.events).map(Some)
     }
 
     /// How the reply failed, if it did: a sentence, the status, the seconds to wait, and whether
@@ -97,7 +97,7 @@ impl PyHttpReply {
         py: Python<'py>,
         event_loop: Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let mailbox = Arc::clone(&self.asked()?.mailbox);
+        let queue = Arc::clone(&self.request()?.queue);
         if has_ended() {
             // Only daemons are left to read, and they are to stay silent.
             return event_loop.call_method0("create_future");
@@ -105,8 +105,8 @@ impl PyHttpReply {
         let runtime = handle(py)?;
         let _entered = runtime.enter();
         let locals = TaskLocals::new(event_loop);
-        future_into_py_with_locals::<Entered, _, _>(py, locals, async move {
-            mailbox.ready().await;
+        future_into_py_with_locals::<ToolweaveRuntime, _, _>(py, locals, async move {
+            queue.ready().await;
             Ok(())
         })
     }
@@ -114,9 +114,9 @@ impl PyHttpReply {
     /// Lets go of the request: its connection is closed at once if the reply is not over.
     fn close(&mut self) {
         if !std::mem::replace(&mut self.over, true)
-            && let Some(asked) = self.asked.get()
+            && let Some(request) = self.request.get()
         {
-            asked.task.abort();
+            request.task.abort();
         }
     }
 

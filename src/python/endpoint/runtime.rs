@@ -28,13 +28,13 @@ use super::process::Owned;
 
 /// How long the end of the interpreter may wait for the thread to notice. What it may be late for
 /// is a look-up of a name, which nobody can interrupt.
-const PATIENCE: Duration = Duration::from_secs(1);
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Names are looked up on these, and awaitables of Python's completed.
 const BLOCKING_THREADS: usize = 8;
 
 /// How long such a thread stays when it has nothing to do.
-const IDLE: Duration = Duration::from_millis(100);
+const IDLE_TIMEOUT: Duration = Duration::from_millis(100);
 
 // Locked by threads that hold the interpreter, and never for longer than they hold it, so that no
 // fork can find it locked.
@@ -61,7 +61,7 @@ pub(super) fn handle(py: Python<'_>) -> PyResult<Handle> {
         let runtime = Builder::new_multi_thread()
             .worker_threads(1)
             .max_blocking_threads(BLOCKING_THREADS)
-            .thread_keep_alive(IDLE)
+            .thread_keep_alive(IDLE_TIMEOUT)
             .thread_name("toolweave")
             .enable_all()
             .build()?;
@@ -69,12 +69,12 @@ pub(super) fn handle(py: Python<'_>) -> PyResult<Handle> {
         *running = Some(Owned::new(runtime));
         handle
     };
-    end_with_the_interpreter(py)?;
+    register_shutdown(py)?;
     Ok(handle)
 }
 
 /// Has `atexit` call [`end`]; forks inherit what is registered there.
-fn end_with_the_interpreter(py: Python<'_>) -> PyResult<()> {
+fn register_shutdown(py: Python<'_>) -> PyResult<()> {
     static REGISTERED: AtomicBool = AtomicBool::new(false);
     if !REGISTERED.swap(true, Ordering::Relaxed) {
         let end = pyo3::wrap_pyfunction!(end, py)?;
@@ -94,12 +94,12 @@ fn end(py: Python<'_>) {
     ENDED.store(true, Ordering::Relaxed);
     let ended = running().take();
     if let Some(runtime) = ended.and_then(Owned::into_inner) {
-        py.detach(|| runtime.shutdown_timeout(PATIENCE));
+        py.detach(|| runtime.shutdown_timeout(SHUTDOWN_TIMEOUT));
     }
 }
 
 /// The runtime as `pyo3-async-runtimes` sees it. Entered by whoever calls into there.
-pub(super) struct Entered;
+pub(super) struct ToolweaveRuntime;
 
 /// A task that did not end by itself.
 #[derive(Debug)]
@@ -126,7 +126,7 @@ impl Future for Join {
     }
 }
 
-impl AnyRuntime for Entered {
+impl AnyRuntime for ToolweaveRuntime {
     type JoinError = Ended;
     type JoinHandle = Join;
 
@@ -149,7 +149,7 @@ tokio::task_local! {
     static LOCALS: TaskLocals;
 }
 
-impl ContextExt for Entered {
+impl ContextExt for ToolweaveRuntime {
     fn scope<F, R>(locals: TaskLocals, future: F) -> Pin<Box<dyn Future<Output = R> + Send>>
     where
         F: Future<Output = R> + Send + 'static,
