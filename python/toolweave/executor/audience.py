@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..outbox import Outbox
+from ..event_queue import EventQueue
 from .events import ToolProgress
 
 if TYPE_CHECKING:
@@ -22,12 +22,12 @@ class Audience:
         observers: Who else hears of them.
     """
 
-    __slots__ = ("_observers", "_watched", "attentive", "outbox")
+    __slots__ = ("_observers", "_watched", "attentive", "event_queue")
 
     def __init__(self, *, watched: bool, observers: Observers | None) -> None:
         self.attentive = watched or observers is not None
         """Whether there is anybody."""
-        self.outbox: Outbox[ToolEvent] = Outbox()
+        self.event_queue: EventQueue[ToolEvent] = EventQueue()
         """What has not been read."""
         self._watched = watched
         self._observers = observers
@@ -36,16 +36,16 @@ class Audience:
         """Says what happened to a call. Of calls that tools make only observers hear."""
         if self._watched and execution.parent is None:
             if isinstance(event, ToolProgress):
-                self.outbox.offer(event)
+                self.event_queue.offer(event)
             else:
-                self.outbox.put(event)
+                self.event_queue.put(event)
         if self._observers is not None:
             self._observers.notify(event, execution.call)
 
     def announce(self, event: ToolEvent, call: ToolCall | InvalidToolCall | None) -> None:
         """Says what everybody has to hear: results without work, questions, the end."""
         if self._watched:
-            self.outbox.put(event)
+            self.event_queue.put(event)
         if self._observers is not None:
             self._observers.notify(event, call)
 

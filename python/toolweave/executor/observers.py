@@ -20,7 +20,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from .._core import ToolResult
-from ..outbox import BACKLOG
+from ..event_queue import BACKLOG
 from . import threads
 from .events import ToolProgress, ToolStarted
 from .pools import run_blocking

@@ -15,7 +15,7 @@ from .._deadlines import Deadlines
 from .._loops import running_loop
 from ..exceptions import ValidationError
 from ..kinds import ErrorCode
-from ..outbox import BACKLOG
+from ..event_queue import BACKLOG
 from ..runs import Run
 from ..tools.context import ToolContext
 from . import failure
@@ -154,7 +154,7 @@ class ToolRun(Run["ToolEvent"]):
         stop is given up after the executor's grace.
         """
         # Whoever reads may be the one who cancels, and reads no more before this is over.
-        self.audience.outbox.release()
+        self.audience.event_queue.release()
         if self.aggregate is None:
             self._interrupt()
             self.close()
@@ -171,7 +171,7 @@ class ToolRun(Run["ToolEvent"]):
 
     async def wait(self) -> ToolAggregateMessage:
         """Waits for the end without looking at events."""
-        self.audience.outbox.release()
+        self.audience.event_queue.release()
         while self.aggregate is None:
             await self._end()
         await self._over()
@@ -189,7 +189,7 @@ class ToolRun(Run["ToolEvent"]):
 
         For whoever handles many at once; iterating gives the same events one by one.
         """
-        events = await self.audience.outbox.take_all()
+        events = await self.audience.event_queue.take_all()
         if not events:
             await self._over()
         return events
@@ -200,7 +200,7 @@ class ToolRun(Run["ToolEvent"]):
         That is when it asks for more. A run that is cancelled, or that nobody reads because its
         end is waited for, is not waited for.
         """
-        await self.audience.outbox.caught_up()
+        await self.audience.event_queue.caught_up()
 
     async def _end(self) -> None:
         # Beside a reader, perhaps, who waits for events.
@@ -466,7 +466,7 @@ class ToolRun(Run["ToolEvent"]):
                 self.audience.announce(result, calls[result.tool_call_id])
         self.aggregate = aggregate
         self.audience.announce(aggregate, None)
-        self.audience.outbox.end()
+        self.audience.event_queue.end()
         for end in self._ends:
             if not end.done():
                 end.set_result(None)

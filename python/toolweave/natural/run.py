@@ -27,7 +27,7 @@ from .._loops import running_loop
 from ..executor.events import ToolProgress
 from ..kinds import FinishReason
 from ..models import closing
-from ..outbox import Outbox
+from ..event_queue import EventQueue
 from ..runs import Run
 from ..tools.search import describe
 from .envelope import enveloped, parted, takes_long
@@ -117,7 +117,7 @@ class ReplyRun(Run["ToolUseEvent"]):
         """Why the model ended, once it has."""
         self.aggregate: ToolAggregateMessage | None = None
         """The calls with their results, once all of them have one."""
-        self._out: Outbox[ToolUseEvent] = Outbox()
+        self._out: EventQueue[ToolUseEvent] = EventQueue()
         self._model: asyncio.Task[None] | None = None
         self._tools: asyncio.Task[None] | None = None
         self._run: ToolRun | None = None

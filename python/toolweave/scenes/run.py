@@ -19,7 +19,7 @@ from .._loops import running_loop
 from ..exceptions import ModelError, RateLimitedError
 from ..kinds import Role, SceneStatus, SceneStopReason
 from ..models import as_messages
-from ..outbox import Outbox
+from ..event_queue import EventQueue
 from ..runs import Run
 from .actors import lines
 from .agenda import Agenda
@@ -79,7 +79,7 @@ class SceneRun(Run[SceneStep]):
         self.result: SceneResult | None = None
         """What came of it, once it has ended."""
         # Each with the reply that it belongs to.
-        self._steps: Outbox[tuple[SceneStep, str | None]] = Outbox()
+        self._steps: EventQueue[tuple[SceneStep, str | None]] = EventQueue()
         self._generation_id: str | None = None
         self._task: asyncio.Task[None] | None = None
         self._ending = False

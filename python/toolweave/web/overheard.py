@@ -10,7 +10,7 @@ from .._core import ReasoningDelta, TextDelta, ToolCallDelta
 from ..kinds import SceneStatus
 from ..lifecycle import RawText
 from ..models import closing
-from ..outbox import Outbox
+from ..event_queue import EventQueue
 from ..runs import Run
 from ..scenes import SceneStep
 
@@ -93,7 +93,7 @@ class OverheardReply(Run["TurnEvent"]):
         self._opening = opening
         self._selecting = selecting
         # Each event with the reply that it belongs to, and how many messages are whole by then.
-        self._told: Outbox[tuple[TurnEvent, str | None, int]] = Outbox()
+        self._told: EventQueue[tuple[TurnEvent, str | None, int]] = EventQueue()
         self._reader: asyncio.Task[None] | None = None
         self._selector: asyncio.Future[Selection] | None = None
         self._run: AgentRun | SceneRun | None = None

@@ -16,7 +16,7 @@ from memory_journal import MemoryJournal
 from toolweave import ToolResult
 from toolweave.executor import ToolEvent, ToolExecutor, ToolProgress
 from toolweave.natural import NaturalToolUse
-from toolweave.outbox import BACKLOG
+from toolweave.event_queue import BACKLOG
 from toolweave.runs import Run
 from toolweave.testing import ScriptedModel
 from toolweave.tools import RetryPolicy, Tool, ToolContext, tool

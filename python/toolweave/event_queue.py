@@ -19,7 +19,7 @@ BACKLOG = 1024
 _log = logging.getLogger("toolweave")
 
 
-class Outbox(Generic[E]):
+class EventQueue(Generic[E]):
     """Events in the order in which they happened, for one reader at a time.
 
     The reader is done with what it was given when it asks for more. All of it is on one event loop.

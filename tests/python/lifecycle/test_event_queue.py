@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolweave.outbox import Outbox
+from toolweave.event_queue import EventQueue
 
 T = TypeVar("T")
 
@@ -35,7 +35,7 @@ def test_who_catches_up_finds_all_that_was_put_before_handled_in_order(
     paces: list[tuple[int, int, int]], at_once: bool
 ) -> None:
     async def main() -> None:
-        box: Outbox[int] = Outbox()
+        box: EventQueue[int] = EventQueue()
         handled: list[int] = []
 
         async def read() -> None:
@@ -71,7 +71,7 @@ def test_who_catches_up_finds_all_that_was_put_before_handled_in_order(
 
 def test_nobody_waits_for_a_reader_who_was_given_all_and_asks_for_more() -> None:
     async def main() -> None:
-        box: Outbox[str] = Outbox()
+        box: EventQueue[str] = EventQueue()
         await box.caught_up()
         box.put("a")
         assert await box.take() == "a"
@@ -89,7 +89,7 @@ def test_nobody_waits_for_a_reader_who_was_given_all_and_asks_for_more() -> None
 
 def test_what_comes_later_is_not_waited_for() -> None:
     async def main() -> None:
-        box: Outbox[str] = Outbox()
+        box: EventQueue[str] = EventQueue()
         box.put("a")
         catching_up = asyncio.ensure_future(box.caught_up())
         await turns(1)
@@ -102,7 +102,7 @@ def test_what_comes_later_is_not_waited_for() -> None:
 
 def test_a_reader_who_leaves_is_waited_for_by_nobody() -> None:
     async def main() -> None:
-        box: Outbox[str] = Outbox()
+        box: EventQueue[str] = EventQueue()
         box.put("a")
         waiting = [asyncio.ensure_future(box.caught_up()) for _ in range(3)]
         await turns(2)
@@ -116,7 +116,7 @@ def test_a_reader_who_leaves_is_waited_for_by_nobody() -> None:
 
 def test_the_end_comes_behind_the_last_event_and_raises_its_error_once() -> None:
     async def main() -> None:
-        box: Outbox[str] = Outbox()
+        box: EventQueue[str] = EventQueue()
         box.put("a")
         box.end(LookupError("first"))
         box.end(LookupError("second"))
@@ -132,7 +132,7 @@ def test_the_end_comes_behind_the_last_event_and_raises_its_error_once() -> None
 
 def test_it_has_one_reader_at_a_time_and_another_when_that_one_has_left() -> None:
     async def main() -> None:
-        box: Outbox[str] = Outbox()
+        box: EventQueue[str] = EventQueue()
         first = asyncio.ensure_future(box.take())
         await turns(1)
         for another in (box.take(), box.take_all()):
@@ -148,7 +148,7 @@ def test_it_has_one_reader_at_a_time_and_another_when_that_one_has_left() -> Non
 
 def test_a_reader_that_is_cancelled_while_it_is_woken_takes_nothing_along() -> None:
     async def main() -> None:
-        box: Outbox[str] = Outbox()
+        box: EventQueue[str] = EventQueue()
         first = asyncio.ensure_future(box.take())
         await turns(1)
         box.put("a")
