@@ -36,7 +36,7 @@ from .clients import (
     items,
 )
 from .reading import closing, count, field, finish, guarded, read_reply, text
-from .writing import written
+from .serialization import serialize_request
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
@@ -176,7 +176,7 @@ class AnthropicModel(ClientModel["AsyncAnthropic"]):
         """
         if tools and not self.native_tools:
             raise ValueError(f"{self!r} makes no native calls, so it takes no tools")
-        asked = await written(lambda: self._request(messages, tools, options), messages, tools)
+        asked = await serialize_request(lambda: self._request(messages, tools, options), messages, tools)
         client = self._clients.get()
 
         async def ask() -> Stream:

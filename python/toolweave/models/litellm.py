@@ -25,7 +25,7 @@ from .clients import check_options, checked_extra, checked_key, failure
 from .completions import ChunkReader, request
 from .servers import server_label
 from .reading import closing, guarded, read_reply
-from .writing import written
+from .serialization import serialize_request
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Generator, Mapping, Sequence
@@ -125,7 +125,7 @@ class LiteLLMModel:
         if tools and not self.native_tools:
             raise ValueError(f"{self!r} makes no native calls, so it takes no tools")
         asked = {"model": self._model, **self._settings}
-        asked |= await written(
+        asked |= await serialize_request(
             lambda: request(messages, tools, options, strict=self._strict), messages, tools
         )
         reader = _Reader(self.name)

@@ -30,7 +30,7 @@ from .completions import ChunkReader, request
 from .servers import provider_for_url
 from .reading import closing, guarded, read_reply
 from .unsupported import log_unsupported, unsupported_parameter, without
-from .writing import written
+from .serialization import serialize_request
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping, Sequence
@@ -176,7 +176,7 @@ class OpenAIModel(ClientModel["AsyncOpenAI"]):
         if tools and not self.native_tools:
             raise ValueError(f"{self!r} makes no native calls, so it takes no tools")
         asked = {"model": self._model, **self._extra}
-        asked |= await written(
+        asked |= await serialize_request(
             lambda: request(
                 messages, tools, options, strict=self._strict, reasoning=self._send_reasoning
             ),

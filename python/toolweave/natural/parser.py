@@ -24,8 +24,8 @@ from ..exceptions import ToolUseParsingError
 from ..executor.ids import made_by
 from ..kinds import FinishReason
 from ..models import as_messages, as_model, closing
-from ..models.excess import without_excess
-from ..models.writing import written
+from ..models.excess_calls import drop_excess_calls
+from ..models.serialization import serialize_request
 from ..tools.search import listed
 from .fallback import Fallback
 from .offer import Offers, kept
@@ -218,7 +218,7 @@ class NaturalToolUseParser:
         """
         offer = self._offers.of(self._tools if tools is None else tools)
         conversation = as_messages(messages)
-        request, found = await written(
+        request, found = await serialize_request(
             lambda: self._request(conversation, offer, options), conversation
         )
         text: list[str] = []
@@ -302,7 +302,7 @@ class NaturalToolUseParser:
         self, messages: Messages, offer: Offer, options: ModelOptions | None
     ) -> tuple[Request, tuple[str, ...]]:
         """What the model is sent, and the names of the searchable tools that it knows."""
-        conversation = without_excess(as_messages(messages))
+        conversation = drop_excess_calls(as_messages(messages))
         found = offer.found(conversation, None if options is None else options.tool_choice)
         if self.native:
             return native_request(conversation, offer, options, found), found

@@ -19,7 +19,7 @@ from ..._core import FinishUpdate, HttpClient, HttpLargeEvents, __version__
 from ..._loops import running_loop
 from ..clients import checked_extra
 from ..servers import server_label, provider_for_url
-from ..writing import written
+from ..serialization import serialize_request
 from .bell import opened_bell
 from .checks import check_headers, check_options
 from .endpoint import Endpoint, chat_url, encoded
@@ -279,7 +279,7 @@ class HttpModel:
             asked = endpoint.asked(messages, tools, options)
             return asked, endpoint.body(asked)
 
-        asked, body = await written(write, messages, tools)
+        asked, body = await serialize_request(write, messages, tools)
         last: Event | Update | None = None
         bell, loop = opened_bell(), running_loop()
         try:
@@ -312,7 +312,7 @@ class HttpModel:
                 if name is None:
                     raise endpoint.error(failure)
                 refused |= {name}
-                body = await written(partial(endpoint.body, asked, refused), messages, tools)
+                body = await serialize_request(partial(endpoint.body, asked, refused), messages, tools)
             endpoint.remember(refused)
             if isinstance(last, FinishUpdate):
                 endpoint.check(last.reason)

@@ -27,7 +27,7 @@ from ..._core import (
 )
 from ...exceptions import MessageError
 from ..conversation import as_messages
-from ..written import leading_object
+from ..arguments import leading_object
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -24,7 +24,7 @@ from ..._core import (
     consolidate,
 )
 from ...kinds import Role
-from ..written import leading_object
+from ..arguments import leading_object
 from .reply import violations_of
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from ..._core import (
     ToolCall,
     ToolCallDelta,
 )
-from ..written import leading_object
+from ..arguments import leading_object
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import FinishReason, ModelResponsePart

@@ -21,19 +21,19 @@ _CHARACTERS = 100
 _MANY_TOOLS = 50
 
 
-async def written(
-    write: Callable[[], T], messages: Sequence[Message], tools: Sequence[FunctionContract] = ()
+async def serialize_request(
+    serialize: Callable[[], T], messages: Sequence[Message], tools: Sequence[FunctionContract] = ()
 ) -> T:
     """Call what writes a request, in a thread if that takes long.
 
     Args:
-        write: Writes the request.
+        serialize: Function that writes the request.
         messages: The conversation.
         tools: What the model may call.
     """
     if len(tools) > _MANY_TOOLS or is_large(messages):
-        return await asyncio.to_thread(write)
-    return write()
+        return await asyncio.to_thread(serialize)
+    return serialize()
 
 
 def is_large(messages: Iterable[Message]) -> bool:
