@@ -22,7 +22,7 @@ nobody reads any more. `toolweave.models.fallback` puts models behind each other
 
 from __future__ import annotations
 
-from .asking import as_model, complete
+from .direct import as_model, complete
 from .conversation import as_messages
 from .function import FunctionModel
 from .reading import closing

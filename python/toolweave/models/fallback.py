@@ -29,7 +29,7 @@ from ..exceptions import ModelError
 from ..executor.retry import delay
 from ..kinds import FinishReason
 from ..tools.options import RetryPolicy
-from .asking import as_model
+from .direct import as_model
 from .reading import closing
 
 if TYPE_CHECKING:

@@ -34,7 +34,7 @@ from .._core import (
     UsageUpdate,
 )
 from ..exceptions import ModelError
-from .asking import as_model
+from .direct import as_model
 from .conversation import as_messages
 from .reading import closing
 
