@@ -19,7 +19,7 @@ from toolweave.store import (
     RunRecord,
     StoreConversations,
     StoredMessage,
-    StoredPending,
+    StoredPendingInput,
     StoreProblem,
     Written,
 )
@@ -67,12 +67,12 @@ async def running(store: MessageStore, call: ToolCall) -> None:
     assert_type(await store.finish_run("r", "me", "completed"), Written)
     assert_type(await store.recover(), list[RunRecord])
     assert_type(await store.active_run("c"), RunRecord | None)
-    assert_type(await store.await_result("c", kind="question", call=call), str)
+    assert_type(await store.add_pending("c", kind="question", call=call), str)
     assert_type(await store.resolve("k", 1, chat_id="c"), Outcome)
     assert_type(await store.resolution("k", chat_id="c"), Resolution | None)
-    assert_type(await store.pending("c"), list[StoredPending])
+    assert_type(await store.pending("c"), list[StoredPendingInput])
 
-    await store.await_result("c", kind="wish", call=call)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    await store.add_pending("c", kind="wish", call=call)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
 
 
 def conversations(store: MessageStore) -> ConversationStore:

@@ -30,7 +30,7 @@ from .records import (  # noqa: E402
     Purged,
     RunRecord,
     StoredMessage,
-    StoredPending,
+    StoredPendingInput,
     StoreProblem,
     Written,
 )
@@ -47,7 +47,7 @@ __all__ = [
     "StoreConversations",
     "StoreProblem",
     "StoredMessage",
-    "StoredPending",
+    "StoredPendingInput",
     "Watch",
     "Written",
 ]

@@ -44,7 +44,7 @@ _log = logging.getLogger("toolweave.store")
 _LONGEST_METADATA = 1 << 20
 """In bytes of JSON."""
 
-LONGEST_OPENING = 2_000
+MAX_PREVIEW_CHARS = 2_000
 """How much of a message is read for its beginning, in characters of JSON."""
 
 _TEXT = re.compile(r'"text"\s*:\s*"((?:[^"\\]|\\u[0-9a-fA-F]{4}|\\[^u])*)')
@@ -141,7 +141,7 @@ async def openings(
     """The beginning of the first text of a user in each chat that has one."""
     chats, messages = database.tables.chats, database.tables.messages
     first = (
-        select(func.substr(messages.c.message_json, 1, LONGEST_OPENING))
+        select(func.substr(messages.c.message_json, 1, MAX_PREVIEW_CHARS))
         .where(
             messages.c.chat_id == chats.c.id,
             messages.c.kind == "text",
@@ -155,11 +155,11 @@ async def openings(
     for place in range(0, len(chat_ids), _AT_ONCE):
         some = chats.c.id.in_(chat_ids[place : place + _AT_ONCE])
         rows = await connection.execute(select(chats.c.id, first.label("opening")).where(some))
-        found.update({row.id: opening_of(row.opening) for row in rows if row.opening is not None})
+        found.update({row.id: preview_of(row.opening) for row in rows if row.opening is not None})
     return {chat_id: opening for chat_id, opening in found.items() if opening}
 
 
-def opening_of(message: str) -> str:
+def preview_of(message: str) -> str:
     """The text of a message of which only the beginning was read; empty if it is damaged."""
     found = _TEXT.search(message)
     if found is None:

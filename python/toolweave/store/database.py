@@ -185,8 +185,8 @@ class Database:
         self,
         work: Callable[[AsyncConnection], Awaitable[_T]],
         *,
-        is_locking: bool = False,
-        is_lasting: bool = True,
+        starts_with_write: bool = False,
+        is_durable: bool = True,
     ) -> _T:
         """Does work in a transaction that writes.
 
@@ -195,8 +195,8 @@ class Database:
 
         Args:
             work: What is done.
-            is_locking: Whether the first thing it does is to change something.
-            is_lasting: Whether it has to outlive a failure of the power. Killed processes lose
+            starts_with_write: Whether the first thing it does is to change something.
+            is_durable: Whether it has to outlive a failure of the power. Killed processes lose
                 nothing either way.
 
         Raises:
@@ -206,7 +206,7 @@ class Database:
         while True:
             attempt = _Attempt()
             try:
-                return await self._run(partial(self._write, work, attempt, is_locking, is_lasting))
+                return await self._run(partial(self._write, work, attempt, starts_with_write, is_durable))
             except StoreError as error:
                 if not error.transient or time.monotonic() > deadline:
                     raise
@@ -215,21 +215,21 @@ class Database:
                 if not is_known:
                     raise
             await asyncio.sleep(_PAUSE)
-            if attempt.trace is not None and await self.was_done(attempt.trace):
+            if attempt.trace is not None and await self.was_committed(attempt.trace):
                 return cast("_T", attempt.found)
 
     async def _write(
         self,
         work: Callable[[AsyncConnection], Awaitable[_T]],
         attempt: _Attempt,
-        is_locking: bool,
-        is_lasting: bool,
+        starts_with_write: bool,
+        is_durable: bool,
     ) -> _T:
         async with self._turn(self._writes), self._connected() as connection:
             if not self.is_postgresql:
                 if self._is_ours:
-                    await _synchronize(connection, "FULL" if is_lasting else "NORMAL")
-                if not is_locking:
+                    await _synchronize(connection, "FULL" if is_durable else "NORMAL")
+                if not starts_with_write:
                     await _begin(connection, "BEGIN IMMEDIATE")
             elif self._engine.dialect.default_isolation_level != "READ COMMITTED":
                 # Under others, what waited for a lock would fail.
@@ -242,7 +242,7 @@ class Database:
             await connection.commit()
             return found
 
-    async def was_done(self, trace: Trace) -> bool:
+    async def was_committed(self, trace: Trace) -> bool:
         """Whether PostgreSQL has done a transaction of which it did not say that it had.
 
         Raises:

@@ -108,7 +108,7 @@ class Window:
                 await self.forth(self._next_step())
             elif (
                 not self._is_start
-                and settling.has_strays
+                and settling.has_unmatched_results
                 and await self._has(_CALLS, number <= self._low)
             ):
                 await self.back(self._next_step())

@@ -21,7 +21,7 @@ from .damage import (
     stored_resolution,
     text_of,
 )
-from .records import PendingKind, StoredPending, moment
+from .records import PendingKind, StoredPendingInput, moment
 
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncConnection
@@ -80,7 +80,7 @@ async def resolution(
 
 async def awaited(
     connection: AsyncConnection, database: Database, chat_id: str
-) -> list[StoredPending]:
+) -> list[StoredPendingInput]:
     """What is awaited in a chat, the oldest first."""
     table = database.tables.pending
     statement = (
@@ -129,7 +129,7 @@ def _same(one: Resolution, other: Resolution) -> bool:
     ) == ResultCache.key("", {"value": other.value})
 
 
-def _pending(row: Row[Any]) -> StoredPending:
+def _pending(row: Row[Any]) -> StoredPendingInput:
     """A row as what is handed out; where it is damaged, what can be read of it, and a problem."""
     problems: list[str] = []
     kind: PendingKind = row.kind if row.kind in get_args(PendingKind) else "unreadable"
@@ -149,7 +149,7 @@ def _pending(row: Row[Any]) -> StoredPending:
     if problems:
         extra = {"chat_id": row.chat_id, "key": row.key, "error": "; ".join(problems)}
         _log.error("what is awaited cannot be read", extra=extra)
-    return StoredPending(
+    return StoredPendingInput(
         key=text_of(row.key),
         kind=kind,
         call=call,

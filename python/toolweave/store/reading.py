@@ -76,14 +76,14 @@ def _event(chat_id: str, number: int, when: int, run_id: str | None, text: str) 
     except (MessageError, TypeError, ValueError, RecursionError):
         # What stands there may be what somebody said, and is in no log.
         _log.error("an event cannot be read", extra={"chat_id": chat_id, "sequence_number": number})
-        event = lost_event(chat_id, number, when)
+        event = placeholder_event(chat_id, number, when)
         return event if run_id is None else {**event, "runId": run_id}
     for name in NUMBERED:
         fields.pop(name, None)
     return numbered(fields, chat_id, number, when)
 
 
-def lost_event(chat_id: str, number: int, timestamp: int = 0) -> StreamEvent:
+def placeholder_event(chat_id: str, number: int, timestamp: int = 0) -> StreamEvent:
     """The event that stands in the place of one that cannot be read."""
     return numbered({"kind": UNREADABLE, "done": True}, chat_id, number, timestamp)
 

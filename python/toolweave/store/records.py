@@ -213,7 +213,7 @@ class Awaited:
 
 
 @dataclass(frozen=True)
-class StoredPending(Awaited):
+class StoredPendingInput(Awaited):
     """What somebody is waited for, and since when."""
 
     chat_id: str = ""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import select
 
 from . import runs
-from .fitting import fitted_event
+from .fitting import truncate_event
 from .reading import call_rows, events
 from .remains import Remains
 from .writing import append, draft, take_numbers
@@ -64,7 +64,7 @@ async def recover(
         "status": "finished",
         "stopReason": STOP_REASON,
     }
-    told = [*(fitted_event(each, limit) for each in remains.events), ended]
+    told = [*(truncate_event(each, limit) for each in remains.events), ended]
     what = draft(run.chat_id, limit, events=told, messages=messages)
     await take_numbers(connection, database, chain, len(told))
     written = await append(connection, database, chain, what, now, run_id=run.run_id)

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from ..exceptions import ChatNotFoundError, MessageError, RunLostError
 from . import chats, reading, writing
-from .awaiting import AnswerLedger
+from .awaiting import PendingStore
 from .checks import checked_id, checked_object, optional_id
 from .records import Awaited, Chat, History, Purged, StreamEvent, Written
-from .running import RunLedger
+from .running import RunStore
 from .watching import GONE, Watch
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from .writing import Chain
 
 
-class MessageStore(RunLedger, AnswerLedger):
+class MessageStore(RunStore, PendingStore):
     """Keeps chats in a database: messages, what happened, runs, calls and what is awaited.
 
     Use it as an async context manager, on one event loop. Any number of stores, in any number of
@@ -141,7 +141,7 @@ class MessageStore(RunLedger, AnswerLedger):
             await writing.append(connection, self._database, chain, what, now)
             return made
 
-        return await self._database.write(work, is_locking=True)
+        return await self._database.write(work, starts_with_write=True)
 
     async def chat(self, chat_id: str) -> Chat | None:
         """A chat, if there is one."""
@@ -259,7 +259,7 @@ class MessageStore(RunLedger, AnswerLedger):
             )
 
         try:
-            return await self._change(chat_id, work, len(what.events), is_lasting=not what.is_talk)
+            return await self._change(chat_id, work, len(what.events), is_durable=not what.only_events)
         except ChatNotFoundError as error:
             if run_id is not None and owner is not None:
                 text = f"the chat of the run {run_id!r} was deleted"

@@ -27,7 +27,7 @@ from ..slices import in_slices
 from .checks import bounded, checked_id, optional_id, to_json
 from .columns import plain
 from .database import TRANSACTION, Database, Trace
-from .fitting import fitted_message
+from .fitting import truncate_message
 from .records import Awaited, StoredMessage, StreamEvent, Written, moment
 from .rows import in_batches, insert_rows
 
@@ -64,7 +64,7 @@ class Draft:
     """Messages whose results are kept with their calls only, as they were given."""
 
     @property
-    def is_talk(self) -> bool:
+    def only_events(self) -> bool:
         """Whether it is nothing but events, of which calls and their results are none."""
         return not (self.messages or self.started or self.finished or self.pending)
 
@@ -438,7 +438,7 @@ def _message(
         message = message.__replace__(id=uuid.uuid4().hex)
     for name in ("id", "run_id", "generation_id"):
         optional_id(getattr(message, name), f"the {name} of a message")
-    short, text = fitted_message(message, message.to_json(), limit)
+    short, text = truncate_message(message, message.to_json(), limit)
     if short is not message and isinstance(message, ToolAggregateMessage):
         apart.append(message)
     return short, bounded(text, f"the message {message.id!r}", limit)

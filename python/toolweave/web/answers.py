@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 from ..kinds import Outcome
 
 if TYPE_CHECKING:
-    from ..store import MessageStore, StoredPending
+    from ..store import MessageStore, StoredPendingInput
     from .late import LateResults
     from .runs import ChatRuns
 
@@ -71,7 +71,7 @@ class Inbox:
         return Taken(outcome, awaited.run_id)
 
     async def _signed(
-        self, chat_id: str, key: str, value: Any, awaited: StoredPending | None, user_id: str | None
+        self, chat_id: str, key: str, value: Any, awaited: StoredPendingInput | None, user_id: str | None
     ) -> Any:
         """A decision with the user that made it; any other answer as it is."""
         if not isinstance(value, dict):

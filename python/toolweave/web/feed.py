@@ -15,7 +15,7 @@ from bisect import bisect_right
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..store.reading import lost_event
+from ..store.reading import placeholder_event
 from .disclosure import concealed
 from .encoders.native import to_json
 from .sse import frame
@@ -255,7 +255,7 @@ class ChatFeed:
             events = await self._store.events(self.chat_id, after=after, limit=_PAGE_EVENTS)
         found = [each for each in map(self._entry, events) if each.sequence_number <= self.tail]
         # Rows that are lost must not keep a reader from the end, or it comes back for ever.
-        return found or [self._entry(lost_event(self.chat_id, self.tail))]
+        return found or [self._entry(placeholder_event(self.chat_id, self.tail))]
 
 
 def _number(entry: Entry) -> int:

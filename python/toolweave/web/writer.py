@@ -15,7 +15,7 @@ from .._core import ToolResult
 from ..exceptions import MessageError, RunLostError
 from ..executor import ToolDeferred, ToolQuestion
 from ..store import Awaited
-from ..store.fitting import fitted_event, fitted_result
+from ..store.fitting import truncate_event, truncate_result
 from .merging import can_wait, merged, size_of
 
 if TYPE_CHECKING:
@@ -175,7 +175,7 @@ class RunWriter:
 
     def fitted(self, call: ToolCall, result: ToolResult) -> ToolResult:
         """Return the result, cut with a notice if it is too long for the store."""
-        return fitted_result(call, result, self._store.max_bytes)
+        return truncate_result(call, result, self._store.max_bytes)
 
     async def finished(self, call: ToolCall, result: ToolResult) -> None:
         """Writes what a tool answered, and then tells of it."""
@@ -222,7 +222,7 @@ class RunWriter:
         """Takes events, which are written soon."""
         urgent = False
         for each in drafts:
-            draft = fitted_event(cast("Draft", each), self._store.max_bytes)
+            draft = truncate_event(cast("Draft", each), self._store.max_bytes)
             urgent = urgent or not can_wait(draft)
             self._size += size_of(draft)
             both = merged(self._drafts[-1], draft) if self._drafts else None

@@ -40,7 +40,7 @@ MADE_HERE = frozenset(
     AgentResult AgentRun AsyncChatEvents Chat ChatEvents CostDelta ExecutedTool HandlerRun History
     MCPTools ModelRequest Outbox ParsedReply PendingResult Purged RawText Refused RegistryWatch
     Reload ReplyRun Reply Request RoutedTool RunRecord Said SceneContext SceneOutcome SceneResult
-    SceneRun SceneStep Score Selection Shortened StoredMessage StoredPending StoreProblem Tool
+    SceneRun SceneStep Score Selection Shortened StoredMessage StoredPendingInput StoreProblem Tool
     ToolApproval ToolApprovalRequested ToolContext ToolDeferred ToolProblem ToolProgress
     ToolQuestion ToolRun ToolRunner ToolStarted Turn Watch Written
     """.split()  # noqa: SIM905 - shorter than a list

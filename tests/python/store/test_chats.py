@@ -57,7 +57,7 @@ def test_an_export_has_everything_of_a_chat_and_of_no_other(store_url: str) -> N
     async def scenario(store: MessageStore) -> None:
         await begin(store)
         await carry_out(store, reply("g"))
-        await store.await_result("c", "k", kind="deferred", call=BOOK)
+        await store.add_pending("c", "k", kind="deferred", call=BOOK)
         await store.finish_run("r", OWNER, "completed")
         await store.write("c", events=[text("x")] * 1200)
         await store.create_chat("other")
@@ -87,7 +87,7 @@ def test_nothing_of_a_deleted_chat_is_left(store_url: str) -> None:
     async def scenario(store: MessageStore) -> None:
         await begin(store)
         await carry_out(store, reply("g"))
-        await store.await_result("c", "k", kind="deferred", call=BOOK)
+        await store.add_pending("c", "k", kind="deferred", call=BOOK)
         await store.create_chat("other")
         await StoreConversations(store).save(Conversation("c"))
         assert await store.delete_chat("c")

@@ -38,7 +38,7 @@ from toolweave import (
     ToolCallMessage,
 )
 from toolweave.executor.deferred import METADATA, Resolution
-from toolweave.store import Awaited, Chat, MessageStore, StoredPending
+from toolweave.store import Awaited, Chat, MessageStore, StoredPendingInput
 from toolweave.store.tables import make_tables
 
 LATER = 10.0**9
@@ -79,7 +79,7 @@ TABLES = {
 async def fill(store: MessageStore) -> None:
     """A run that is going on, with calls in every state, and a chat beside it."""
     await store.create_chat("beside", metadata={"title": "Beside"})
-    await store.await_result("beside", "other", kind="approval", call=BOOK)
+    await store.add_pending("beside", "other", kind="approval", call=BOOK)
     await begin(store)
     # The first reply is stored as a whole, the second as far as its first result.
     await carry_out(store, [*reply("g1"), *reply("g2")[:5]])
@@ -106,9 +106,9 @@ class Seen:
     chats: list[Chat]
     events: list[dict[str, Any]]
     results: dict[tuple[str | None, str], Any]
-    pending: dict[str, StoredPending]
+    pending: dict[str, StoredPendingInput]
     resolutions: dict[str, Resolution | None]
-    beside: list[StoredPending]
+    beside: list[StoredPendingInput]
 
 
 async def seen(store: MessageStore) -> Seen:

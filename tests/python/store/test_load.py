@@ -195,7 +195,7 @@ def test_what_no_json_library_keeps_is_kept(store_url: str) -> None:
         lambda store, name: store.write("c", messages=[TextMessage("x", id=name)]),
         lambda store, name: store.start_run("c", name, owner="me"),
         lambda store, name: store.start_run("c", "r", owner=name),
-        lambda store, name: store.await_result("c", name, kind="deferred", call=BOOK),
+        lambda store, name: store.add_pending("c", name, kind="deferred", call=BOOK),
     ],
 )
 def test_ids_that_no_database_takes_are_refused(
@@ -240,7 +240,7 @@ def test_whatever_a_model_calls_a_call_is_stored(store_url: str) -> None:
         [message] = (await store.load("c")).messages
         assert isinstance(message, ToolAggregateMessage)
         assert message.tool_results == (ToolResult(call.id, call.name, "\0"),)
-        key = await store.await_result("c", kind="question", call=call, question="\0?")
+        key = await store.add_pending("c", kind="question", call=call, question="\0?")
         assert (await store.pending("c"))[0].call == call
         assert await store.resolve(key, "\0", chat_id="c") == "resolved"
         found = await store.resolution(key, chat_id="c")

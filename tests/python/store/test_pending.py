@@ -20,7 +20,7 @@ def test_another_process_resolves_what_is_awaited(store_url: str) -> None:
         other = await asyncio.to_thread(StoreProcess, store_url)
         try:
             for kind, value in (("approval", True), ("question", {"seats": 4}), ("deferred", "ok")):
-                key = await store.await_result("c", kind=kind, call=BOOK, run_id="r")  # type: ignore[arg-type]
+                key = await store.add_pending("c", kind=kind, call=BOOK, run_id="r")  # type: ignore[arg-type]
                 async with store.watch("c") as watch:
                     assert await store.resolution(key, chat_id="c") is None
                     answer = other.does(f"resolve({key!r}, {value!r}, chat_id='c')")
@@ -39,7 +39,7 @@ def test_another_process_resolves_what_is_awaited(store_url: str) -> None:
 def test_only_the_first_result_counts(store_url: str) -> None:
     async def scenario(store: MessageStore) -> None:
         await store.create_chat("c")
-        assert await store.await_result("c", "k", kind="deferred", call=BOOK) == "k"
+        assert await store.add_pending("c", "k", kind="deferred", call=BOOK) == "k"
         said = [
             await store.resolve("k", value, chat_id="c", is_error=is_error)
             for value, is_error in ((1, False), (1, False), (True, False), (1, True))
@@ -55,7 +55,7 @@ def test_only_the_first_result_counts(store_url: str) -> None:
 def test_many_who_resolve_at_once_agree_on_one(store_url: str) -> None:
     async def scenario(store: MessageStore) -> None:
         await store.create_chat("c")
-        await store.await_result("c", "k", kind="deferred", call=BOOK)
+        await store.add_pending("c", "k", kind="deferred", call=BOOK)
         said = await asyncio.gather(*(store.resolve("k", n, chat_id="c") for n in range(8)))
         assert sorted(said) == ["conflict"] * 7 + ["resolved"]
         found = await store.resolution("k", chat_id="c")
@@ -68,7 +68,7 @@ def test_many_who_resolve_at_once_agree_on_one(store_url: str) -> None:
 def test_an_answer_that_does_not_fit_is_refused_and_awaited_still(store_url: str) -> None:
     async def scenario(store: MessageStore) -> None:
         await store.create_chat("c")
-        key = await store.await_result(
+        key = await store.add_pending(
             "c", kind="question", call=BOOK, question="How many?", schema=SCHEMA, note="soon"
         )
         with pytest.raises(ValidationError, match="seats"):
@@ -86,15 +86,15 @@ def test_an_answer_that_does_not_fit_is_refused_and_awaited_still(store_url: str
 def test_what_cannot_be_awaited_is_refused(store_url: str) -> None:
     async def scenario(store: MessageStore) -> None:
         await store.create_chat("c")
-        await store.await_result("c", "k", kind="deferred", call=BOOK)
+        await store.add_pending("c", "k", kind="deferred", call=BOOK)
         with pytest.raises(StoreError, match="'k' is taken"):
-            await store.await_result("c", "k", kind="deferred", call=BOOK)
+            await store.add_pending("c", "k", kind="deferred", call=BOOK)
         with pytest.raises(ValueError, match="approval"):
-            await store.await_result("c", kind="wish", call=BOOK)  # type: ignore[arg-type]
+            await store.add_pending("c", kind="wish", call=BOOK)  # type: ignore[arg-type]
         with pytest.raises(SchemaError):
-            await store.await_result("c", kind="question", call=BOOK, schema={"type": 1})
+            await store.add_pending("c", kind="question", call=BOOK, schema={"type": 1})
         with pytest.raises(ChatNotFoundError):
-            await store.await_result("d", kind="deferred", call=BOOK)
+            await store.add_pending("d", kind="deferred", call=BOOK)
 
     with_store(store_url, scenario)
 
@@ -118,7 +118,7 @@ def test_a_key_is_of_one_chat(store_url: str) -> None:
         for chat_id in ("c", "d"):
             await store.create_chat(chat_id)
             call = ToolCall("call_0", chat_id, {})
-            await store.await_result(chat_id, "call_0", kind="deferred", call=call)
+            await store.add_pending(chat_id, "call_0", kind="deferred", call=call)
         await store.resolve("call_0", 1, chat_id="d")
         assert [each.call.name for each in await store.pending("c")] == ["c"]
         assert await store.resolution("call_0", chat_id="c") is None

@@ -155,8 +155,8 @@ def test_a_result_that_comes_later_is_awaited_still(store_url: str) -> None:
         await begin(store)
         write = {"events": [called(BOOK, generation="g")], "started": [BOOK], "generation_id": "g"}
         await carry_out(store, [write])
-        await store.await_result("c", "k", kind="deferred", call=BOOK, run_id="r")
-        await store.await_result("c", "a", kind="approval", call=BOOK, run_id="r")
+        await store.add_pending("c", "k", kind="deferred", call=BOOK, run_id="r")
+        await store.add_pending("c", "a", kind="approval", call=BOOK, run_id="r")
         await store.recover(now=LATER)
         # An approval is not: the run that asked is over.
         assert [each.key for each in await store.pending("c")] == ["k"]

@@ -222,9 +222,9 @@ def test_a_transaction_that_a_crash_has_taken_back_was_not_done(postgres_url: st
             number = (await connection.execute(sql("SELECT txid_current()"))).scalar_one()
             await connection.commit()
             revision = (await connection.execute(sql("SELECT revision FROM chats"))).scalar_one()
-        assert await database.was_done(Trace(number, "c", revision))
+        assert await database.was_committed(Trace(number, "c", revision))
         # The number was given to another transaction, or has not been given again yet.
-        assert not await database.was_done(Trace(number, "c", revision + 1))
-        assert not await database.was_done(Trace(number + 1000, "c", revision))
+        assert not await database.was_committed(Trace(number, "c", revision + 1))
+        assert not await database.was_committed(Trace(number + 1000, "c", revision))
 
     with_store(postgres_url, scenario)

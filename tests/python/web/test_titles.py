@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from chat_servers import new_chat, on_a_server, say, serve_agent, until
 from toolweave import Agent, Role, TextMessage
 from toolweave.store import MessageStore
-from toolweave.store.chats import LONGEST_OPENING, opening_of
+from toolweave.store.chats import MAX_PREVIEW_CHARS, preview_of
 from toolweave.testing import ScriptedModel
 from toolweave.web.titles import LONGEST, title_from, titles
 
@@ -44,14 +44,14 @@ async def test_a_chat_made_over_the_api_is_titled_by_what_was_said_first(tmp_pat
 @given(said, st.sampled_from(["", " and so on" * 1000]), st.booleans())
 def test_any_text_is_the_title_of_its_chat(text: str, more: str, ascii_only: bool) -> None:
     fields = TextMessage(text + more, role=Role.USER, id="m").to_dict()
-    beginning = json.dumps(fields, ensure_ascii=ascii_only)[:LONGEST_OPENING]
-    assert title_from(opening_of(beginning)) == title_from(text + more)
+    beginning = json.dumps(fields, ensure_ascii=ascii_only)[:MAX_PREVIEW_CHARS]
+    assert title_from(preview_of(beginning)) == title_from(text + more)
 
 
 @given(st.text(max_size=20))
 def test_a_damaged_message_opens_no_chat_and_raises_nothing(text: str) -> None:
-    assert isinstance(opening_of(text), str)
-    assert isinstance(opening_of(f'{{"text": "{text}'), str)
+    assert isinstance(preview_of(text), str)
+    assert isinstance(preview_of(f'{{"text": "{text}'), str)
 
 
 def test_the_first_text_of_a_user_counts_in_every_chat_that_has_one() -> None:

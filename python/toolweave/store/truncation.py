@@ -25,7 +25,7 @@ _STEP = 1 << 16
 _Fields = TypeVar("_Fields", bound="Mapping[str, Any]")
 
 
-def fitted_result(call: ToolCall, result: ToolResult, limit: int) -> ToolResult:
+def truncate_result(call: ToolCall, result: ToolResult, limit: int) -> ToolResult:
     """Return the result, cut with a notice if no event or message could hold it.
 
     Args:
@@ -44,7 +44,7 @@ def fitted_result(call: ToolCall, result: ToolResult, limit: int) -> ToolResult:
     return result.__replace__(result=truncate(text, _fitting(text, room - _NOTICE)))
 
 
-def fitted_event(event: _Fields, limit: int) -> _Fields:
+def truncate_event(event: _Fields, limit: int) -> _Fields:
     """Return the event of an aggregate without its results, if it is too long with them.
 
     Each of them has an event of its own, from which readers have it.
@@ -61,7 +61,7 @@ def fitted_event(event: _Fields, limit: int) -> _Fields:
     return cast("_Fields", {**event, "toolResults": []})
 
 
-def fitted_message(message: Message, text: str, limit: int) -> tuple[Message, str]:
+def truncate_message(message: Message, text: str, limit: int) -> tuple[Message, str]:
     """Return the message and its JSON: an aggregate that is too long, without its results.
 
     Args:

@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncConnection
 
     from .. import ToolCall
-    from .records import PendingKind, StoredPending
+    from .records import PendingKind, StoredPendingInput
     from .writing import Chain
 
 
-class AnswerLedger(Ledger):
+class PendingStore(Ledger):
     """Results, approvals and answers that come later, from whatever process."""
 
-    async def await_result(
+    async def add_pending(
         self,
         chat_id: str,
         key: str | None = None,
@@ -113,7 +113,7 @@ class AnswerLedger(Ledger):
             lambda connection: pending.resolution(connection, self._database, chat_id, key)
         )
 
-    async def pending(self, chat_id: str) -> list[StoredPending]:
+    async def pending(self, chat_id: str) -> list[StoredPendingInput]:
         """What is awaited in a chat, the oldest first."""
         return await self._database.read(
             lambda connection: pending.awaited(connection, self._database, chat_id)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from .writing import Chain
 
 
-class RunLedger(Ledger):
+class RunStore(Ledger):
     """Runs: at most one at a time a chat, each held by an owner who says that it is alive."""
 
     async def start_run(

@@ -169,7 +169,7 @@ class Ledger:
         work: Callable[[AsyncConnection, Chain, int], Awaitable[_T]],
         events: int = 0,
         *,
-        is_lasting: bool = True,
+        is_durable: bool = True,
     ) -> _T:
         """Changes a chat while all others wait who want to, and tells who watches it.
 
@@ -177,7 +177,7 @@ class Ledger:
             chat_id: The chat.
             work: What is done, at what time.
             events: For how many events numbers are taken.
-            is_lasting: Whether it has to outlive a failure of the power.
+            is_durable: Whether it has to outlive a failure of the power.
         """
 
         async def run(connection: AsyncConnection) -> tuple[_T, int]:
@@ -185,6 +185,6 @@ class Ledger:
             chain = await writing.lock(connection, self._database, chat_id, now, events=events)
             return await work(connection, chain, now), chain.revision
 
-        found, revision = await self._database.write(run, is_locking=True, is_lasting=is_lasting)
+        found, revision = await self._database.write(run, starts_with_write=True, is_durable=is_durable)
         self._hub.tell(chat_id, revision)
         return found

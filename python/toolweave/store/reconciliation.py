@@ -76,7 +76,7 @@ class Settling:
                     yield found.stored, call
 
     @property
-    def has_strays(self) -> bool:
+    def has_unmatched_results(self) -> bool:
         """Whether there are results without a call that is open."""
         return any(each.kind in ("orphan_result", "duplicate_result") for each in self._problems)
 
@@ -169,7 +169,7 @@ class Settling:
             message = stored.message
             calls = self._calls.get(position)
             if calls is not None and not calls.is_as_written:
-                yield replace(stored, message=_with_results(message, calls))
+                yield replace(stored, message=with_results_of(message, calls))
             elif isinstance(message, ToolResultMessage):
                 left = [result for of, result in self._results[position] if of.is_as_written]
                 if len(left) == len(message.tool_results):
@@ -198,7 +198,7 @@ class Settling:
         self._problems.append(StoreProblem(kind, sentence, number, message_id, call_id))
 
 
-def _with_results(message: Message, found: _Calls) -> Message:
+def with_results_of(message: Message, found: _Calls) -> Message:
     results = [found.results[call.id] for call in found.calls if call.id in found.results]
     metadata = with_references(message.metadata, results)
     if isinstance(message, ToolAggregateMessage):
