@@ -28,4 +28,4 @@ from .registry import ToolRegistry
 from .serving import MessageCollector
 from .watching import RegistryWatch, Reload
 
-__all__ = ["Outbox", "RegistryWatch", "Reload", "ToolRegistry"]
+__all__ = ["MessageCollector", "RegistryWatch", "Reload", "ToolRegistry"]

@@ -29,7 +29,7 @@ from __future__ import annotations
 from .limit import CallLimiter
 from .policy import SelectionPolicy, Strategy
 from .result import Decision, Score, Selection
-from .scorer import ScorerReply, ScorerRequest, Scorer
+from .scorer import Scorer, ScorerReply, ScorerRequest
 from .scorers import AnyScorer, as_scorer
 from .selector import ToolSelector
 from .sources import ToolSource
@@ -38,10 +38,10 @@ __all__ = [
     "AnyScorer",
     "CallLimiter",
     "Decision",
-    "Reply",
-    "Request",
     "Score",
     "Scorer",
+    "ScorerReply",
+    "ScorerRequest",
     "Selection",
     "SelectionPolicy",
     "Strategy",

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from .result import Selection
-    from .scorer import ScorerReply, ScorerRequest, Scorer
+    from .scorer import Scorer, ScorerReply, ScorerRequest
 
 Method: TypeAlias = Literal["each", "batch", "choose", "prefilter"]
 """What is compared: the strategies, and ``choose`` among the three tools that words find."""

@@ -11,7 +11,7 @@ from ..models.http import HttpModel
 from ..protocols import ModelOptions
 from .model import ModelScorer
 from .native import NativeScorer
-from .scorer import ScorerReply, Scorer
+from .scorer import Scorer, ScorerReply
 
 if TYPE_CHECKING:
     from collections.abc import Callable

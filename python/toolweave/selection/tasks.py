@@ -10,7 +10,7 @@ from .calls import said
 
 if TYPE_CHECKING:
     from .calls import Told
-    from .scorer import ScorerRequest, Scorer
+    from .scorer import Scorer, ScorerRequest
 
 _log = logging.getLogger("toolweave.selection")
 

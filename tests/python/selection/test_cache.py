@@ -19,7 +19,9 @@ EACH = SelectionPolicy(strategy="each")
 
 def test_the_same_question_is_answered_from_before_until_it_is_too_old() -> None:
     async def main() -> None:
-        scorer = ScriptedScorer([ScorerReply(named("details", 90, item_name="x"), UsageUpdate(5, 5))])
+        scorer = ScriptedScorer(
+            [ScorerReply(named("details", 90, item_name="x"), UsageUpdate(5, 5))]
+        )
         selector = ToolSelector(ITEMS, scorer, cache_ttl=60, clock=now)
         first = await selector.select("a")
         again = await selector.select("a")

@@ -10,7 +10,7 @@ import pytest
 from sample_selections import ITEMS, ScriptedScorer, named
 from toolweave import FinishUpdate, ModelOptions, SelectionPolicy, ToolSelector, UsageUpdate
 from toolweave.models import as_model
-from toolweave.selection import ScorerReply, ScorerRequest, Scorer, as_scorer
+from toolweave.selection import Scorer, ScorerReply, ScorerRequest, as_scorer
 from toolweave.testing import ScriptedModel
 from tracing_spans import exporter
 from virtual_time import run

@@ -387,7 +387,10 @@ def test_what_a_terminal_would_act_on_is_not_in_the_explanation() -> None:
 
 
 def test_tokens_are_counted_where_they_are_known() -> None:
-    replies = [ScorerReply("?", UsageUpdate(10, 2, 4)), ScorerReply(named("search"), UsageUpdate(20, 3, 8))]
+    replies = [
+        ScorerReply("?", UsageUpdate(10, 2, 4)),
+        ScorerReply(named("search"), UsageUpdate(20, 3, 8)),
+    ]
     selection = select(ITEMS, ScriptedScorer(replies))
     assert selection.usage == UsageUpdate(30, 5, 12)
     assert "30 tokens in and 5 out" in selection.explain()
