@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from .._core import ToolEntry, UsageUpdate, type_name
-from .candidates import best_by_words
+from .plan_rounds import best_by_words
 from .offer import Offer
 from .policy import SelectionPolicy
 from .selector import ToolSelector

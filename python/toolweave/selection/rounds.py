@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from .batch import score_batch
-from .candidates import candidates
+from .plan_rounds import plan_rounds
 from .choose import choose
 from .each import score_each
 from .result import Score
@@ -49,7 +49,7 @@ async def decide(offer: Offer, question: Question, calls: Calls) -> Choice:
         question: What is asked.
         calls: Makes the calls; whoever made it closes it.
     """
-    asked = candidates(offer, question.query)
+    asked = plan_rounds(offer, question.query)
     if len(asked.rounds[0]) == len(offer.tools):
         # What is worked out about them is kept.
         return await _play(offer, question, calls)

@@ -15,7 +15,7 @@ ENOUGH = 0.5
 """The share of the words of a query that the tools have to have that are asked about alone."""
 
 
-class Candidates(NamedTuple):
+class RoundPlan(NamedTuple):
     """The tools that a model is asked about, by their positions."""
 
     rounds: list[list[int]]
@@ -39,7 +39,7 @@ def best_by_words(offer: Offer, query: str, limit: int) -> list[int]:
     return [at for at, _ in offer.index.search(query, limit)]
 
 
-def candidates(offer: Offer, query: str) -> Candidates:
+def plan_rounds(offer: Offer, query: str) -> RoundPlan:
     """The tools that a model is asked about, each question in document order.
 
     Where there are more than ``prefilter`` tools, and the best of them by words have at least
@@ -53,7 +53,7 @@ def candidates(offer: Offer, query: str) -> Candidates:
     policy, count = offer.policy, len(offer.tools)
     limit = policy.prefilter
     if limit is None or count <= limit:
-        return Candidates([list(range(count))], [], "")
+        return RoundPlan([list(range(count))], [], "")
     order = best_by_words(offer, query, count)
     known = set(order)
     order += [at for at in range(count) if at not in known]
@@ -72,4 +72,4 @@ def candidates(offer: Offer, query: str) -> Candidates:
                 part.append(fallback)
         asked.add(fallback)
     left_out = [at for at in range(count) if at not in asked]
-    return Candidates([sorted(part) for part in rounds], left_out, note)
+    return RoundPlan([sorted(part) for part in rounds], left_out, note)
