@@ -38,7 +38,7 @@ _AT_ONCE = 64
 """How many events are taken before the next look."""
 
 
-class _Reading(TypedDict, total=False):
+class _ReadOptions(TypedDict, total=False):
     """How a reply is read, where calls are read in it."""
 
     parser: Parser
@@ -252,7 +252,7 @@ class HttpModel:
             ValueError: Tools were given to a model without native calls, or the options name a
                 tool that is not there.
         """
-        reading: _Reading = {
+        read_options: _ReadOptions = {
             "parser": parser,
             "inline": inline,
             "deltas": deltas,
@@ -260,7 +260,7 @@ class HttpModel:
         }
         return cast(
             "AsyncGenerator[Event | UsageUpdate | FinishUpdate, None]",
-            self._read(messages, tools, options, reading),
+            self._read(messages, tools, options, read_options),
         )
 
     async def _read(
@@ -268,7 +268,7 @@ class HttpModel:
         messages: Sequence[Message],
         tools: Sequence[FunctionContract],
         options: ModelOptions | None,
-        reading: _Reading,
+        read_options: _ReadOptions,
     ) -> AsyncGenerator[Event | Update, None]:
         if tools and not self.native_tools:
             raise ValueError(f"{self!r} makes no native calls, so it takes no tools")
@@ -290,7 +290,7 @@ class HttpModel:
                     endpoint.headers(key),
                     body,
                     wakeup=bell.inner,
-                    **reading,
+                    **read_options,
                 )
                 try:
                     while (events := reply.take(_AT_ONCE)) is not None:
