@@ -25,6 +25,6 @@ from __future__ import annotations
 from .direct import as_model, complete
 from .conversation import as_messages
 from .function import FunctionModel
-from .reading import closing
+from .streaming import closing
 
 __all__ = ["FunctionModel", "as_messages", "as_model", "closing", "complete"]

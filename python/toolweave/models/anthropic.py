@@ -35,7 +35,7 @@ from .clients import (
     failure,
     items,
 )
-from .reading import closing, count, field, finish, guarded, read_reply, text
+from .streaming import closing, count, field, finish, map_errors, read_reply, text
 from .serialization import serialize_request
 
 if TYPE_CHECKING:
@@ -186,7 +186,7 @@ class AnthropicModel(ClientModel["AsyncAnthropic"]):
             secrets = (client.api_key, client.auth_token)
             return failure(error, self.provider, secrets, statuses=_STATUSES)
 
-        events = guarded(items(ask, self.provider), failed)
+        events = map_errors(items(ask, self.provider), failed)
         async with closing(read_reply(events, EventReader(self.name), self.name)) as updates:
             async for update in updates:
                 yield update

@@ -19,7 +19,7 @@ from .._core import (
     to_openai,
 )
 from .clients import checked_extra, checked_tool_choice
-from .reading import count, field, finish, text
+from .streaming import count, field, finish, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

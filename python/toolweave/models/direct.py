@@ -12,7 +12,7 @@ from ..protocols import ModelOptions
 from .conversation import as_messages
 from .excess_calls import drop_excess_calls
 from .function import FunctionModel
-from .reading import closing
+from .streaming import closing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -30,7 +30,7 @@ from ..executor.retry import delay
 from ..kinds import FinishReason
 from ..tools.options import RetryPolicy
 from .direct import as_model
-from .reading import closing
+from .streaming import closing
 
 if TYPE_CHECKING:
     from collections.abc import (

@@ -11,7 +11,7 @@ from .._checks import check_text
 from .._core import FinishUpdate, TextDelta
 from ..exceptions import ModelError, ToolweaveError
 from .transient import is_transient_error
-from .reading import closing, guarded
+from .streaming import closing, map_errors
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Sequence
@@ -90,7 +90,7 @@ class FunctionModel:
                 f"the model function {self.name} returned {type(answer).__name__}, "
                 f"but is not async; a model is {_RIGHT}"
             )
-        async with closing(guarded(source, self._failed)) as pieces:
+        async with closing(map_errors(source, self._failed)) as pieces:
             async for piece in pieces:
                 if not isinstance(piece, str):
                     raise TypeError(

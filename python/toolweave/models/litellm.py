@@ -24,7 +24,7 @@ from ..extras import require
 from .clients import check_options, checked_extra, checked_key, failure
 from .completions import ChunkReader, request
 from .servers import server_label
-from .reading import closing, guarded, read_reply
+from .streaming import closing, map_errors, read_reply
 from .serialization import serialize_request
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ class LiteLLMModel:
             lambda: request(messages, tools, options, strict=self._strict), messages, tools
         )
         reader = _Reader(self.name)
-        chunks = guarded(self._chunks(asked, reader), self._failed)
+        chunks = map_errors(self._chunks(asked, reader), self._failed)
         async with closing(read_reply(chunks, reader, self.name)) as updates:
             async for update in updates:
                 yield update

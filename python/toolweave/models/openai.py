@@ -28,7 +28,7 @@ from .clients import (
 )
 from .completions import ChunkReader, request
 from .servers import provider_for_url
-from .reading import closing, guarded, read_reply
+from .streaming import closing, map_errors, read_reply
 from .unsupported import log_unsupported, unsupported_parameter, without
 from .serialization import serialize_request
 
@@ -188,7 +188,7 @@ class OpenAIModel(ClientModel["AsyncOpenAI"]):
         def failed(error: Exception) -> Exception:
             return failure(error, self.provider, [client.api_key])
 
-        chunks = guarded(items(lambda: self._open(client, asked), self.provider), failed)
+        chunks = map_errors(items(lambda: self._open(client, asked), self.provider), failed)
         reader = ChunkReader(self.name)
         async with closing(read_reply(chunks, reader, self.name)) as updates:
             async for update in updates:

@@ -36,7 +36,7 @@ from .._core import (
 from ..exceptions import ModelError
 from .direct import as_model
 from .conversation import as_messages
-from .reading import closing
+from .streaming import closing
 
 if TYPE_CHECKING:
     import os

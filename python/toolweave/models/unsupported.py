@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from .reading import logger
+from .streaming import logger
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

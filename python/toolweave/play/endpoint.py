@@ -17,7 +17,7 @@ from ..executor.pools import run_blocking
 from ..models import closing
 from ..models.clients import checked_key, redacted
 from ..models.completions import ChunkReader, request
-from ..models.reading import field, read_reply
+from ..models.streaming import field, read_reply
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Iterator, Sequence

@@ -16,7 +16,7 @@ from servers.dialects import call
 from toolweave import FinishReason, JoinedReply, Joiner, Update
 from toolweave.exceptions import ModelError
 from toolweave.models.completions import ChunkReader
-from toolweave.models.reading import read_reply
+from toolweave.models.streaming import read_reply
 
 
 def chunk(finish: str | None = None, **delta: Any) -> dict[str, Any]:

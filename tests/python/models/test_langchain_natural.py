@@ -429,9 +429,9 @@ def test_what_is_read_only_halfway_is_closed() -> None:
         finally:
             closed.set()
 
-    reading = iterate(numbers())
-    assert [next(reading) for _ in range(10)] == list(range(10))
-    reading.close()
+    streaming = iterate(numbers())
+    assert [next(streaming) for _ in range(10)] == list(range(10))
+    streaming.close()
     assert closed.wait(5)
 
 
@@ -440,7 +440,7 @@ def test_an_error_reaches_the_reader_after_what_came_before() -> None:
         yield 1
         raise KeyError("x")
 
-    reading = iterate(numbers())
-    assert next(reading) == 1
+    streaming = iterate(numbers())
+    assert next(streaming) == 1
     with pytest.raises(KeyError):
-        next(reading)
+        next(streaming)

@@ -12,7 +12,7 @@ from ...exceptions import ModelError
 from ...kinds import FinishReason
 from ..clients import checked_key
 from ..completions import request
-from ..reading import logger
+from ..streaming import logger
 from ..unsupported import log_unsupported, unsupported_parameter, without
 from .checks import check_options
 

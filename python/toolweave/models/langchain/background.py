@@ -8,7 +8,7 @@ import queue
 import threading
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ..reading import closing
+from ..streaming import closing
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Coroutine, Iterator

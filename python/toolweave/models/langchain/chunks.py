@@ -22,7 +22,7 @@ from ..._core import (
     UsageUpdate,
 )
 from ...kinds import FinishReason
-from ..layout import Layout
+from ..whitespace import WhitespaceFilter
 from .messages import INVALID_CALLS
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class Reply:
     def __init__(self, model_name: str) -> None:
         self._model_name = model_name
         self._text: list[str] = []
-        self._layout = Layout()
+        self._whitespace = WhitespaceFilter()
         self._reasoning: list[str] = []
         self._calls: list[ToolCall] = []
         self._invalid: list[tuple[InvalidToolCall, str]] = []
@@ -85,13 +85,13 @@ class Reply:
         """Takes the next event, and gives what of it can be shown."""
         match event:
             case TextDelta(text):
-                yield from self._said(self._layout.text(text))
+                yield from self._said(self._whitespace.text(text))
             case ReasoningDelta(text):
                 self._reasoning.append(text)
                 yield AIMessageChunk(content="", additional_kwargs={"reasoning_content": text})
             case ToolCallStart(index, id_, name):
                 self._payloads[index] = ""
-                self._layout.call()
+                self._whitespace.call()
                 yield self._chunk(index, name=name, args="", id_=id_)
             case ToolCallDelta(index, fragment):
                 self._payloads[index] += fragment
@@ -109,7 +109,7 @@ class Reply:
                 self._usage = event
             case FinishUpdate(reason):
                 self._finish = reason
-                yield from self._said(self._layout.finish())
+                yield from self._said(self._whitespace.finish())
                 yield AIMessageChunk(
                     content="",
                     usage_metadata=self._used(),

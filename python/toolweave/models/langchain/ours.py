@@ -15,7 +15,7 @@ from ..._core import FunctionContract, TextMessage
 from ...kinds import Role
 from ...natural import NaturalToolUseParser
 from ...protocols import ModelOptions
-from ..reading import closing
+from ..streaming import closing
 from .background import iterate, run
 from .chunks import Reply
 from .messages import from_langchain

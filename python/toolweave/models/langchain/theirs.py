@@ -16,7 +16,7 @@ from ...kinds import FinishReason
 from ...protocols import ModelOptions
 from ..clients import redacted
 from ..transient import is_transient_error, retry_after
-from ..reading import closing, guarded
+from ..streaming import closing, map_errors
 from .messages import to_langchain
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ class LangChainModel:
             to_langchain(messages), **_arguments(options)
         )
         reader = _Reader()
-        async with closing(guarded(asked, self._failed)) as chunks:
+        async with closing(map_errors(asked, self._failed)) as chunks:
             async for chunk in chunks:
                 for update in reader.read(chunk):
                     yield update

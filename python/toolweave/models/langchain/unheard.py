@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from langchain_core.runnables.config import var_child_runnable_config
 from langchain_core.tracers import context as tracers
 
-from ..reading import closing
+from ..streaming import closing
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Generator, Sequence

@@ -23,7 +23,7 @@ from ..._core import (
     ToolCallDelta,
     ToolCallStart,
 )
-from ..layout import Layout
+from ..whitespace import WhitespaceFilter
 from .reply import call_part, fabricated, finish_reason, says
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class NaturalStream(StreamedResponse):
         super().__init__(parameters)
         self._stream = stream
         self._parser = parser
-        self._layout = Layout()
+        self._whitespace = WhitespaceFilter()
         self._called = False
         self._section = 0
         self._payloads: dict[int, str] = {}
@@ -64,7 +64,7 @@ class NaturalStream(StreamedResponse):
         for found in self._parser.finish(truncated=not self._had_its_say()):
             for translated in self._found(found):
                 yield translated
-        for translated in self._said(self._layout.finish()):
+        for translated in self._said(self._whitespace.finish()):
             yield translated
         self._take_over()
 
@@ -110,7 +110,7 @@ class NaturalStream(StreamedResponse):
         manager = self._parts_manager
         match event:
             case TextDelta(text):
-                yield from self._said(self._layout.text(text))
+                yield from self._said(self._whitespace.text(text))
             case ReasoningDelta(text):
                 yield from manager.handle_thinking_delta(
                     vendor_part_id=("thought", self._section), content=text
@@ -118,7 +118,7 @@ class NaturalStream(StreamedResponse):
             case ToolCallStart(index, id_, name):
                 self._called = True
                 self._section += 1
-                self._layout.call()
+                self._whitespace.call()
                 self._payloads[index] = ""
                 yield manager.handle_tool_call_part(
                     vendor_part_id=("call", index), tool_name=name, args="", tool_call_id=id_

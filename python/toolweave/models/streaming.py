@@ -44,7 +44,7 @@ async def closing(source: AsyncIterable[T]) -> AsyncGenerator[AsyncIterable[T], 
                 await closed
 
 
-async def guarded(
+async def map_errors(
     source: AsyncIterable[T], failed: Callable[[Exception], Exception]
 ) -> AsyncIterator[T]:
     """Yields what `source` does, closes it, and raises what `failed` makes of its exceptions.

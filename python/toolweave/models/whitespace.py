@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-class Layout:
+class WhitespaceFilter:
     """Holds white space back until text follows it.
 
     Models put calls on lines of their own. A reply of calls alone then has no text, which agents
