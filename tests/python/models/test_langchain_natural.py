@@ -24,12 +24,12 @@ from langgraph.errors import GraphRecursionError
 from pydantic import BaseModel
 
 from langchain_chat import chat_openai
-from openai_endpoint import Endpoint, Reply, serving
+from openai_endpoint import Endpoint, ReplyBuilder, serving
 from toolweave import FinishUpdate, FunctionContract, TextDelta, UsageUpdate
 from toolweave.exceptions import ModelError
 from toolweave.models.langchain import AnswerInvalidCalls, NaturalChatModel
 from toolweave.models.langchain.background import iterate, run
-from toolweave.models.langchain.chunks import spoiler
+from toolweave.models.langchain.chunks import invalidating_suffix
 from toolweave.testing import ScriptedModel
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def test_without_tools_it_is_the_model_that_it_was() -> None:
 
 
 def test_arguments_stream_as_the_model_writes_them() -> None:
-    with serving(Reply.of(f"Let me see.\n{CALL}", size=3)) as endpoint:
+    with serving(ReplyBuilder.of(f"Let me see.\n{CALL}", size=3)) as endpoint:
         chunks = list(natural(endpoint).bind_tools([add]).stream("15 + 27?"))
     fragments = [piece["args"] for chunk in chunks for piece in chunk.tool_call_chunks]
     assert "".join(fragments) == '{"a": 15, "b": 27}'
@@ -123,7 +123,7 @@ REPLIES = [
 @pytest.mark.parametrize("text", REPLIES)
 def test_chunks_add_up_to_what_comes_whole(text: str, finish: str | None) -> None:
     now = FunctionContract("now", "The time.", {"type": "object", "properties": {}})
-    with serving(Reply.of(text, finish=finish), Reply.of(text, finish=finish)) as endpoint:
+    with serving(ReplyBuilder.of(text, finish=finish), ReplyBuilder.of(text, finish=finish)) as endpoint:
         model = natural(endpoint).bind_tools([add, now])
         whole = model.invoke("Hi")
         total = summed(model.stream("Hi"))
@@ -161,14 +161,14 @@ json_like = st.text('{}[]",:\\ \n1ab', max_size=30)
 
 @given(json_like | json_like.map(lambda text: '{"a": ' + text))
 def test_arguments_can_always_be_spoiled(text: str) -> None:
-    piece = {"name": "add", "args": text + spoiler(text), "id": "c", "index": 0}
+    piece = {"name": "add", "args": text + invalidating_suffix(text), "id": "c", "index": 0}
     chunk = AIMessageChunk("", tool_call_chunks=[{**piece, "type": "tool_call_chunk"}])
     assert chunk.tool_calls == []
     assert len(chunk.invalid_tool_calls) == 1
 
 
 def test_a_connection_that_breaks_is_an_error_and_no_call() -> None:
-    with serving(Reply(['<add>{"a": 1, "b": 2}'], drop=True)) as endpoint:
+    with serving(ReplyBuilder(['<add>{"a": 1, "b": 2}'], drop=True)) as endpoint:
         came: list[Any] = []
         with pytest.raises(ModelError):
             came.extend(iter(natural(endpoint).bind_tools([add]).stream("Hi")))

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 _logger = logging.getLogger("toolweave.models")
 
-_SPOILERS = ("]", "}", '"]', '"}', '""]', '""}')
+_INVALIDATING_SUFFIXES = ("]", "}", '"]', '"}', '""]', '""}')
 
 
 def sentence(call: InvalidToolCall) -> str:
@@ -42,7 +42,7 @@ def sentence(call: InvalidToolCall) -> str:
     return "; ".join(violation.message for violation in call.violations)
 
 
-def spoiler(arguments: str) -> str:
+def invalidating_suffix(arguments: str) -> str:
     """What makes arguments unreadable for LangChain when it comes behind them.
 
     LangChain adds up the fragments of a call and completes what is missing at the end, so a call
@@ -51,7 +51,7 @@ def spoiler(arguments: str) -> str:
     if _as_langchain_reads(arguments) is None:
         return ""
     # Which of them it takes depends on where the arguments broke off.
-    return next(end for end in _SPOILERS if _as_langchain_reads(arguments + end) is None)
+    return next(end for end in _INVALIDATING_SUFFIXES if _as_langchain_reads(arguments + end) is None)
 
 
 def _as_langchain_reads(arguments: str) -> dict[str, Any] | None:
@@ -65,7 +65,7 @@ def _as_langchain_reads(arguments: str) -> dict[str, Any] | None:
     return cast("dict[str, Any]", read) if isinstance(read, dict) else None
 
 
-class Reply:
+class ReplyBuilder:
     """One reply, event by event."""
 
     def __init__(self, model_name: str) -> None:
@@ -102,7 +102,7 @@ class Reply:
             case InvalidToolCall():
                 payload = self._payloads.get(event.index, "")
                 self._invalid.append((event, payload))
-                if spoiled := spoiler(payload):
+                if spoiled := invalidating_suffix(payload):
                     yield self._chunk(event.index, args=spoiled)
             case UsageUpdate():
                 # The sum so far; LangChain adds up what chunks say, so only the last one counts.
@@ -149,7 +149,7 @@ class Reply:
             # What was sent cannot be taken back. It becomes an invalid call, and the mended one
             # comes behind it, under the same id.
             _logger.info("call mended", extra={"tool": call.name, "tool_call_id": call.id})
-            if spoiled := spoiler(payload):
+            if spoiled := invalidating_suffix(payload):
                 yield self._chunk(call.index, args=spoiled)
             del self._places[call.index]
             arguments = json.dumps(call.arguments)

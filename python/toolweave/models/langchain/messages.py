@@ -99,7 +99,7 @@ def _read(messages: Sequence[BaseMessage]) -> Iterator[Message]:
             yield _said(message, index - 1)
 
 
-class _Told(TypedDict):
+class _ReplyFields(TypedDict):
     """Whose words the messages of a reply are."""
 
     generation_id: str | None
@@ -130,7 +130,7 @@ def _said(message: object, index: int) -> Message:
 
 
 def _reply(reply: AIMessage, answers: Sequence[ToolMessage], index: int) -> Iterator[Message]:
-    told = _Told(generation_id=reply.id, from_agent=reply.name)
+    told = _ReplyFields(generation_id=reply.id, from_agent=reply.name)
     reasoning = "".join(
         str(block.get("reasoning", ""))
         for block in reply.content_blocks

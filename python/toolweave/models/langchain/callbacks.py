@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .theirs import LangChainModel
 
 
-class Unheard:
+class WithoutCallbacks:
     """A model whose runs no callback hears of, because the run around them stands for them.
 
     Callbacks are inherited through context variables. Heard by them, a wrapped model would stream
@@ -50,7 +50,7 @@ class Unheard:
             iterator = aiter(updates)
             while True:
                 # Only while the model is at work: the variables are the caller's, too.
-                with _silence():
+                with _without_callbacks():
                     try:
                         update = await anext(iterator)
                     except StopAsyncIteration:
@@ -59,7 +59,7 @@ class Unheard:
 
 
 @contextmanager
-def _silence() -> Generator[None]:
+def _without_callbacks() -> Generator[None]:
     variables: list[ContextVar[Any]] = [var_child_runnable_config]
     # Callbacks from `with` statements; LangChain has a way in for them, but no way out.
     variables += [hook[0] for hook in getattr(tracers, "_configure_hooks", ())]

@@ -17,10 +17,10 @@ from ...natural import NaturalToolUseParser
 from ...protocols import ModelOptions
 from ..streaming import closing
 from .background import iterate, run
-from .chunks import Reply
+from .chunks import ReplyBuilder
 from .messages import from_langchain
 from .theirs import LangChainModel
-from .unheard import Unheard
+from .callbacks import WithoutCallbacks
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
@@ -39,9 +39,9 @@ if TYPE_CHECKING:
     from ...options import HasContract
     from ...protocols import ChatModel, Model
 
-    TheirModel = Runnable[LanguageModelInput, BaseMessage]
-    TheirTool = Mapping[str, Any] | type[BaseModel] | Callable[..., Any] | BaseTool
-    Tool = TheirTool | FunctionContract | HasContract
+    LangChainRunnable = Runnable[LanguageModelInput, BaseMessage]
+    LangChainTool = Mapping[str, Any] | type[BaseModel] | Callable[..., Any] | BaseTool
+    Tool = LangChainTool | FunctionContract | HasContract
 
 _MUST_CALL = "Answer with a call of one of the tools described here. Text alone is no answer."
 
@@ -99,9 +99,9 @@ class NaturalChatModel(BaseChatModel):
 
     def __init__(
         self,
-        wrapped: Model | TheirModel,
+        wrapped: Model | LangChainRunnable,
         *,
-        fallback: Model | TheirModel | None = None,
+        fallback: Model | LangChainRunnable | None = None,
         tag: Literal["name", "tool_call"] = "name",
         fenced: bool = True,
         stop_at_results: bool = True,
@@ -165,7 +165,7 @@ class NaturalChatModel(BaseChatModel):
         run_manager: AsyncCallbackManagerForLLMRun | None = None,  # noqa: ARG002 - told by `astream`
         **kwargs: Any,
     ) -> AsyncIterator[ChatGenerationChunk]:
-        reply = Reply(self._parser.name)
+        reply = ReplyBuilder(self._parser.name)
         async with closing(self._events(messages, stop, kwargs)) as events:
             async for event in events:
                 for chunk in reply.push(event):
@@ -178,7 +178,7 @@ class NaturalChatModel(BaseChatModel):
         run_manager: AsyncCallbackManagerForLLMRun | None = None,  # noqa: ARG002
         **kwargs: Any,
     ) -> ChatResult:
-        reply = Reply(self._parser.name)
+        reply = ReplyBuilder(self._parser.name)
         async with closing(self._events(messages, stop, kwargs)) as events:
             async for event in events:
                 for _ in reply.push(event):
@@ -222,17 +222,17 @@ class NaturalChatModel(BaseChatModel):
         )
 
 
-def _ours(model: Model | TheirModel) -> ChatModel | Any:
+def _ours(model: Model | LangChainRunnable) -> ChatModel | Any:
     # LangChain's models have a `stream` of their own, which is another one.
     given: Any = model
-    return Unheard(LangChainModel(given)) if isinstance(model, Runnable) else model
+    return WithoutCallbacks(LangChainModel(given)) if isinstance(model, Runnable) else model
 
 
 def _definition(tool: Tool) -> dict[str, Any]:
     contract: object = getattr(tool, "contract", tool)
     if isinstance(contract, FunctionContract):
         return contract.to_openai()
-    return convert_to_openai_tool(cast("TheirTool", tool))
+    return convert_to_openai_tool(cast("LangChainTool", tool))
 
 
 def _chosen(choice: str | bool | Mapping[str, Any], definitions: Sequence[dict[str, Any]]) -> str:
