@@ -11,17 +11,17 @@ from typing_extensions import assert_type
 from toolweave import ConversationStore, Message, Outcome, TextMessage, ToolCall, ToolResult
 from toolweave.executor.deferred import Resolution
 from toolweave.store import (
-    Awaited,
+    PendingInput,
     Chat,
     History,
     MessageStore,
-    Purged,
+    PurgeResult,
     RunRecord,
     StoreConversations,
     StoredMessage,
     StoredPendingInput,
     StoreProblem,
-    Written,
+    WriteResult,
 )
 
 
@@ -39,9 +39,9 @@ async def keeping(engine: AsyncEngine) -> None:
             messages=[TextMessage("Hi!")],
             started=[call],
             finished=[(call, result)],
-            pending=[Awaited("k", "approval", call)],
+            pending=[PendingInput("k", "approval", call)],
         )
-        assert_type(written, Written)
+        assert_type(written, WriteResult)
         assert_type(written.messages, tuple[StoredMessage, ...])
         history = await store.load("c", after=1, limit=2)
         assert_type(history, History)
@@ -52,7 +52,7 @@ async def keeping(engine: AsyncEngine) -> None:
             assert_type(await watch.changed(1.0), bool)
         async for line in store.export_chat("c"):
             assert_type(line, str)
-        assert_type(await store.purge(timedelta(days=1)), Purged)
+        assert_type(await store.purge(timedelta(days=1)), PurgeResult)
 
         await store.write("c", messages=["Hi!"])  # type: ignore[list-item]  # pyright: ignore[reportArgumentType]
         MessageStore("sqlite://", "schema")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
@@ -61,10 +61,10 @@ async def keeping(engine: AsyncEngine) -> None:
 async def running(store: MessageStore, call: ToolCall) -> None:
     run = await store.start_run("c", "r", owner="me", lease=5)
     assert_type(run, RunRecord)
-    assert_type(run.written, Written)
+    assert_type(run.written, WriteResult)
     assert_type(await store.renew("r", "me"), bool)
     assert_type(await store.request_stop("r"), bool)
-    assert_type(await store.finish_run("r", "me", "completed"), Written)
+    assert_type(await store.finish_run("r", "me", "completed"), WriteResult)
     assert_type(await store.recover(), list[RunRecord])
     assert_type(await store.active_run("c"), RunRecord | None)
     assert_type(await store.add_pending("c", kind="question", call=call), str)

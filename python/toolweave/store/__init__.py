@@ -24,15 +24,15 @@ require("alembic", "store")
 
 from .conversations import StoreConversations  # noqa: E402 - only with what it needs
 from .records import (  # noqa: E402
-    Awaited,
+    PendingInput,
     Chat,
     History,
-    Purged,
+    PurgeResult,
     RunRecord,
     StoredMessage,
     StoredPendingInput,
     StoreProblem,
-    Written,
+    WriteResult,
 )
 from .store import MessageStore  # noqa: E402
 from .watching import Watch  # noqa: E402

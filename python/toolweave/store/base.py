@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from .. import Message, ToolCall, ToolResult
-    from .records import Awaited
+    from .records import PendingInput
     from .writing import Chain, Draft
 
 _T = TypeVar("_T")
@@ -37,7 +37,7 @@ MAX_MESSAGE_BYTES = 16 * 1024 * 1024
 """How long the JSON of a message or an event may be."""
 
 
-class Ledger:
+class StoreBase:
     """A database with a clock, and changes to chats that are heard of."""
 
     def __init__(
@@ -111,7 +111,7 @@ class Ledger:
         messages: Iterable[Message] = (),
         started: Iterable[ToolCall] = (),
         finished: Iterable[tuple[ToolCall, ToolResult]] = (),
-        pending: Iterable[Awaited] = (),
+        pending: Iterable[PendingInput] = (),
     ) -> Draft:
         return writing.draft(
             chat_id,
@@ -130,7 +130,7 @@ class Ledger:
         messages: Iterable[Message] = (),
         started: Iterable[ToolCall] = (),
         finished: Iterable[tuple[ToolCall, ToolResult]] = (),
-        pending: Iterable[Awaited] = (),
+        pending: Iterable[PendingInput] = (),
     ) -> Draft:
         """Read what is to be written, in a thread if it is much."""
         told, said = tuple(events), tuple(messages)

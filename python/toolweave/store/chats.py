@@ -29,7 +29,7 @@ from ..exceptions import ChatLimitError, StoreError
 from .checks import to_json
 from .columns import plain
 from .damage import DamagedError, object_of
-from .records import Chat, Purged, moment
+from .records import Chat, PurgeResult, moment
 from .watching import GONE
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ async def newest(
     return [_chat(row) for row in await connection.execute(statement)]
 
 
-async def openings(
+async def previews(
     connection: AsyncConnection, database: Database, chat_ids: Sequence[str]
 ) -> dict[str, str]:
     """The beginning of the first text of a user in each chat that has one."""
@@ -191,7 +191,7 @@ async def remove(connection: AsyncConnection, database: Database, chat_ids: list
     return len(ids)
 
 
-async def purge(database: Database, before: int) -> Purged:
+async def purge(database: Database, before: int) -> PurgeResult:
     """Deletes chats and conversations that nobody has written to since a time."""
     tables = database.tables
     chats, runs, conversations = tables.chats, tables.runs, tables.conversations
@@ -209,7 +209,7 @@ async def purge(database: Database, before: int) -> Purged:
     count = 0
     while deleted := await database.write(some_chats):
         count += deleted
-    return Purged(count, await database.write(old_conversations))
+    return PurgeResult(count, await database.write(old_conversations))
 
 
 async def export(database: Database, chat_id: str) -> AsyncGenerator[str, None]:

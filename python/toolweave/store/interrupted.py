@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger("toolweave.store")
 
 
-class Remains:
+class InterruptedRun:
     """The messages that a run's events come to, and how its open ends are tied up.
 
     Args:

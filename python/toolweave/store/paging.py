@@ -15,7 +15,7 @@ from sqlalchemy import Row, func, select
 from ..kinds import MessageKind
 from ..slices import MANY, in_slices
 from .records import History, StoredMessage, StoreProblem
-from .settling import Settling
+from .settling import Reconciler
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable
@@ -69,13 +69,13 @@ class Window:
         self._is_start = after <= 0
         self._step = _AT_ONCE
 
-    async def _settling(self) -> Settling:
+    async def _settling(self) -> Reconciler:
         """The messages of the window, not finished yet."""
         stored = [each for each in self._rows if isinstance(each, StoredMessage)]
         problems = [each for each in self._rows if isinstance(each, StoreProblem)]
         if len(stored) > MANY:
-            return await asyncio.to_thread(Settling, stored, problems)
-        return Settling(stored, problems)
+            return await asyncio.to_thread(Reconciler, stored, problems)
+        return Reconciler(stored, problems)
 
     async def forth(self, limit: int | None) -> None:
         """Reads the rows behind the window."""
@@ -95,7 +95,7 @@ class Window:
         if found:
             self._low = found[-1].sequence_number - 1
 
-    async def close(self) -> Settling:
+    async def close(self) -> Reconciler:
         """Reads on until no call and no result has its other part outside of the window."""
         while True:
             settling = await self._settling()

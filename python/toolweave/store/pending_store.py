@@ -11,8 +11,8 @@ from ..executor.deferred import Resolution
 from ..executor.results import to_json_value
 from ..kinds import Outcome
 from . import pending
-from .ledger import Ledger
-from .records import Awaited
+from .ledger import StoreBase
+from .records import PendingInput
 from .writing import append
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from .writing import Chain
 
 
-class PendingStore(Ledger):
+class PendingStore(StoreBase):
     """Results, approvals and answers that come later, from whatever process."""
 
     async def add_pending(
@@ -66,7 +66,7 @@ class PendingStore(Ledger):
             Validator(schema)
         key = uuid.uuid4().hex if key is None else key
         what = self._draft(
-            chat_id, pending=[Awaited(key, kind, call, run_id, question, schema, note)]
+            chat_id, pending=[PendingInput(key, kind, call, run_id, question, schema, note)]
         )
 
         async def work(connection: AsyncConnection, chain: Chain, now: int) -> None:

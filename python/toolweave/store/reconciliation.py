@@ -40,7 +40,7 @@ class _Calls:
     """Where the messages are that hold results of these calls."""
 
 
-class Settling:
+class Reconciler:
     """Finds what belongs together in a chat, and what is missing.
 
     Args:

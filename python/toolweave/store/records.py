@@ -74,7 +74,7 @@ class StoredMessage:
 
 
 @dataclass(frozen=True)
-class Written:
+class WriteResult:
     """What a write came to."""
 
     events: tuple[StreamEvent, ...] = ()
@@ -174,12 +174,12 @@ class RunRecord:
     """When it ended, in UTC."""
     first_event: int
     """The number of its first event, if it has any."""
-    written: Written = field(default_factory=Written, repr=False, compare=False)
+    written: WriteResult = field(default_factory=WriteResult, repr=False, compare=False)
     """What was written with it, where it was just started or recovered."""
 
 
 @dataclass(frozen=True)
-class Awaited:
+class PendingInput:
     """What somebody is to be waited for."""
 
     key: str
@@ -213,7 +213,7 @@ class Awaited:
 
 
 @dataclass(frozen=True)
-class StoredPendingInput(Awaited):
+class StoredPendingInput(PendingInput):
     """What somebody is waited for, and since when."""
 
     chat_id: str = ""
@@ -226,7 +226,7 @@ class StoredPendingInput(Awaited):
 
 
 @dataclass(frozen=True)
-class Purged:
+class PurgeResult:
     """What was deleted for its age."""
 
     chats: int

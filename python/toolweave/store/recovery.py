@@ -10,7 +10,7 @@ from sqlalchemy import select
 from . import runs
 from .fitting import truncate_event
 from .reading import call_rows, events
-from .remains import Remains
+from .remains import InterruptedRun
 from .writing import append, draft, take_numbers
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ async def recover(
     )
     calls = await call_rows(connection, database, run.chat_id, run.run_id)
     awaited = await _deferred(connection, database, run)
-    remains = Remains(run.chat_id, run.run_id, said, calls, awaited)
+    remains = InterruptedRun(run.chat_id, run.run_id, said, calls, awaited)
     stored = await _stored(connection, database, run.chat_id, remains.messages)
     messages = [
         message

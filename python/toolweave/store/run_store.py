@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ..exceptions import ChatBusyError, ChatNotFoundError, RunLostError
 from . import recovery, runs
 from .checks import checked_id, optional_id
-from .ledger import Ledger
+from .ledger import StoreBase
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncConnection
 
     from .. import Message
-    from .records import RunRecord, Written
+    from .records import RunRecord, WriteResult
     from .writing import Chain
 
 
-class RunStore(Ledger):
+class RunStore(StoreBase):
     """Runs: at most one at a time a chat, each held by an owner who says that it is alive."""
 
     async def start_run(
@@ -116,7 +116,7 @@ class RunStore(Ledger):
         error: str | None = None,
         events: Iterable[Mapping[str, Any]] = (),
         messages: Iterable[Message] = (),
-    ) -> Written:
+    ) -> WriteResult:
         """Ends a run; what it ends with is written in the same transaction.
 
         Raises:
@@ -127,7 +127,7 @@ class RunStore(Ledger):
             raise RunLostError(f"there is no run {run_id!r}", run_id)
         what = await self._drafted(run.chat_id, events, messages)
 
-        async def work(connection: AsyncConnection, chain: Chain, now: int) -> Written:
+        async def work(connection: AsyncConnection, chain: Chain, now: int) -> WriteResult:
             return await runs.finish(
                 connection,
                 self._database,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import insert, select, update
 
 from ..exceptions import ChatBusyError, StoreError
-from .records import RunRecord, Written, moment
+from .records import RunRecord, WriteResult, moment
 from .writing import append, check_owner, lock
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ async def finish(
     owner: str,
     stop_reason: str,
     error: str | None,
-) -> Written:
+) -> WriteResult:
     """Ends a run of a chat that is locked.
 
     Raises:
@@ -211,7 +211,7 @@ async def _running(
     return await find(connection, database, runs.c.chat_id == chat_id, runs.c.status == "running")
 
 
-def to_record(row: Mapping[str, Any], written: Written | None = None) -> RunRecord:
+def to_record(row: Mapping[str, Any], written: WriteResult | None = None) -> RunRecord:
     """A row as what is handed out."""
     finished: int | None = row["finished_utc"]
     return RunRecord(
@@ -227,5 +227,5 @@ def to_record(row: Mapping[str, Any], written: Written | None = None) -> RunReco
         started=moment(row["started_utc"]),
         finished=None if finished is None else moment(finished),
         first_event=row["first_event"],
-        written=written or Written(),
+        written=written or WriteResult(),
     )

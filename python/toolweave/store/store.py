@@ -11,7 +11,7 @@ from ..exceptions import ChatNotFoundError, MessageError, RunLostError
 from . import chats, reading, writing
 from .awaiting import PendingStore
 from .checks import checked_id, checked_object, optional_id
-from .records import Awaited, Chat, History, Purged, StreamEvent, Written
+from .records import PendingInput, Chat, History, PurgeResult, StreamEvent, WriteResult
 from .running import RunStore
 from .watching import GONE, Watch
 
@@ -165,7 +165,7 @@ class MessageStore(RunStore, PendingStore):
             )
         )
 
-    async def openings(self, chat_ids: Iterable[str]) -> dict[str, str]:
+    async def previews(self, chat_ids: Iterable[str]) -> dict[str, str]:
         """The beginning of what a user said first in each chat, for chats without a title.
 
         Args:
@@ -175,7 +175,7 @@ class MessageStore(RunStore, PendingStore):
         if not wanted:
             return {}
         return await self._database.read(
-            lambda connection: chats.openings(connection, self._database, wanted)
+            lambda connection: chats.previews(connection, self._database, wanted)
         )
 
     async def delete_chat(self, chat_id: str) -> bool:
@@ -200,7 +200,7 @@ class MessageStore(RunStore, PendingStore):
         """
         return chats.export(self._database, chat_id)
 
-    async def purge(self, older_than: float | timedelta) -> Purged:
+    async def purge(self, older_than: float | timedelta) -> PurgeResult:
         """Deletes the chats, and conversations, that nobody has written to for a time.
 
         Args:
@@ -221,8 +221,8 @@ class MessageStore(RunStore, PendingStore):
         messages: Iterable[Message] = (),
         started: Iterable[ToolCall] = (),
         finished: Iterable[tuple[ToolCall, ToolResult]] = (),
-        pending: Iterable[Awaited] = (),
-    ) -> Written:
+        pending: Iterable[PendingInput] = (),
+    ) -> WriteResult:
         """Writes to a chat, in one transaction, with the next numbers of the chat.
 
         Args:
@@ -245,7 +245,7 @@ class MessageStore(RunStore, PendingStore):
         """
         what = await self._drafted(chat_id, events, messages, started, finished, pending)
 
-        async def work(connection: AsyncConnection, chain: Chain, now: int) -> Written:
+        async def work(connection: AsyncConnection, chain: Chain, now: int) -> WriteResult:
             if run_id is not None and owner is not None:
                 await writing.check_owner(connection, self._database, run_id, owner)
             return await writing.append(

@@ -28,7 +28,7 @@ from .checks import bounded, checked_id, optional_id, to_json
 from .columns import plain
 from .database import TRANSACTION, Database, Trace
 from .fitting import truncate_message
-from .records import Awaited, StoredMessage, StreamEvent, Written, moment
+from .records import PendingInput, StoredMessage, StreamEvent, WriteResult, moment
 from .rows import in_batches, insert_rows
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class Draft:
     """Calls whose tool is entered next."""
     finished: tuple[tuple[ToolCall, ToolResult], ...] = ()
     """Calls that have their result."""
-    pending: tuple[Awaited, ...] = ()
+    pending: tuple[PendingInput, ...] = ()
     """What somebody is waited for from now on."""
     apart: tuple[ToolAggregateMessage, ...] = ()
     """Messages whose results are kept with their calls only, as they were given."""
@@ -87,7 +87,7 @@ def draft(
     messages: Iterable[Message] = (),
     started: Iterable[ToolCall] = (),
     finished: Iterable[tuple[ToolCall, ToolResult]] = (),
-    pending: Iterable[Awaited] = (),
+    pending: Iterable[PendingInput] = (),
 ) -> Draft:
     """Reads what is to be written.
 
@@ -185,7 +185,7 @@ async def append(
     *,
     run_id: str | None = None,
     generation_id: str | None = None,
-) -> Written:
+) -> WriteResult:
     """Writes to a chat that is locked, with numbers taken for the events."""
     tables = database.tables
     written: list[StreamEvent] = []
@@ -224,7 +224,7 @@ async def append(
     if what.pending:
         waits = [_pending_row(chain.chat_id, each, run_id, now) for each in what.pending]
         await insert_rows(connection, tables.pending, waits)
-    return Written(tuple(written), stored, chain.revision)
+    return WriteResult(tuple(written), stored, chain.revision)
 
 
 def numbered(fields: Mapping[str, Any], chat_id: str, number: int, timestamp: int) -> StreamEvent:
@@ -381,7 +381,7 @@ def _call_row(
     }
 
 
-def _pending_row(chat_id: str, awaited: Awaited, run_id: str | None, now: int) -> dict[str, Any]:
+def _pending_row(chat_id: str, awaited: PendingInput, run_id: str | None, now: int) -> dict[str, Any]:
     call = {
         "id": awaited.call.id,
         "name": awaited.call.name,
@@ -456,8 +456,8 @@ def _result(result: object) -> ToolResult:
     return result
 
 
-def _awaited(awaited: object) -> Awaited:
-    if not isinstance(awaited, Awaited):
+def _awaited(awaited: object) -> PendingInput:
+    if not isinstance(awaited, PendingInput):
         raise TypeError(f"what is awaited is an Awaited, not {type(awaited).__name__}")
     if awaited.kind not in AWAITED:
         raise ValueError(f"kind must be one of {AWAITED}, got {awaited.kind!r}")

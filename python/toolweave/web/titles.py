@@ -22,7 +22,7 @@ async def titles(store: MessageStore, chats: Sequence[Chat]) -> dict[str, str]:
         chats: The chats. One in which nobody has said anything may have none.
     """
     own = {chat.chat_id: _own(chat.metadata) for chat in chats}
-    said = await store.openings([chat_id for chat_id, title in own.items() if not title])
+    said = await store.previews([chat_id for chat_id, title in own.items() if not title])
     found = {chat_id: title or title_from(said.get(chat_id, "")) for chat_id, title in own.items()}
     return {chat_id: title for chat_id, title in found.items() if title}
 

@@ -7,7 +7,7 @@ import uuid
 from typing import TYPE_CHECKING, cast
 
 from ..protocols import Approval
-from ..store import Awaited
+from ..store import PendingInput
 
 if TYPE_CHECKING:
     from .. import ToolCall
@@ -60,7 +60,7 @@ class Answers:
         """
         key = self.expect("approval")
         writer = self._writer
-        awaited = Awaited(key, "approval", call, writer.run_id)
+        awaited = PendingInput(key, "approval", call, writer.run_id)
         answered = False
         try:
             await writer.announce(

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 from .._core import ToolResult
 from ..exceptions import MessageError, RunLostError
 from ..executor import ToolDeferred, ToolQuestion
-from ..store import Awaited
+from ..store import PendingInput
 from ..store.fitting import truncate_event, truncate_result
 from .merging import can_wait, merged, size_of
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from .. import Message, ToolCall
     from ..executor import PendingResult
     from ..lifecycle import Transcriber, TurnEvent
-    from ..store import MessageStore, Written
+    from ..store import MessageStore, WriteResult
     from .feed import ChatFeed
     from .limits import WebLimits
     from .merging import Draft
@@ -151,7 +151,7 @@ class RunWriter:
         call, key = known[0], self.asked(question)
         told = ToolQuestion(question.tool_call_id, key, question.question, question.schema)
         self._tell(told, self._generation)
-        pending = Awaited(
+        pending = PendingInput(
             key,
             "question",
             call,
@@ -193,7 +193,7 @@ class RunWriter:
         if self._is_called(call, generation):
             self._tell(ToolDeferred(call.id, call.name, awaited.key), generation)
             self._deferred.add((generation, call.id))
-        pending = Awaited(awaited.key, "deferred", call, self.run_id, note=awaited.note)
+        pending = PendingInput(awaited.key, "deferred", call, self.run_id, note=awaited.note)
         await self.flush(_Step(pending=(pending,)))
         if self.kept is not None:
             # From here on it is the store that waits, and the key is free for other chats.
@@ -203,7 +203,7 @@ class RunWriter:
         """Whether a call was told; steps of scenes may tell of it later, with what came of it."""
         return self._transcriber.has_called(call.id, generation_id=generation)
 
-    async def announce(self, state: Mapping[str, object], awaited: Awaited) -> None:
+    async def announce(self, state: Mapping[str, object], awaited: PendingInput) -> None:
         """Writes that somebody is asked, and then tells of it."""
         await self._caught_up()
         self.add([self._transcriber.addressed(state, generation_id=self._at_work)])
@@ -283,7 +283,7 @@ class RunWriter:
                     # What came meanwhile has a moment of its own.
                     return
 
-    async def _save(self, batch: _Batch) -> Written:
+    async def _save(self, batch: _Batch) -> WriteResult:
         """Writes a batch. Of one that cannot be written, what can be."""
         if self.error is not None:
             # Something that was told before it may be lost, so no tool starts.
@@ -295,7 +295,7 @@ class RunWriter:
             rest = self._store.fitting(self.chat_id, batch.drafts, batch.messages)
             return await self._store_batch(_Batch(*rest, replace(batch.step, started=())))
 
-    async def _store_batch(self, batch: _Batch) -> Written:
+    async def _store_batch(self, batch: _Batch) -> WriteResult:
         step = batch.step
         return await self._store.write(
             self.chat_id,
@@ -391,7 +391,7 @@ class RunWriter:
 
     async def _end(
         self, stop_reason: str, error: str | None, events: list[Draft], messages: list[Message]
-    ) -> Written:
+    ) -> WriteResult:
         return await self._store.finish_run(
             self.run_id, self._owner, stop_reason, error=error, events=events, messages=messages
         )
@@ -404,7 +404,7 @@ class _Step:
     generation_id: str | None = None
     started: tuple[ToolCall, ...] = ()
     finished: tuple[tuple[ToolCall, ToolResult], ...] = ()
-    pending: tuple[Awaited, ...] = ()
+    pending: tuple[PendingInput, ...] = ()
 
     def __bool__(self) -> bool:
         return bool(self.started or self.finished or self.pending)

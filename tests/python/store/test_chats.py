@@ -9,7 +9,7 @@ from typing import Any
 
 from stored_runs import BOOK, BOOKED, OWNER, begin, carry_out, reply, text, with_store
 from toolweave import Conversation
-from toolweave.store import MessageStore, Purged, StoreConversations
+from toolweave.store import MessageStore, PurgeResult, StoreConversations
 
 
 def test_times_are_exact_to_the_millisecond_and_know_their_zone(store_url: str) -> None:
@@ -116,8 +116,8 @@ def test_what_nobody_has_touched_for_long_is_purged(store_url: str) -> None:
         now += 3600
         await store.write("touched", events=[text("a")])
         await kept.save(Conversation("new"))
-        assert await store.purge(timedelta(hours=2)) == Purged(0, 0)
-        assert await store.purge(1800) == Purged(1, 1)
+        assert await store.purge(timedelta(hours=2)) == PurgeResult(0, 0)
+        assert await store.purge(1800) == PurgeResult(1, 1)
         assert {chat.chat_id for chat in await store.chats()} == {"touched", "running"}
         assert await kept.load("alone") is None
         assert await kept.load("new") is not None

@@ -38,7 +38,7 @@ from toolweave import (
     ToolCallMessage,
 )
 from toolweave.executor.deferred import METADATA, Resolution
-from toolweave.store import Awaited, Chat, MessageStore, StoredPendingInput
+from toolweave.store import PendingInput, Chat, MessageStore, StoredPendingInput
 from toolweave.store.tables import make_tables
 
 LATER = 10.0**9
@@ -88,11 +88,11 @@ async def fill(store: MessageStore) -> None:
     await store.write("c", messages=[later])
     await store.write("c", run_id="r", owner=OWNER, generation_id="g3", started=[UNHEARD, LOST])
     asked: list[Any] = [
-        Awaited("approval", "approval", BOOK, "r", note="costs 20"),
-        Awaited("question", "question", BOOK, "r", "How many?", SCHEMA),
-        Awaited("deferred", "deferred", WAITING, "r"),
-        Awaited("answered", "question", FETCH, "r", "Which?", SCHEMA),
-        Awaited("come", "deferred", COME, "r"),
+        PendingInput("approval", "approval", BOOK, "r", note="costs 20"),
+        PendingInput("question", "question", BOOK, "r", "How many?", SCHEMA),
+        PendingInput("deferred", "deferred", WAITING, "r"),
+        PendingInput("answered", "question", FETCH, "r", "Which?", SCHEMA),
+        PendingInput("come", "deferred", COME, "r"),
     ]
     await store.write("c", pending=asked)
     assert await store.resolve("answered", {"seats": 4}, chat_id="c") is Outcome.RESOLVED

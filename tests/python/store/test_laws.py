@@ -37,7 +37,7 @@ from toolweave import (
     to_anthropic,
     to_openai,
 )
-from toolweave.store import MessageStore, RunRecord, Written
+from toolweave.store import MessageStore, RunRecord, WriteResult
 
 T = TypeVar("T")
 
@@ -107,7 +107,7 @@ class Chats(RuleBasedStateMachine):
         self.count += 1
         return f"{self.count}"
 
-    def written(self, chat: Model, written: Written, said: list[str]) -> None:
+    def written(self, chat: Model, written: WriteResult, said: list[str]) -> None:
         """What was handed back is where it stands."""
         first = len(chat.events) + 1
         numbers = [event["sequenceNumber"] for event in written.events]

@@ -17,7 +17,7 @@ from order_of_writing import (
     written_replies,
 )
 from toolweave.lifecycle import StreamReducer
-from toolweave.store.remains import Remains
+from toolweave.store.remains import InterruptedRun
 
 
 @settings(max_examples=effort(60))
@@ -26,7 +26,7 @@ def test_a_run_that_broke_off_is_settled_in_the_order_of_writing(
     pieces: list[Piece], is_native: bool, end: int
 ) -> None:
     events = virtual_time.run(events_of(pieces, is_native=is_native))
-    remains = Remains("chat", "run", events[:end], {}, {})
+    remains = InterruptedRun("chat", "run", events[:end], {}, {})
     kept = [message for message in remains.messages if message.generation_id == "g"]
     seen, whole = order(of_messages(kept)), order(pieces)
     assert seen == whole[: len(seen)]

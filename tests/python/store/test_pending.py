@@ -9,7 +9,7 @@ import pytest
 from store_processes import StoreProcess
 from stored_runs import BOOK, OWNER, PATIENCE, begin, carry_out, with_store
 from toolweave import ChatNotFoundError, Outcome, SchemaError, StoreError, ToolCall, ValidationError
-from toolweave.store import Awaited, MessageStore
+from toolweave.store import PendingInput, MessageStore
 
 SCHEMA = {"type": "object", "properties": {"seats": {"type": "integer"}}, "required": ["seats"]}
 
@@ -102,7 +102,7 @@ def test_what_cannot_be_awaited_is_refused(store_url: str) -> None:
 def test_what_is_asked_in_a_write_is_awaited_with_it(store_url: str) -> None:
     async def scenario(store: MessageStore) -> None:
         await begin(store)
-        asks = Awaited("k", "approval", BOOK)
+        asks = PendingInput("k", "approval", BOOK)
         await carry_out(store, [{"pending": [asks], "started": [BOOK]}])
         [awaited] = await store.pending("c")
         assert awaited.run_id == "r"

@@ -62,8 +62,8 @@ def test_the_first_text_of_a_user_counts_in_every_chat_that_has_one() -> None:
                 await store.create_chat(chat_id)
                 told = [TextMessage(text, role=Role.USER) for text in texts]
                 await store.write(chat_id, messages=[hello, *told])
-            assert await store.openings(["a", "b", "c", "none"]) == {"a": "One", "c": '"Three\\"'}
-            assert await store.openings([]) == {}
+            assert await store.previews(["a", "b", "c", "none"]) == {"a": "One", "c": '"Three\\"'}
+            assert await store.previews([]) == {}
             assert await titles(store, await store.chats()) == {"a": "One", "c": '"Three\\"'}
 
     asyncio.run(main())

@@ -12,7 +12,7 @@ from typing_extensions import Self
 from chat_servers import PATIENCE, QUICK
 from toolweave import TextDelta, ToolCall, ToolResult
 from toolweave.lifecycle import Transcriber, TurnEvent
-from toolweave.store import MessageStore, Written
+from toolweave.store import MessageStore, WriteResult
 from toolweave.web.feed import ChatFeeds
 from toolweave.web.writer import RunWriter
 
@@ -26,7 +26,7 @@ class SlowStore(MessageStore):
         self.begun = asyncio.Event()
         self.writes: list[dict[str, Any]] = []
 
-    async def write(self, chat_id: str, **what: Any) -> Written:
+    async def write(self, chat_id: str, **what: Any) -> WriteResult:
         self.writes.append(what)
         self.begun.set()
         await self.gate.wait()
