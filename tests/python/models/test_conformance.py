@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from effort import effort
-from servers.adapters import ADAPTERS, QUIET, USAGE, Asked, ReplyBuilder
+from servers.adapters import ADAPTERS, QUIET, USAGE, Asked, Reply
 from servers.model_answers import HI, read
 from toolweave import FinishUpdate, FunctionContract, Joiner, TextDelta, TextMessage, UsageUpdate
 from toolweave.models import as_model, closing, complete
@@ -29,7 +29,7 @@ ADD = FunctionContract("Add", "Adds.", {"type": "object"})
 
 
 def answering(
-    name: str, reply: ReplyBuilder | Callable[[str], ReplyBuilder]
+    name: str, reply: Reply | Callable[[str], Reply]
 ) -> AbstractAsyncContextManager[Asked]:
     return ADAPTERS[name](reply if callable(reply) else lambda _: reply)
 
@@ -39,7 +39,7 @@ def test_a_reply_is_its_pieces_its_usage_and_one_end_that_comes_last(name: str) 
     pieces = ["Hel", "lo", " wörld ", "🌍", "\n\n", "<a & b>"]
 
     async def main() -> None:
-        async with answering(name, ReplyBuilder(pieces)) as asked:
+        async with answering(name, Reply(pieces)) as asked:
             came = await read(asked.model)
         assert came.error is None
         texts = [update.text for update in came.updates if isinstance(update, TextDelta)]
@@ -63,7 +63,7 @@ def test_text_comes_whole_whatever_is_in_it(name: str, replies: list[list[str]])
     by_prompt = {str(number): pieces for number, pieces in enumerate(replies)}
 
     async def main() -> None:
-        async with answering(name, lambda text: ReplyBuilder(by_prompt.get(text, ()))) as asked:
+        async with answering(name, lambda text: Reply(by_prompt.get(text, ()))) as asked:
             for prompt, pieces in by_prompt.items():
                 came = await read(asked.model, [TextMessage(prompt)])
                 assert (came.text, came.error) == ("".join(pieces), None)
@@ -74,7 +74,7 @@ def test_text_comes_whole_whatever_is_in_it(name: str, replies: list[list[str]])
 @each_with_updates
 def test_a_stream_that_ends_without_a_reason_is_taken_as_cut_off(name: str) -> None:
     async def main() -> None:
-        async with answering(name, ReplyBuilder(["Well"], end="missing")) as asked:
+        async with answering(name, Reply(["Well"], end="missing")) as asked:
             came = await read(asked.model)
         assert (came.text, came.error) == ("Well", None)
         assert came.updates[-1] == FinishUpdate("missing")
@@ -86,7 +86,7 @@ def test_a_stream_that_ends_without_a_reason_is_taken_as_cut_off(name: str) -> N
 @pytest.mark.parametrize("end", ["missing", "cut"])
 def test_a_call_that_was_cut_off_is_never_a_whole_one(name: str, end: str) -> None:
     async def main() -> None:
-        async with answering(name, ReplyBuilder(call='{"a": 1, "b"', end=end)) as asked:
+        async with answering(name, Reply(call='{"a": 1, "b"', end=end)) as asked:
             came = await read(asked.model, tools=[ADD])
         joiner = Joiner()
         for update in came.updates:
@@ -102,7 +102,7 @@ def test_a_call_that_was_cut_off_is_never_a_whole_one(name: str, end: str) -> No
 @each_adapter
 def test_what_came_before_a_break_has_been_handed_on(name: str) -> None:
     async def main() -> None:
-        async with answering(name, ReplyBuilder(["One ", "two "], end="cut")) as asked:
+        async with answering(name, Reply(["One ", "two "], end="cut")) as asked:
             came = await read(asked.model)
         assert came.text == "One two "
         assert came.error is not None
@@ -124,7 +124,7 @@ async def first(stream: Any) -> str:
 @pytest.mark.parametrize("how", ["closed", "dropped"])
 def test_whoever_stops_reading_lets_the_other_side_know(name: str, how: str) -> None:
     async def main() -> None:
-        async with answering(name, ReplyBuilder(["One ", "two "], end="hold")) as asked:
+        async with answering(name, Reply(["One ", "two "], end="hold")) as asked:
             stream = asked.model.stream(HI)
             assert await first(stream) == "One"
             if how == "closed":
@@ -139,7 +139,7 @@ def test_whoever_stops_reading_lets_the_other_side_know(name: str, how: str) -> 
 @each_adapter
 def test_a_reader_that_is_cancelled_lets_the_other_side_know(name: str) -> None:
     async def main() -> None:
-        async with answering(name, ReplyBuilder(["One "], end="hold")) as asked:
+        async with answering(name, Reply(["One "], end="hold")) as asked:
             came = asyncio.Event()
 
             async def read_on() -> None:
@@ -160,10 +160,10 @@ def test_a_reader_that_is_cancelled_lets_the_other_side_know(name: str) -> None:
 
 @each_adapter
 def test_a_model_answers_again_after_replies_that_broke_or_were_left(name: str) -> None:
-    replies = {"0": ReplyBuilder(["One "], end="cut"), "1": ReplyBuilder(["Two "], end="hold")}
+    replies = {"0": Reply(["One "], end="cut"), "1": Reply(["Two "], end="hold")}
 
     async def main() -> None:
-        async with answering(name, lambda text: replies.get(text, ReplyBuilder(["Three"]))) as asked:
+        async with answering(name, lambda text: replies.get(text, Reply(["Three"]))) as asked:
             assert (await read(asked.model, [TextMessage("0")])).error is not None
             async with closing(asked.model.stream([TextMessage("1")])) as stream:
                 assert await first(aiter(stream)) == "Two"
@@ -174,8 +174,8 @@ def test_a_model_answers_again_after_replies_that_broke_or_were_left(name: str) 
 
 @each_adapter
 def test_one_model_holds_fifty_conversations_at_once(name: str) -> None:
-    def reply_to(text: str) -> ReplyBuilder:
-        return ReplyBuilder([f"{text}:", *(f" {piece}" for piece in range(5)), f" end of {text}"])
+    def reply_to(text: str) -> Reply:
+        return Reply([f"{text}:", *(f" {piece}" for piece in range(5)), f" end of {text}"])
 
     async def main() -> None:
         async with answering(name, reply_to) as asked:
@@ -193,7 +193,7 @@ def test_one_model_holds_fifty_conversations_at_once(name: str) -> None:
 @each_adapter
 def test_a_model_says_who_it_is(name: str) -> None:
     async def main() -> None:
-        async with answering(name, ReplyBuilder()) as asked:
+        async with answering(name, Reply()) as asked:
             model = asked.model
         assert as_model(model) is model
         assert isinstance(model.name, str)

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from effort import effort
-from servers.adapters import HTTP, KEY, QUIET, USAGE, ReplyBuilder
+from servers.adapters import HTTP, KEY, QUIET, USAGE, Reply
 from servers.model_answers import Read, ask_once, read, run
 from servers.sse import Answer, Do, serving
 from toolweave import FinishUpdate, TextDelta, Update
@@ -35,7 +35,7 @@ def ask(name: str, *steps: Any, **shape: Any) -> Read:
 def sent(name: str, *pieces: str, end: str = "missing") -> list[bytes]:
     """The bytes of a reply, which just ends if not asked for more."""
     _, steps = HTTP[name]
-    return steps(ReplyBuilder(pieces, end=end))
+    return steps(Reply(pieces, end=end))
 
 
 def no_end(came: Read) -> bool:

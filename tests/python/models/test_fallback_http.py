@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from servers.adapters import HTTP, KEY, QUIET, ReplyBuilder
+from servers.adapters import HTTP, KEY, QUIET, Reply
 from servers.model_answers import Read, read
 from servers.sse import Answer, Do, Served, serving
 from toolweave import FinishUpdate, ModelError, RetryPolicy
@@ -34,7 +34,7 @@ class Came:
 
 
 def sent(name: str, *pieces: str, end: str = "stop") -> list[Any]:
-    return HTTP[name][1](ReplyBuilder(pieces, end=end))
+    return HTTP[name][1](Reply(pieces, end=end))
 
 
 def ask(name: str, *answers: Answer, attempts: int = 2, gone: bool = False) -> Came:

@@ -23,7 +23,7 @@ from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResu
 from langchain_openai import ChatOpenAI
 
 from langchain_chat import chat_openai
-from openai_endpoint import Endpoint, ReplyBuilder, serving
+from openai_endpoint import Endpoint, Reply, serving
 from toolweave import (
     FinishUpdate,
     FunctionContract,
@@ -122,7 +122,7 @@ def test_native_calls_stream_in_fragments() -> None:
         fragment(0, ' "b": 2}'),
         fragment(1, "{}", id="c2", type="function", name="Add"),
     ]
-    with serving(ReplyBuilder(pieces, "tool_calls")) as endpoint:
+    with serving(Reply(pieces, "tool_calls")) as endpoint:
         read = updates(chat(endpoint), tools=[ADD])
         assert [update for update in read if isinstance(update, ToolCallUpdate)] == [
             ToolCallUpdate("c1", 0, "Add", '{"a": 1,'),
@@ -136,7 +136,7 @@ def test_native_calls_stream_in_fragments() -> None:
 @pytest.mark.parametrize(("finish", "reason"), [(None, "missing"), ("length", "length")])
 def test_a_call_that_was_cut_off_is_no_call(finish: str | None, reason: str) -> None:
     pieces = [fragment(0, '{"a": 1', id="c1", type="function", name="Add")]
-    with serving(ReplyBuilder(pieces, finish)) as endpoint:
+    with serving(Reply(pieces, finish)) as endpoint:
         joined: JoinedReply = asyncio.run(complete(chat(endpoint), "Hi", tools=[ADD]))
     assert joined.finish_reason == reason
     assert not [message for message in joined.messages if isinstance(message, ToolCallMessage)]
@@ -155,12 +155,12 @@ def test_a_connection_that_breaks_is_an_error_after_what_has_come() -> None:
             return came
         raise AssertionError
 
-    with serving(ReplyBuilder(["Hello"], drop=True)) as endpoint:
+    with serving(Reply(["Hello"], drop=True)) as endpoint:
         assert asyncio.run(read(chat(endpoint))) == [TextDelta("Hello")]
 
 
 def test_a_refusal_carries_its_status() -> None:
-    with serving(ReplyBuilder(status=429)) as endpoint, pytest.raises(ModelError) as caught:
+    with serving(Reply(status=429)) as endpoint, pytest.raises(ModelError) as caught:
         updates(chat(endpoint))
     assert caught.value.status == 429
     assert caught.value.provider == "langchain"
@@ -202,7 +202,7 @@ def test_what_is_not_read_to_the_end_is_let_go() -> None:
         async with closing(model.stream([TextMessage("Hi")])) as stream:
             return await anext(aiter(stream))
 
-    with serving(ReplyBuilder(["a"] * 1000)) as endpoint:
+    with serving(Reply(["a"] * 1000)) as endpoint:
         assert asyncio.run(first(chat(endpoint))) == TextDelta("a")
 
 
@@ -446,8 +446,8 @@ def test_an_agent_of_ours_runs_on_it(mode: Any) -> None:
 
     native = fragment(0, '{"a": 1, "b": 2}', id="c1", type="function", name="add")
     reply = {
-        "natural": ReplyBuilder.of('<add>{"a": 1, "b": 2}</add>'),
-        "native": ReplyBuilder([native], "tool_calls"),
+        "natural": Reply.of('<add>{"a": 1, "b": 2}</add>'),
+        "native": Reply([native], "tool_calls"),
     }
     with serving(reply[mode], "It is 3.") as endpoint:
         agent = Agent(chat(endpoint), [add], tool_mode=mode)

@@ -24,7 +24,7 @@ from langgraph.errors import GraphRecursionError
 from pydantic import BaseModel
 
 from langchain_chat import chat_openai
-from openai_endpoint import Endpoint, ReplyBuilder, serving
+from openai_endpoint import Endpoint, Reply, serving
 from toolweave import FinishUpdate, FunctionContract, TextDelta, UsageUpdate
 from toolweave.exceptions import ModelError
 from toolweave.models.langchain import AnswerInvalidCalls, NaturalChatModel
@@ -90,7 +90,7 @@ def test_without_tools_it_is_the_model_that_it_was() -> None:
 
 
 def test_arguments_stream_as_the_model_writes_them() -> None:
-    with serving(ReplyBuilder.of(f"Let me see.\n{CALL}", size=3)) as endpoint:
+    with serving(Reply.of(f"Let me see.\n{CALL}", size=3)) as endpoint:
         chunks = list(natural(endpoint).bind_tools([add]).stream("15 + 27?"))
     fragments = [piece["args"] for chunk in chunks for piece in chunk.tool_call_chunks]
     assert "".join(fragments) == '{"a": 15, "b": 27}'
@@ -123,7 +123,7 @@ REPLIES = [
 @pytest.mark.parametrize("text", REPLIES)
 def test_chunks_add_up_to_what_comes_whole(text: str, finish: str | None) -> None:
     now = FunctionContract("now", "The time.", {"type": "object", "properties": {}})
-    with serving(ReplyBuilder.of(text, finish=finish), ReplyBuilder.of(text, finish=finish)) as endpoint:
+    with serving(Reply.of(text, finish=finish), Reply.of(text, finish=finish)) as endpoint:
         model = natural(endpoint).bind_tools([add, now])
         whole = model.invoke("Hi")
         total = summed(model.stream("Hi"))
@@ -168,7 +168,7 @@ def test_arguments_can_always_be_spoiled(text: str) -> None:
 
 
 def test_a_connection_that_breaks_is_an_error_and_no_call() -> None:
-    with serving(ReplyBuilder(['<add>{"a": 1, "b": 2}'], drop=True)) as endpoint:
+    with serving(Reply(['<add>{"a": 1, "b": 2}'], drop=True)) as endpoint:
         came: list[Any] = []
         with pytest.raises(ModelError):
             came.extend(iter(natural(endpoint).bind_tools([add]).stream("Hi")))

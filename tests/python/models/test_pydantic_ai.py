@@ -20,7 +20,7 @@ from pydantic_ai.models import ModelRequestParameters
 from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.settings import ModelSettings
 
-from openai_endpoint import Endpoint, ReplyBuilder, serving
+from openai_endpoint import Endpoint, Reply, serving
 from pydantic_agents import CALL, add, definition, natural, provider, run, stream
 from toolweave.models.pydantic_ai import NaturalToolUseModel
 
@@ -170,7 +170,7 @@ BAD = [
 @pytest.mark.parametrize("text", BAD)
 def test_no_bad_call_reaches_a_tool_that_nobody_else_validates(text: str, streamed: bool) -> None:
     ran: list[Any] = []
-    with serving(ReplyBuilder.of(text), "Sorry.") as endpoint:
+    with serving(Reply.of(text), "Sorry.") as endpoint:
         agent = Agent(natural(endpoint), tools=[schema_tool(ran)])
         assert (stream(agent) if streamed else run(agent).output) == "Sorry."
         assert 'status="error"' in endpoint.prompts()[1][-1][1]
@@ -183,7 +183,7 @@ def test_a_call_that_was_cut_off_never_runs(finish: str | None, size: int) -> No
     ran: list[Any] = []
     whole = '<look>{"city": "Oslo"}'
     for cut in (len("<look>") + 1, len(whole) - 1, len(whole)):
-        reply = ReplyBuilder.of(whole[:cut], size=size, finish=finish)
+        reply = Reply.of(whole[:cut], size=size, finish=finish)
         with serving(reply, "Sorry.") as endpoint:
             agent = Agent(natural(endpoint), tools=[schema_tool(ran)])
             assert stream(agent) == "Sorry."
@@ -193,7 +193,7 @@ def test_a_call_that_was_cut_off_never_runs(finish: str | None, size: int) -> No
 
 def test_a_whole_reply_that_was_cut_off_is_no_call_either() -> None:
     ran: list[Any] = []
-    with serving(ReplyBuilder.of('<look>{"city": "Oslo"}', finish="length"), "Sorry.") as endpoint:
+    with serving(Reply.of('<look>{"city": "Oslo"}', finish="length"), "Sorry.") as endpoint:
         assert run(Agent(natural(endpoint), tools=[schema_tool(ran)])).output == "Sorry."
     assert ran == []
 
@@ -206,10 +206,10 @@ def test_a_call_without_its_closing_tag_runs_if_the_model_had_its_say() -> None:
 
 def test_a_connection_that_breaks_is_an_error_and_no_call() -> None:
     ran: list[Any] = []
-    reply = ReplyBuilder(['<look>{"city": "Oslo"}'], drop=True)
+    reply = Reply(['<look>{"city": "Oslo"}'], drop=True)
     with serving(reply) as endpoint, pytest.raises(Exception, match="Connection error"):
         stream(Agent(natural(endpoint), tools=[schema_tool(ran)]))
-    with serving(ReplyBuilder(status=400)) as endpoint, pytest.raises(ModelHTTPError):
+    with serving(Reply(status=400)) as endpoint, pytest.raises(ModelHTTPError):
         run(Agent(natural(endpoint), tools=[add]))
     assert ran == []
 

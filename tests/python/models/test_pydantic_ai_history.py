@@ -20,7 +20,7 @@ from pydantic_ai.messages import (
 )
 from pydantic_ai.models import ModelRequestParameters
 
-from openai_endpoint import Endpoint, ReplyBuilder, serving
+from openai_endpoint import Endpoint, Reply, serving
 from pydantic_agents import CALL, add, definition, natural, run
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def test_retries_that_tools_ask_for_are_errors_in_the_history() -> None:
 
 
 def test_a_run_can_go_on_with_another_model() -> None:
-    with serving(CALL, "42", ReplyBuilder(["Fine."])) as endpoint:
+    with serving(CALL, "42", Reply(["Fine."])) as endpoint:
         first = run(Agent(natural(endpoint), tools=[add]))
         agent = Agent(natural(endpoint).wrapped, tools=[add])
         assert run(agent, "Sure?", message_history=first.all_messages()).output == "Fine."

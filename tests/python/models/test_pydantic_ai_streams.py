@@ -22,7 +22,7 @@ from pydantic_ai.messages import (
 )
 from pydantic_ai.models import ModelRequestParameters
 
-from openai_endpoint import Endpoint, ReplyBuilder, serving
+from openai_endpoint import Endpoint, Reply, serving
 from pydantic_agents import CALL, add, definition, natural, stream
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def shown(events: Sequence[Any]) -> tuple[str, str]:
 
 def test_text_and_arguments_stream_as_the_model_writes_them() -> None:
     events: list[Any] = []
-    with serving(ReplyBuilder.of(f"Let me see.\n{CALL}\n", size=3), "It is 42.") as endpoint:
+    with serving(Reply.of(f"Let me see.\n{CALL}\n", size=3), "It is 42.") as endpoint:
         assert stream(Agent(natural(endpoint), tools=[add]), events=events) == "It is 42."
         assert endpoint.requests[0]["stream"] is True
     assert shown(events) == ("Let me see.\nIt is 42.", '{"a": 15, "b": 27}')
@@ -94,7 +94,7 @@ def test_a_stream_adds_up_to_what_comes_whole(text: str) -> None:
                     pass
             return whole, streamed.get()
 
-    with serving(text, ReplyBuilder.of(text, size=3)) as endpoint:
+    with serving(text, Reply.of(text, size=3)) as endpoint:
         whole, streamed = asyncio.run(main(endpoint))
     assert [said(part) for part in streamed.parts] == [said(part) for part in whole.parts]
     assert (streamed.finish_reason, streamed.state) == (whole.finish_reason, whole.state)
@@ -115,7 +115,7 @@ def said(part: Any) -> Any:
 
 
 def test_structured_output_streams() -> None:
-    with serving(ReplyBuilder.of('<final_result>{"total": 42}</final_result>', size=3)) as endpoint:
+    with serving(Reply.of('<final_result>{"total": 42}</final_result>', size=3)) as endpoint:
 
         async def main() -> tuple[list[Any], Any]:
             async with (
@@ -139,5 +139,5 @@ def test_a_stream_can_be_cancelled() -> None:
                 break
             await result.cancel()
 
-    with serving(ReplyBuilder(["a"] * 2000)) as endpoint:
+    with serving(Reply(["a"] * 2000)) as endpoint:
         asyncio.run(main(endpoint))
