@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde::de::{IgnoredAny, MapAccess, SeqAccess};
 
-use super::lenient::{self, Integer, JsonText, Lenient, List, Text, Truth, Word, members};
+use super::lenient::{self, Integer, JsonText, Lenient, List, Text, Flag, TextOrNumber, members};
 use crate::{message::UsageUpdate, repair::replace_lone_surrogates};
 
 /// A chunk, or a whole reply.
@@ -23,7 +23,7 @@ members! {
 #[derive(Debug, Default)]
 pub(super) struct Choice<'de> {
     /// Whether it is another than the first; some leave the index out where there is one choice.
-    pub(super) another: Truth,
+    pub(super) another: Flag,
     pub(super) delta: Delta<'de>,
     /// In a reply that comes as one document.
     pub(super) message: Delta<'de>,
@@ -197,26 +197,26 @@ members! {
 pub(super) struct ServerError<'de> {
     pub(super) message: Text<'de>,
     pub(super) kind: Text<'de>,
-    pub(super) code: Word<'de>,
+    pub(super) code: TextOrNumber<'de>,
     pub(super) param: Text<'de>,
     /// Whether there is an error at all.
-    pub(super) is_there: bool,
+    pub(super) is_present: bool,
 }
 
 impl<'de> Lenient<'de> for ServerError<'de> {
     fn text(text: Cow<'de, str>) -> Self {
-        let is_there = !text.is_empty();
-        Self { message: Text::text(text), is_there, ..Self::default() }
+        let is_present = !text.is_empty();
+        Self { message: Text::text(text), is_present, ..Self::default() }
     }
 
     fn integer(number: i128) -> Self {
-        Self { is_there: number != 0, ..Self::default() }
+        Self { is_present: number != 0, ..Self::default() }
     }
 
     fn object<A: MapAccess<'de>>(mut members: A) -> Result<Self, A::Error> {
         let mut read = Self::default();
         while let Some(key) = lenient::key(&mut members)? {
-            read.is_there = true;
+            read.is_present = true;
             match key.as_deref().unwrap_or_default() {
                 "message" => read.message = lenient::value(&mut members)?,
                 "type" => read.kind = lenient::value(&mut members)?,

@@ -146,14 +146,14 @@ static POOLS: OnceLock<Mutex<Pools>> = OnceLock::new();
 /// The clients, or nothing where the lock stays taken: by a thread of the process that this one
 /// was forked off from. Then nothing is shared.
 fn registry() -> Option<MutexGuard<'static, Pools>> {
-    const LONGEST_WAIT: Duration = Duration::from_millis(100);
+    const MAX_WAIT: Duration = Duration::from_millis(100);
     let pools = POOLS.get_or_init(Mutex::default);
     let begin = Instant::now();
     loop {
         match pools.try_lock() {
             Ok(pools) => return Some(pools),
             Err(TryLockError::Poisoned(pools)) => return Some(PoisonError::into_inner(pools)),
-            Err(TryLockError::WouldBlock) if begin.elapsed() > LONGEST_WAIT => return None,
+            Err(TryLockError::WouldBlock) if begin.elapsed() > MAX_WAIT => return None,
             Err(TryLockError::WouldBlock) => thread::yield_now(),
         }
     }

@@ -3,18 +3,18 @@
 use bytes::Bytes;
 
 use super::{
-    answer::{Answer, Misfit},
-    event::{Outlet, Reading},
+    answer::{ChunkReader, ChunkError},
+    event::{EventSink, CallParsing},
     failure::{self, Failure, FailureKind},
     peer::Peer,
-    refusal::Refusal,
+    refusal::ErrorResponse,
     request::Limits,
     sse::{EventReader, Unreadable},
 };
 
 /// How a reply comes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub enum BodyFormat {
     /// As a stream of events.
     Events,
     /// As one JSON document.
@@ -23,11 +23,11 @@ pub enum Form {
 
 /// Reads the body of one reply.
 pub(super) struct Decoder {
-    form: Form,
+    form: BodyFormat,
     limits: Limits,
     events: EventReader,
     document: Vec<u8>,
-    answer: Answer,
+    answer: ChunkReader,
     received: u64,
     too_large: bool,
     ended: bool,
@@ -41,36 +41,36 @@ pub(super) enum Step {
     /// There is nothing more to read in what has come.
     NeedMore,
     /// The reply is over.
-    Over,
+    Done,
 }
 
 /// What is wrong with a body.
 #[derive(Debug)]
-pub(super) enum Trouble {
+pub(super) enum BodyError {
     /// An event is larger than it may be.
     EventTooLarge,
     /// All of it is.
     TooLarge,
     /// It is not UTF-8.
-    NotText,
+    NotUtf8,
     /// It cannot be read.
     Unreadable(serde_json::Error),
     /// There are no events in it.
     NoEvents,
     /// It is JSON, and no reply.
-    NoReply,
+    NotAReply,
     /// It is an error of the server.
-    Refused(Refusal),
+    Server(ErrorResponse),
 }
 
 impl Decoder {
-    pub(super) fn new(form: Form, limits: Limits, reading: Option<Reading>) -> Self {
+    pub(super) fn new(form: BodyFormat, limits: Limits, reading: Option<CallParsing>) -> Self {
         Self {
             form,
             limits,
             events: EventReader::new(limits.line),
             document: Vec::new(),
-            answer: Answer::new(reading),
+            answer: ChunkReader::new(reading),
             received: 0,
             too_large: false,
             ended: false,
@@ -86,8 +86,8 @@ impl Decoder {
         }
         self.received += bytes.len() as u64;
         match self.form {
-            Form::Events => self.events.push(bytes),
-            Form::Document => self.document.extend_from_slice(&bytes),
+            BodyFormat::Events => self.events.push(bytes),
+            BodyFormat::Document => self.document.extend_from_slice(&bytes),
         }
     }
 
@@ -98,11 +98,11 @@ impl Decoder {
     }
 
     /// Reads one thing.
-    pub(super) fn step(&mut self, outlet: &mut impl Outlet) -> Result<Step, Trouble> {
+    pub(super) fn step(&mut self, outlet: &mut impl EventSink) -> Result<Step, BodyError> {
         match self.form {
-            Form::Events => match self.events.next() {
+            BodyFormat::Events => match self.events.next() {
                 Some(Ok(data)) => match data.trim_ascii() {
-                    DONE => Ok(Step::Over),
+                    DONE => Ok(Step::Done),
                     // Some keep the connection alive with events that hold nothing.
                     "" => Ok(Step::Read),
                     data => {
@@ -110,19 +110,19 @@ impl Decoder {
                         Ok(Step::Read)
                     }
                 },
-                Some(Err(Unreadable::TooLong)) => Err(Trouble::EventTooLarge),
-                Some(Err(Unreadable::NotText)) => Err(Trouble::NotText),
-                None if self.too_large => Err(Trouble::TooLarge),
+                Some(Err(Unreadable::TooLong)) => Err(BodyError::EventTooLarge),
+                Some(Err(Unreadable::NotUtf8)) => Err(BodyError::NotUtf8),
+                None if self.too_large => Err(BodyError::TooLarge),
                 None if !self.ended => Ok(Step::NeedMore),
-                None if self.events.is_something_else() => Err(Trouble::NoEvents),
-                None => Ok(Step::Over),
+                None if self.events.is_not_sse() => Err(BodyError::NoEvents),
+                None => Ok(Step::Done),
             },
-            Form::Document if self.too_large => Err(Trouble::TooLarge),
-            Form::Document if !self.ended => Ok(Step::NeedMore),
-            Form::Document => {
-                let json = std::str::from_utf8(&self.document).map_err(|_| Trouble::NotText)?;
+            BodyFormat::Document if self.too_large => Err(BodyError::TooLarge),
+            BodyFormat::Document if !self.ended => Ok(Step::NeedMore),
+            BodyFormat::Document => {
+                let json = std::str::from_utf8(&self.document).map_err(|_| BodyError::NotUtf8)?;
                 self.answer.push_whole(json, outlet)?;
-                Ok(Step::Over)
+                Ok(Step::Done)
             }
         }
     }
@@ -132,7 +132,7 @@ impl Decoder {
     pub(super) fn finish(
         &mut self,
         failure: Option<Failure>,
-        outlet: &mut impl Outlet,
+        outlet: &mut impl EventSink,
     ) -> Result<(), Failure> {
         match failure.filter(|_| !self.answer.is_finished()) {
             None => {
@@ -150,17 +150,17 @@ impl Decoder {
 /// What servers send after the last chunk.
 const DONE: &str = "[DONE]";
 
-impl From<Misfit> for Trouble {
-    fn from(misfit: Misfit) -> Self {
+impl From<ChunkError> for BodyError {
+    fn from(misfit: ChunkError) -> Self {
         match misfit {
-            Misfit::Unreadable(error) => Self::Unreadable(error),
-            Misfit::NoReply => Self::NoReply,
-            Misfit::Refused(refusal) => Self::Refused(refusal),
+            ChunkError::Unreadable(error) => Self::Unreadable(error),
+            ChunkError::NotAReply => Self::NotAReply,
+            ChunkError::Server(refusal) => Self::Server(refusal),
         }
     }
 }
 
-impl Trouble {
+impl BodyError {
     /// The failure that this is.
     pub(super) fn failure(self, peer: &Peer<'_>, limits: &Limits) -> Failure {
         let large = |what: &str, limit: u64| {
@@ -169,25 +169,25 @@ impl Trouble {
         };
         let unreadable = |why: &str| {
             let said = format!("{peer} sent a chunk that cannot be read: {why}");
-            Failure::passing(FailureKind::Chunk, said)
+            Failure::transient(FailureKind::Chunk, said)
         };
         match self {
             Self::EventTooLarge => large("an event that is", limits.line as u64),
             Self::TooLarge => large("a reply that is", limits.body),
-            Self::NotText => unreadable("it is not UTF-8"),
+            Self::NotUtf8 => unreadable("it is not UTF-8"),
             Self::Unreadable(error) => unreadable(&error.to_string()),
             Self::NoEvents => {
                 let said = format!("{peer} sent nothing that can be read as a reply");
                 Failure::new(FailureKind::Protocol, said)
             }
-            Self::NoReply => {
+            Self::NotAReply => {
                 let said = format!(
                     "{peer} answered with JSON that is no reply of a model; is the base URL the \
                      right one?"
                 );
                 Failure::new(FailureKind::Protocol, said)
             }
-            Self::Refused(refusal) => refusal.failure(peer, None),
+            Self::Server(refusal) => refusal.failure(peer, None),
         }
     }
 }
@@ -200,11 +200,11 @@ impl Trouble {
 /// The reply broke off, or is none.
 pub fn read(
     name: &str,
-    form: Form,
+    form: BodyFormat,
     pieces: impl IntoIterator<Item = Bytes>,
     limits: Limits,
-    reading: Option<Reading>,
-    outlet: &mut impl Outlet,
+    reading: Option<CallParsing>,
+    outlet: &mut impl EventSink,
 ) -> Result<(), Failure> {
     let mut decoder = Decoder::new(form, limits, reading);
     let mut pieces = pieces.into_iter();
@@ -215,7 +215,7 @@ pub fn read(
                 Some(piece) => decoder.push(piece),
                 None => decoder.end(),
             },
-            Ok(Step::Over) => break None,
+            Ok(Step::Done) => break None,
             Err(trouble) => break Some(trouble),
         }
     };

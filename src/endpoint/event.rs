@@ -69,7 +69,7 @@ pub enum Event {
 
 /// How calls in a reply are read.
 #[derive(Clone, Debug)]
-pub struct Reading {
+pub struct CallParsing {
     /// Finds the calls; one that has read nothing.
     pub parser: Parser,
     /// Decides about them.
@@ -81,7 +81,7 @@ pub struct Reading {
 }
 
 /// Whoever takes what a reply says.
-pub trait Outlet: Send {
+pub trait EventSink: Send {
     /// Takes the next event, and never waits.
     fn put(&mut self, event: Event);
 

@@ -42,7 +42,7 @@ pub enum FailureKind {
     /// There is no secure connection to be had.
     Tls,
     /// Something took too long.
-    Timeout(Wait),
+    Timeout(TimeoutKind),
     /// The server answered with an error, or sent one within the reply.
     Status,
     /// The server points to somewhere else.
@@ -60,7 +60,7 @@ pub enum FailureKind {
 /// What took too long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Wait {
+pub enum TimeoutKind {
     /// Making a connection.
     Connect,
     /// The first byte of the reply.
@@ -91,7 +91,7 @@ impl Failure {
     }
 
     /// A failure that may pass by itself.
-    pub(super) fn passing(kind: FailureKind, message: String) -> Self {
+    pub(super) fn transient(kind: FailureKind, message: String) -> Self {
         Self { transient: true, ..Self::new(kind, message) }
     }
 
@@ -175,7 +175,7 @@ mod tests {
 
     #[test]
     fn a_failure_says_how_far_the_reply_had_come() {
-        let failure = Failure::passing(FailureKind::Cut, "h broke off".to_owned());
+        let failure = Failure::transient(FailureKind::Cut, "h broke off".to_owned());
         assert_eq!(failure.clone().after(0).to_string(), "h broke off");
         let failure = failure.after(3210);
         assert_eq!(failure.to_string(), "h broke off, after 3,210 bytes of the reply");

@@ -158,14 +158,14 @@ impl Lenient<'_> for Integer {
 
 /// A word, which some write as a number.
 #[derive(Clone, Debug, Default)]
-pub(super) enum Word<'de> {
+pub(super) enum TextOrNumber<'de> {
     #[default]
     None,
     Text(Cow<'de, str>),
     Number(i128),
 }
 
-impl<'de> Lenient<'de> for Word<'de> {
+impl<'de> Lenient<'de> for TextOrNumber<'de> {
     fn text(text: Cow<'de, str>) -> Self {
         if text.is_empty() { Self::None } else { Self::Text(text) }
     }
@@ -177,9 +177,9 @@ impl<'de> Lenient<'de> for Word<'de> {
 
 /// Whether there is anything but nothing: no zero, nothing empty.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Truth(pub(super) bool);
+pub(super) struct Flag(pub(super) bool);
 
-impl<'de> Lenient<'de> for Truth {
+impl<'de> Lenient<'de> for Flag {
     fn text(text: Cow<'de, str>) -> Self {
         Self(!text.is_empty())
     }

@@ -1,8 +1,8 @@
 //! OpenAI-compatible endpoints: from the socket to events.
 //!
-//! [`ask()`] sends one request and reads the reply while it comes: bytes to server-sent events, to
+//! [`stream_reply()`] sends one request and reads the reply while it comes: bytes to server-sent events, to
 //! chunks, to updates and, where there are tools to read calls of, to calls that are validated and
-//! mended. What is read goes to an [`Outlet`], which says when it has had enough. Nothing here
+//! mended. What is read goes to an [`EventSink`], which says when it has had enough. Nothing here
 //! knows of Python. What has come already is read by [`read`], without a socket:
 //!
 //! ```
@@ -32,7 +32,7 @@
 //! ```
 
 mod answer;
-mod ask;
+mod stream_reply;
 mod chunk;
 mod client;
 mod clock;
@@ -58,16 +58,16 @@ mod tests;
 mod trouble;
 
 pub use self::{
-    ask::ask,
+    stream_reply::stream_reply,
     client::Client,
-    decoder::{Form, read},
-    event::{Event, Outlet, Reading},
-    failure::{Failure, FailureKind, Wait},
+    decoder::{BodyFormat, read},
+    event::{Event, EventSink, CallParsing},
+    failure::{Failure, FailureKind, TimeoutKind},
     request::{Limits, Request, Retries, Timeouts},
     settings::{ClientError, HttpVersion, ProxyChoice, Settings},
 };
 #[cfg(feature = "python")]
 pub(crate) use self::{
-    mailbox::{Capacity, Mailbox, Wake},
+    mailbox::{Capacity, EventQueue, Wake},
     secrets::Secrets,
 };

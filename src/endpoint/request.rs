@@ -47,9 +47,9 @@ pub struct Retries {
     /// How often.
     pub most: u32,
     /// How long to wait the first time; it doubles from then on.
-    pub first_delay: Duration,
+    pub initial_delay: Duration,
     /// The longest wait, whatever the server asks for.
-    pub longest_delay: Duration,
+    pub max_delay: Duration,
 }
 
 /// How large an answer may be, in bytes.

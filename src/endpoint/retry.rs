@@ -19,10 +19,10 @@ pub(super) fn delay(retries: &Retries, failures: u32, last: &Failure) -> Option<
         return Some(Duration::ZERO);
     }
     if let Some(asked) = last.retry_after {
-        return (asked <= retries.longest_delay).then_some(asked);
+        return (asked <= retries.max_delay).then_some(asked);
     }
     let doublings = 2_u32.saturating_pow(failures.saturating_sub(1));
-    let longest = retries.first_delay.saturating_mul(doublings).min(retries.longest_delay);
+    let longest = retries.initial_delay.saturating_mul(doublings).min(retries.max_delay);
     // So that those who failed together do not come back together.
     Some(longest.mul_f64(0.5 + fastrand::f64() / 2.0))
 }
@@ -35,13 +35,13 @@ mod tests {
 
     const RETRIES: Retries = Retries {
         most: 3,
-        first_delay: Duration::from_secs(1),
-        longest_delay: Duration::from_secs(3),
+        initial_delay: Duration::from_secs(1),
+        max_delay: Duration::from_secs(3),
     };
 
     fn refused(retry_after: Option<u64>) -> Failure {
         let retry_after = retry_after.map(Duration::from_secs);
-        Failure { retry_after, ..Failure::passing(FailureKind::Status, String::new()) }
+        Failure { retry_after, ..Failure::transient(FailureKind::Status, String::new()) }
     }
 
     #[test]
@@ -65,7 +65,7 @@ mod tests {
 
     #[test]
     fn a_connection_that_was_closed_is_replaced_at_once() {
-        let cut = Failure::passing(FailureKind::Cut, String::new());
+        let cut = Failure::transient(FailureKind::Cut, String::new());
         assert_eq!(delay(&RETRIES, 1, &cut), Some(Duration::ZERO));
         assert!(delay(&RETRIES, 2, &cut).unwrap() > Duration::ZERO);
         assert_eq!(delay(&Retries { most: 0, ..RETRIES }, 1, &cut), None);
@@ -75,7 +75,7 @@ mod tests {
     fn what_will_not_pass_and_what_has_begun_is_not_tried_again() {
         let lasting = Failure::new(FailureKind::Tls, String::new());
         assert_eq!(delay(&RETRIES, 1, &lasting), None);
-        let begun = Failure::passing(FailureKind::Cut, String::new()).after(1);
+        let begun = Failure::transient(FailureKind::Cut, String::new()).after(1);
         assert_eq!(delay(&RETRIES, 1, &begun), None);
     }
 
@@ -84,11 +84,11 @@ mod tests {
         fn no_numbers_panic(failures in any::<u32>(), first in any::<u64>(), longest in any::<u64>()) {
             let retries = Retries {
                 most: u32::MAX,
-                first_delay: Duration::from_secs(first),
-                longest_delay: Duration::from_secs(longest),
+                initial_delay: Duration::from_secs(first),
+                max_delay: Duration::from_secs(longest),
             };
             let wait = delay(&retries, failures, &refused(None));
-            prop_assert!(wait.is_none_or(|wait| wait <= retries.longest_delay));
+            prop_assert!(wait.is_none_or(|wait| wait <= retries.max_delay));
         }
     }
 }

@@ -17,7 +17,7 @@ const MARK: &str = "[key]";
 
 /// How many times a text is read without its escapes: they are in a JSON text, and that is in
 /// another one, and that is in a URL.
-const MOST_LAYERS: usize = 3;
+const MAX_LAYERS: usize = 3;
 
 /// What no text may hold.
 #[derive(Debug, Default)]
@@ -52,7 +52,7 @@ impl Secrets {
         for (name, value) in &request.headers {
             let is_sensitive = value.is_sensitive();
             let Ok(value) = value.to_str() else { continue };
-            if names_secret(name.as_str()) {
+            if is_secret_name(name.as_str()) {
                 secrets.add(without_scheme(value.trim()));
             } else if is_sensitive && value.trim().len() >= PART {
                 secrets.words.push(value.trim().to_owned());
@@ -63,7 +63,7 @@ impl Secrets {
         let plain: Vec<u8> = plain.into_iter().map(|read| read.byte).collect();
         secrets.add(&String::from_utf8_lossy(&plain));
         for (name, value) in request.url.query_pairs() {
-            if names_secret(&name) {
+            if is_secret_name(&name) {
                 secrets.add(&value);
             }
         }
@@ -86,7 +86,7 @@ impl Secrets {
     pub(crate) fn hide<'t>(&self, text: &'t str) -> Cow<'t, str> {
         let mut found = self.found_words(text);
         if !self.parts.is_empty() {
-            self.find_parts(&bytes(text), MOST_LAYERS, &mut found);
+            self.find_parts(&bytes(text), MAX_LAYERS, &mut found);
         }
         if found.is_empty() { Cow::Borrowed(text) } else { Cow::Owned(without(text, found)) }
     }
@@ -128,7 +128,7 @@ impl Secrets {
 }
 
 /// Whether what has this name, in a header or a query, is a key.
-fn names_secret(name: &str) -> bool {
+fn is_secret_name(name: &str) -> bool {
     const PARTS: [&str; 7] = ["auth", "cookie", "key", "pass", "secret", "sig", "token"];
     let name = name.to_ascii_lowercase();
     PARTS.iter().any(|part| name.contains(part))

@@ -14,9 +14,9 @@ use sse_stream::SseByteStream;
 
 /// Reads the events in what is pushed.
 pub(super) struct EventReader {
-    stream: SseByteStream<Inlet>,
-    inlet: Inlet,
-    measure: Measure,
+    stream: SseByteStream<ByteSource>,
+    inlet: ByteSource,
+    measure: EventLength,
     too_long: bool,
     /// Whether there has been an event.
     any: bool,
@@ -28,17 +28,17 @@ pub(super) enum Unreadable {
     /// An event is longer than it may be.
     TooLong,
     /// The text is not UTF-8.
-    NotText,
+    NotUtf8,
 }
 
 impl EventReader {
     /// A reader that lets events have so many bytes.
     pub(super) fn new(limit: usize) -> Self {
-        let inlet = Inlet::default();
+        let inlet = ByteSource::default();
         Self {
             stream: SseByteStream::new(inlet.clone()),
             inlet,
-            measure: Measure::new(limit),
+            measure: EventLength::new(limit),
             too_long: false,
             any: false,
         }
@@ -46,7 +46,7 @@ impl EventReader {
 
     /// Whether there was something in what has been read, and no event: then it is something else.
     /// Comments may stand alone.
-    pub(super) fn is_something_else(&self) -> bool {
+    pub(super) fn is_not_sse(&self) -> bool {
         self.measure.spoken && !self.any
     }
 
@@ -75,7 +75,7 @@ impl EventReader {
                         return Some(Ok(data));
                     }
                 }
-                Poll::Ready(Some(Err(_))) => return Some(Err(Unreadable::NotText)),
+                Poll::Ready(Some(Err(_))) => return Some(Err(Unreadable::NotUtf8)),
                 Poll::Ready(None) | Poll::Pending => {
                     return self.too_long.then_some(Err(Unreadable::TooLong));
                 }
@@ -86,15 +86,15 @@ impl EventReader {
 
 /// Where the crate that reads events finds what has been pushed.
 #[derive(Clone, Default)]
-struct Inlet(Arc<Mutex<Option<Bytes>>>);
+struct ByteSource(Arc<Mutex<Option<Bytes>>>);
 
-impl Inlet {
+impl ByteSource {
     fn put(&self, bytes: Bytes) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(bytes);
     }
 }
 
-impl Stream for Inlet {
+impl Stream for ByteSource {
     type Item = Result<Bytes, Infallible>;
 
     fn poll_next(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Self::Item>> {
@@ -106,7 +106,7 @@ impl Stream for Inlet {
 }
 
 /// How long the event is that has begun.
-struct Measure {
+struct EventLength {
     limit: usize,
     /// Its bytes so far, without the ends of lines.
     event: usize,
@@ -118,7 +118,7 @@ struct Measure {
     spoken: bool,
 }
 
-impl Measure {
+impl EventLength {
     fn new(limit: usize) -> Self {
         Self { limit, event: 0, line: false, returned: false, spoken: false }
     }

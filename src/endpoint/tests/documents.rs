@@ -4,14 +4,14 @@ use bytes::Bytes;
 use serde_json::json;
 
 use super::{
-    super::{Event, Failure, FailureKind, Form, Reading, read},
+    super::{Event, Failure, FailureKind, BodyFormat, CallParsing, read},
     JoinedReply, LIMITS, reading, written,
 };
 
-fn whole(document: &str, reading: Option<Reading>) -> (Vec<Event>, Result<(), Failure>) {
+fn whole(document: &str, reading: Option<CallParsing>) -> (Vec<Event>, Result<(), Failure>) {
     let mut joined = JoinedReply::default();
     let pieces = document.as_bytes().chunks(7).map(Bytes::copy_from_slice);
-    let done = read("m", Form::Document, pieces, LIMITS, reading, &mut joined);
+    let done = read("m", BodyFormat::Document, pieces, LIMITS, reading, &mut joined);
     (joined.0, done)
 }
 

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use proptest::prelude::*;
 
 use super::{
-    super::{Event, Form, Limits, read},
+    super::{Event, BodyFormat, Limits, read},
     Kept, LIMITS, body, joined, reading, said, text_of,
 };
 
@@ -100,7 +100,7 @@ proptest! {
     #[test]
     fn any_bytes_are_read_without_panic(
         body in prop::collection::vec(any::<u8>(), 0..400),
-        form in prop::sample::select(vec![Form::Events, Form::Document]),
+        form in prop::sample::select(vec![BodyFormat::Events, BodyFormat::Document]),
     ) {
         let mut kept = Kept::default();
         let pieces = body.chunks(9).map(Bytes::copy_from_slice);

@@ -10,7 +10,7 @@ mod secrets;
 use bytes::Bytes;
 use serde_json::{Value, json};
 
-use super::{Event, Failure, Form, Limits, Outlet, Reading, read};
+use super::{Event, Failure, BodyFormat, Limits, EventSink, CallParsing, read};
 use crate::{
     calls::{Judge, RepairMode, Tool},
     parser::{self, Parser},
@@ -22,7 +22,7 @@ const LIMITS: Limits = Limits { line: 1 << 20, body: 1 << 24 };
 #[derive(Default)]
 struct JoinedReply(Vec<Event>);
 
-impl Outlet for JoinedReply {
+impl EventSink for JoinedReply {
     fn put(&mut self, event: Event) {
         match (self.0.last_mut(), event) {
             (Some(Event::Text(text)), Event::Text(more))
@@ -44,7 +44,7 @@ impl Outlet for JoinedReply {
 #[derive(Default)]
 struct Kept(Vec<Event>);
 
-impl Outlet for Kept {
+impl EventSink for Kept {
     fn put(&mut self, event: Event) {
         self.0.push(event);
     }
@@ -53,10 +53,10 @@ impl Outlet for Kept {
 }
 
 /// A reading for calls of `Add`.
-fn reading(inline: bool) -> Reading {
+fn reading(inline: bool) -> CallParsing {
     let tools = vec![Tool { name: "Add".to_owned(), schema: None }];
     let options = parser::Options::default();
-    Reading {
+    CallParsing {
         judge: Judge::new(tools, RepairMode::Schema, options.limits).into(),
         parser: Parser::new(["Add"], options).unwrap(),
         inline,
@@ -68,11 +68,11 @@ fn reading(inline: bool) -> Reading {
 fn joined(
     pieces: &[&[u8]],
     limits: Limits,
-    reading: Option<Reading>,
+    reading: Option<CallParsing>,
 ) -> (Vec<Event>, Result<(), Failure>) {
     let mut joined = JoinedReply::default();
     let pieces = pieces.iter().map(|piece| Bytes::copy_from_slice(piece));
-    let done = read("m", Form::Events, pieces, limits, reading, &mut joined);
+    let done = read("m", BodyFormat::Events, pieces, limits, reading, &mut joined);
     (joined.0, done)
 }
 
@@ -120,7 +120,7 @@ fn chunks_come_out_as_written() {
     for (name, chunks, updates) in cases {
         let mut kept = Kept::default();
         let body = Bytes::from(body(&chunks));
-        let done = read("m", Form::Events, [body], LIMITS, None, &mut kept);
+        let done = read("m", BodyFormat::Events, [body], LIMITS, None, &mut kept);
         assert_eq!(done, Ok(()), "{name}");
         let events: Vec<_> = kept.0.iter().map(written).collect();
         assert_eq!(events, updates, "{name}");

@@ -86,7 +86,7 @@ fn told(headers: HeaderMap, url: &str, said: &str) -> String {
         headers,
         body: Bytes::new(),
         timeouts: Timeouts { first_byte: time, idle: time, total: None },
-        retries: Retries { most: 0, first_delay: time, longest_delay: time },
+        retries: Retries { most: 0, initial_delay: time, max_delay: time },
         limits: Limits { line: 1, body: 1 },
     };
     let mut failure = Failure::new(FailureKind::Status, said);

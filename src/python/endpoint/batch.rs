@@ -26,7 +26,7 @@ use super::{
     runtime::{ToolweaveRuntime, handle},
 };
 use crate::{
-    endpoint::{Event, Failure, Outlet, ask},
+    endpoint::{Event, Failure, EventSink, stream_reply},
     message::{FinishReason, UsageUpdate},
     python::message::PyUsageUpdate,
 };
@@ -135,7 +135,7 @@ impl Collector {
     }
 }
 
-impl Outlet for Collector {
+impl EventSink for Collector {
     fn put(&mut self, event: Event) {
         match event {
             Event::Text(text) if self.reply.text.is_empty() => self.reply.text = text,
@@ -244,7 +244,7 @@ impl PyHttpBatch {
         let requests = self.requests()?;
         let mut collector = Collector::new(&requests.queue, number);
         let task = runtime.spawn(async move {
-            let end = ask(&client, &request, None, &mut collector).await;
+            let end = stream_reply(&client, &request, None, &mut collector).await;
             collector.end(end.err());
         });
         requests.tasks.insert(number, task.abort_handle());

@@ -26,8 +26,8 @@ use super::{
 };
 use crate::{
     endpoint::{
-        Client, HttpVersion, Limits, ProxyChoice, Reading, Request, Retries, Settings, Timeouts,
-        ask,
+        Client, HttpVersion, Limits, ProxyChoice, CallParsing, Request, Retries, Settings, Timeouts,
+        stream_reply,
     },
     python::parser::{IdFactory, PyParser},
 };
@@ -158,8 +158,8 @@ impl PyHttpClient {
         };
         let retries = Retries {
             limit: max_retries,
-            first_delay: Duration::from_millis(500),
-            longest_delay: Duration::from_secs(30),
+            initial_delay: Duration::from_millis(500),
+            max_delay: Duration::from_secs(30),
         };
         let limits = Limits { line: max_line_bytes, body: max_body_bytes };
         let prepare = Mutex::new(None);
@@ -204,7 +204,7 @@ impl PyHttpClient {
             Some(parser) => {
                 let (parser, tools) = parser.try_borrow()?.parts(py);
                 let judge = tools.core_judge();
-                let reading = Reading { parser, judge, inline, deltas };
+                let reading = CallParsing { parser, judge, inline, deltas };
                 (Some(reading), Some(tools.with_ids(ids)))
             }
         };
@@ -223,8 +223,8 @@ impl PyHttpClient {
     }
 }
 
-async fn run(client: Client, request: Request, reading: Option<Reading>, mut writer: QueueWriter) {
-    let end = ask(&client, &request, reading, &mut writer).await;
+async fn run(client: Client, request: Request, reading: Option<CallParsing>, mut writer: QueueWriter) {
+    let end = stream_reply(&client, &request, reading, &mut writer).await;
     writer.end(end);
 }
 

@@ -3,20 +3,20 @@
 use std::{future::Future, sync::Arc};
 
 use super::{wakeup::Notifier, runtime::has_ended};
-use crate::endpoint::{Capacity, Event, Failure, Mailbox, Outlet, Wake};
+use crate::endpoint::{Capacity, Event, Failure, EventQueue, EventSink, Wake};
 
 /// How many events may wait, however small they are.
 const MAX_EVENTS: usize = 1024;
 
 /// A mailbox for so many bytes, whose reader hears of them by a rope, if there is one.
-pub(super) fn queue(bytes: usize, notifier: Option<Notifier>) -> Mailbox {
+pub(super) fn queue(bytes: usize, notifier: Option<Notifier>) -> EventQueue {
     let wake = notifier.map(|notifier| -> Wake { Box::new(move || notifier.notify()) });
-    Mailbox::new(Capacity { events: MAX_EVENTS, bytes }, wake)
+    EventQueue::new(Capacity { events: MAX_EVENTS, bytes }, wake)
 }
 
 /// The end of a mailbox that a request fills.
 #[derive(Debug)]
-pub(super) struct QueueWriter(pub(super) Arc<Mailbox>);
+pub(super) struct QueueWriter(pub(super) Arc<EventQueue>);
 
 impl QueueWriter {
     /// Says how the reply ended.
@@ -25,7 +25,7 @@ impl QueueWriter {
     }
 }
 
-impl Outlet for QueueWriter {
+impl EventSink for QueueWriter {
     fn put(&mut self, event: Event) {
         self.0.put(event);
     }

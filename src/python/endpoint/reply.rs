@@ -11,7 +11,7 @@ use super::{
     process::Owned,
     runtime::{ToolweaveRuntime, handle, has_ended},
 };
-use crate::endpoint::{Failure, Mailbox};
+use crate::endpoint::{Failure, EventQueue};
 
 /// A request that has been sent, and what comes of it.
 // Not frozen: PyO3 refuses a second borrow with an error where a lock would wait for a thread
@@ -32,7 +32,7 @@ pub(crate) struct PyHttpReply {
 /// A request at work.
 #[derive(Debug)]
 pub(super) struct RequestTask {
-    pub(super) queue: Arc<Mailbox>,
+    pub(super) queue: Arc<EventQueue>,
     pub(super) task: AbortHandle,
 }
 

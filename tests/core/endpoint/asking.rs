@@ -1,7 +1,7 @@
 //! Replies that come, and failures that do not pass.
 
 use toolweave::{
-    endpoint::{Client, Event, FailureKind, Wait},
+    endpoint::{Client, Event, FailureKind, TimeoutKind},
     message::FinishReason,
 };
 
@@ -100,6 +100,6 @@ fn a_server_that_falls_silent_is_waited_for_so_long_and_no_longer() {
     let (events, done) = asked(&client, &request, None);
     let failure = done.unwrap_err();
     assert_eq!(text(&events), "Hel");
-    assert_eq!(failure.kind, FailureKind::Timeout(Wait::Idle));
+    assert_eq!(failure.kind, FailureKind::Timeout(TimeoutKind::Idle));
     assert!(failure.message.starts_with("acme sent nothing more for 0.03 s, after "), "{failure}");
 }

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use toolweave::endpoint::{Client, Failure, FailureKind, Request, Settings, Wait};
+use toolweave::endpoint::{Client, Failure, FailureKind, Request, Settings, TimeoutKind};
 
 use super::{
     DONE, STOP, Server, asked, chunk, request,
@@ -153,7 +153,7 @@ fn a_server_that_never_answers_is_asked_again_and_given_up() {
     let mut request = request(&server.url());
     request.timeouts.first_byte = Duration::from_millis(20);
     let failure = failed(&settings(), &request);
-    assert_eq!(failure.kind, FailureKind::Timeout(Wait::FirstByte));
+    assert_eq!(failure.kind, FailureKind::Timeout(TimeoutKind::FirstByte));
     let said = "acme sent nothing of a reply within 0.02 s (asked 3 times)";
     assert_eq!(failure.message, said);
 }
@@ -167,7 +167,7 @@ fn a_head_is_no_reply() {
     let mut request = request(&server.url());
     request.timeouts.first_byte = Duration::from_millis(20);
     let failure = failed(&settings(), &request);
-    assert_eq!(failure.kind, FailureKind::Timeout(Wait::FirstByte));
+    assert_eq!(failure.kind, FailureKind::Timeout(TimeoutKind::FirstByte));
     assert!(failure.message.ends_with("(asked 3 times)"), "{failure}");
 }
 
@@ -177,7 +177,7 @@ fn there_is_so_much_time_for_everything() {
     let mut asking = request(&server.url());
     asking.timeouts.total = Some(Duration::from_millis(20));
     let failure = failed(&settings(), &asking);
-    assert_eq!(failure.kind, FailureKind::Timeout(Wait::Total));
+    assert_eq!(failure.kind, FailureKind::Timeout(TimeoutKind::Total));
     assert_eq!(failure.message, "acme sent nothing of a reply within 0.02 s");
 
     let server = Server::new(vec![Box::new(|connection| {
@@ -188,7 +188,7 @@ fn there_is_so_much_time_for_everything() {
     asking.timeouts.total = Some(Duration::from_millis(50));
     let (events, done) = asked(&Client::new(&settings()).unwrap(), &asking, None);
     let failure = done.unwrap_err();
-    assert_eq!(failure.kind, FailureKind::Timeout(Wait::Total));
+    assert_eq!(failure.kind, FailureKind::Timeout(TimeoutKind::Total));
     // On a busy machine the time may be over before anything has come.
     if !events.is_empty() {
         assert_eq!(text(&events), "Hi");

@@ -13,8 +13,8 @@ use reqwest::{Url, header::HeaderMap};
 use tokio::runtime::{Builder, Runtime};
 use toolweave::{
     endpoint::{
-        Client, Event, Failure, HttpVersion, Limits, Outlet, ProxyChoice, Reading, Request,
-        Retries, Settings, Timeouts, ask,
+        Client, Event, Failure, HttpVersion, Limits, EventSink, ProxyChoice, CallParsing, Request,
+        Retries, Settings, Timeouts, stream_reply,
     },
     message::FinishReason,
 };
@@ -43,8 +43,8 @@ fn request(url: &str) -> Request {
         timeouts: Timeouts { first_byte: PATIENCE, idle: PATIENCE, total: None },
         retries: Retries {
             most: 2,
-            first_delay: Duration::from_millis(1),
-            longest_delay: Duration::from_secs(10),
+            initial_delay: Duration::from_millis(1),
+            max_delay: Duration::from_secs(10),
         },
         limits: Limits { line: 1 << 20, body: 16 << 20 },
     }
@@ -54,7 +54,7 @@ fn request(url: &str) -> Request {
 #[derive(Default)]
 struct Kept(Vec<Event>);
 
-impl Outlet for Kept {
+impl EventSink for Kept {
     fn put(&mut self, event: Event) {
         self.0.push(event);
     }
@@ -70,10 +70,10 @@ fn runtime() -> Runtime {
 fn asked(
     client: &Client,
     request: &Request,
-    reading: Option<Reading>,
+    reading: Option<CallParsing>,
 ) -> (Vec<Event>, Result<(), Failure>) {
     let mut kept = Kept::default();
-    let done = runtime().block_on(ask(client, request, reading, &mut kept));
+    let done = runtime().block_on(stream_reply(client, request, reading, &mut kept));
     (kept.0, done)
 }
 

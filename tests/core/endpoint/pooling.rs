@@ -7,7 +7,7 @@ use std::{
 
 use bytes::Bytes;
 use tokio::sync::Notify;
-use toolweave::endpoint::{Client, Event, HttpVersion, Outlet, ProxyChoice, Settings, ask};
+use toolweave::endpoint::{Client, Event, HttpVersion, EventSink, ProxyChoice, Settings, stream_reply};
 
 use super::{
     DONE, Kept, STOP, Server, asked, chunk, request, runtime,
@@ -32,7 +32,7 @@ fn a_connection_is_used_again() {
         // Each with a client of its own: the same settings share their connections.
         let client = Client::new(&settings()).unwrap();
         let mut kept = Kept::default();
-        let done = runtime.block_on(ask(&client, &request(&server.url()), None, &mut kept));
+        let done = runtime.block_on(stream_reply(&client, &request(&server.url()), None, &mut kept));
         assert_eq!((text(&kept.0).as_str(), done), ("Hi", Ok(())));
         clients.push(client);
     }
@@ -48,7 +48,7 @@ fn clients_of_other_settings_share_nothing() {
     for http_version in [HttpVersion::Auto, HttpVersion::One] {
         let client = Client::new(&Settings { http_version, ..settings() }).unwrap();
         let mut kept = Kept::default();
-        runtime.block_on(ask(&client, &request(&server.url()), None, &mut kept)).unwrap();
+        runtime.block_on(stream_reply(&client, &request(&server.url()), None, &mut kept)).unwrap();
         clients.push(client);
     }
     assert_eq!(server.asked()[1].connection, 1);
@@ -67,8 +67,8 @@ fn a_connection_that_the_server_has_closed_is_replaced() {
     for _ in 0..2 {
         let mut kept = Kept::default();
         let mut request = request(&server.url());
-        request.retries.first_delay = PATIENCE;
-        let done = runtime.block_on(ask(&client, &request, None, &mut kept));
+        request.retries.initial_delay = PATIENCE;
+        let done = runtime.block_on(stream_reply(&client, &request, None, &mut kept));
         assert_eq!((text(&kept.0).as_str(), done), ("Hi", Ok(())));
     }
 }
@@ -76,7 +76,7 @@ fn a_connection_that_the_server_has_closed_is_replaced() {
 /// Says when the first event has come.
 struct Telling(Sender<()>);
 
-impl Outlet for Telling {
+impl EventSink for Telling {
     fn put(&mut self, _: Event) {
         let _ = self.0.send(());
     }
@@ -96,7 +96,7 @@ fn dropping_the_future_closes_the_connection() {
     let request = request(&server.url());
     let runtime = runtime();
     let task = runtime.spawn(async move {
-        let _ = ask(&client, &request, None, &mut Telling(tell)).await;
+        let _ = stream_reply(&client, &request, None, &mut Telling(tell)).await;
     });
     told.recv_timeout(PATIENCE).unwrap();
     task.abort();
@@ -109,7 +109,7 @@ struct Full<'a> {
     room: &'a Notify,
 }
 
-impl Outlet for Full<'_> {
+impl EventSink for Full<'_> {
     fn put(&mut self, event: Event) {
         self.kept.put(event);
     }
@@ -154,7 +154,7 @@ fn an_outlet_without_room_stops_the_server() {
     let request = request(&server.url());
     let mut full = Full { kept: Kept::default(), room: &room };
     let done = runtime().block_on(async {
-        let asking = ask(&client, &request, None, &mut full);
+        let asking = stream_reply(&client, &request, None, &mut full);
         let releasing = async {
             let written = tokio::task::spawn_blocking(move || was_stopped.recv_timeout(PATIENCE));
             let written = written.await.unwrap().unwrap();

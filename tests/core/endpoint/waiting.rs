@@ -7,7 +7,7 @@ use std::{
 
 use futures_util::future::Either;
 use toolweave::{
-    endpoint::{Client, Event, Failure, FailureKind, Outlet, Timeouts, Wait, ask},
+    endpoint::{Client, Event, Failure, FailureKind, EventSink, Timeouts, TimeoutKind, stream_reply},
     message::FinishReason,
 };
 
@@ -23,7 +23,7 @@ struct Silent {
     times: usize,
 }
 
-impl Outlet for Silent {
+impl EventSink for Silent {
     fn put(&mut self, event: Event) {
         self.kept.put(event);
     }
@@ -50,7 +50,7 @@ fn asked(times: usize, timeouts: Timeouts) -> (Vec<Event>, Result<(), Failure>) 
     request.timeouts = timeouts;
     let mut silent = Silent { kept: Kept::default(), times };
     let done = runtime().block_on(async {
-        let asking = ask(&client, &request, None, &mut silent);
+        let asking = stream_reply(&client, &request, None, &mut silent);
         tokio::time::timeout(PATIENCE, asking).await.expect("the request waits for ever")
     });
     (silent.kept.0, done)
@@ -63,7 +63,7 @@ fn the_time_for_everything_runs_while_there_is_no_room() {
     let (events, done) = asked(usize::MAX, timeouts);
     assert_eq!(text(&events), "Hi");
     let failure = done.unwrap_err();
-    assert_eq!(failure.kind, FailureKind::Timeout(Wait::Total));
+    assert_eq!(failure.kind, FailureKind::Timeout(TimeoutKind::Total));
     assert!(failure.message.starts_with("the reply of acme took longer than 0.05 s"), "{failure}");
 }
 

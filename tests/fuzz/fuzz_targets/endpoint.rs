@@ -10,7 +10,7 @@ use libfuzzer_sys::fuzz_target;
 use serde_json::json;
 use toolweave::{
     calls::{Judge, RepairMode, Tool, Verdict},
-    endpoint::{self, Event, Failure, Form, Limits, Outlet, Reading},
+    endpoint::{self, Event, Failure, BodyFormat, Limits, EventSink, CallParsing},
     parser::{Options, Parser},
     validator::Validator,
 };
@@ -19,7 +19,7 @@ use toolweave::{
 #[derive(Default)]
 struct JoinedReply(Vec<Event>);
 
-impl Outlet for JoinedReply {
+impl EventSink for JoinedReply {
     fn put(&mut self, event: Event) {
         match (self.0.last_mut(), event) {
             (Some(Event::Text(text)), Event::Text(more))
@@ -37,7 +37,7 @@ impl Outlet for JoinedReply {
     async fn room(&mut self) {}
 }
 
-static READING: LazyLock<Reading> = LazyLock::new(|| {
+static READING: LazyLock<CallParsing> = LazyLock::new(|| {
     let schema = json!({"type": "object", "properties": {"n": {"type": "integer"}}});
     let validator = Validator::new(&schema).expect("a schema");
     let tools = vec![
@@ -45,7 +45,7 @@ static READING: LazyLock<Reading> = LazyLock::new(|| {
         Tool { name: "Get".to_owned(), schema: Some((schema, validator)) },
     ];
     let options = Options::default();
-    Reading {
+    CallParsing {
         judge: Arc::new(Judge::new(tools, RepairMode::Schema, options.limits)),
         parser: Parser::new(["GetWeather", "Get"], options).expect("names"),
         inline: true,
@@ -55,10 +55,10 @@ static READING: LazyLock<Reading> = LazyLock::new(|| {
 
 fuzz_target!(|data: &[u8]| {
     let mut input = Input::read(data);
-    let form = input.knob(&[Form::Events, Form::Document]);
+    let form = input.knob(&[BodyFormat::Events, BodyFormat::Document]);
     let reading = input
         .knob(&[None, Some(true), Some(false)])
-        .map(|inline| Reading { inline, ..READING.clone() });
+        .map(|inline| CallParsing { inline, ..READING.clone() });
     let limits = Limits { line: input.knob(&[4096, 64]), body: input.knob(&[1 << 20, 300]) };
 
     let read = |pieces: &[&[u8]]| -> (Vec<Event>, Result<(), Failure>) {

@@ -9,18 +9,18 @@ use std::{
 
 use tokio::time::{Instant, Sleep, sleep_until};
 
-use super::failure::Wait;
+use super::failure::TimeoutKind;
 
 /// The time of one request.
 ///
 /// There is one timer. It is not set anew for every wait, only when it rings: most waits are over
 /// long before, and there are as many as a reply has chunks.
-pub(super) struct Clock {
+pub(super) struct RequestTimer {
     timer: Option<Pin<Box<Sleep>>>,
     total: Option<Instant>,
 }
 
-impl Clock {
+impl RequestTimer {
     /// Starts with the time that there is for everything.
     pub(super) fn new(total: Option<Duration>) -> Self {
         Self { timer: None, total: total.and_then(from_now) }
@@ -40,13 +40,13 @@ impl Clock {
     pub(super) async fn until<F: Future>(
         &mut self,
         moment: Option<Instant>,
-        wait: Wait,
+        wait: TimeoutKind,
         future: F,
-    ) -> Result<F::Output, Wait> {
+    ) -> Result<F::Output, TimeoutKind> {
         let (deadline, wait) = match (moment, self.total) {
             (None, None) => return Ok(future.await),
             (Some(moment), Some(total)) if moment <= total => (moment, wait),
-            (_, Some(total)) => (total, Wait::Total),
+            (_, Some(total)) => (total, TimeoutKind::Total),
             (Some(moment), None) => (moment, wait),
         };
         let mut future = pin!(future);
@@ -93,8 +93,8 @@ mod tests {
     #[test]
     fn what_is_there_is_not_waited_for() {
         run(async {
-            let mut clock = Clock::new(Some(Duration::ZERO));
-            let done = clock.until(from_now(Duration::ZERO), Wait::Idle, ready(1)).await;
+            let mut clock = RequestTimer::new(Some(Duration::ZERO));
+            let done = clock.until(from_now(Duration::ZERO), TimeoutKind::Idle, ready(1)).await;
             assert_eq!(done, Ok(1));
             assert!(clock.timer.is_none(), "a timer was set for nothing");
         });
@@ -103,11 +103,11 @@ mod tests {
     #[test]
     fn a_timer_that_was_set_for_less_does_not_cut_a_wait_short() {
         run(async {
-            let mut clock = Clock::new(None);
-            clock.until(from_now(SHORT), Wait::Idle, yield_now()).await.unwrap();
+            let mut clock = RequestTimer::new(None);
+            clock.until(from_now(SHORT), TimeoutKind::Idle, yield_now()).await.unwrap();
             let begin = Instant::now();
-            let waited = clock.until(from_now(4 * SHORT), Wait::Idle, pending::<()>()).await;
-            assert_eq!(waited, Err(Wait::Idle));
+            let waited = clock.until(from_now(4 * SHORT), TimeoutKind::Idle, pending::<()>()).await;
+            assert_eq!(waited, Err(TimeoutKind::Idle));
             assert!(begin.elapsed() >= 4 * SHORT);
         });
     }
@@ -115,11 +115,11 @@ mod tests {
     #[test]
     fn a_timer_that_was_set_for_more_does_not_draw_a_wait_out() {
         run(async {
-            let mut clock = Clock::new(None);
-            clock.until(from_now(LONG), Wait::Idle, yield_now()).await.unwrap();
+            let mut clock = RequestTimer::new(None);
+            clock.until(from_now(LONG), TimeoutKind::Idle, yield_now()).await.unwrap();
             let begin = Instant::now();
-            let waited = clock.until(from_now(SHORT), Wait::FirstByte, pending::<()>()).await;
-            assert_eq!(waited, Err(Wait::FirstByte));
+            let waited = clock.until(from_now(SHORT), TimeoutKind::FirstByte, pending::<()>()).await;
+            assert_eq!(waited, Err(TimeoutKind::FirstByte));
             assert!(begin.elapsed() < LONG);
         });
     }
@@ -127,13 +127,13 @@ mod tests {
     #[test]
     fn the_time_for_everything_counts_where_it_is_shorter() {
         run(async {
-            let mut clock = Clock::new(Some(SHORT));
+            let mut clock = RequestTimer::new(Some(SHORT));
             assert!(!clock.has(LONG) && !clock.has(Duration::MAX));
-            let waited = clock.until(from_now(LONG), Wait::Idle, pending::<()>()).await;
-            assert_eq!(waited, Err(Wait::Total));
-            let waited = clock.until(from_now(Duration::MAX), Wait::Idle, pending::<()>()).await;
-            assert_eq!(waited, Err(Wait::Total));
-            assert!(Clock::new(None).has(Duration::MAX));
+            let waited = clock.until(from_now(LONG), TimeoutKind::Idle, pending::<()>()).await;
+            assert_eq!(waited, Err(TimeoutKind::Total));
+            let waited = clock.until(from_now(Duration::MAX), TimeoutKind::Idle, pending::<()>()).await;
+            assert_eq!(waited, Err(TimeoutKind::Total));
+            assert!(RequestTimer::new(None).has(Duration::MAX));
         });
     }
 }

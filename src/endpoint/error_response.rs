@@ -8,7 +8,7 @@ use serde::de::{IgnoredAny, MapAccess};
 use super::{
     chunk::ServerError,
     failure::{Failure, FailureKind, one_line, shortened},
-    lenient::{self, Lenient, Text, Word},
+    lenient::{self, Lenient, Text, TextOrNumber},
     peer::Peer,
 };
 
@@ -23,7 +23,7 @@ const EXHAUSTED: [&str; 3] = ["insufficient_quota", "billing_hard_limit_reached"
 
 /// An error as a server tells it.
 #[derive(Debug, Default)]
-pub(super) struct Refusal {
+pub(super) struct ErrorResponse {
     detail: String,
     status: Option<u16>,
     code: Option<String>,
@@ -32,20 +32,20 @@ pub(super) struct Refusal {
 }
 
 /// The error that came in place of a chunk.
-pub(super) fn within(error: &ServerError<'_>) -> Refusal {
+pub(super) fn within(error: &ServerError<'_>) -> ErrorResponse {
     let status = match error.code {
-        Word::Number(code) => u16::try_from(code).ok().filter(|code| (400..600).contains(code)),
+        TextOrNumber::Number(code) => u16::try_from(code).ok().filter(|code| (400..600).contains(code)),
         _ => None,
     };
-    Refusal { status, ..told(error) }
+    ErrorResponse { status, ..told(error) }
 }
 
 /// The error that is the body of an answer.
-pub(super) fn in_body(body: &str) -> Refusal {
+pub(super) fn in_body(body: &str) -> ErrorResponse {
     let Ok(read) = lenient::from_str::<Body<'_>>(body) else {
-        return Refusal { detail: one_line(body), ..Refusal::default() };
+        return ErrorResponse { detail: one_line(body), ..ErrorResponse::default() };
     };
-    let error = if read.error.is_there { read.error } else { read.itself };
+    let error = if read.error.is_present { read.error } else { read.itself };
     let mut refusal = told(&error);
     if refusal.detail.is_empty() {
         refusal.detail = one_line(read.detail.as_deref().unwrap_or(body));
@@ -54,17 +54,17 @@ pub(super) fn in_body(body: &str) -> Refusal {
 }
 
 /// An error without a body, by the usual words for its status.
-pub(super) fn without_words(reason: Option<&str>) -> Refusal {
-    Refusal { detail: reason.unwrap_or_default().to_owned(), ..Refusal::default() }
+pub(super) fn without_words(reason: Option<&str>) -> ErrorResponse {
+    ErrorResponse { detail: reason.unwrap_or_default().to_owned(), ..ErrorResponse::default() }
 }
 
-fn told(error: &ServerError<'_>) -> Refusal {
+fn told(error: &ServerError<'_>) -> ErrorResponse {
     let code = match &error.code {
-        Word::Text(code) => Some(code.as_ref()),
+        TextOrNumber::Text(code) => Some(code.as_ref()),
         _ => None,
     };
     let kind = error.kind.as_deref();
-    Refusal {
+    ErrorResponse {
         detail: one_line(error.message.as_deref().unwrap_or_default()),
         status: None,
         code: code.or(kind).map(one_line),
@@ -73,7 +73,7 @@ fn told(error: &ServerError<'_>) -> Refusal {
     }
 }
 
-impl Refusal {
+impl ErrorResponse {
     /// The failure that this is.
     ///
     /// `status` is that of the answer, where the error is not within a stream.

@@ -9,9 +9,9 @@ use tokio::time::Instant;
 
 use super::{
     client::Client,
-    clock::{Clock, from_now},
-    decoder::Form,
-    failure::{self, Failure, FailureKind, Seconds, Wait},
+    clock::{RequestTimer, from_now},
+    decoder::BodyFormat,
+    failure::{self, Failure, FailureKind, Seconds, TimeoutKind},
     peer::{Peer, place},
     refusal,
     request::Request,
@@ -28,21 +28,21 @@ const MAX_PATH: usize = 200;
 
 /// A reply that has begun.
 #[derive(Debug)]
-pub(super) struct Opened<'r> {
+pub(super) struct OpenReply<'r> {
     /// Whose reply it is.
     pub(super) peer: Peer<'r>,
     pub(super) response: Response,
     /// What has come of the body; nothing if there is none.
     pub(super) first: Option<Bytes>,
-    pub(super) form: Form,
+    pub(super) form: BodyFormat,
 }
 
 /// Sends a request and waits for the first byte of its reply.
 pub(super) async fn open<'r>(
     client: &Client,
     request: &'r Request,
-    clock: &mut Clock,
-) -> Result<Opened<'r>, Failure> {
+    clock: &mut RequestTimer,
+) -> Result<OpenReply<'r>, Failure> {
     let deadline = from_now(request.timeouts.first_byte);
     let mut url = request.url.clone();
     let mut status = None;
@@ -58,12 +58,12 @@ pub(super) async fn open<'r>(
         if !response.status().is_success() {
             return Err(refused(&peer, response, deadline, clock).await);
         }
-        let first = clock.until(deadline, Wait::FirstByte, response.chunk()).await;
+        let first = clock.until(deadline, TimeoutKind::FirstByte, response.chunk()).await;
         let first = first
             .map_err(|wait| silent(&peer, request, wait))?
             .map_err(|err| trouble::cut(&peer, err))?;
         let form = form(&peer, response.headers(), first.as_deref().unwrap_or_default())?;
-        return Ok(Opened { peer, response, first, form });
+        return Ok(OpenReply { peer, response, first, form });
     }
     let peer = Peer::new(request, &request.url);
     let said = format!("{peer} redirects more than {MAX_REDIRECTS} times");
@@ -76,7 +76,7 @@ async fn send(
     url: &Url,
     peer: &Peer<'_>,
     deadline: Option<Instant>,
-    clock: &mut Clock,
+    clock: &mut RequestTimer,
 ) -> Result<Response, Failure> {
     let http = client.http().ok_or_else(|| {
         Failure::new(FailureKind::Connect, format!("the client that asked {peer} is closed"))
@@ -84,20 +84,20 @@ async fn send(
     let sent =
         http.post(url.clone()).headers(request.headers.clone()).body(request.body.clone()).send();
     clock
-        .until(deadline, Wait::FirstByte, sent)
+        .until(deadline, TimeoutKind::FirstByte, sent)
         .await
         .map_err(|wait| silent(peer, request, wait))?
         .map_err(|err| trouble::unanswered(peer, err, client.settings().connect_timeout))
 }
 
 /// The failure of a server that does not answer in time.
-fn silent(peer: &Peer<'_>, request: &Request, wait: Wait) -> Failure {
+fn silent(peer: &Peer<'_>, request: &Request, wait: TimeoutKind) -> Failure {
     let time = match wait {
-        Wait::Total => request.timeouts.total.unwrap_or_default(),
+        TimeoutKind::Total => request.timeouts.total.unwrap_or_default(),
         _ => request.timeouts.first_byte,
     };
     let said = format!("{peer} sent nothing of a reply within {}", Seconds(time));
-    Failure::passing(FailureKind::Timeout(wait), said)
+    Failure::transient(FailureKind::Timeout(wait), said)
 }
 
 fn check_head(client: &Client, peer: &Peer<'_>, headers: &HeaderMap) -> Result<(), Failure> {
@@ -154,11 +154,11 @@ async fn refused(
     peer: &Peer<'_>,
     mut response: Response,
     deadline: Option<Instant>,
-    clock: &mut Clock,
+    clock: &mut RequestTimer,
 ) -> Failure {
     let mut body = BytesMut::new();
     while body.len() < MAX_ERROR_BODY {
-        match clock.until(deadline, Wait::FirstByte, response.chunk()).await {
+        match clock.until(deadline, TimeoutKind::FirstByte, response.chunk()).await {
             Ok(Ok(Some(bytes))) => {
                 let room = MAX_ERROR_BODY - body.len();
                 body.extend_from_slice(&bytes[..bytes.len().min(room)]);
@@ -179,7 +179,7 @@ async fn refused(
 }
 
 /// How a reply comes, by its type or, where that says nothing, by how it begins.
-fn form(peer: &Peer<'_>, headers: &HeaderMap, first: &[u8]) -> Result<Form, Failure> {
+fn form(peer: &Peer<'_>, headers: &HeaderMap, first: &[u8]) -> Result<BodyFormat, Failure> {
     let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     let encoding = headers.get(CONTENT_ENCODING).filter(|encoding| *encoding != "identity");
     if let Some(encoding) = encoding.and_then(|encoding| encoding.to_str().ok()) {
@@ -197,9 +197,9 @@ fn form(peer: &Peer<'_>, headers: &HeaderMap, first: &[u8]) -> Result<Form, Fail
     let empty = first.is_empty();
     let is_json = essence == "application/json" || essence.ends_with("+json");
     if essence == "text/event-stream" || is_event {
-        Ok(Form::Events)
+        Ok(BodyFormat::Events)
     } else if !empty && (is_json || essence != "text/html" && start.starts_with(b"{")) {
-        Ok(Form::Document)
+        Ok(BodyFormat::Document)
     } else {
         let kind = match (empty, essence.as_str()) {
             (true, _) => "nothing",

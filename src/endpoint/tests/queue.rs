@@ -12,7 +12,7 @@ use shuttle::{check_dfs, check_pct, check_random, future, rand::Rng, sync::Mutex
 use super::super::{
     event::Event,
     failure::{Failure, FailureKind},
-    mailbox::{Capacity, Lock, Mailbox, Primitives, Signal, Wake},
+    mailbox::{Capacity, Lock, EventQueue, Primitives, Signal, Wake},
 };
 use crate::message::{FinishReason, UsageUpdate};
 
@@ -44,8 +44,8 @@ impl Signal for Permit {
     }
 
     fn notify(&self) {
-        let waker = self.0.with(|(is_there, waker)| {
-            *is_there = true;
+        let waker = self.0.with(|(is_present, waker)| {
+            *is_present = true;
             waker.take()
         });
         if let Some(waker) = waker {
@@ -55,8 +55,8 @@ impl Signal for Permit {
 
     fn notified(&self) -> impl Future<Output = ()> + Send {
         poll_fn(|context| {
-            self.0.with(|(is_there, waker)| {
-                if take(is_there) {
+            self.0.with(|(is_present, waker)| {
+                if take(is_present) {
                     return Poll::Ready(());
                 }
                 *waker = Some(context.waker().clone());
@@ -105,7 +105,7 @@ fn broken() -> Failure {
     Failure::new(FailureKind::Protocol, "nonsense")
 }
 
-async fn request(mailbox: Arc<Mailbox<Tried>>, meeting: Meeting) {
+async fn request(mailbox: Arc<EventQueue<Tried>>, meeting: Meeting) {
     for chunk in meeting.events.chunks(meeting.chunk) {
         for event in chunk {
             mailbox.put(event.clone());
@@ -133,7 +133,7 @@ async fn request(mailbox: Arc<Mailbox<Tried>>, meeting: Meeting) {
 /// All that is taken, neighbouring texts joined, and how it ends. It ends: where nobody can go on,
 /// the check fails.
 async fn reader(
-    mailbox: Arc<Mailbox<Tried>>,
+    mailbox: Arc<EventQueue<Tried>>,
     bell: Option<Arc<Permit>>,
     most: usize,
 ) -> (Vec<Event>, Result<(), Failure>) {
@@ -162,7 +162,7 @@ async fn reader(
 fn meet(meeting: Meeting) {
     let bell = meeting.has_wake.then(|| Arc::new(Permit::default()));
     let wake = bell.clone().map(|bell| -> Wake { Box::new(move || bell.notify()) });
-    let mailbox = Arc::new(Mailbox::new(meeting.capacity, wake));
+    let mailbox = Arc::new(EventQueue::new(meeting.capacity, wake));
     let mut wanted = Vec::new();
     for event in &meeting.events {
         match (wanted.last_mut(), event) {

@@ -3,7 +3,7 @@
 use std::{error::Error, io, time::Duration};
 
 use super::{
-    failure::{Failure, FailureKind, Seconds, Wait},
+    failure::{Failure, FailureKind, Seconds, TimeoutKind},
     peer::Peer,
 };
 
@@ -17,8 +17,8 @@ pub(super) fn unanswered(
     let cause = cause(&error);
     let (prefix, host) = (peer.prefix(), peer.host());
     if error.is_connect() && error.is_timeout() {
-        let kind = FailureKind::Timeout(Wait::Connect);
-        return Failure::passing(
+        let kind = FailureKind::Timeout(TimeoutKind::Connect);
+        return Failure::transient(
             kind,
             format!("{prefix}connecting to {host} took longer than {}", Seconds(connect_timeout)),
         );
@@ -30,16 +30,16 @@ pub(super) fn unanswered(
     if error.is_connect() {
         if links(&error).any(|link| link.to_string() == "dns error") {
             let said = format!("{prefix}the host {host} is not known: {cause}");
-            return Failure::passing(FailureKind::Dns, said);
+            return Failure::transient(FailureKind::Dns, said);
         }
-        return Failure::passing(
+        return Failure::transient(
             FailureKind::Connect,
             format!("{prefix}cannot reach {host}: {cause}"),
         );
     }
     broken(peer, &error, cause).unwrap_or_else(|cause| {
         let said = format!("{peer} closed the connection before it answered: {cause}");
-        Failure::passing(FailureKind::Cut, said)
+        Failure::transient(FailureKind::Cut, said)
     })
 }
 
@@ -48,7 +48,7 @@ pub(super) fn cut(peer: &Peer<'_>, error: reqwest::Error) -> Failure {
     let error = error.without_url();
     let cause = cause(&error);
     broken(peer, &error, cause).unwrap_or_else(|cause| {
-        Failure::passing(FailureKind::Cut, format!("{peer} broke off: {cause}"))
+        Failure::transient(FailureKind::Cut, format!("{peer} broke off: {cause}"))
     })
 }
 
@@ -78,7 +78,7 @@ fn find<'e, E: Error + 'static>(error: &'e (dyn Error + 'static)) -> Option<&'e 
 
 /// An error and all that caused it.
 fn links<'e>(error: &'e (dyn Error + 'static)) -> impl Iterator<Item = &'e (dyn Error + 'static)> {
-    const LONGEST_CHAIN: usize = 20;
+    const MAX_CHAIN: usize = 20;
     let mut next = Some(error);
     std::iter::from_fn(move || {
         let error = next?;
@@ -89,5 +89,5 @@ fn links<'e>(error: &'e (dyn Error + 'static)) -> impl Iterator<Item = &'e (dyn 
         };
         Some(error)
     })
-    .take(LONGEST_CHAIN)
+    .take(MAX_CHAIN)
 }

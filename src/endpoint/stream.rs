@@ -2,10 +2,10 @@
 
 use super::{
     client::Client,
-    clock::Clock,
-    event::{Outlet, Reading},
-    exchange::{self, Opened},
-    failure::{Failure, FailureKind, Wait},
+    clock::RequestTimer,
+    event::{EventSink, CallParsing},
+    exchange::{self, OpenReply},
+    failure::{Failure, FailureKind, TimeoutKind},
     reception,
     request::Request,
     retry,
@@ -24,13 +24,13 @@ use super::{
 /// # Errors
 /// The request was not answered, or the reply broke off. A reply whose end had been said is whole,
 /// whatever happens then.
-pub async fn ask(
+pub async fn stream_reply(
     client: &Client,
     request: &Request,
-    reading: Option<Reading>,
-    outlet: &mut impl Outlet,
+    reading: Option<CallParsing>,
+    outlet: &mut impl EventSink,
 ) -> Result<(), Failure> {
-    let mut clock = Clock::new(request.timeouts.total);
+    let mut clock = RequestTimer::new(request.timeouts.total);
     let asked = async {
         let opened = open(client, request, &mut clock).await?;
         reception::receive(opened, request, &mut clock, reading, outlet).await
@@ -43,8 +43,8 @@ pub async fn ask(
 async fn open<'r>(
     client: &Client,
     request: &'r Request,
-    clock: &mut Clock,
-) -> Result<Opened<'r>, Failure> {
+    clock: &mut RequestTimer,
+) -> Result<OpenReply<'r>, Failure> {
     let client =
         client.here().map_err(|err| Failure::new(FailureKind::Connect, err.to_string()))?;
     let mut attempts = 0;
@@ -56,7 +56,7 @@ async fn open<'r>(
         };
         let delay = retry::delay(&request.retries, attempts, &failure);
         if let Some(delay) = delay.filter(|delay| clock.has(*delay)) {
-            let slept = clock.until(None, Wait::Total, tokio::time::sleep(delay)).await;
+            let slept = clock.until(None, TimeoutKind::Total, tokio::time::sleep(delay)).await;
             if slept.is_ok() {
                 continue;
             }

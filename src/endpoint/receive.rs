@@ -6,11 +6,11 @@ use futures_util::FutureExt;
 use reqwest::Response;
 
 use super::{
-    clock::{Clock, from_now},
+    clock::{RequestTimer, from_now},
     decoder::{Decoder, Step},
-    event::{Outlet, Reading},
-    exchange::Opened,
-    failure::{Failure, FailureKind, Seconds, Wait},
+    event::{EventSink, CallParsing},
+    exchange::OpenReply,
+    failure::{Failure, FailureKind, Seconds, TimeoutKind},
     peer::Peer,
     request::{Request, Timeouts},
     trouble,
@@ -18,11 +18,11 @@ use super::{
 
 /// Reads a reply that has begun, to its end.
 pub(super) async fn receive(
-    mut opened: Opened<'_>,
+    mut opened: OpenReply<'_>,
     request: &Request,
-    clock: &mut Clock,
-    reading: Option<Reading>,
-    outlet: &mut impl Outlet,
+    clock: &mut RequestTimer,
+    reading: Option<CallParsing>,
+    outlet: &mut impl EventSink,
 ) -> Result<(), Failure> {
     let mut decoder = Decoder::new(opened.form, request.limits, reading);
     match opened.first.take() {
@@ -40,12 +40,12 @@ pub(super) async fn receive(
 
 async fn read(
     decoder: &mut Decoder,
-    opened: &mut Opened<'_>,
+    opened: &mut OpenReply<'_>,
     request: &Request,
-    clock: &mut Clock,
-    outlet: &mut impl Outlet,
+    clock: &mut RequestTimer,
+    outlet: &mut impl EventSink,
 ) -> Result<(), Failure> {
-    let Opened { peer, response, .. } = opened;
+    let OpenReply { peer, response, .. } = opened;
     loop {
         let step =
             decoder.step(outlet).map_err(|trouble| trouble.failure(peer, &request.limits))?;
@@ -53,11 +53,11 @@ async fn read(
             Step::Read => room(outlet, clock, &request.timeouts)
                 .await
                 .map_err(|wait| stalled(peer, wait, &request.timeouts))?,
-            Step::Over => return Ok(()),
+            Step::Done => return Ok(()),
             Step::NeedMore => {
                 let idle = from_now(request.timeouts.idle);
                 let next = clock
-                    .until(idle, Wait::Idle, response.chunk())
+                    .until(idle, TimeoutKind::Idle, response.chunk())
                     .await
                     .map_err(|wait| stalled(peer, wait, &request.timeouts))?
                     .map_err(|err| trouble::cut(peer, err))?;
@@ -75,36 +75,36 @@ async fn read(
 /// `idle` is for servers: a reader that pauses holds its server back, for as long as `total` lets
 /// it. Here it is how soon the outlet is asked again, should it ever forget to answer.
 async fn room(
-    outlet: &mut impl Outlet,
-    clock: &mut Clock,
+    outlet: &mut impl EventSink,
+    clock: &mut RequestTimer,
     timeouts: &Timeouts,
-) -> Result<(), Wait> {
+) -> Result<(), TimeoutKind> {
     // Most often there is, and clocks cost more than that.
     if outlet.room().now_or_never().is_some() {
         return Ok(());
     }
     loop {
-        match clock.until(from_now(timeouts.idle), Wait::Idle, outlet.room()).await {
+        match clock.until(from_now(timeouts.idle), TimeoutKind::Idle, outlet.room()).await {
             Ok(()) => return Ok(()),
-            Err(Wait::Total) => return Err(Wait::Total),
+            Err(TimeoutKind::Total) => return Err(TimeoutKind::Total),
             Err(_) => {}
         }
     }
 }
 
-fn stalled(peer: &Peer<'_>, wait: Wait, timeouts: &Timeouts) -> Failure {
+fn stalled(peer: &Peer<'_>, wait: TimeoutKind, timeouts: &Timeouts) -> Failure {
     let said = match (wait, timeouts.total) {
-        (Wait::Total, Some(total)) => {
+        (TimeoutKind::Total, Some(total)) => {
             format!("the reply of {peer} took longer than {}", Seconds(total))
         }
         _ => format!("{peer} sent nothing more for {}", Seconds(timeouts.idle)),
     };
-    Failure::passing(FailureKind::Timeout(wait), said)
+    Failure::transient(FailureKind::Timeout(wait), said)
 }
 
 /// Reads on to the end of a body for a moment, so that the connection can be used again.
-async fn drain(response: &mut Response, clock: &mut Clock) {
-    const LONGEST_WAIT: Duration = Duration::from_millis(100);
+async fn drain(response: &mut Response, clock: &mut RequestTimer) {
+    const MAX_WAIT: Duration = Duration::from_millis(100);
     const MOST: usize = 64 << 10;
     let rest = async {
         let mut left = MOST;
@@ -114,5 +114,5 @@ async fn drain(response: &mut Response, clock: &mut Clock) {
         }
     };
     // Without it, the connection is closed.
-    let _ = clock.until(from_now(LONGEST_WAIT), Wait::Idle, rest).await;
+    let _ = clock.until(from_now(MAX_WAIT), TimeoutKind::Idle, rest).await;
 }

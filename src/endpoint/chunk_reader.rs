@@ -2,9 +2,9 @@
 
 use super::{
     chunk::{self, Choice, Chunk, Content, Delta},
-    event::{Event, Outlet, Reading},
+    event::{Event, EventSink, CallParsing},
     fragments::Fragments,
-    refusal::{self, Refusal},
+    refusal::{self, ErrorResponse},
 };
 use crate::{
     calls::{Judge, Values},
@@ -16,7 +16,7 @@ use crate::{
 use std::sync::Arc;
 
 /// Reads one reply, chunk by chunk.
-pub(super) struct Answer {
+pub(super) struct ChunkReader {
     calls: Option<Calls>,
     fragments: Fragments,
     usage: Option<UsageUpdate>,
@@ -31,17 +31,17 @@ struct Calls {
 
 /// A chunk that is no part of a reply.
 #[derive(Debug)]
-pub(super) enum Misfit {
+pub(super) enum ChunkError {
     /// It cannot be read.
     Unreadable(serde_json::Error),
     /// It is JSON, and no reply.
-    NoReply,
+    NotAReply,
     /// It is an error of the server.
-    Refused(Refusal),
+    Server(ErrorResponse),
 }
 
-impl Answer {
-    pub(super) fn new(reading: Option<Reading>) -> Self {
+impl ChunkReader {
+    pub(super) fn new(reading: Option<CallParsing>) -> Self {
         let calls = reading.map(|reading| Calls {
             reader: Reader::new(
                 reading.parser.fresh(),
@@ -59,9 +59,9 @@ impl Answer {
     }
 
     /// Takes a chunk, which may say nothing: some only keep the connection alive.
-    pub(super) fn push(&mut self, json: &str, outlet: &mut impl Outlet) -> Result<(), Misfit> {
+    pub(super) fn push(&mut self, json: &str, outlet: &mut impl EventSink) -> Result<(), ChunkError> {
         chunk::read(json, |chunk| self.chunk(chunk, false, outlet))
-            .map_err(Misfit::Unreadable)?
+            .map_err(ChunkError::Unreadable)?
             .map(drop)
     }
 
@@ -69,16 +69,16 @@ impl Answer {
     pub(super) fn push_whole(
         &mut self,
         json: &str,
-        outlet: &mut impl Outlet,
-    ) -> Result<(), Misfit> {
+        outlet: &mut impl EventSink,
+    ) -> Result<(), ChunkError> {
         chunk::read(json, |chunk| self.chunk(chunk, true, outlet))
-            .map_err(Misfit::Unreadable)??
+            .map_err(ChunkError::Unreadable)??
             .then_some(())
-            .ok_or(Misfit::NoReply)
+            .ok_or(ChunkError::NotAReply)
     }
 
     /// Ends the reply, as far as it had come.
-    pub(super) fn finish(&mut self, outlet: &mut impl Outlet) {
+    pub(super) fn finish(&mut self, outlet: &mut impl EventSink) {
         let mut reason = self.reason.unwrap_or(FinishReason::Missing);
         // Some say `stop` even after calls.
         if reason == FinishReason::Stop && self.fragments.calls() > 0 {
@@ -95,7 +95,7 @@ impl Answer {
     }
 
     /// Ends a reply that broke off: no open call is complete.
-    pub(super) fn cut(&mut self, outlet: &mut impl Outlet) {
+    pub(super) fn cut(&mut self, outlet: &mut impl EventSink) {
         if let Some(calls) = &mut self.calls {
             calls.finish(Ending::Truncated, outlet);
         }
@@ -106,10 +106,10 @@ impl Answer {
         &mut self,
         chunk: Chunk<'_>,
         whole: bool,
-        outlet: &mut impl Outlet,
-    ) -> Result<bool, Misfit> {
-        if chunk.error.is_there {
-            return Err(Misfit::Refused(refusal::within(&chunk.error)));
+        outlet: &mut impl EventSink,
+    ) -> Result<bool, ChunkError> {
+        if chunk.error.is_present {
+            return Err(ChunkError::Server(refusal::within(&chunk.error)));
         }
         let usage = chunk.usage.counts();
         let is_one = usage.is_some() || !chunk.choices.0.is_empty();
@@ -123,7 +123,7 @@ impl Answer {
         Ok(is_one)
     }
 
-    fn choice(&mut self, choice: Choice<'_>, whole: bool, outlet: &mut impl Outlet) {
+    fn choice(&mut self, choice: Choice<'_>, whole: bool, outlet: &mut impl EventSink) {
         let Delta { content, refusal, reasoning, reasoning_content, tool_calls } =
             if whole { choice.message } else { choice.delta };
         // Servers that send both of these send the same in both.
@@ -161,7 +161,7 @@ impl Answer {
         }
     }
 
-    fn text(&mut self, text: std::borrow::Cow<'_, str>, outlet: &mut impl Outlet) {
+    fn text(&mut self, text: std::borrow::Cow<'_, str>, outlet: &mut impl EventSink) {
         let Some(Calls { reader, judge }) = &mut self.calls else {
             return outlet.put(Event::Text(text.into_owned()));
         };
@@ -179,7 +179,7 @@ impl Answer {
 }
 
 impl Calls {
-    fn finish(&mut self, ending: Ending, outlet: &mut impl Outlet) {
+    fn finish(&mut self, ending: Ending, outlet: &mut impl EventSink) {
         let judge = &self.judge;
         self.reader.finish(ending, &mut |frame: Frame<'_>| outlet.put(event(judge, frame)));
     }

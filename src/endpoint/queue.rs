@@ -1,6 +1,6 @@
 //! What has been read of a reply and nobody has taken yet.
 //!
-//! A [`Mailbox`] stands between a request, which puts events in, and the one reader that takes
+//! A [`EventQueue`] stands between a request, which puts events in, and the one reader that takes
 //! them out. Each of them may have to wait for the other: the reader for events, the request for
 //! room. Whoever waits notes so under the lock, and whoever ends the wait reads the note under the
 //! same lock, so that no wake-up is lost between the two. What they lock and wait with are
@@ -81,7 +81,7 @@ impl Signal for Notify {
     }
 }
 
-/// Wakes the reader, where it does not wait for [`Mailbox::ready`].
+/// Wakes the reader, where it does not wait for [`EventQueue::ready`].
 pub(crate) type Wake = Box<dyn Fn() + Send + Sync>;
 
 /// How much may wait in a mailbox; what is read at once may pass it.
@@ -94,10 +94,10 @@ pub(crate) struct Capacity {
 }
 
 /// How many bytes one look into the mailbox takes out, but for the event that passes it.
-const BYTES_AT_ONCE: usize = 64 << 10;
+const MAX_BATCH_BYTES: usize = 64 << 10;
 
 /// The events of one reply that wait to be taken, and why there are no more.
-pub(crate) struct Mailbox<P: Primitives = Native> {
+pub(crate) struct EventQueue<P: Primitives = Native> {
     queue: P::Lock<Queue>,
     capacity: Capacity,
     /// Called when there is something for a reader that waits; without one, such a reader waits
@@ -114,7 +114,7 @@ struct Queue {
     /// Whether the reader waits for the next event.
     wanted: bool,
     /// Whether the request waits for room.
-    held_back: bool,
+    writer_waiting: bool,
     end: Option<Result<(), Failure>>,
 }
 
@@ -127,13 +127,13 @@ pub(crate) struct Found {
     pub(crate) end: Option<Result<(), Failure>>,
 }
 
-impl<P: Primitives> fmt::Debug for Mailbox<P> {
+impl<P: Primitives> fmt::Debug for EventQueue<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Mailbox").field("capacity", &self.capacity).finish_non_exhaustive()
     }
 }
 
-impl<P: Primitives> Mailbox<P> {
+impl<P: Primitives> EventQueue<P> {
     pub(crate) fn new(capacity: Capacity, wake: Option<Wake>) -> Self {
         let queue = P::Lock::new(Queue::default());
         Self { queue, capacity, wake, ready: P::Signal::new(), room: P::Signal::new() }
@@ -144,7 +144,7 @@ impl<P: Primitives> Mailbox<P> {
     pub(crate) fn take(&self, most: usize) -> Found {
         let (found, has_room) = self.queue.with(|queue| {
             let events = queue.pop(most);
-            let has_room = !queue.is_full(self.capacity) && take(&mut queue.held_back);
+            let has_room = !queue.is_full(self.capacity) && take(&mut queue.writer_waiting);
             let end = if queue.events.is_empty() { queue.end.clone() } else { None };
             queue.wanted = events.is_empty() && end.is_none();
             (Found { events, end }, has_room)
@@ -193,8 +193,8 @@ impl<P: Primitives> Mailbox<P> {
     /// Waits until there is room. There is where nothing waits, whatever the capacity.
     pub(crate) async fn room(&self) {
         let is_full = |queue: &mut Queue| {
-            queue.held_back = queue.is_full(self.capacity);
-            queue.held_back
+            queue.writer_waiting = queue.is_full(self.capacity);
+            queue.writer_waiting
         };
         while self.queue.with(is_full) {
             self.room.notified().await;
@@ -220,7 +220,7 @@ impl Queue {
     fn pop(&mut self, most: usize) -> Vec<Event> {
         let mut taken = Vec::new();
         let mut bytes = 0;
-        while taken.len() < most && bytes < BYTES_AT_ONCE {
+        while taken.len() < most && bytes < MAX_BATCH_BYTES {
             let Some(event) = self.events.pop_front() else { break };
             bytes += weight(&event);
             taken.push(event);
