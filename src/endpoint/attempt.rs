@@ -9,13 +9,13 @@ use tokio::time::Instant;
 
 use super::{
     client::Client,
-    clock::{RequestTimer, from_now},
+    timer::{RequestTimer, from_now},
     decoder::BodyFormat,
     failure::{self, Failure, FailureKind, Seconds, TimeoutKind},
     peer::{Peer, place},
     refusal,
     request::Request,
-    trouble,
+    http_errors,
 };
 
 /// The bytes of an error that are read.
@@ -41,14 +41,14 @@ pub(super) struct OpenReply<'r> {
 pub(super) async fn open<'r>(
     client: &Client,
     request: &'r Request,
-    clock: &mut RequestTimer,
+    timer: &mut RequestTimer,
 ) -> Result<OpenReply<'r>, Failure> {
     let deadline = from_now(request.timeouts.first_byte);
     let mut url = request.url.clone();
     let mut status = None;
     for _ in 0..=MAX_REDIRECTS {
         let peer = Peer::new(request, &url);
-        let mut response = send(client, request, &url, &peer, deadline, clock).await?;
+        let mut response = send(client, request, &url, &peer, deadline, timer).await?;
         status = Some(response.status().as_u16());
         if response.status().is_redirection() {
             url = redirected(client, &url, &peer, &response)?;
@@ -56,12 +56,12 @@ pub(super) async fn open<'r>(
         }
         check_head(client, &peer, response.headers())?;
         if !response.status().is_success() {
-            return Err(refused(&peer, response, deadline, clock).await);
+            return Err(refused(&peer, response, deadline, timer).await);
         }
-        let first = clock.until(deadline, TimeoutKind::FirstByte, response.chunk()).await;
+        let first = timer.until(deadline, TimeoutKind::FirstByte, response.chunk()).await;
         let first = first
             .map_err(|wait| silent(&peer, request, wait))?
-            .map_err(|err| trouble::cut(&peer, err))?;
+            .map_err(|err| http_errors::cut(&peer, err))?;
         let form = form(&peer, response.headers(), first.as_deref().unwrap_or_default())?;
         return Ok(OpenReply { peer, response, first, form });
     }
@@ -76,18 +76,18 @@ async fn send(
     url: &Url,
     peer: &Peer<'_>,
     deadline: Option<Instant>,
-    clock: &mut RequestTimer,
+    timer: &mut RequestTimer,
 ) -> Result<Response, Failure> {
     let http = client.http().ok_or_else(|| {
         Failure::new(FailureKind::Connect, format!("the client that asked {peer} is closed"))
     })?;
     let sent =
         http.post(url.clone()).headers(request.headers.clone()).body(request.body.clone()).send();
-    clock
+    timer
         .until(deadline, TimeoutKind::FirstByte, sent)
         .await
         .map_err(|wait| silent(peer, request, wait))?
-        .map_err(|err| trouble::unanswered(peer, err, client.settings().connect_timeout))
+        .map_err(|err| http_errors::request_failure(peer, err, client.settings().connect_timeout))
 }
 
 /// The failure of a server that does not answer in time.
@@ -154,11 +154,11 @@ async fn refused(
     peer: &Peer<'_>,
     mut response: Response,
     deadline: Option<Instant>,
-    clock: &mut RequestTimer,
+    timer: &mut RequestTimer,
 ) -> Failure {
     let mut body = BytesMut::new();
     while body.len() < MAX_ERROR_BODY {
-        match clock.until(deadline, TimeoutKind::FirstByte, response.chunk()).await {
+        match timer.until(deadline, TimeoutKind::FirstByte, response.chunk()).await {
             Ok(Ok(Some(bytes))) => {
                 let room = MAX_ERROR_BODY - body.len();
                 body.extend_from_slice(&bytes[..bytes.len().min(room)]);
@@ -168,9 +168,9 @@ async fn refused(
         }
     }
     let status = response.status();
-    let mut refusal = refusal::in_body(&String::from_utf8_lossy(&body));
+    let mut refusal = refusal::from_body(&String::from_utf8_lossy(&body));
     if body.is_empty() {
-        refusal = refusal::without_words(StatusCode::canonical_reason(&status));
+        refusal = refusal::from_reason(StatusCode::canonical_reason(&status));
     }
     Failure {
         retry_after: refusal::retry_after(response.headers()),

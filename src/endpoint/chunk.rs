@@ -23,7 +23,7 @@ members! {
 #[derive(Debug, Default)]
 pub(super) struct Choice<'de> {
     /// Whether it is another than the first; some leave the index out where there is one choice.
-    pub(super) another: Flag,
+    pub(super) is_other: Flag,
     pub(super) delta: Delta<'de>,
     /// In a reply that comes as one document.
     pub(super) message: Delta<'de>,
@@ -32,14 +32,14 @@ pub(super) struct Choice<'de> {
 
 members! {
     Choice<'de> {
-        "index" => another,
+        "index" => is_other,
         "delta" => delta,
         "message" => message,
         "finish_reason" => finish_reason,
     }
 
     fn is_empty(&self) -> bool {
-        self.another.0
+        self.is_other.0
             || self.delta.is_empty() && self.message.is_empty() && self.finish_reason.is_empty()
     }
 }

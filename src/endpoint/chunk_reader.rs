@@ -41,13 +41,13 @@ pub(super) enum ChunkError {
 }
 
 impl ChunkReader {
-    pub(super) fn new(reading: Option<CallParsing>) -> Self {
-        let calls = reading.map(|reading| Calls {
+    pub(super) fn new(parsing: Option<CallParsing>) -> Self {
+        let calls = parsing.map(|parsing| Calls {
             reader: Reader::new(
-                reading.parser.fresh(),
-                reply::Options { inline: reading.inline, deltas: reading.deltas },
+                parsing.parser.fresh(),
+                reply::Options { inline: parsing.inline, deltas: parsing.deltas },
             ),
-            judge: reading.judge,
+            judge: parsing.judge,
         });
         Self { calls, fragments: Fragments::default(), usage: None, reason: None }
     }
@@ -59,8 +59,8 @@ impl ChunkReader {
     }
 
     /// Takes a chunk, which may say nothing: some only keep the connection alive.
-    pub(super) fn push(&mut self, json: &str, outlet: &mut impl EventSink) -> Result<(), ChunkError> {
-        chunk::read(json, |chunk| self.chunk(chunk, false, outlet))
+    pub(super) fn push(&mut self, json: &str, sink: &mut impl EventSink) -> Result<(), ChunkError> {
+        chunk::read(json, |chunk| self.chunk(chunk, false, sink))
             .map_err(ChunkError::Unreadable)?
             .map(drop)
     }
@@ -69,16 +69,16 @@ impl ChunkReader {
     pub(super) fn push_whole(
         &mut self,
         json: &str,
-        outlet: &mut impl EventSink,
+        sink: &mut impl EventSink,
     ) -> Result<(), ChunkError> {
-        chunk::read(json, |chunk| self.chunk(chunk, true, outlet))
+        chunk::read(json, |chunk| self.chunk(chunk, true, sink))
             .map_err(ChunkError::Unreadable)??
             .then_some(())
             .ok_or(ChunkError::NotAReply)
     }
 
     /// Ends the reply, as far as it had come.
-    pub(super) fn finish(&mut self, outlet: &mut impl EventSink) {
+    pub(super) fn finish(&mut self, sink: &mut impl EventSink) {
         let mut reason = self.reason.unwrap_or(FinishReason::Missing);
         // Some say `stop` even after calls.
         if reason == FinishReason::Stop && self.fragments.calls() > 0 {
@@ -86,18 +86,18 @@ impl ChunkReader {
         }
         if let Some(calls) = &mut self.calls {
             let ending = if reason.cuts_off() { Ending::Truncated } else { Ending::Complete };
-            calls.finish(ending, outlet);
+            calls.finish(ending, sink);
             if ending == Ending::Complete && calls.reader.calls() > 0 {
                 reason = FinishReason::ToolCalls;
             }
         }
-        outlet.put(Event::Finish(reason));
+        sink.put(Event::Finish(reason));
     }
 
     /// Ends a reply that broke off: no open call is complete.
-    pub(super) fn cut(&mut self, outlet: &mut impl EventSink) {
+    pub(super) fn cut(&mut self, sink: &mut impl EventSink) {
         if let Some(calls) = &mut self.calls {
-            calls.finish(Ending::Truncated, outlet);
+            calls.finish(Ending::Truncated, sink);
         }
     }
 
@@ -106,7 +106,7 @@ impl ChunkReader {
         &mut self,
         chunk: Chunk<'_>,
         whole: bool,
-        outlet: &mut impl EventSink,
+        sink: &mut impl EventSink,
     ) -> Result<bool, ChunkError> {
         if chunk.error.is_present {
             return Err(ChunkError::Server(refusal::within(&chunk.error)));
@@ -114,33 +114,33 @@ impl ChunkReader {
         let usage = chunk.usage.counts();
         let is_one = usage.is_some() || !chunk.choices.0.is_empty();
         for choice in chunk.choices.0 {
-            self.choice(choice, whole, outlet);
+            self.choice(choice, whole, sink);
         }
         if let Some(counts) = usage.filter(|_| usage != self.usage) {
             self.usage = usage;
-            outlet.put(Event::Usage(counts));
+            sink.put(Event::Usage(counts));
         }
         Ok(is_one)
     }
 
-    fn choice(&mut self, choice: Choice<'_>, whole: bool, outlet: &mut impl EventSink) {
+    fn choice(&mut self, choice: Choice<'_>, whole: bool, sink: &mut impl EventSink) {
         let Delta { content, refusal, reasoning, reasoning_content, tool_calls } =
             if whole { choice.message } else { choice.delta };
         // Servers that send both of these send the same in both.
         if let Some(thought) = reasoning_content.0.or(reasoning.0) {
-            outlet.put(Event::Reasoning(thought.into_owned()));
+            sink.put(Event::Reasoning(thought.into_owned()));
         }
         for said in [content, refusal] {
             match said {
                 Content::None => {}
-                Content::Text(text) => self.text(text, outlet),
+                Content::Text(text) => self.text(text, sink),
                 Content::Parts(parts) => {
                     for part in parts {
                         if let Some(text) = part.text.0 {
-                            self.text(text, outlet);
+                            self.text(text, sink);
                         }
                         for thought in part.thinking.0.into_iter().filter_map(|part| part.text.0) {
-                            outlet.put(Event::Reasoning(thought.into_owned()));
+                            sink.put(Event::Reasoning(thought.into_owned()));
                         }
                     }
                 }
@@ -149,10 +149,10 @@ impl ChunkReader {
         for fragment in tool_calls.0 {
             let Some(update) = self.fragments.push(fragment) else { continue };
             match &mut self.calls {
-                None => outlet.put(Event::Fragment(update)),
+                None => sink.put(Event::Fragment(update)),
                 Some(Calls { reader, judge }) => {
-                    let mut sink = |frame: Frame<'_>| outlet.put(event(judge, frame));
-                    reader.fragment((&update).into(), &mut sink);
+                    let mut frames = |frame: Frame<'_>| sink.put(event(judge, frame));
+                    reader.fragment((&update).into(), &mut frames);
                 }
             }
         }
@@ -161,27 +161,27 @@ impl ChunkReader {
         }
     }
 
-    fn text(&mut self, text: std::borrow::Cow<'_, str>, outlet: &mut impl EventSink) {
+    fn text(&mut self, text: std::borrow::Cow<'_, str>, sink: &mut impl EventSink) {
         let Some(Calls { reader, judge }) = &mut self.calls else {
-            return outlet.put(Event::Text(text.into_owned()));
+            return sink.put(Event::Text(text.into_owned()));
         };
         match reader.plain_text(&text) {
-            Some(Plain::Text) => outlet.put(Event::Text(text.into_owned())),
+            Some(Plain::Text) => sink.put(Event::Text(text.into_owned())),
             Some(Plain::Fragment { index }) => {
-                outlet.put(Event::Delta { index, fragment: text.into_owned() });
+                sink.put(Event::Delta { index, fragment: text.into_owned() });
             }
             Some(Plain::Nothing) => {}
             None => {
-                reader.text(&text, &mut |frame: Frame<'_>| outlet.put(event(judge, frame)));
+                reader.text(&text, &mut |frame: Frame<'_>| sink.put(event(judge, frame)));
             }
         }
     }
 }
 
 impl Calls {
-    fn finish(&mut self, ending: Ending, outlet: &mut impl EventSink) {
+    fn finish(&mut self, ending: Ending, sink: &mut impl EventSink) {
         let judge = &self.judge;
-        self.reader.finish(ending, &mut |frame: Frame<'_>| outlet.put(event(judge, frame)));
+        self.reader.finish(ending, &mut |frame: Frame<'_>| sink.put(event(judge, frame)));
     }
 }
 

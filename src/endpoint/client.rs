@@ -23,7 +23,7 @@ pub struct Client {
     pool: Arc<Pool>,
     settings: Arc<Settings>,
     /// The client in the place of this one, in a process that was forked off.
-    successor: Arc<OnceLock<Client>>,
+    after_fork: Arc<OnceLock<Client>>,
 }
 
 impl Client {
@@ -39,7 +39,7 @@ impl Client {
         let client = Self {
             pool: Arc::new(Pool { http: Some(http::client(settings)?), process: process::id() }),
             settings: Arc::new(settings.clone()),
-            successor: Arc::default(),
+            after_fork: Arc::default(),
         };
         let Some(mut pools) = registry() else { return Ok(client) };
         if let Some(client) = shared(&pools, settings) {
@@ -51,18 +51,18 @@ impl Client {
     }
 
     /// This client in this process.
-    pub(super) fn here(&self) -> Result<&Self, ClientError> {
+    pub(super) fn in_this_process(&self) -> Result<&Self, ClientError> {
         let mut client = self;
         loop {
             if client.pool.process == process::id() {
                 return Ok(client);
             }
-            if client.successor.get().is_none() {
+            if client.after_fork.get().is_none() {
                 // Another thread may have been faster.
-                let _ = client.successor.set(Self::new(&client.settings)?);
+                let _ = client.after_fork.set(Self::new(&client.settings)?);
             }
-            match client.successor.get() {
-                Some(successor) => client = successor,
+            match client.after_fork.get() {
+                Some(after_fork) => client = after_fork,
                 None => return Err(ClientError("the client is gone".to_owned())),
             }
         }
@@ -103,7 +103,7 @@ impl Drop for Pool {
 struct Entry {
     pool: Weak<Pool>,
     settings: Arc<Settings>,
-    successor: Arc<OnceLock<Client>>,
+    after_fork: Arc<OnceLock<Client>>,
 }
 
 impl Entry {
@@ -111,7 +111,7 @@ impl Entry {
         Self {
             pool: Arc::downgrade(&client.pool),
             settings: Arc::clone(&client.settings),
-            successor: Arc::clone(&client.successor),
+            after_fork: Arc::clone(&client.after_fork),
         }
     }
 }
@@ -164,6 +164,6 @@ fn shared(pools: &Pools, settings: &Settings) -> Option<Client> {
     Some(Client {
         pool: entry.pool.upgrade()?,
         settings: Arc::clone(&entry.settings),
-        successor: Arc::clone(&entry.successor),
+        after_fork: Arc::clone(&entry.after_fork),
     })
 }

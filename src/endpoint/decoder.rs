@@ -3,7 +3,7 @@
 use bytes::Bytes;
 
 use super::{
-    answer::{ChunkReader, ChunkError},
+    chunk_reader::{ChunkReader, ChunkError},
     event::{EventSink, CallParsing},
     failure::{self, Failure, FailureKind},
     peer::Peer,
@@ -27,7 +27,7 @@ pub(super) struct Decoder {
     limits: Limits,
     events: EventReader,
     document: Vec<u8>,
-    answer: ChunkReader,
+    chunk_reader: ChunkReader,
     received: u64,
     too_large: bool,
     ended: bool,
@@ -64,13 +64,13 @@ pub(super) enum BodyError {
 }
 
 impl Decoder {
-    pub(super) fn new(form: BodyFormat, limits: Limits, reading: Option<CallParsing>) -> Self {
+    pub(super) fn new(form: BodyFormat, limits: Limits, parsing: Option<CallParsing>) -> Self {
         Self {
             form,
             limits,
             events: EventReader::new(limits.line),
             document: Vec::new(),
-            answer: ChunkReader::new(reading),
+            chunk_reader: ChunkReader::new(parsing),
             received: 0,
             too_large: false,
             ended: false,
@@ -98,7 +98,7 @@ impl Decoder {
     }
 
     /// Reads one thing.
-    pub(super) fn step(&mut self, outlet: &mut impl EventSink) -> Result<Step, BodyError> {
+    pub(super) fn step(&mut self, sink: &mut impl EventSink) -> Result<Step, BodyError> {
         match self.form {
             BodyFormat::Events => match self.events.next() {
                 Some(Ok(data)) => match data.trim_ascii() {
@@ -106,7 +106,7 @@ impl Decoder {
                     // Some keep the connection alive with events that hold nothing.
                     "" => Ok(Step::Read),
                     data => {
-                        self.answer.push(data, outlet)?;
+                        self.chunk_reader.push(data, sink)?;
                         Ok(Step::Read)
                     }
                 },
@@ -121,7 +121,7 @@ impl Decoder {
             BodyFormat::Document if !self.ended => Ok(Step::NeedMore),
             BodyFormat::Document => {
                 let json = std::str::from_utf8(&self.document).map_err(|_| BodyError::NotUtf8)?;
-                self.answer.push_whole(json, outlet)?;
+                self.chunk_reader.push_whole(json, sink)?;
                 Ok(Step::Done)
             }
         }
@@ -132,15 +132,15 @@ impl Decoder {
     pub(super) fn finish(
         &mut self,
         failure: Option<Failure>,
-        outlet: &mut impl EventSink,
+        sink: &mut impl EventSink,
     ) -> Result<(), Failure> {
-        match failure.filter(|_| !self.answer.is_finished()) {
+        match failure.filter(|_| !self.chunk_reader.is_finished()) {
             None => {
-                self.answer.finish(outlet);
+                self.chunk_reader.finish(sink);
                 Ok(())
             }
             Some(failure) => {
-                self.answer.cut(outlet);
+                self.chunk_reader.cut(sink);
                 Err(failure.after(self.received))
             }
         }
@@ -203,23 +203,23 @@ pub fn read(
     form: BodyFormat,
     pieces: impl IntoIterator<Item = Bytes>,
     limits: Limits,
-    reading: Option<CallParsing>,
-    outlet: &mut impl EventSink,
+    parsing: Option<CallParsing>,
+    sink: &mut impl EventSink,
 ) -> Result<(), Failure> {
-    let mut decoder = Decoder::new(form, limits, reading);
+    let mut decoder = Decoder::new(form, limits, parsing);
     let mut pieces = pieces.into_iter();
-    let trouble = loop {
-        match decoder.step(outlet) {
+    let http_errors = loop {
+        match decoder.step(sink) {
             Ok(Step::Read) => {}
             Ok(Step::NeedMore) => match pieces.next() {
                 Some(piece) => decoder.push(piece),
                 None => decoder.end(),
             },
             Ok(Step::Done) => break None,
-            Err(trouble) => break Some(trouble),
+            Err(http_errors) => break Some(http_errors),
         }
     };
     let peer = Peer::named(name);
-    let failure = trouble.map(|trouble| trouble.failure(&peer, &limits));
-    decoder.finish(failure, outlet)
+    let failure = http_errors.map(|http_errors| http_errors.failure(&peer, &limits));
+    decoder.finish(failure, sink)
 }

@@ -7,7 +7,7 @@ use serde::de::{IgnoredAny, MapAccess};
 
 use super::{
     chunk::ServerError,
-    failure::{Failure, FailureKind, one_line, shortened},
+    failure::{Failure, FailureKind, one_line, truncated},
     lenient::{self, Lenient, Text, TextOrNumber},
     peer::Peer,
 };
@@ -19,7 +19,7 @@ const MAX_DETAIL: usize = 500;
 const MAX_WORD: usize = 100;
 
 /// Words for a 429 that is no matter of waiting.
-const EXHAUSTED: [&str; 3] = ["insufficient_quota", "billing_hard_limit_reached", "credit_balance"];
+const QUOTA_CODES: [&str; 3] = ["insufficient_quota", "billing_hard_limit_reached", "credit_balance"];
 
 /// An error as a server tells it.
 #[derive(Debug, Default)]
@@ -28,7 +28,7 @@ pub(super) struct ErrorResponse {
     status: Option<u16>,
     code: Option<String>,
     param: Option<String>,
-    exhausted: bool,
+    quota_exhausted: bool,
 }
 
 /// The error that came in place of a chunk.
@@ -41,11 +41,11 @@ pub(super) fn within(error: &ServerError<'_>) -> ErrorResponse {
 }
 
 /// The error that is the body of an answer.
-pub(super) fn in_body(body: &str) -> ErrorResponse {
+pub(super) fn from_body(body: &str) -> ErrorResponse {
     let Ok(read) = lenient::from_str::<Body<'_>>(body) else {
         return ErrorResponse { detail: one_line(body), ..ErrorResponse::default() };
     };
-    let error = if read.error.is_present { read.error } else { read.itself };
+    let error = if read.error.is_present { read.error } else { read.top_level };
     let mut refusal = told(&error);
     if refusal.detail.is_empty() {
         refusal.detail = one_line(read.detail.as_deref().unwrap_or(body));
@@ -54,7 +54,7 @@ pub(super) fn in_body(body: &str) -> ErrorResponse {
 }
 
 /// An error without a body, by the usual words for its status.
-pub(super) fn without_words(reason: Option<&str>) -> ErrorResponse {
+pub(super) fn from_reason(reason: Option<&str>) -> ErrorResponse {
     ErrorResponse { detail: reason.unwrap_or_default().to_owned(), ..ErrorResponse::default() }
 }
 
@@ -69,7 +69,7 @@ fn told(error: &ServerError<'_>) -> ErrorResponse {
         status: None,
         code: code.or(kind).map(one_line),
         param: error.param.as_deref().map(one_line),
-        exhausted: [code, kind].into_iter().flatten().any(|word| EXHAUSTED.contains(&word)),
+        quota_exhausted: [code, kind].into_iter().flatten().any(|word| QUOTA_CODES.contains(&word)),
     }
 }
 
@@ -83,15 +83,15 @@ impl ErrorResponse {
             Some(status) => format!("{peer} answered with status {status}"),
             None => format!("{peer} sent an error"),
         };
-        let word = |word: Option<String>| word.map(|word| shortened(word, MAX_WORD));
+        let word = |word: Option<String>| word.map(|word| truncated(word, MAX_WORD));
         let (code, param) = (word(self.code), word(self.param));
-        let mut detail = shortened(self.detail, MAX_DETAIL);
+        let mut detail = truncated(self.detail, MAX_DETAIL);
         if detail.is_empty() {
             detail = code.clone().unwrap_or_else(|| "it says no more than that".to_owned());
         }
         Failure {
             status,
-            transient: !self.exhausted && status.is_some_and(passes),
+            transient: !self.quota_exhausted && status.is_some_and(is_transient),
             code,
             param,
             ..Failure::new(FailureKind::Status, format!("{said}: {detail}"))
@@ -100,7 +100,7 @@ impl ErrorResponse {
 }
 
 /// Whether what stands behind a status may pass by itself.
-pub(super) fn passes(status: u16) -> bool {
+pub(super) fn is_transient(status: u16) -> bool {
     matches!(status, 408 | 409 | 425 | 429 | 500..=599) && !matches!(status, 501 | 505)
 }
 
@@ -126,7 +126,7 @@ struct Body<'de> {
     error: ServerError<'de>,
     detail: Text<'de>,
     /// The error without wrapping, as some send it.
-    itself: ServerError<'de>,
+    top_level: ServerError<'de>,
 }
 
 impl<'de> Lenient<'de> for Body<'de> {
@@ -136,10 +136,10 @@ impl<'de> Lenient<'de> for Body<'de> {
             match key.as_deref().unwrap_or_default() {
                 "error" => read.error = lenient::value(&mut members)?,
                 "detail" => read.detail = lenient::value(&mut members)?,
-                "message" => read.itself.message = lenient::value(&mut members)?,
-                "type" => read.itself.kind = lenient::value(&mut members)?,
-                "code" => read.itself.code = lenient::value(&mut members)?,
-                "param" => read.itself.param = lenient::value(&mut members)?,
+                "message" => read.top_level.message = lenient::value(&mut members)?,
+                "type" => read.top_level.kind = lenient::value(&mut members)?,
+                "code" => read.top_level.code = lenient::value(&mut members)?,
+                "param" => read.top_level.param = lenient::value(&mut members)?,
                 _ => drop(members.next_value::<IgnoredAny>()?),
             }
         }
@@ -186,7 +186,7 @@ mod tests {
             ("<html>\n no", "<html> no"),
             ("\u{202e}a\u{7}b", "a b"),
         ] {
-            assert_eq!(in_body(body).detail, detail, "{body}");
+            assert_eq!(from_body(body).detail, detail, "{body}");
         }
     }
 }

@@ -80,7 +80,7 @@ impl Failure {
         Self {
             kind,
             // Parts of it are what others say: names in certificates, places of redirects.
-            message: shortened(one_line(&message.into()), MAX_MESSAGE),
+            message: truncated(one_line(&message.into()), MAX_MESSAGE),
             status: None,
             code: None,
             param: None,
@@ -126,7 +126,7 @@ pub(super) fn one_line(text: &str) -> String {
 }
 
 /// The beginning of a text that is too long.
-pub(super) fn shortened(mut text: String, characters: usize) -> String {
+pub(super) fn truncated(mut text: String, characters: usize) -> String {
     if let Some((end, _)) = text.char_indices().nth(characters) {
         text.truncate(end);
         text.push_str("...");
@@ -168,8 +168,8 @@ mod tests {
     #[test]
     fn numbers_of_bytes_are_written_in_groups() {
         let written = [0, 1, 12, 999, 1000, 3210, 1_234_567].map(|n| Bytes(n).to_string());
-        let wanted = ["0 bytes", "1 byte", "12 bytes", "999 bytes", "1,000 bytes", "3,210 bytes"];
-        assert_eq!(written[..6], wanted);
+        let reader_waiting = ["0 bytes", "1 byte", "12 bytes", "999 bytes", "1,000 bytes", "3,210 bytes"];
+        assert_eq!(written[..6], reader_waiting);
         assert_eq!(written[6], "1,234,567 bytes");
     }
 

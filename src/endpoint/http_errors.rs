@@ -8,7 +8,7 @@ use super::{
 };
 
 /// The failure of a request that was not answered.
-pub(super) fn unanswered(
+pub(super) fn request_failure(
     peer: &Peer<'_>,
     error: reqwest::Error,
     connect_timeout: Duration,
@@ -28,7 +28,7 @@ pub(super) fn unanswered(
         return Failure::new(FailureKind::Tls, said);
     }
     if error.is_connect() {
-        if links(&error).any(|link| link.to_string() == "dns error") {
+        if error_chain(&error).any(|link| link.to_string() == "dns error") {
             let said = format!("{prefix}the host {host} is not known: {cause}");
             return Failure::transient(FailureKind::Dns, said);
         }
@@ -69,15 +69,15 @@ fn broken(peer: &Peer<'_>, error: &reqwest::Error, cause: String) -> Result<Fail
 
 /// The first cause, which says most.
 fn cause(error: &(dyn Error + 'static)) -> String {
-    links(error).last().unwrap_or(error).to_string()
+    error_chain(error).last().unwrap_or(error).to_string()
 }
 
 fn find<'e, E: Error + 'static>(error: &'e (dyn Error + 'static)) -> Option<&'e E> {
-    links(error).find_map(|link| link.downcast_ref::<E>())
+    error_chain(error).find_map(|link| link.downcast_ref::<E>())
 }
 
 /// An error and all that caused it.
-fn links<'e>(error: &'e (dyn Error + 'static)) -> impl Iterator<Item = &'e (dyn Error + 'static)> {
+fn error_chain<'e>(error: &'e (dyn Error + 'static)) -> impl Iterator<Item = &'e (dyn Error + 'static)> {
     const MAX_CHAIN: usize = 20;
     let mut next = Some(error);
     std::iter::from_fn(move || {

@@ -31,22 +31,22 @@
 //! # Ok::<(), toolweave::endpoint::Failure>(())
 //! ```
 
-mod answer;
+mod chunk_reader;
 mod stream_reply;
 mod chunk;
 mod client;
-mod clock;
+mod timer;
 mod decoder;
 mod event;
-mod exchange;
+mod attempt;
 mod failure;
 mod fragments;
 mod http;
 mod lenient;
 #[cfg(any(test, feature = "python"))]
-mod mailbox;
+mod queue;
 mod peer;
-mod reception;
+mod receive;
 mod refusal;
 mod request;
 mod retry;
@@ -55,7 +55,7 @@ mod settings;
 mod sse;
 #[cfg(test)]
 mod tests;
-mod trouble;
+mod http_errors;
 
 pub use self::{
     stream_reply::stream_reply,
@@ -68,6 +68,6 @@ pub use self::{
 };
 #[cfg(feature = "python")]
 pub(crate) use self::{
-    mailbox::{Capacity, EventQueue, Wake},
+    queue::{Capacity, EventQueue, Wake},
     secrets::Secrets,
 };

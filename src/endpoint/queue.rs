@@ -98,7 +98,7 @@ const MAX_BATCH_BYTES: usize = 64 << 10;
 
 /// The events of one reply that wait to be taken, and why there are no more.
 pub(crate) struct EventQueue<P: Primitives = Native> {
-    queue: P::Lock<Queue>,
+    state: P::Lock<QueueState>,
     capacity: Capacity,
     /// Called when there is something for a reader that waits; without one, such a reader waits
     /// for `ready`.
@@ -108,11 +108,11 @@ pub(crate) struct EventQueue<P: Primitives = Native> {
 }
 
 #[derive(Debug, Default)]
-struct Queue {
+struct QueueState {
     events: VecDeque<Event>,
     bytes: usize,
     /// Whether the reader waits for the next event.
-    wanted: bool,
+    reader_waiting: bool,
     /// Whether the request waits for room.
     writer_waiting: bool,
     end: Option<Result<(), Failure>>,
@@ -120,7 +120,7 @@ struct Queue {
 
 /// What is found in a mailbox.
 #[derive(Debug)]
-pub(crate) struct Found {
+pub(crate) struct Batch {
     /// What has come; often nothing yet.
     pub(crate) events: Vec<Event>,
     /// How it ended, where nothing is left.
@@ -135,19 +135,19 @@ impl<P: Primitives> fmt::Debug for EventQueue<P> {
 
 impl<P: Primitives> EventQueue<P> {
     pub(crate) fn new(capacity: Capacity, wake: Option<Wake>) -> Self {
-        let queue = P::Lock::new(Queue::default());
-        Self { queue, capacity, wake, ready: P::Signal::new(), room: P::Signal::new() }
+        let state = P::Lock::new(QueueState::default());
+        Self { state, capacity, wake, ready: P::Signal::new(), room: P::Signal::new() }
     }
 
     /// Takes out what is there, up to `most` events. Where there is nothing, the reader is woken
     /// by the next one.
-    pub(crate) fn take(&self, most: usize) -> Found {
-        let (found, has_room) = self.queue.with(|queue| {
-            let events = queue.pop(most);
-            let has_room = !queue.is_full(self.capacity) && take(&mut queue.writer_waiting);
-            let end = if queue.events.is_empty() { queue.end.clone() } else { None };
-            queue.wanted = events.is_empty() && end.is_none();
-            (Found { events, end }, has_room)
+    pub(crate) fn take(&self, most: usize) -> Batch {
+        let (found, has_room) = self.state.with(|state| {
+            let events = state.pop(most);
+            let has_room = !state.is_full(self.capacity) && take(&mut state.writer_waiting);
+            let end = if state.events.is_empty() { state.end.clone() } else { None };
+            state.reader_waiting = events.is_empty() && end.is_none();
+            (Batch { events, end }, has_room)
         });
         if has_room {
             self.room.notify();
@@ -157,31 +157,31 @@ impl<P: Primitives> EventQueue<P> {
 
     /// Waits until something is there, or nothing will come any more.
     pub(crate) async fn ready(&self) {
-        let is_ready = |queue: &mut Queue| {
-            queue.wanted = queue.events.is_empty() && queue.end.is_none();
-            !queue.wanted
+        let is_ready = |state: &mut QueueState| {
+            state.reader_waiting = state.events.is_empty() && state.end.is_none();
+            !state.reader_waiting
         };
-        while !self.queue.with(is_ready) {
+        while !self.state.with(is_ready) {
             self.ready.notified().await;
         }
     }
 
     /// Puts an event in, whether or not there is room.
     pub(crate) fn put(&self, event: Event) {
-        let wanted = self.queue.with(|queue| {
-            queue.push(event);
-            take(&mut queue.wanted)
+        let reader_waiting = self.state.with(|state| {
+            state.push(event);
+            take(&mut state.reader_waiting)
         });
-        self.tell(wanted);
+        self.wake_reader(reader_waiting);
     }
 
     /// Says how the reply ended, unless that is known.
     pub(crate) fn end(&self, end: Result<(), Failure>) {
-        let wanted = self.queue.with(|queue| {
-            queue.end.get_or_insert(end);
-            take(&mut queue.wanted)
+        let reader_waiting = self.state.with(|state| {
+            state.end.get_or_insert(end);
+            take(&mut state.reader_waiting)
         });
-        self.tell(wanted);
+        self.wake_reader(reader_waiting);
     }
 
     /// Says that nobody puts anything in any more, where nobody has said how the reply ended.
@@ -192,26 +192,26 @@ impl<P: Primitives> EventQueue<P> {
 
     /// Waits until there is room. There is where nothing waits, whatever the capacity.
     pub(crate) async fn room(&self) {
-        let is_full = |queue: &mut Queue| {
-            queue.writer_waiting = queue.is_full(self.capacity);
-            queue.writer_waiting
+        let is_full = |state: &mut QueueState| {
+            state.writer_waiting = state.is_full(self.capacity);
+            state.writer_waiting
         };
-        while self.queue.with(is_full) {
+        while self.state.with(is_full) {
             self.room.notified().await;
         }
     }
 
     /// Wakes the reader, where it waits.
-    fn tell(&self, wanted: bool) {
+    fn wake_reader(&self, reader_waiting: bool) {
         match &self.wake {
-            _ if !wanted => {}
+            _ if !reader_waiting => {}
             Some(wake) => wake(),
             None => self.ready.notify(),
         }
     }
 }
 
-impl Queue {
+impl QueueState {
     fn is_full(&self, capacity: Capacity) -> bool {
         let is_over = self.bytes >= capacity.bytes || self.events.len() >= capacity.events;
         is_over && !self.events.is_empty()

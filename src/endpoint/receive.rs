@@ -6,34 +6,34 @@ use futures_util::FutureExt;
 use reqwest::Response;
 
 use super::{
-    clock::{RequestTimer, from_now},
+    timer::{RequestTimer, from_now},
     decoder::{Decoder, Step},
     event::{EventSink, CallParsing},
-    exchange::OpenReply,
+    attempt::OpenReply,
     failure::{Failure, FailureKind, Seconds, TimeoutKind},
     peer::Peer,
     request::{Request, Timeouts},
-    trouble,
+    http_errors,
 };
 
 /// Reads a reply that has begun, to its end.
 pub(super) async fn receive(
     mut opened: OpenReply<'_>,
     request: &Request,
-    clock: &mut RequestTimer,
-    reading: Option<CallParsing>,
-    outlet: &mut impl EventSink,
+    timer: &mut RequestTimer,
+    parsing: Option<CallParsing>,
+    sink: &mut impl EventSink,
 ) -> Result<(), Failure> {
-    let mut decoder = Decoder::new(opened.form, request.limits, reading);
+    let mut decoder = Decoder::new(opened.form, request.limits, parsing);
     match opened.first.take() {
         Some(first) => decoder.push(first),
         None => decoder.end(),
     }
-    let failure = read(&mut decoder, &mut opened, request, clock, outlet).await.err();
+    let failure = read(&mut decoder, &mut opened, request, timer, sink).await.err();
     let broken = failure.is_some();
-    let finished = decoder.finish(failure, outlet);
+    let finished = decoder.finish(failure, sink);
     if !broken {
-        drain(&mut opened.response, clock).await;
+        drain(&mut opened.response, timer).await;
     }
     finished
 }
@@ -42,25 +42,25 @@ async fn read(
     decoder: &mut Decoder,
     opened: &mut OpenReply<'_>,
     request: &Request,
-    clock: &mut RequestTimer,
-    outlet: &mut impl EventSink,
+    timer: &mut RequestTimer,
+    sink: &mut impl EventSink,
 ) -> Result<(), Failure> {
     let OpenReply { peer, response, .. } = opened;
     loop {
         let step =
-            decoder.step(outlet).map_err(|trouble| trouble.failure(peer, &request.limits))?;
+            decoder.step(sink).map_err(|http_errors| http_errors.failure(peer, &request.limits))?;
         match step {
-            Step::Read => room(outlet, clock, &request.timeouts)
+            Step::Read => room(sink, timer, &request.timeouts)
                 .await
                 .map_err(|wait| stalled(peer, wait, &request.timeouts))?,
             Step::Done => return Ok(()),
             Step::NeedMore => {
                 let idle = from_now(request.timeouts.idle);
-                let next = clock
+                let next = timer
                     .until(idle, TimeoutKind::Idle, response.chunk())
                     .await
                     .map_err(|wait| stalled(peer, wait, &request.timeouts))?
-                    .map_err(|err| trouble::cut(peer, err))?;
+                    .map_err(|err| http_errors::cut(peer, err))?;
                 match next {
                     Some(bytes) => decoder.push(bytes),
                     None => decoder.end(),
@@ -75,16 +75,16 @@ async fn read(
 /// `idle` is for servers: a reader that pauses holds its server back, for as long as `total` lets
 /// it. Here it is how soon the outlet is asked again, should it ever forget to answer.
 async fn room(
-    outlet: &mut impl EventSink,
-    clock: &mut RequestTimer,
+    sink: &mut impl EventSink,
+    timer: &mut RequestTimer,
     timeouts: &Timeouts,
 ) -> Result<(), TimeoutKind> {
     // Most often there is, and clocks cost more than that.
-    if outlet.room().now_or_never().is_some() {
+    if sink.room().now_or_never().is_some() {
         return Ok(());
     }
     loop {
-        match clock.until(from_now(timeouts.idle), TimeoutKind::Idle, outlet.room()).await {
+        match timer.until(from_now(timeouts.idle), TimeoutKind::Idle, sink.room()).await {
             Ok(()) => return Ok(()),
             Err(TimeoutKind::Total) => return Err(TimeoutKind::Total),
             Err(_) => {}
@@ -103,7 +103,7 @@ fn stalled(peer: &Peer<'_>, wait: TimeoutKind, timeouts: &Timeouts) -> Failure {
 }
 
 /// Reads on to the end of a body for a moment, so that the connection can be used again.
-async fn drain(response: &mut Response, clock: &mut RequestTimer) {
+async fn drain(response: &mut Response, timer: &mut RequestTimer) {
     const MAX_WAIT: Duration = Duration::from_millis(100);
     const MOST: usize = 64 << 10;
     let rest = async {
@@ -114,5 +114,5 @@ async fn drain(response: &mut Response, clock: &mut RequestTimer) {
         }
     };
     // Without it, the connection is closed.
-    let _ = clock.until(from_now(MAX_WAIT), TimeoutKind::Idle, rest).await;
+    let _ = timer.until(from_now(MAX_WAIT), TimeoutKind::Idle, rest).await;
 }

@@ -15,8 +15,8 @@ use sse_stream::SseByteStream;
 /// Reads the events in what is pushed.
 pub(super) struct EventReader {
     stream: SseByteStream<ByteSource>,
-    inlet: ByteSource,
-    measure: EventLength,
+    source: ByteSource,
+    length: EventLength,
     too_long: bool,
     /// Whether there has been an event.
     any: bool,
@@ -34,11 +34,11 @@ pub(super) enum Unreadable {
 impl EventReader {
     /// A reader that lets events have so many bytes.
     pub(super) fn new(limit: usize) -> Self {
-        let inlet = ByteSource::default();
+        let source = ByteSource::default();
         Self {
-            stream: SseByteStream::new(inlet.clone()),
-            inlet,
-            measure: EventLength::new(limit),
+            stream: SseByteStream::new(source.clone()),
+            source,
+            length: EventLength::new(limit),
             too_long: false,
             any: false,
         }
@@ -47,21 +47,21 @@ impl EventReader {
     /// Whether there was something in what has been read, and no event: then it is something else.
     /// Comments may stand alone.
     pub(super) fn is_not_sse(&self) -> bool {
-        self.measure.spoken && !self.any
+        self.length.has_content_line && !self.any
     }
 
     /// Takes the next bytes; the events before them have been read.
     pub(super) fn push(&mut self, mut bytes: Bytes) {
-        if let Some(end) = self.measure.excess(&bytes) {
+        if let Some(end) = self.length.excess(&bytes) {
             bytes.truncate(end);
             self.too_long = true;
         }
-        self.inlet.put(bytes);
+        self.source.put(bytes);
     }
 
     /// Says that no more bytes come, which ends an event that has no empty line after it.
     pub(super) fn end(&mut self) {
-        self.inlet.put(Bytes::from_static(b"\n\n"));
+        self.source.put(Bytes::from_static(b"\n\n"));
     }
 
     /// The data of the next event in what has been pushed.
@@ -113,14 +113,14 @@ struct EventLength {
     /// Whether the line that has begun has any bytes.
     line: bool,
     /// Whether the last byte was a carriage return.
-    returned: bool,
+    after_cr: bool,
     /// Whether there has been a line that is no comment.
-    spoken: bool,
+    has_content_line: bool,
 }
 
 impl EventLength {
     fn new(limit: usize) -> Self {
-        Self { limit, event: 0, line: false, returned: false, spoken: false }
+        Self { limit, event: 0, line: false, after_cr: false, has_content_line: false }
     }
 
     /// Where in the next bytes the event becomes too long, if it does.
@@ -131,15 +131,15 @@ impl EventLength {
                 return Some(excess);
             }
             let feed = bytes[end] == b'\n';
-            if feed && self.returned && !self.line {
+            if feed && self.after_cr && !self.line {
                 // The second half of the end of a line.
-                self.returned = false;
+                self.after_cr = false;
             } else {
                 if !self.line {
                     self.event = 0;
                 }
                 self.line = false;
-                self.returned = !feed;
+                self.after_cr = !feed;
             }
             from = end + 1;
         }
@@ -150,7 +150,7 @@ impl EventLength {
     fn take(&mut self, bytes: &[u8], from: usize, end: usize) -> Option<usize> {
         let room = self.limit - self.event;
         if end > from {
-            self.spoken |= !self.line && bytes[from] != b':';
+            self.has_content_line |= !self.line && bytes[from] != b':';
             self.line = true;
         }
         if end - from > room {

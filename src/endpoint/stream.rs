@@ -2,11 +2,11 @@
 
 use super::{
     client::Client,
-    clock::RequestTimer,
+    timer::RequestTimer,
     event::{EventSink, CallParsing},
-    exchange::{self, OpenReply},
+    attempt::{self, OpenReply},
     failure::{Failure, FailureKind, TimeoutKind},
-    reception,
+    receive,
     request::Request,
     retry,
     secrets::Secrets,
@@ -27,13 +27,13 @@ use super::{
 pub async fn stream_reply(
     client: &Client,
     request: &Request,
-    reading: Option<CallParsing>,
-    outlet: &mut impl EventSink,
+    parsing: Option<CallParsing>,
+    sink: &mut impl EventSink,
 ) -> Result<(), Failure> {
-    let mut clock = RequestTimer::new(request.timeouts.total);
+    let mut timer = RequestTimer::new(request.timeouts.total);
     let asked = async {
-        let opened = open(client, request, &mut clock).await?;
-        reception::receive(opened, request, &mut clock, reading, outlet).await
+        let opened = open(client, request, &mut timer).await?;
+        receive::receive(opened, request, &mut timer, parsing, sink).await
     };
     // Whatever others say in it: in an error, a redirect, a certificate, the type of a body.
     asked.await.map_err(|failure| failure.without(&Secrets::of(request)))
@@ -43,20 +43,20 @@ pub async fn stream_reply(
 async fn open<'r>(
     client: &Client,
     request: &'r Request,
-    clock: &mut RequestTimer,
+    timer: &mut RequestTimer,
 ) -> Result<OpenReply<'r>, Failure> {
     let client =
-        client.here().map_err(|err| Failure::new(FailureKind::Connect, err.to_string()))?;
+        client.in_this_process().map_err(|err| Failure::new(FailureKind::Connect, err.to_string()))?;
     let mut attempts = 0;
     loop {
         attempts += 1;
-        let mut failure = match exchange::open(client, request, clock).await {
+        let mut failure = match attempt::open(client, request, timer).await {
             Ok(opened) => return Ok(opened),
             Err(failure) => failure,
         };
         let delay = retry::delay(&request.retries, attempts, &failure);
-        if let Some(delay) = delay.filter(|delay| clock.has(*delay)) {
-            let slept = clock.until(None, TimeoutKind::Total, tokio::time::sleep(delay)).await;
+        if let Some(delay) = delay.filter(|delay| timer.has(*delay)) {
+            let slept = timer.until(None, TimeoutKind::Total, tokio::time::sleep(delay)).await;
             if slept.is_ok() {
                 continue;
             }

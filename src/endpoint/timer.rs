@@ -16,14 +16,14 @@ use super::failure::TimeoutKind;
 /// There is one timer. It is not set anew for every wait, only when it rings: most waits are over
 /// long before, and there are as many as a reply has chunks.
 pub(super) struct RequestTimer {
-    timer: Option<Pin<Box<Sleep>>>,
+    sleep: Option<Pin<Box<Sleep>>>,
     total: Option<Instant>,
 }
 
 impl RequestTimer {
     /// Starts with the time that there is for everything.
     pub(super) fn new(total: Option<Duration>) -> Self {
-        Self { timer: None, total: total.and_then(from_now) }
+        Self { sleep: None, total: total.and_then(from_now) }
     }
 
     /// Whether there is more time than this.
@@ -54,16 +54,16 @@ impl RequestTimer {
             if let Poll::Ready(output) = future.as_mut().poll(cx) {
                 return Poll::Ready(Ok(output));
             }
-            let timer = self.timer.get_or_insert_with(|| Box::pin(sleep_until(deadline)));
-            if timer.deadline() > deadline {
-                timer.as_mut().reset(deadline);
+            let sleep = self.sleep.get_or_insert_with(|| Box::pin(sleep_until(deadline)));
+            if sleep.deadline() > deadline {
+                sleep.as_mut().reset(deadline);
             }
             loop {
-                ready!(timer.as_mut().poll(cx));
-                if timer.deadline() >= deadline || Instant::now() >= deadline {
+                ready!(sleep.as_mut().poll(cx));
+                if sleep.deadline() >= deadline || Instant::now() >= deadline {
                     return Poll::Ready(Err(wait));
                 }
-                timer.as_mut().reset(deadline);
+                sleep.as_mut().reset(deadline);
             }
         })
         .await
@@ -93,20 +93,20 @@ mod tests {
     #[test]
     fn what_is_there_is_not_waited_for() {
         run(async {
-            let mut clock = RequestTimer::new(Some(Duration::ZERO));
-            let done = clock.until(from_now(Duration::ZERO), TimeoutKind::Idle, ready(1)).await;
+            let mut timer = RequestTimer::new(Some(Duration::ZERO));
+            let done = timer.until(from_now(Duration::ZERO), TimeoutKind::Idle, ready(1)).await;
             assert_eq!(done, Ok(1));
-            assert!(clock.timer.is_none(), "a timer was set for nothing");
+            assert!(timer.sleep.is_none(), "a timer was set for nothing");
         });
     }
 
     #[test]
     fn a_timer_that_was_set_for_less_does_not_cut_a_wait_short() {
         run(async {
-            let mut clock = RequestTimer::new(None);
-            clock.until(from_now(SHORT), TimeoutKind::Idle, yield_now()).await.unwrap();
+            let mut timer = RequestTimer::new(None);
+            timer.until(from_now(SHORT), TimeoutKind::Idle, yield_now()).await.unwrap();
             let begin = Instant::now();
-            let waited = clock.until(from_now(4 * SHORT), TimeoutKind::Idle, pending::<()>()).await;
+            let waited = timer.until(from_now(4 * SHORT), TimeoutKind::Idle, pending::<()>()).await;
             assert_eq!(waited, Err(TimeoutKind::Idle));
             assert!(begin.elapsed() >= 4 * SHORT);
         });
@@ -115,10 +115,10 @@ mod tests {
     #[test]
     fn a_timer_that_was_set_for_more_does_not_draw_a_wait_out() {
         run(async {
-            let mut clock = RequestTimer::new(None);
-            clock.until(from_now(LONG), TimeoutKind::Idle, yield_now()).await.unwrap();
+            let mut timer = RequestTimer::new(None);
+            timer.until(from_now(LONG), TimeoutKind::Idle, yield_now()).await.unwrap();
             let begin = Instant::now();
-            let waited = clock.until(from_now(SHORT), TimeoutKind::FirstByte, pending::<()>()).await;
+            let waited = timer.until(from_now(SHORT), TimeoutKind::FirstByte, pending::<()>()).await;
             assert_eq!(waited, Err(TimeoutKind::FirstByte));
             assert!(begin.elapsed() < LONG);
         });
@@ -127,11 +127,11 @@ mod tests {
     #[test]
     fn the_time_for_everything_counts_where_it_is_shorter() {
         run(async {
-            let mut clock = RequestTimer::new(Some(SHORT));
-            assert!(!clock.has(LONG) && !clock.has(Duration::MAX));
-            let waited = clock.until(from_now(LONG), TimeoutKind::Idle, pending::<()>()).await;
+            let mut timer = RequestTimer::new(Some(SHORT));
+            assert!(!timer.has(LONG) && !timer.has(Duration::MAX));
+            let waited = timer.until(from_now(LONG), TimeoutKind::Idle, pending::<()>()).await;
             assert_eq!(waited, Err(TimeoutKind::Total));
-            let waited = clock.until(from_now(Duration::MAX), TimeoutKind::Idle, pending::<()>()).await;
+            let waited = timer.until(from_now(Duration::MAX), TimeoutKind::Idle, pending::<()>()).await;
             assert_eq!(waited, Err(TimeoutKind::Total));
             assert!(RequestTimer::new(None).has(Duration::MAX));
         });

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::{
     super::{Event, FailureKind},
-    LIMITS, body, chunk, joined, reading, said,
+    LIMITS, body, chunk, joined, parsing, said,
 };
 use crate::{
     calls::{InvalidKind, Verdict},
@@ -14,7 +14,7 @@ use crate::{
 #[test]
 fn calls_are_found_in_text_and_judged() {
     let body = body(&[said("So <Ad"), said("d>{'a': 1}</Add>"), chunk(&json!({}), Some("stop"))]);
-    let (events, done) = joined(&[body.as_bytes()], LIMITS, Some(reading(true)));
+    let (events, done) = joined(&[body.as_bytes()], LIMITS, Some(parsing(true)));
     assert_eq!(done, Ok(()));
     let [Event::Text(text), Event::Start { index: 0, id: None, name }, .., end, finish] =
         &events[..]
@@ -34,7 +34,7 @@ fn calls_are_found_in_text_and_judged() {
 #[test]
 fn text_stays_text_where_calls_are_not_inline() {
     let body = body(&[said("<Add>{}</Add>"), chunk(&json!({}), Some("stop"))]);
-    let (events, _) = joined(&[body.as_bytes()], LIMITS, Some(reading(false)));
+    let (events, _) = joined(&[body.as_bytes()], LIMITS, Some(parsing(false)));
     let finish = Event::Finish(FinishReason::Stop);
     assert_eq!(events, [Event::Text("<Add>{}</Add>".to_owned()), finish]);
 }
@@ -47,7 +47,7 @@ fn native_calls_are_judged_as_well() {
         chunk(&json!({"tool_calls": [call]}), None)
     };
     let body = body(&[fragment("{\"a\""), fragment(": 1}"), chunk(&json!({}), Some("stop"))]);
-    let (events, _) = joined(&[body.as_bytes()], LIMITS, Some(reading(false)));
+    let (events, _) = joined(&[body.as_bytes()], LIMITS, Some(parsing(false)));
     let Event::Start { id, .. } = &events[0] else { panic!("{events:?}") };
     assert_eq!(id.as_deref(), Some("c1"));
     assert_eq!(events[1], Event::Delta { index: 0, fragment: "{\"a\": 1}".to_owned() });
@@ -69,7 +69,7 @@ fn a_call_that_the_reply_ends_in_is_not_completed() {
         let native = chunk(&json!({"tool_calls": [call]}), None);
         for beginning in [said("<Add>{}"), native] {
             let body = body(&[beginning, last.clone()]);
-            let (events, done) = joined(&[body.as_bytes()], LIMITS, Some(reading(true)));
+            let (events, done) = joined(&[body.as_bytes()], LIMITS, Some(parsing(true)));
             assert_eq!(done, Ok(()));
             let [.., Event::End { verdict: Verdict::Invalid { kind, .. }, .. }, finish] =
                 &events[..]
@@ -85,7 +85,7 @@ fn a_call_that_the_reply_ends_in_is_not_completed() {
 #[test]
 fn what_came_before_a_failure_is_told_and_no_call_is_completed() {
     let body = body(&[said("<Add>{}")]) + "data: {\n\n";
-    let (events, done) = joined(&[body.as_bytes()], LIMITS, Some(reading(true)));
+    let (events, done) = joined(&[body.as_bytes()], LIMITS, Some(parsing(true)));
     let failure = done.unwrap_err();
     assert_eq!(failure.kind, FailureKind::Chunk);
     assert!(failure.transient);

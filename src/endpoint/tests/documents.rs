@@ -5,13 +5,13 @@ use serde_json::json;
 
 use super::{
     super::{Event, Failure, FailureKind, BodyFormat, CallParsing, read},
-    JoinedReply, LIMITS, reading, written,
+    JoinedReply, LIMITS, parsing, written,
 };
 
-fn whole(document: &str, reading: Option<CallParsing>) -> (Vec<Event>, Result<(), Failure>) {
+fn whole(document: &str, parsing: Option<CallParsing>) -> (Vec<Event>, Result<(), Failure>) {
     let mut joined = JoinedReply::default();
     let pieces = document.as_bytes().chunks(7).map(Bytes::copy_from_slice);
-    let done = read("m", BodyFormat::Document, pieces, LIMITS, reading, &mut joined);
+    let done = read("m", BodyFormat::Document, pieces, LIMITS, parsing, &mut joined);
     (joined.0, done)
 }
 
@@ -46,7 +46,7 @@ fn a_reply_that_comes_as_one_document_gives_the_same_events() {
             json!({"finish": "tool_calls"}),
         ]
     );
-    let (events, _) = whole(&document.to_string(), Some(reading(true)));
+    let (events, _) = whole(&document.to_string(), Some(parsing(true)));
     let ends = events.iter().filter(|event| matches!(event, Event::End { .. })).count();
     assert_eq!(ends, 2);
 }

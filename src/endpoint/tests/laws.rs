@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 use super::{
     super::{Event, BodyFormat, Limits, read},
-    Kept, LIMITS, body, joined, reading, said, text_of,
+    EventLog, LIMITS, body, joined, parsing, said, text_of,
 };
 
 /// Pieces of bodies, sound and unsound.
@@ -76,9 +76,9 @@ proptest! {
         parsed in any::<Option<bool>>(),
     ) {
         let limits = Limits { line, body: most };
-        let reading = || parsed.map(reading);
-        let (events, done) = joined(&[&body], limits, reading());
-        let (same, same_done) = joined(&cut(&body, &widths), limits, reading());
+        let parsing = || parsed.map(parsing);
+        let (events, done) = joined(&[&body], limits, parsing());
+        let (same, same_done) = joined(&cut(&body, &widths), limits, parsing());
         prop_assert_eq!(&events, &same);
         prop_assert_eq!(done.as_ref().err().map(|f| f.kind), same_done.err().map(|f| f.kind));
         let finishes = events.iter().filter(|event| matches!(event, Event::Finish(_))).count();
@@ -102,8 +102,8 @@ proptest! {
         body in prop::collection::vec(any::<u8>(), 0..400),
         form in prop::sample::select(vec![BodyFormat::Events, BodyFormat::Document]),
     ) {
-        let mut kept = Kept::default();
+        let mut log = EventLog::default();
         let pieces = body.chunks(9).map(Bytes::copy_from_slice);
-        let _ = read("m", form, pieces, LIMITS, Some(reading(true)), &mut kept);
+        let _ = read("m", form, pieces, LIMITS, Some(parsing(true)), &mut log);
     }
 }

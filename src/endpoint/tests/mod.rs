@@ -4,7 +4,7 @@ mod bodies;
 mod calls;
 mod documents;
 mod laws;
-mod mailbox;
+mod queue;
 mod secrets;
 
 use bytes::Bytes;
@@ -42,9 +42,9 @@ impl EventSink for JoinedReply {
 
 /// Keeps what it is given.
 #[derive(Default)]
-struct Kept(Vec<Event>);
+struct EventLog(Vec<Event>);
 
-impl EventSink for Kept {
+impl EventSink for EventLog {
     fn put(&mut self, event: Event) {
         self.0.push(event);
     }
@@ -53,7 +53,7 @@ impl EventSink for Kept {
 }
 
 /// A reading for calls of `Add`.
-fn reading(inline: bool) -> CallParsing {
+fn parsing(inline: bool) -> CallParsing {
     let tools = vec![Tool { name: "Add".to_owned(), schema: None }];
     let options = parser::Options::default();
     CallParsing {
@@ -68,11 +68,11 @@ fn reading(inline: bool) -> CallParsing {
 fn joined(
     pieces: &[&[u8]],
     limits: Limits,
-    reading: Option<CallParsing>,
+    parsing: Option<CallParsing>,
 ) -> (Vec<Event>, Result<(), Failure>) {
     let mut joined = JoinedReply::default();
     let pieces = pieces.iter().map(|piece| Bytes::copy_from_slice(piece));
-    let done = read("m", BodyFormat::Events, pieces, limits, reading, &mut joined);
+    let done = read("m", BodyFormat::Events, pieces, limits, parsing, &mut joined);
     (joined.0, done)
 }
 
@@ -118,11 +118,11 @@ fn chunks_come_out_as_written() {
     let cases = cases();
     assert!(cases.len() > 60, "{}", cases.len());
     for (name, chunks, updates) in cases {
-        let mut kept = Kept::default();
+        let mut log = EventLog::default();
         let body = Bytes::from(body(&chunks));
-        let done = read("m", BodyFormat::Events, [body], LIMITS, None, &mut kept);
+        let done = read("m", BodyFormat::Events, [body], LIMITS, None, &mut log);
         assert_eq!(done, Ok(()), "{name}");
-        let events: Vec<_> = kept.0.iter().map(written).collect();
+        let events: Vec<_> = log.0.iter().map(written).collect();
         assert_eq!(events, updates, "{name}");
     }
 }

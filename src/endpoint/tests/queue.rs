@@ -12,14 +12,14 @@ use shuttle::{check_dfs, check_pct, check_random, future, rand::Rng, sync::Mutex
 use super::super::{
     event::Event,
     failure::{Failure, FailureKind},
-    mailbox::{Capacity, Lock, EventQueue, Primitives, Signal, Wake},
+    queue::{Capacity, Lock, EventQueue, Primitives, Signal, Wake},
 };
 use crate::message::{FinishReason, UsageUpdate};
 
 /// Locks and signals whose every use is a point at which the other thread may go on.
-struct Tried;
+struct ModelChecked;
 
-impl Primitives for Tried {
+impl Primitives for ModelChecked {
     type Lock<T: Send> = Mutex<T>;
     type Signal = Permit;
 }
@@ -68,7 +68,7 @@ impl Signal for Permit {
 
 /// How a request leaves a mailbox.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Leaving {
+enum Shutdown {
     /// With the last event of a reply, and then by saying that all is well.
     Finish,
     /// By saying what failed.
@@ -79,18 +79,18 @@ enum Leaving {
 
 /// One meeting of a request with its reader.
 #[derive(Clone, Debug)]
-struct Meeting {
+struct Scenario {
     events: Vec<Event>,
     /// How many events come of one chunk, before anybody asks for room.
     chunk: usize,
-    leaving: Leaving,
+    shutdown: Shutdown,
     capacity: Capacity,
     /// How many events the reader takes at once.
     most: usize,
     /// Whether the reader is woken from outside, as by a bell.
     has_wake: bool,
     /// Whether the request gives a wait up and begins it anew, as where a clock has rung.
-    gives_up: bool,
+    cancels_wait: bool,
 }
 
 fn usage(tokens: u64) -> Event {
@@ -105,41 +105,41 @@ fn broken() -> Failure {
     Failure::new(FailureKind::Protocol, "nonsense")
 }
 
-async fn request(mailbox: Arc<EventQueue<Tried>>, meeting: Meeting) {
-    for chunk in meeting.events.chunks(meeting.chunk) {
+async fn request(queue: Arc<EventQueue<ModelChecked>>, scenario: Scenario) {
+    for chunk in scenario.events.chunks(scenario.chunk) {
         for event in chunk {
-            mailbox.put(event.clone());
+            queue.put(event.clone());
         }
-        if meeting.gives_up {
-            let mut room = std::pin::pin!(mailbox.room());
+        if scenario.cancels_wait {
+            let mut room = std::pin::pin!(queue.room());
             let once = poll_fn(|context| Poll::Ready(room.as_mut().poll(context)));
             if once.await.is_ready() {
                 continue;
             }
         }
-        mailbox.room().await;
+        queue.room().await;
     }
-    match meeting.leaving {
-        Leaving::Finish => {
-            mailbox.put(Event::Finish(FinishReason::Stop));
-            mailbox.end(Ok(()));
+    match scenario.shutdown {
+        Shutdown::Finish => {
+            queue.put(Event::Finish(FinishReason::Stop));
+            queue.end(Ok(()));
         }
-        Leaving::Failure => mailbox.end(Err(broken())),
-        Leaving::Drop => {}
+        Shutdown::Failure => queue.end(Err(broken())),
+        Shutdown::Drop => {}
     }
-    mailbox.abandon();
+    queue.abandon();
 }
 
 /// All that is taken, neighbouring texts joined, and how it ends. It ends: where nobody can go on,
 /// the check fails.
 async fn reader(
-    mailbox: Arc<EventQueue<Tried>>,
-    bell: Option<Arc<Permit>>,
+    queue: Arc<EventQueue<ModelChecked>>,
+    wakeup: Option<Arc<Permit>>,
     most: usize,
 ) -> (Vec<Event>, Result<(), Failure>) {
     let mut taken: Vec<Event> = Vec::new();
     loop {
-        let found = mailbox.take(most);
+        let found = queue.take(most);
         assert!(found.events.len() <= most);
         let none = found.events.is_empty();
         for event in found.events {
@@ -151,43 +151,43 @@ async fn reader(
         if let Some(end) = found.end {
             return (taken, end);
         }
-        match &bell {
-            Some(bell) if none => bell.notified().await,
-            None if none => mailbox.ready().await,
+        match &wakeup {
+            Some(wakeup) if none => wakeup.notified().await,
+            None if none => queue.ready().await,
             _ => {}
         }
     }
 }
 
-fn meet(meeting: Meeting) {
-    let bell = meeting.has_wake.then(|| Arc::new(Permit::default()));
-    let wake = bell.clone().map(|bell| -> Wake { Box::new(move || bell.notify()) });
-    let mailbox = Arc::new(EventQueue::new(meeting.capacity, wake));
-    let mut wanted = Vec::new();
-    for event in &meeting.events {
-        match (wanted.last_mut(), event) {
+fn run_scenario(scenario: Scenario) {
+    let wakeup = scenario.has_wake.then(|| Arc::new(Permit::default()));
+    let wake = wakeup.clone().map(|wakeup| -> Wake { Box::new(move || wakeup.notify()) });
+    let queue = Arc::new(EventQueue::new(scenario.capacity, wake));
+    let mut reader_waiting = Vec::new();
+    for event in &scenario.events {
+        match (reader_waiting.last_mut(), event) {
             (Some(Event::Text(text)), Event::Text(more)) => text.push_str(more),
-            (_, event) => wanted.push(event.clone()),
+            (_, event) => reader_waiting.push(event.clone()),
         }
     }
-    let end = match meeting.leaving {
-        Leaving::Finish => {
-            wanted.push(Event::Finish(FinishReason::Stop));
+    let end = match scenario.shutdown {
+        Shutdown::Finish => {
+            reader_waiting.push(Event::Finish(FinishReason::Stop));
             Ok(())
         }
-        Leaving::Failure => Err(FailureKind::Protocol),
-        Leaving::Drop => Err(FailureKind::Cut),
+        Shutdown::Failure => Err(FailureKind::Protocol),
+        Shutdown::Drop => Err(FailureKind::Cut),
     };
-    let most = meeting.most;
-    let request = future::spawn(request(Arc::clone(&mailbox), meeting));
-    let (taken, ended) = future::block_on(reader(mailbox, bell, most));
-    assert_eq!(taken, wanted);
+    let most = scenario.most;
+    let request = future::spawn(request(Arc::clone(&queue), scenario));
+    let (taken, ended) = future::block_on(reader(queue, wakeup, most));
+    assert_eq!(taken, reader_waiting);
     assert_eq!(ended.map_err(|failure| failure.kind), end);
     future::block_on(request).unwrap();
 }
 
 /// Any small meeting.
-fn any_meeting() -> Meeting {
+fn any_scenario() -> Scenario {
     let mut any = shuttle::rand::thread_rng();
     let events = (0..any.gen_range(0..7_u64))
         .map(|number| match any.gen_range(0..3) {
@@ -203,42 +203,42 @@ fn any_meeting() -> Meeting {
         1 => Capacity { events: usize::MAX, bytes: small },
         _ => Capacity { events: few, bytes: small },
     };
-    Meeting {
+    Scenario {
         events,
         chunk: any.gen_range(1..5),
-        leaving: [Leaving::Finish, Leaving::Failure, Leaving::Drop][any.gen_range(0..3)],
+        shutdown: [Shutdown::Finish, Shutdown::Failure, Shutdown::Drop][any.gen_range(0..3)],
         capacity,
         most: any.gen_range(1..4),
         has_wake: any.r#gen(),
-        gives_up: any.r#gen(),
+        cancels_wait: any.r#gen(),
     }
 }
 
 #[test]
 fn whatever_comes_and_however_it_is_read_it_ends_and_nothing_is_missing() {
-    check_random(|| meet(any_meeting()), 1_500);
+    check_random(|| run_scenario(any_scenario()), 1_500);
 }
 
 #[test]
 fn threads_that_rarely_make_way_for_each_other_end_as_well() {
-    check_pct(|| meet(any_meeting()), 500, 3);
+    check_pct(|| run_scenario(any_scenario()), 500, 3);
 }
 
 #[test]
 fn every_order_of_a_full_mailbox_ends() {
-    let full = |capacity, chunk, most| Meeting {
+    let full = |capacity, chunk, most| Scenario {
         events: vec![usage(1), usage(2)],
         chunk,
-        leaving: Leaving::Drop,
+        shutdown: Shutdown::Drop,
         capacity,
         most,
         has_wake: true,
-        gives_up: false,
+        cancels_wait: false,
     };
     let few = Capacity { events: 1, bytes: usize::MAX };
     let small = Capacity { events: usize::MAX, bytes: 1 };
     for (capacity, chunk, most) in [(few, 1, 1), (few, 2, 2), (small, 1, 2), (small, 2, 1)] {
-        let meeting = full(capacity, chunk, most);
-        check_dfs(move || meet(meeting.clone()), Some(1_000));
+        let scenario = full(capacity, chunk, most);
+        check_dfs(move || run_scenario(scenario.clone()), Some(1_000));
     }
 }
