@@ -15,7 +15,7 @@ from sqlalchemy import Row, func, select
 from ..kinds import MessageKind
 from ..slices import MANY, in_slices
 from .records import History, StoredMessage, StoreProblem
-from .settling import Reconciler
+from .reconciler import Reconciler
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable
@@ -98,22 +98,22 @@ class Window:
     async def close(self) -> Reconciler:
         """Reads on until no call and no result has its other part outside of the window."""
         while True:
-            settling = await self._settling()
+            reconciler = await self._settling()
             number = self._table.c.sequence_number
             if (
                 not self.is_end
-                and any(settling.missing)
+                and any(reconciler.missing)
                 and await self._has(_RESULTS, number > self._high)
             ):
                 await self.forth(self._next_step())
             elif (
                 not self._is_start
-                and settling.has_unmatched_results
+                and reconciler.has_unmatched_results
                 and await self._has(_CALLS, number <= self._low)
             ):
                 await self.back(self._next_step())
             else:
-                return settling
+                return reconciler
 
     def _next_step(self) -> int:
         step, self._step = self._step, 2 * self._step
@@ -152,12 +152,12 @@ async def page(window: Window, outcomes: Outcomes, after: int, limit: int | None
     missing = limit
     while True:
         await window.forth(missing)
-        settling = await window.close()
-        known = await outcomes(list(settling.missing))
-        if settling.is_long:
-            found = await asyncio.to_thread(settling.finish, known)
+        reconciler = await window.close()
+        known = await outcomes(list(reconciler.missing))
+        if reconciler.is_long:
+            found = await asyncio.to_thread(reconciler.finish, known)
         else:
-            found = settling.finish(known)
+            found = reconciler.finish(known)
         part = found.part(after, limit)
         if limit is None or window.is_end or len(part.stored) >= limit:
             return part

@@ -169,7 +169,7 @@ class Reconciler:
             message = stored.message
             calls = self._calls.get(position)
             if calls is not None and not calls.is_as_written:
-                yield replace(stored, message=with_results_of(message, calls))
+                yield replace(stored, message=_with_results(message, calls))
             elif isinstance(message, ToolResultMessage):
                 left = [result for of, result in self._results[position] if of.is_as_written]
                 if len(left) == len(message.tool_results):
@@ -198,7 +198,7 @@ class Reconciler:
         self._problems.append(StoreProblem(kind, sentence, number, message_id, call_id))
 
 
-def with_results_of(message: Message, found: _Calls) -> Message:
+def _with_results(message: Message, found: _Calls) -> Message:
     results = [found.results[call.id] for call in found.calls if call.id in found.results]
     metadata = with_references(message.metadata, results)
     if isinstance(message, ToolAggregateMessage):

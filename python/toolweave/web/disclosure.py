@@ -53,7 +53,7 @@ def concealed(fields: Fields) -> Fields:
     kind = fields["kind"]
     metadata = _object(fields.get("metadata"))
     if "toolResults" in fields:
-        return with_results_of(fields, _object(metadata.get(REFERENCES)))
+        return _with_results(fields, _object(metadata.get(REFERENCES)))
     if kind == "tool_result":
         return _result(fields, _object(metadata.get(REFERENCES)))
     if kind == "scene":
@@ -90,7 +90,7 @@ def run_failed(reference: str) -> str:
     return f"{_RUN_FAILED} (reference {reference})"
 
 
-def with_results_of(fields: Fields, references: Fields) -> Fields:
+def _with_results(fields: Fields, references: Fields) -> Fields:
     results: list[dict[str, Any]] = fields["toolResults"]
     told = [_result(each, references) for each in results]
     if all(one is other for one, other in zip(told, results, strict=True)):
