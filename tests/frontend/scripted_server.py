@@ -41,7 +41,7 @@ from toolweave import (
 )
 from toolweave.store import MessageStore
 from toolweave.web import Page, Suggestion, Turn, WebLimits, ask_in_chat, chat_app
-from toolweave.web.overheard import Hear, Opened, Overheard, OverheardReply
+from toolweave.web.overheard import Hear, Opened, Overheard, RawTextRun
 
 LIMITS = WebLimits(batch=0.005, shutdown_grace=0.0, requests=None)
 SIZES = {
@@ -161,7 +161,7 @@ async def ask_colleague(question: str) -> Deferred:
 TOOLS = (read_station, track_parcel, transfer_money, order_pizza, ask_colleague)
 
 
-def answer(turn: Turn) -> OverheardReply:
+def answer(turn: Turn) -> RawTextRun:
     """Answers by the words of the test."""
     said = [
         message.text
@@ -188,7 +188,7 @@ def answer(turn: Turn) -> OverheardReply:
         )
         return run, agent.executor.deferred
 
-    return OverheardReply(opening)
+    return RawTextRun(opening)
 
 
 async def forget(_: Request) -> Response:

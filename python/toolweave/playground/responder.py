@@ -12,7 +12,7 @@ from ..costs import Price
 from ..kinds import Role
 from ..play.recordings import RECORDED_ON
 from ..scenes import SceneManager
-from ..web.overheard import Opened, Overheard, OverheardReply
+from ..web.overheard import Opened, Overheard, RawTextRun
 from .model import StoryModel, position
 from .routing import STRATEGY, Router
 from .stories import Alternative, Story, story_for
@@ -88,7 +88,7 @@ class Playground:
         self._step = FAST_STEP if speed is None else STEP / speed
         self._tools: OrderedDict[str, Tools] = OrderedDict()
 
-    def __call__(self, turn: Turn) -> OverheardReply:
+    def __call__(self, turn: Turn) -> RawTextRun:
         """Begins an answer."""
         asked = _asked((*turn.history, *turn.messages))
         if self._model is not None:
@@ -97,13 +97,13 @@ class Playground:
         if story is None:
             return self._unknown(turn, asked)
         if story.kind == "scenes":
-            return OverheardReply(self._scenes(turn, story))
+            return RawTextRun(self._scenes(turn, story))
         if story.kind == "selection":
             router = Router.recorded(story)
-            return OverheardReply(self._told(turn, story, router), lambda: router.select(asked))
-        return OverheardReply(self._told(turn, story))
+            return RawTextRun(self._told(turn, story, router), lambda: router.select(asked))
+        return RawTextRun(self._told(turn, story))
 
-    def _live(self, turn: Turn, model: ChatModel, asked: str) -> OverheardReply:
+    def _live(self, turn: Turn, model: ChatModel, asked: str) -> RawTextRun:
         router = self._router
         name: str = getattr(model, "name", "model")
         today = datetime.date.today()  # noqa: DTZ011 - where the user is
@@ -120,14 +120,14 @@ class Playground:
 
         # To go on is no question.
         if router is None or not turn.messages:
-            return OverheardReply(opening)
-        return OverheardReply(opening, lambda: router.select(asked))
+            return RawTextRun(opening)
+        return RawTextRun(opening, lambda: router.select(asked))
 
-    def _unknown(self, turn: Turn, asked: str) -> OverheardReply:
+    def _unknown(self, turn: Turn, asked: str) -> RawTextRun:
         """Says honestly that there is nothing to say."""
         router = self._router
         if router is None:
-            return OverheardReply(self._told(turn, _by_hand(asked, UNKNOWN)))
+            return RawTextRun(self._told(turn, _by_hand(asked, UNKNOWN)))
 
         def opening(hear: Hear, selection: Selection | None) -> Opened:
             chosen = "No tool fits."
@@ -136,7 +136,7 @@ class Playground:
             story = _by_hand(asked, ROUTED.replace("{chosen}", chosen))
             return self._told(turn, story)(hear, selection)
 
-        return OverheardReply(opening, lambda: router.select(asked))
+        return RawTextRun(opening, lambda: router.select(asked))
 
     def _told(self, turn: Turn, story: Story, router: Router | None = None) -> Opening:
         """An agent that tells a story."""

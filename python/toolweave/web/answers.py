@@ -10,7 +10,7 @@ from ..kinds import Outcome
 
 if TYPE_CHECKING:
     from ..store import MessageStore, StoredPendingInput
-    from .late import LateResults
+    from .late import LateResultPublisher
     from .runs import ChatRuns
 
 _log = logging.getLogger("toolweave.web")
@@ -35,7 +35,7 @@ class Inbox:
         runs: Who may wait for them, and goes on when the last result has come.
     """
 
-    def __init__(self, store: MessageStore, late: LateResults, runs: ChatRuns) -> None:
+    def __init__(self, store: MessageStore, late: LateResultPublisher, runs: ChatRuns) -> None:
         self._store = store
         self._late = late
         self._runs = runs

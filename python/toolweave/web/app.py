@@ -18,13 +18,13 @@ from ..limits import RateLimiter
 from .answers import Inbox
 from .bodies import Bodies
 from .disclosure import showing
-from .errors import Refused, on_http, on_ours, on_refused
-from .feed import ChatFeeds
-from .foreign import ForeignRoutes
+from .errors import Refused, on_http_exception, on_toolweave_error, on_http_error
+from .feed import ChatChannels
+from .foreign import ProtocolRoutes
 from .formats import ENCODERS, Formats
-from .late import LateResults
+from .late import LateResultPublisher
 from .limits import WebLimits
-from .names import ChatNames
+from .names import UserChats
 from .pages import Page
 from .routes import ChatRoutes
 from .runs import ChatRuns
@@ -100,9 +100,9 @@ def chat_app(
     rate = None if limits.requests is None else RateLimiter(limits.requests, max_wait=0.0)
     gate = Gate(authenticate, rate, limits, allowed_hosts or ())
     bodies = Bodies(gate, limits)
-    names = ChatNames(store, limits)
-    feeds = ChatFeeds(store, limits, showing(error_text))
-    late = LateResults(store, feeds)
+    names = UserChats(store, limits)
+    feeds = ChatChannels(store, limits, showing(error_text))
+    late = LateResultPublisher(store, feeds)
     runs = ChatRuns(store, feeds, late, responder, limits)
     turns = Turns(store, runs, limits)
     inbox = Inbox(store, late, runs)
@@ -110,7 +110,7 @@ def chat_app(
     chats = ChatRoutes(
         gate, bodies, names, store, feeds, runs, turns, inbox, streams, limits, error_text
     )
-    foreign = ForeignRoutes(gate, bodies, names, store, turns, inbox, streams)
+    foreign = ProtocolRoutes(gate, bodies, names, store, turns, inbox, streams)
 
     @asynccontextmanager
     async def life(_: Starlette) -> AsyncGenerator[None, None]:
@@ -138,9 +138,9 @@ def chat_app(
         ],
         middleware=middleware,
         exception_handlers={
-            Refused: on_refused,
-            HTTPException: on_http,
-            ToolweaveError: on_ours,
+            Refused: on_http_error,
+            HTTPException: on_http_exception,
+            ToolweaveError: on_toolweave_error,
         },
         lifespan=life,
     )

@@ -68,13 +68,13 @@ def answer(error: Refused) -> JSONResponse:
     )
 
 
-async def on_refused(_: Request, error: Exception) -> Response:
+async def on_http_error(_: Request, error: Exception) -> Response:
     """Answers a request that was refused."""
     assert isinstance(error, Refused)  # noqa: S101 - registered for these only
     return answer(error)
 
 
-async def on_http(_: Request, error: Exception) -> Response:
+async def on_http_exception(_: Request, error: Exception) -> Response:
     """Answers a request that matches no route, or not with this method."""
     assert isinstance(error, HTTPException)  # noqa: S101 - registered for these only
     status = HTTPStatus(error.status_code)
@@ -84,7 +84,7 @@ async def on_http(_: Request, error: Exception) -> Response:
     )
 
 
-async def on_ours(_: Request, error: Exception) -> Response:
+async def on_toolweave_error(_: Request, error: Exception) -> Response:
     """Answers a request that could not be carried out, as the exception says."""
     return answer(refusal(error))
 

@@ -1,6 +1,6 @@
 """The events of a chat, for all who read it in this process.
 
-There is one `ChatFeed` for each chat that somebody reads or runs here. It keeps the last events, as
+There is one `ChatChannel` for each chat that somebody reads or runs here. It keeps the last events, as
 bytes that are ready to be sent, and learns of new ones from the run in this process or, where the
 run is another's, from the store. A reader is nothing but the number of the event that it saw last:
 one who falls behind what is kept reads the store, so that a slow one costs no more than a fast one,
@@ -51,8 +51,8 @@ class Entry(NamedTuple):
     framed: bytes
 
 
-class ChatFeed:
-    """The events of one chat. Made by `ChatFeeds.of`.
+class ChatChannel:
+    """The events of one chat. Made by `ChatChannels.of`.
 
     Args:
         store: Where the events are.
@@ -175,7 +175,7 @@ class ChatFeed:
         self._bytes += len(entry.framed)
         dropped = 0
         while dropped < len(kept) - 1 and (
-            self._bytes > limits.kept_bytes or len(kept) - dropped > limits.kept_events
+            self._bytes > limits.buffered_bytes or len(kept) - dropped > limits.buffered_events
         ):
             self._bytes -= len(kept[dropped].framed)
             dropped += 1
@@ -271,7 +271,7 @@ def _chunk(kept: Sequence[Entry], start: int) -> Sequence[Entry]:
     return kept[start:end]
 
 
-class ChatFeeds:
+class ChatChannels:
     """The feeds of this process, each for as long as somebody needs it.
 
     Args:
@@ -288,12 +288,12 @@ class ChatFeeds:
         self._feeds: dict[str, _Shared] = {}
 
     @asynccontextmanager
-    async def of(self, chat_id: str) -> AsyncGenerator[ChatFeed, None]:
+    async def of(self, chat_id: str) -> AsyncGenerator[ChatChannel, None]:
         """The feed of a chat, with all that the store has."""
         shared = self._feeds.get(chat_id)
         if shared is None or shared.feed.closed:
             shared = self._feeds[chat_id] = _Shared(
-                ChatFeed(self._store, chat_id, self._limits, self._replays, self._show)
+                ChatChannel(self._store, chat_id, self._limits, self._replays, self._show)
             )
         shared.users += 1
         try:
@@ -329,7 +329,7 @@ class _Shared:
 
     __slots__ = ("feed", "opened", "opening", "users")
 
-    def __init__(self, feed: ChatFeed) -> None:
+    def __init__(self, feed: ChatChannel) -> None:
         self.feed = feed
         self.users = 0
         self.opened = False

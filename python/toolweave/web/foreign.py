@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from .answers import Inbox, Taken
     from .bodies import Bodies
     from .encoders.requests import Answer
-    from .names import ChatNames
+    from .names import UserChats
     from .security import Gate
     from .streams import Streams
     from .turns import Turns
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 _MOST_ANSWERS = 100
 
 
-class ForeignRoutes:
+class ProtocolRoutes:
     """Takes what other clients post, and answers with the stream that they read.
 
     Args:
@@ -53,7 +53,7 @@ class ForeignRoutes:
         self,
         gate: Gate,
         bodies: Bodies,
-        names: ChatNames,
+        names: UserChats,
         store: MessageStore,
         turns: Turns,
         inbox: Inbox,

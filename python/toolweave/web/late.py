@@ -11,10 +11,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from ..store import MessageStore, StoredMessage
-    from .feed import ChatFeeds
+    from .feed import ChatChannels
 
 
-class LateResults:
+class LateResultPublisher:
     """Tells of results that came late.
 
     Args:
@@ -22,7 +22,7 @@ class LateResults:
         feeds: Who is told.
     """
 
-    def __init__(self, store: MessageStore, feeds: ChatFeeds) -> None:
+    def __init__(self, store: MessageStore, feeds: ChatChannels) -> None:
         self._store = store
         self._feeds = feeds
 

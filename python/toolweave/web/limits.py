@@ -60,9 +60,9 @@ class WebLimits:
     """For how many seconds a client may take nothing before its stream ends; it can resume."""
     retry: float = 1.0
     """After how many seconds a client is told to connect again."""
-    kept_events: int = 2048
+    buffered_events: int = 2048
     """How many of the last events of a chat are kept in memory for those who read them."""
-    kept_bytes: int = 1_000_000
+    buffered_bytes: int = 1_000_000
     """How many bytes of the last events of a chat are kept in memory for those who read them."""
     batch: float = 0.05
     """For how many seconds pieces of text are collected before they are stored."""

@@ -48,7 +48,7 @@ def _owned(chat_id: str, user: str) -> str:
     return f"{chat_id}//{owner}"
 
 
-class ChatNames:
+class UserChats:
     """Finds and makes the chats of users.
 
     Args:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 from .._checks import check_callable, check_flag, check_type
 from ..agent import Agent
 from ..scenes import SceneManager
-from .overheard import Overheard, OverheardReply
+from .overheard import Overheard, RawTextRun
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
@@ -106,7 +106,7 @@ when the chat is deleted.
 """
 
 
-class AgentReply:
+class AgentResponderRun:
     """A run of an agent, as a reply.
 
     Args:
@@ -192,13 +192,13 @@ class AgentResponder:
         agent = self._agent if isinstance(self._agent, Agent) else self._agent(turn)
         check_type("what the function of a turn gives", agent, Agent, "an Agent")
         if not self._raw_text:
-            return AgentReply(agent, _opened(agent, turn))
+            return AgentResponderRun(agent, _opened(agent, turn))
 
         def opening(hear: Hear, _: Selection | None) -> Opened:
             run = _opened(agent.wrap_model(lambda model: Overheard(model, hear)), turn)
             return run, agent.executor.deferred
 
-        return OverheardReply(opening)
+        return RawTextRun(opening)
 
 
 def _opened(agent: Agent, turn: Turn) -> AgentRun:

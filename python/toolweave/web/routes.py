@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from .answers import Inbox
     from .bodies import Bodies
     from .disclosure import ErrorText
-    from .feed import ChatFeeds
+    from .feed import ChatChannels
     from .limits import WebLimits
-    from .names import ChatNames
+    from .names import UserChats
     from .runs import ChatRuns
     from .security import Gate
     from .streams import Streams
@@ -59,9 +59,9 @@ class ChatRoutes:
         self,
         gate: Gate,
         bodies: Bodies,
-        names: ChatNames,
+        names: UserChats,
         store: MessageStore,
-        feeds: ChatFeeds,
+        feeds: ChatChannels,
         runs: ChatRuns,
         turns: Turns,
         inbox: Inbox,

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ..executor import DeferredResults, ToolQuestion
     from ..lifecycle import TurnEvent
     from ..store import MessageStore, RunRecord
-    from .feed import ChatFeed
+    from .feed import ChatChannel
     from .limits import WebLimits
     from .merging import Draft
     from .responders import Reply, Responder
@@ -54,7 +54,7 @@ class ChatRun:
     def __init__(
         self,
         store: MessageStore,
-        feed: ChatFeed,
+        feed: ChatChannel,
         responder: Responder,
         record: RunRecord,
         messages: Sequence[Message],
@@ -65,7 +65,7 @@ class ChatRun:
         self.user_id = record.user_id
         self.stop_reason: str | None = None
         """Why it ended, once it has."""
-        self.is_given_up = False
+        self.is_abandoned = False
         """Whether it was told to stop for long enough: if it has no end, others may end it."""
         self.deferred: list[str] = []
         """The ids of its calls whose results come later."""
@@ -183,7 +183,7 @@ class ChatRun:
     def _give_up(self) -> None:
         if self._task is not None and not self._leaving:
             _log.error("a run does not stop and is given up", extra=self._facts())
-            self.is_given_up = True
+            self.is_abandoned = True
             self._task.cancel()
 
     def _expire(self) -> None:

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from .. import Message
     from ..store import MessageStore
-    from .feed import ChatFeeds
-    from .late import LateResults
+    from .feed import ChatChannels
+    from .late import LateResultPublisher
     from .limits import WebLimits
     from .responders import Responder
 
@@ -53,8 +53,8 @@ class ChatRuns:
     def __init__(
         self,
         store: MessageStore,
-        feeds: ChatFeeds,
-        late: LateResults,
+        feeds: ChatChannels,
+        late: LateResultPublisher,
         responder: Responder,
         limits: WebLimits,
     ) -> None:
@@ -212,7 +212,7 @@ class ChatRuns:
         while True:
             await asyncio.sleep(lease / 3)
             # What was given up nobody would ever end, if its code does not let go.
-            runs = [run for run in self._runs.values() if not run.is_given_up]
+            runs = [run for run in self._runs.values() if not run.is_abandoned]
             if not runs:
                 continue
             given_up = self._runs.keys() - {run.run_id for run in runs}

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from ..store import MessageStore, RunRecord
     from .encoders import Encoder
-    from .feed import ChatFeed, ChatFeeds
+    from .feed import ChatChannel, ChatChannels
     from .formats import Formats
     from .limits import WebLimits
 
@@ -39,7 +39,7 @@ class Streams:
     """
 
     def __init__(
-        self, store: MessageStore, feeds: ChatFeeds, formats: Formats, limits: WebLimits
+        self, store: MessageStore, feeds: ChatChannels, formats: Formats, limits: WebLimits
     ) -> None:
         self._store = store
         self._feeds = feeds
@@ -124,14 +124,14 @@ class Streams:
                 return await self._store.run(run_id)
         return None
 
-    async def _native(self, feed: ChatFeed, cursor: int, *, follow: bool) -> AsyncIterator[bytes]:
+    async def _native(self, feed: ChatChannel, cursor: int, *, follow: bool) -> AsyncIterator[bytes]:
         yield retry(self._limits.retry)
         while entries := await feed.read(cursor, follow=follow):
             cursor = entries[-1].sequence_number
             yield b"".join(entry.framed for entry in entries)
 
     async def _encoded(
-        self, feed: ChatFeed, run: RunRecord, encoder: Encoder, after: int
+        self, feed: ChatChannel, run: RunRecord, encoder: Encoder, after: int
     ) -> AsyncIterator[bytes]:
         yield retry(self._limits.retry)
         at, over = run.first_event - 1, False

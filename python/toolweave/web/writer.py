@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ..executor import PendingResult
     from ..lifecycle import Transcriber, TurnEvent
     from ..store import MessageStore, WriteResult
-    from .feed import ChatFeed
+    from .feed import ChatChannel
     from .limits import WebLimits
     from .merging import Draft
     from .responders import Reply
@@ -48,7 +48,7 @@ class RunWriter:
     def __init__(
         self,
         store: MessageStore,
-        feed: ChatFeed,
+        feed: ChatChannel,
         transcriber: Transcriber,
         *,
         chat_id: str,

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from toolweave import FunctionContract
-    from toolweave.web.overheard import OverheardReply
+    from toolweave.web.overheard import RawTextRun
 
 EACH = pytest.mark.parametrize("story", stories(), ids=lambda story: story.name)
 
@@ -60,7 +60,7 @@ class Journal:
     def __init__(self, read: list[TurnEvent]) -> None:
         self._read = read
         self.told: list[tuple[str, str, int]] = []
-        self.reply: OverheardReply | None = None
+        self.reply: RawTextRun | None = None
 
     async def started(self, call: ToolCall) -> None:
         assert self.reply is not None
@@ -122,7 +122,7 @@ def begin(
     *,
     history: Sequence[Message] = (),
     chat_id: str = "chat",
-) -> OverheardReply:
+) -> RawTextRun:
     said = () if prompt is None else (TextMessage(prompt, id="said"),)
     reply = heard.journal.reply = playground(
         Asked(chat_id, "run", None, tuple(history), said, heard.journal)  # type: ignore[arg-type]

@@ -25,8 +25,8 @@ from toolweave import (
 from toolweave.store import MessageStore
 from toolweave.testing import ScriptedModel
 from toolweave.web import AgentResponder
-from toolweave.web.feed import ChatFeeds
-from toolweave.web.late import LateResults
+from toolweave.web.feed import ChatChannels
+from toolweave.web.late import LateResultPublisher
 from toolweave.web.runs import ChatRuns
 
 LIMIT = 8_000
@@ -55,9 +55,9 @@ async def chat_with(
     tools: Sequence[Any] = (fetch,),
 ) -> tuple[str, list[Event], str | None]:
     """A chat after so many runs, its events, and why the last run ended."""
-    feeds = ChatFeeds(store, QUICK)
+    feeds = ChatChannels(store, QUICK)
     agent = Agent(model, list(tools))
-    runs = ChatRuns(store, feeds, LateResults(store, feeds), AgentResponder(agent), QUICK)
+    runs = ChatRuns(store, feeds, LateResultPublisher(store, feeds), AgentResponder(agent), QUICK)
     chat = (await store.create_chat()).chat_id
     async with feeds.of(chat) as feed:
         seen = 0

@@ -17,8 +17,8 @@ from toolweave import Agent, TextMessage
 from toolweave.store import MessageStore
 from toolweave.testing import ScriptedModel
 from toolweave.web import AgentResponder, Responder, SceneResponder
-from toolweave.web.feed import ChatFeeds
-from toolweave.web.late import LateResults
+from toolweave.web.feed import ChatChannels
+from toolweave.web.late import LateResultPublisher
 from toolweave.web.runs import ChatRuns
 
 Event = dict[str, Any]
@@ -34,8 +34,8 @@ def law_of(check: Callable[[Callable[[Responder], list[Event]]], None]) -> None:
     store = MessageStore("sqlite://")
 
     async def logged(responder: Responder) -> list[Event]:
-        feeds = ChatFeeds(store, QUICK)
-        runs = ChatRuns(store, feeds, LateResults(store, feeds), responder, QUICK)
+        feeds = ChatChannels(store, QUICK)
+        runs = ChatRuns(store, feeds, LateResultPublisher(store, feeds), responder, QUICK)
         chat = (await store.create_chat()).chat_id
         async with feeds.of(chat) as feed:
             await runs.start(chat, [TextMessage("Hi!", id="question")], None)

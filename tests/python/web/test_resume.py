@@ -89,7 +89,7 @@ async def read_in_pieces(
 
 def test_wherever_a_client_is_cut_off_it_reads_exactly_the_log(tmp_path: Path) -> None:
     # A few events are kept, so that those who are slow read the store.
-    limits = WebLimits(batch=0.001, kept_events=5, shutdown_grace=0.0, requests=None)
+    limits = WebLimits(batch=0.001, buffered_events=5, shutdown_grace=0.0, requests=None)
     loop = asyncio.new_event_loop()
 
     def wait(happening: Coroutine[Any, Any, Any]) -> Any:
@@ -157,7 +157,7 @@ async def test_a_client_that_takes_nothing_holds_up_nobody(tmp_path: Path) -> No
             yield "x" * 10_000
             await asyncio.sleep(0)
 
-    limits = WebLimits(batch=0.0, kept_events=10, kept_bytes=50_000, requests=None)
+    limits = WebLimits(batch=0.0, buffered_events=10, buffered_bytes=50_000, requests=None)
     async with serve_agent(tmp_path, Agent(model), limits=limits) as client:
         chat = await new_chat(client)
         said = await say(client, chat, "Talk!")

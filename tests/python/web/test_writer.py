@@ -13,7 +13,7 @@ from chat_servers import PATIENCE, QUICK
 from toolweave import TextDelta, ToolCall, ToolResult
 from toolweave.lifecycle import Transcriber, TurnEvent
 from toolweave.store import MessageStore, WriteResult
-from toolweave.web.feed import ChatFeeds
+from toolweave.web.feed import ChatChannels
 from toolweave.web.writer import RunWriter
 
 
@@ -38,7 +38,7 @@ def test_an_event_of_a_call_is_never_stored_before_what_it_tells_of(tmp_path: Pa
         async with SlowStore(f"sqlite:///{tmp_path / 'chats.db'}") as store:
             await store.create_chat("c")
             await store.start_run("c", "r", owner="me")
-            feeds = ChatFeeds(store, QUICK)
+            feeds = ChatChannels(store, QUICK)
             transcriber = Transcriber("c", "r")
             errors: list[Exception] = []
             async with feeds.of("c") as feed:
@@ -122,7 +122,7 @@ def test_a_call_is_stored_when_its_reply_says_that_all_before_it_was_read(tmp_pa
             await store.start_run("c", "r", owner="me")
             transcriber = Transcriber("c", "r")
             errors: list[Exception] = []
-            async with ChatFeeds(store, QUICK).of("c") as feed:
+            async with ChatChannels(store, QUICK).of("c") as feed:
                 writer = RunWriter(
                     store,
                     feed,

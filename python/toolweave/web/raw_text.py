@@ -77,7 +77,7 @@ class Overheard:
                 await asyncio.sleep(0)
 
 
-class OverheardReply(Run["TurnEvent"]):
+class RawTextRun(Run["TurnEvent"]):
     """A selection where there is one, then a run, with what its model writes.
 
     Args:
