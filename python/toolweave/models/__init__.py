@@ -22,8 +22,8 @@ nobody reads any more. `toolweave.models.fallback` puts models behind each other
 
 from __future__ import annotations
 
-from .direct import as_model, complete
 from .conversation import as_messages
+from .direct import as_model, complete
 from .function import FunctionModel
 from .streaming import closing
 

@@ -35,8 +35,8 @@ from .clients import (
     failure,
     items,
 )
-from .streaming import closing, count, field, finish, map_errors, read_reply, text
 from .serialization import serialize_request
+from .streaming import closing, count, field, finish, map_errors, read_reply, text
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator, Mapping, Sequence

@@ -19,8 +19,8 @@ from .._checks import (
 from .._core import _without_keys
 from .._loops import running_loop
 from ..exceptions import ModelError
-from .transient import is_transient_error, retry_after
 from .servers import server_label
+from .transient import is_transient_error, retry_after
 
 if TYPE_CHECKING:
     from types import TracebackType

@@ -23,9 +23,9 @@ from typing import TYPE_CHECKING, Any, cast
 from ..extras import require
 from .clients import check_options, checked_extra, checked_key, failure
 from .completions import ChunkReader, request
+from .serialization import serialize_request
 from .servers import server_label
 from .streaming import closing, map_errors, read_reply
-from .serialization import serialize_request
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Generator, Mapping, Sequence

@@ -27,10 +27,10 @@ from .clients import (
     items,
 )
 from .completions import ChunkReader, request
+from .serialization import serialize_request
 from .servers import provider_for_url
 from .streaming import closing, map_errors, read_reply
 from .unsupported import log_unsupported, unsupported_parameter, without
-from .serialization import serialize_request
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping, Sequence

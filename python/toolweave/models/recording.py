@@ -34,8 +34,8 @@ from .._core import (
     UsageUpdate,
 )
 from ..exceptions import ModelError
-from .direct import as_model
 from .conversation import as_messages
+from .direct import as_model
 from .streaming import closing
 
 if TYPE_CHECKING:

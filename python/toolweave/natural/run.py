@@ -24,10 +24,10 @@ from .._core import (
     UsageUpdate,
 )
 from .._loops import running_loop
+from ..event_queue import EventQueue
 from ..executor.events import ToolProgress
 from ..kinds import FinishReason
 from ..models import closing
-from ..event_queue import EventQueue
 from ..runs import Run
 from ..tools.search import describe
 from .envelope import enveloped, parted, takes_long

@@ -18,8 +18,8 @@ from ..._checks import (
 from ..._core import FinishUpdate, HttpClient, HttpLargeEvents, __version__
 from ..._loops import running_loop
 from ..clients import checked_extra
-from ..servers import server_label, provider_for_url
 from ..serialization import serialize_request
+from ..servers import provider_for_url, server_label
 from .bell import opened_bell
 from .checks import check_headers, check_options
 from .endpoint import Endpoint, chat_url, encoded

@@ -27,8 +27,8 @@ except ImportError as err:
     ) from err
 
 from .messages import from_langchain, to_langchain
-from .ours import NaturalChatModel
-from .theirs import LangChainModel
+from .model import LangChainModel
+from .natural import NaturalChatModel
 
 if TYPE_CHECKING:
     from .middleware import AnswerInvalidCalls

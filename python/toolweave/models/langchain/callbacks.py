@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from ... import FunctionContract, Message, Update
     from ...protocols import ModelOptions
-    from .theirs import LangChainModel
+    from .model import LangChainModel
 
 
 class WithoutCallbacks:

@@ -26,8 +26,8 @@ from ..._core import (
     to_openai,
 )
 from ...exceptions import MessageError
-from ..conversation import as_messages
 from ..arguments import leading_object
+from ..conversation import as_messages
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -49,19 +49,19 @@ def to_langchain(messages: Messages) -> list[BaseMessage]:
     Raises:
         MessageError: Something has no place in that form; says which message.
     """
-    ours = as_messages(messages)
+    converted = as_messages(messages)
     failed = {
         result.tool_call_id
-        for message in ours
+        for message in converted
         for result in getattr(message, "tool_results", ())
         if result.is_error
     }
-    theirs = convert_to_messages(to_openai(ours))
-    for message in theirs:
+    result = convert_to_messages(to_openai(converted))
+    for message in result:
         # The only thing that OpenAI's form, which this goes through, cannot say.
         if isinstance(message, ToolMessage) and message.tool_call_id in failed:
             message.status = "error"
-    return theirs
+    return result
 
 
 def from_langchain(messages: Iterable[BaseMessage]) -> list[Message]:

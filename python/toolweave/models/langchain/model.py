@@ -15,8 +15,8 @@ from ...exceptions import ModelError
 from ...kinds import FinishReason
 from ...protocols import ModelOptions
 from ..clients import redacted
-from ..transient import is_transient_error, retry_after
 from ..streaming import closing, map_errors
+from ..transient import is_transient_error, retry_after
 from .messages import to_langchain
 
 if TYPE_CHECKING:

@@ -17,10 +17,10 @@ from ...natural import NaturalToolUseParser
 from ...protocols import ModelOptions
 from ..streaming import closing
 from .background import iterate, run
+from .callbacks import WithoutCallbacks
 from .chunks import ReplyBuilder
 from .messages import from_langchain
-from .theirs import LangChainModel
-from .callbacks import WithoutCallbacks
+from .model import LangChainModel
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
