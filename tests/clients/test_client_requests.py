@@ -12,7 +12,7 @@ from toolweave.web.encoders.ag_ui import AgUiEncoder
 from toolweave.web.encoders.ag_ui_request import read_ag_ui_request
 from toolweave.web.encoders.ai_sdk import AiSdkEncoder
 from toolweave.web.encoders.ai_sdk_request import read_ai_sdk_request
-from toolweave.web.encoders.requests import Answer
+from toolweave.web.encoders.requests import SubmittedAnswer
 from web_clients import AG_UI, AI_SDK, node
 from web_scenarios import SCENARIOS
 
@@ -65,7 +65,7 @@ def test_what_use_chat_cannot_have_is_refused(
 @pytest.mark.parametrize("version", ["6", "7"])
 def test_use_chat_answers_what_it_was_asked(posted: Posted, version: str) -> None:
     read = read_ai_sdk_request(posted["ai-sdk"][version]["approval"])
-    assert read.answers == (Answer("key-1", approved=False, reason="No."),)
+    assert read.answers == (SubmittedAnswer("key-1", approved=False, reason="No."),)
     assert (read.text, read.message_id, read.known_calls) == (None, "run", ("g.call_0",))
 
 
@@ -83,5 +83,5 @@ def test_of_the_whole_thread_that_ag_ui_sends_the_last_message_counts(
 def test_ag_ui_answers_what_it_was_asked(posted: Posted, version: str) -> None:
     read = read_ag_ui_request(posted["ag-ui"][version]["resume"])
     payload = {"approved": False, "reason": "No."}
-    assert read.answers == (Answer("key-1", approved=False, reason="No.", value=payload),)
+    assert read.answers == (SubmittedAnswer("key-1", approved=False, reason="No.", value=payload),)
     assert read.text is None

@@ -41,7 +41,7 @@ from toolweave import (
 )
 from toolweave.store import MessageStore
 from toolweave.web import Page, Suggestion, Turn, WebLimits, ask_in_chat, chat_app
-from toolweave.web.overheard import Hear, Opened, Overheard, RawTextRun
+from toolweave.web.raw_text import OnText, OpenedRun, RawTextModel, RawTextRun
 
 LIMITS = WebLimits(batch=0.005, shutdown_grace=0.0, requests=None)
 SIZES = {
@@ -169,9 +169,9 @@ def answer(turn: Turn) -> RawTextRun:
         if isinstance(message, TextMessage) and message.role is Role.USER
     ]
 
-    def opening(hear: Hear, _: object) -> Opened:
+    def open_run(hear: OnText, _: object) -> OpenedRun:
         agent = Agent(
-            Overheard(WaitingModel(said[-1]), hear),
+            RawTextModel(WaitingModel(said[-1]), hear),
             TOOLS,
             name="script",
             approver=ask_in_chat,
@@ -188,7 +188,7 @@ def answer(turn: Turn) -> RawTextRun:
         )
         return run, agent.executor.deferred
 
-    return RawTextRun(opening)
+    return RawTextRun(open_run)
 
 
 async def forget(_: Request) -> Response:

@@ -18,7 +18,7 @@ from toolweave.web import (
     Authenticate,
     Encoder,
     Page,
-    Reply,
+    ResponderRun,
     Responder,
     SceneResponder,
     Suggestion,
@@ -61,7 +61,7 @@ class Echo:
 def scenes_or_echo(manager: SceneManager) -> Responder:
     scenes = SceneResponder(manager)
 
-    def responder(turn: Turn) -> Reply:
+    def responder(turn: Turn) -> ResponderRun:
         assert_type(turn.history, tuple[Message, ...])
         assert_type(turn.user_id, str | None)
         return Echo(turn) if turn.user_id is None else scenes(turn)

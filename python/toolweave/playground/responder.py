@@ -12,7 +12,7 @@ from ..costs import Price
 from ..kinds import Role
 from ..play.recordings import RECORDED_ON
 from ..scenes import SceneManager
-from ..web.overheard import Opened, Overheard, RawTextRun
+from ..web.raw_text import OpenedRun, RawTextModel, RawTextRun
 from .model import StoryModel, position
 from .routing import STRATEGY, Router
 from .stories import Alternative, Story, story_for
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ..registry import ToolRegistry
     from ..selection.policy import Strategy
     from ..web import Turn
-    from ..web.overheard import Hear, Opening
+    from ..web.raw_text import OnText, OpenRun
 
 PRICE = Price("0.15", "0.60")
 """What tokens cost in the scenes, in dollars for a million. The recorded models cost nothing."""
@@ -108,9 +108,9 @@ class Playground:
         name: str = getattr(model, "name", "model")
         today = datetime.date.today()  # noqa: DTZ011 - where the user is
 
-        def opening(hear: Hear, _: Selection | None) -> Opened:
+        def open_run(hear: OnText, _: Selection | None) -> OpenedRun:
             agent = Agent(
-                Overheard(model, hear),
+                RawTextModel(model, hear),
                 self._tools_of(turn.chat_id, today).tools if router is None else router.toolset(),
                 name=name,
                 instructions=instructions(today),
@@ -120,8 +120,8 @@ class Playground:
 
         # To go on is no question.
         if router is None or not turn.messages:
-            return RawTextRun(opening)
-        return RawTextRun(opening, lambda: router.select(asked))
+            return RawTextRun(open_run)
+        return RawTextRun(open_run, lambda: router.select(asked))
 
     def _unknown(self, turn: Turn, asked: str) -> RawTextRun:
         """Says honestly that there is nothing to say."""
@@ -129,19 +129,19 @@ class Playground:
         if router is None:
             return RawTextRun(self._told(turn, _by_hand(asked, UNKNOWN)))
 
-        def opening(hear: Hear, selection: Selection | None) -> Opened:
+        def open_run(hear: OnText, selection: Selection | None) -> OpenedRun:
             chosen = "No tool fits."
             if selection is not None and selection.tool is not None:
                 chosen = f"It would be {selection.tool.name}, which was not run."
             story = _by_hand(asked, ROUTED.replace("{chosen}", chosen))
             return self._told(turn, story)(hear, selection)
 
-        return RawTextRun(opening, lambda: router.select(asked))
+        return RawTextRun(open_run, lambda: router.select(asked))
 
-    def _told(self, turn: Turn, story: Story, router: Router | None = None) -> Opening:
+    def _told(self, turn: Turn, story: Story, router: Router | None = None) -> OpenRun:
         """An agent that tells a story."""
 
-        def opening(hear: Hear, _: Selection | None) -> Opened:
+        def open_run(hear: OnText, _: Selection | None) -> OpenedRun:
             runs: list[AgentRun] = []
 
             def said() -> Sequence[Message]:
@@ -151,7 +151,7 @@ class Playground:
             model = StoryModel(story, said, speed=self._speed, turn=told)
             tools = Tools(RECORDED_ON, step=self._step).tools
             agent = Agent(
-                Overheard(model, hear),
+                RawTextModel(model, hear),
                 tools if router is None else router.toolset(),
                 name=story.source,
                 instructions=instructions(RECORDED_ON),
@@ -161,15 +161,15 @@ class Playground:
             runs.append(run)
             return run, deferred
 
-        return opening
+        return open_run
 
-    def _scenes(self, turn: Turn, story: Story) -> Opening:
+    def _scenes(self, turn: Turn, story: Story) -> OpenRun:
         """Scenes that tell a story."""
 
-        def opening(hear: Hear, _: Selection | None) -> Opened:
+        def open_run(hear: OnText, _: Selection | None) -> OpenedRun:
             model = StoryModel(story, lambda: (), speed=self._speed)
             manager = SceneManager(
-                Overheard(model, hear),
+                RawTextModel(model, hear),
                 name=story.source,
                 prices={model.name: PRICE},
                 budget=BUDGET,
@@ -189,7 +189,7 @@ class Playground:
             )
             return run, None
 
-        return opening
+        return open_run
 
     def _tools_of(self, chat_id: str, today: datetime.date) -> Tools:
         tools = self._tools.pop(chat_id, None) or Tools(today, step=self._step)

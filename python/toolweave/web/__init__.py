@@ -24,11 +24,11 @@ for _module in ("starlette", "sse_starlette"):
 from .app import chat_app  # noqa: E402 - behind the sentence that says what to install
 from .approvals import ask_in_chat  # noqa: E402
 from .encoders import Encoder  # noqa: E402
-from .errors import Refused  # noqa: E402
+from .errors import HttpError  # noqa: E402
 from .formats import ENCODERS  # noqa: E402
 from .limits import WebLimits  # noqa: E402
 from .pages import Page, Suggestion  # noqa: E402
-from .responders import AgentResponder, Reply, Responder, SceneResponder, Turn  # noqa: E402
+from .responders import AgentResponder, ResponderRun, Responder, SceneResponder, Turn  # noqa: E402
 from .security import Authenticate  # noqa: E402
 
 __all__ = [

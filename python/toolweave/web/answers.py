@@ -17,7 +17,7 @@ _log = logging.getLogger("toolweave.web")
 
 
 @dataclass(frozen=True)
-class Taken:
+class AnswerOutcome:
     """What became of an answer."""
 
     outcome: Outcome
@@ -26,7 +26,7 @@ class Taken:
     """The run that goes on by it; it may be over by now."""
 
 
-class Inbox:
+class AnswerResolver:
     """Takes answers, and wakes who waits for them.
 
     Args:
@@ -42,7 +42,7 @@ class Inbox:
 
     async def take(
         self, chat_id: str, key: str, value: Any, *, is_error: bool, user_id: str | None
-    ) -> Taken:
+    ) -> AnswerOutcome:
         """Takes an answer. Only the first one counts.
 
         Args:
@@ -63,12 +63,12 @@ class Inbox:
         )
         awaited = waiting.get(key)
         if outcome is not Outcome.RESOLVED or awaited is None:
-            return Taken(outcome)
+            return AnswerOutcome(outcome)
         if awaited.kind == "deferred":
             await self._late.announce(chat_id, [awaited.call.id])
-            return Taken(outcome, await self._runs.resume(chat_id, user_id))
+            return AnswerOutcome(outcome, await self._runs.resume(chat_id, user_id))
         await self._runs.look(chat_id)
-        return Taken(outcome, awaited.run_id)
+        return AnswerOutcome(outcome, awaited.run_id)
 
     async def _signed(
         self, chat_id: str, key: str, value: Any, awaited: StoredPendingInput | None, user_id: str | None

@@ -15,10 +15,10 @@ from starlette.routing import Route
 from .._checks import check_callable, check_items, check_mapping, check_methods, check_type
 from ..exceptions import ToolweaveError
 from ..limits import RateLimiter
-from .answers import Inbox
-from .bodies import Bodies
+from .answers import AnswerResolver
+from .bodies import BodyReader
 from .disclosure import showing
-from .errors import Refused, on_http_exception, on_toolweave_error, on_http_error
+from .errors import HttpError, on_http_exception, on_toolweave_error, on_http_error
 from .feed import ChatChannels
 from .foreign import ProtocolRoutes
 from .formats import ENCODERS, Formats
@@ -28,9 +28,9 @@ from .names import UserChats
 from .pages import Page
 from .routes import ChatRoutes
 from .runs import ChatRuns
-from .security import Gate, SecurityHeaders
-from .streams import Streams
-from .turns import Turns
+from .security import AccessControl, SecurityHeaders
+from .streams import EventStreams
+from .turns import MessageSubmitter
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
@@ -98,15 +98,15 @@ def chat_app(
         check_items("allowed_hosts", allowed_hosts, str, "a sequence of strings")
     limits = limits or WebLimits()
     rate = None if limits.requests is None else RateLimiter(limits.requests, max_wait=0.0)
-    gate = Gate(authenticate, rate, limits, allowed_hosts or ())
-    bodies = Bodies(gate, limits)
+    gate = AccessControl(authenticate, rate, limits, allowed_hosts or ())
+    bodies = BodyReader(gate, limits)
     names = UserChats(store, limits)
     feeds = ChatChannels(store, limits, showing(error_text))
     late = LateResultPublisher(store, feeds)
     runs = ChatRuns(store, feeds, late, responder, limits)
-    turns = Turns(store, runs, limits)
-    inbox = Inbox(store, late, runs)
-    streams = Streams(store, feeds, Formats(encoders), limits)
+    turns = MessageSubmitter(store, runs, limits)
+    inbox = AnswerResolver(store, late, runs)
+    streams = EventStreams(store, feeds, Formats(encoders), limits)
     chats = ChatRoutes(
         gate, bodies, names, store, feeds, runs, turns, inbox, streams, limits, error_text
     )
@@ -138,7 +138,7 @@ def chat_app(
         ],
         middleware=middleware,
         exception_handlers={
-            Refused: on_http_error,
+            HttpError: on_http_error,
             HTTPException: on_http_exception,
             ToolweaveError: on_toolweave_error,
         },

@@ -19,9 +19,9 @@ from .._core import FunctionContract, ToolCall
 from ..protocols import Approval
 
 if TYPE_CHECKING:
-    from .waiting import Answers
+    from .waiting import PendingAnswers
 
-ANSWERS: ContextVar[Answers | None] = ContextVar("toolweave_web_answers", default=None)
+CURRENT_ANSWERS: ContextVar[PendingAnswers | None] = ContextVar("toolweave_web_answers", default=None)
 """The answers that the run waits for which this code is part of."""
 
 
@@ -37,7 +37,7 @@ async def ask_in_chat(call: ToolCall, contract: FunctionContract) -> Approval:
     """
     check_type("call", call, ToolCall, "a ToolCall")
     check_type("contract", contract, FunctionContract, "a FunctionContract")
-    answers = ANSWERS.get()
+    answers = CURRENT_ANSWERS.get()
     if answers is None:
         return Approval.deny("there is nobody to ask, as this is not a chat")
     return await answers.approval(call)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
 from starlette.requests import ClientDisconnect
 
 from .._core import JsonMeter
-from .errors import Refused
+from .errors import HttpError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
     from .limits import WebLimits
-    from .security import Gate
+    from .security import AccessControl
 
 _T = TypeVar("_T")
 
@@ -40,7 +40,7 @@ _LARGEST = 2**53 - 1
 _NUMBER = re.compile(r"[0-9]{1,16}")
 
 
-class Bodies:
+class BodyReader:
     """Reads the bodies of requests, and refuses those that would cost too much.
 
     What a body would become is counted while it arrives. Long ones are parsed in a thread, and
@@ -51,7 +51,7 @@ class Bodies:
         limits: How long, how slow and how rich in values a body may be.
     """
 
-    def __init__(self, gate: Gate, limits: WebLimits) -> None:
+    def __init__(self, gate: AccessControl, limits: WebLimits) -> None:
         self._gate = gate
         self._limits = limits
         # Each holds the interpreter for a while, and memory.
@@ -94,16 +94,16 @@ class Bodies:
     ) -> _T:
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind != "application/json":
-            raise Refused(415, "not_json", "The content type has to be application/json.")
+            raise HttpError(415, "not_json", "The content type has to be application/json.")
         timeout = self._limits.body_timeout
         try:
             body = await asyncio.wait_for(self._receive(request, most), timeout)
         except asyncio.TimeoutError:
-            raise Refused(
+            raise HttpError(
                 408, "too_slow", f"The body has to arrive within {timeout:g} seconds."
             ) from None
         except ClientDisconnect:
-            raise Refused(400, "gone", "The client has left.") from None
+            raise HttpError(400, "gone", "The client has left.") from None
         await self._gate.weigh(request, user, len(body))
         if len(body) <= _AT_ONCE:
             return read(parse_object(body))
@@ -118,7 +118,7 @@ class Bodies:
         if said is not None and said > patience:
             raise _too_long(limit)
         body, meter = bytearray(), JsonMeter()
-        refused: Refused | None = None
+        refused: HttpError | None = None
         length = 0
         async for piece in request.stream():
             length += len(piece)
@@ -134,17 +134,17 @@ class Bodies:
             raise refused
         return bytes(body)
 
-    def _excess(self, meter: JsonMeter) -> Refused | None:
+    def _excess(self, meter: JsonMeter) -> HttpError | None:
         """What is too much of what has come so far."""
         if meter.depth > _DEEPEST:
             return _too_deep()
         most = self._limits.max_body_values
         if meter.values > most:
-            return Refused(
+            return HttpError(
                 413, "too_many_values", f"A body holds at most {most} values.", headers=_CLOSE
             )
         if meter.longest_number > _LONGEST_NUMBER:
-            return Refused(
+            return HttpError(
                 400, "no_number", f"A number in the body has at most {_LONGEST_NUMBER} characters."
             )
         return None
@@ -160,9 +160,9 @@ def _same(body: dict[str, Any]) -> dict[str, Any]:
     return body
 
 
-def _too_long(limit: int) -> Refused:
+def _too_long(limit: int) -> HttpError:
     # What is still to come is not read, so that the connection cannot be used again.
-    return Refused(413, "too_long", f"A body has at most {limit} bytes.", headers=_CLOSE)
+    return HttpError(413, "too_long", f"A body has at most {limit} bytes.", headers=_CLOSE)
 
 
 def parse_object(body: bytes) -> dict[str, Any]:
@@ -176,9 +176,9 @@ def parse_object(body: bytes) -> dict[str, Any]:
     except RecursionError:
         raise _too_deep() from None
     except ValueError as error:
-        raise Refused(400, "not_json", f"The body is not JSON: {_why(error)}.") from None
+        raise HttpError(400, "not_json", f"The body is not JSON: {_why(error)}.") from None
     if not isinstance(value, dict):
-        raise Refused(
+        raise HttpError(
             400, "not_an_object", f"The body has to be an object, not {json_type(value)}."
         )
     found = cast("dict[str, Any]", value)
@@ -195,7 +195,7 @@ def _check(value: object) -> None:
             if isinstance(each, str):
                 _check_text(each)
             elif isinstance(each, float) and not math.isfinite(each):
-                raise Refused(400, "no_number", "A number in the body is too large.")
+                raise HttpError(400, "no_number", "A number in the body is too large.")
             elif isinstance(each, dict):
                 below += cast("dict[str, object]", each)
                 below += cast("dict[str, object]", each).values()
@@ -209,15 +209,15 @@ def _check(value: object) -> None:
 
 def _check_text(text: str) -> None:
     if "\0" in text:
-        raise Refused(400, "not_text", "A text in the body holds the character U+0000.")
+        raise HttpError(400, "not_text", "A text in the body holds the character U+0000.")
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise Refused(400, "not_text", "A text in the body holds half of a character.") from None
+        raise HttpError(400, "not_text", "A text in the body holds half of a character.") from None
 
 
-def _too_deep() -> Refused:
-    return Refused(400, "too_deep", f"The body is nested more than {_DEEPEST} deep.")
+def _too_deep() -> HttpError:
+    return HttpError(400, "too_deep", f"The body is nested more than {_DEEPEST} deep.")
 
 
 def _no_number(name: str) -> NoReturn:
@@ -265,9 +265,9 @@ def text_of(
     if value is None and not required:
         return None
     if not isinstance(value, str):
-        raise Refused(400, "wrong_type", f"`{name}` has to be a string, not {json_type(value)}.")
+        raise HttpError(400, "wrong_type", f"`{name}` has to be a string, not {json_type(value)}.")
     if limit is not None and len(value.encode()) > limit:
-        raise Refused(413, "too_long", f"`{name}` has at most {limit} bytes.")
+        raise HttpError(413, "too_long", f"`{name}` has at most {limit} bytes.")
     return value
 
 
@@ -279,7 +279,7 @@ def flag_of(body: Mapping[str, Any], name: str, *, default: bool | None = None) 
     """
     value: object = body.get(name, default)
     if not isinstance(value, bool):
-        raise Refused(400, "wrong_type", f"`{name}` has to be a boolean, not {json_type(value)}.")
+        raise HttpError(400, "wrong_type", f"`{name}` has to be a boolean, not {json_type(value)}.")
     return value
 
 
@@ -291,7 +291,7 @@ def check_fields(body: Mapping[str, Any], *known: str) -> None:
     """
     for name in body:
         if name not in known:
-            raise Refused(
+            raise HttpError(
                 400,
                 "unknown_field",
                 f"There is no field {json.dumps(name[:50])} here; there is {_listed(known)}.",
@@ -316,7 +316,7 @@ def id_of(body: Mapping[str, Any], name: str) -> str | None:
     """
     value = text_of(body, name, required=False)
     if value is not None and not is_id(value):
-        raise Refused(
+        raise HttpError(
             400,
             "wrong_id",
             f"`{name}` has to have 1 to {_LONGEST_ID} characters: letters, digits, `._~:@+=-`.",
@@ -331,7 +331,7 @@ def number_of(given: str, what: str, *, largest: int = _LARGEST) -> int:
         Refused: It is none, or too large.
     """
     if not _NUMBER.fullmatch(given) or int(given) > largest:
-        raise Refused(400, "wrong_number", f"{what} has to be a whole number from 0 to {largest}.")
+        raise HttpError(400, "wrong_number", f"{what} has to be a whole number from 0 to {largest}.")
     return int(given)
 
 
@@ -355,5 +355,5 @@ def choice_of(request: Request, name: str) -> bool:
     """
     value = request.query_params.get(name, "0")
     if value not in {"0", "1"}:
-        raise Refused(400, "wrong_number", f"`{name}` has to be 0 or 1.")
+        raise HttpError(400, "wrong_number", f"`{name}` has to be 0 or 1.")
     return value == "1"

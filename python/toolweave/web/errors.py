@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger("toolweave.web")
 
 
-class Refused(Exception):  # noqa: N818 - an answer
+class HttpError(Exception):  # noqa: N818 - an answer
     """The request is answered with an error.
 
     Args:
@@ -49,17 +49,17 @@ class Refused(Exception):  # noqa: N818 - an answer
         self.headers = headers
 
 
-def unknown_chat() -> Refused:
+def unknown_chat() -> HttpError:
     """There is no such chat, or it is somebody else's: nobody is told which."""
-    return Refused(404, "unknown_chat", "There is no such chat.")
+    return HttpError(404, "unknown_chat", "There is no such chat.")
 
 
-def too_many(message: str, *, after: float = 1.0) -> Refused:
+def too_many(message: str, *, after: float = 1.0) -> HttpError:
     """There is too much going on."""
-    return Refused(429, "too_many", message, headers={"Retry-After": str(math.ceil(after))})
+    return HttpError(429, "too_many", message, headers={"Retry-After": str(math.ceil(after))})
 
 
-def answer(error: Refused) -> JSONResponse:
+def answer(error: HttpError) -> JSONResponse:
     """The error as an answer."""
     return JSONResponse(
         {"error": {"code": error.code, "message": error.message}},
@@ -70,7 +70,7 @@ def answer(error: Refused) -> JSONResponse:
 
 async def on_http_error(_: Request, error: Exception) -> Response:
     """Answers a request that was refused."""
-    assert isinstance(error, Refused)  # noqa: S101 - registered for these only
+    assert isinstance(error, HttpError)  # noqa: S101 - registered for these only
     return answer(error)
 
 
@@ -80,7 +80,7 @@ async def on_http_exception(_: Request, error: Exception) -> Response:
     status = HTTPStatus(error.status_code)
     code = status.phrase.lower().replace(" ", "_")
     return answer(
-        Refused(status, code, f"{error.detail.rstrip('.')}.", headers=error.headers or {})
+        HttpError(status, code, f"{error.detail.rstrip('.')}.", headers=error.headers or {})
     )
 
 
@@ -89,25 +89,25 @@ async def on_toolweave_error(_: Request, error: Exception) -> Response:
     return answer(refusal(error))
 
 
-def refusal(error: Exception) -> Refused:
+def refusal(error: Exception) -> HttpError:
     """The answer that an exception of this package is."""
     if isinstance(error, ChatBusyError):
-        return Refused(409, "chat_busy", "A run is going on in this chat: stop it, or wait.")
+        return HttpError(409, "chat_busy", "A run is going on in this chat: stop it, or wait.")
     if isinstance(error, ChatLimitError):
-        return Refused(
+        return HttpError(
             409, "too_many_chats", f"You have {error.limit} chats, which is the limit: delete some."
         )
     if isinstance(error, RateLimitedError):
         return too_many(_sentence(error), after=error.retry_after)
     if isinstance(error, (MessageError, ResultError, ValidationError)):
-        return Refused(422, "unusable", _sentence(error))
+        return HttpError(422, "unusable", _sentence(error))
     if isinstance(error, StoreError):
         _log.error("the store has failed", exc_info=error)
-        return Refused(
+        return HttpError(
             503, "store_failed", "The store cannot be used just now.", headers={"Retry-After": "1"}
         )
     _log.error("a request has failed", exc_info=error)
-    return Refused(500, "failed", "The server could not do this; its log says why.")
+    return HttpError(500, "failed", "The server could not do this; its log says why.")
 
 
 def _sentence(error: Exception) -> str:

@@ -43,7 +43,7 @@ _LOOK_ASIDE = 0.2
 _PAUSE = 0.5
 
 
-class Entry(NamedTuple):
+class FramedEvent(NamedTuple):
     """An event, and how it is sent."""
 
     sequence_number: int
@@ -81,7 +81,7 @@ class ChatChannel:
         self._limits = limits
         self._replays = replays
         self._show = show
-        self._kept: list[Entry] = []
+        self._kept: list[FramedEvent] = []
         self._bytes = 0
         self._news = asyncio.Event()
         self._fetching = asyncio.Lock()
@@ -159,13 +159,13 @@ class ChatChannel:
                 if len(events) < _PAGE_EVENTS:
                     return
 
-    def _entry(self, event: Mapping[str, Any]) -> Entry:
+    def _entry(self, event: Mapping[str, Any]) -> FramedEvent:
         """An event of the store, made ready to be sent."""
         number = event["sequenceNumber"]
         event = self._show(event)
-        return Entry(number, event, frame([to_json(event)], number))
+        return FramedEvent(number, event, frame([to_json(event)], number))
 
-    def _keep(self, entry: Entry) -> None:
+    def _keep(self, entry: FramedEvent) -> None:
         self.tail = entry.sequence_number
         event = entry.event
         if event["kind"] == "run":
@@ -229,7 +229,7 @@ class ChatChannel:
 
     # For readers.
 
-    async def read(self, after: int, *, follow: bool = False) -> Sequence[Entry]:
+    async def read(self, after: int, *, follow: bool = False) -> Sequence[FramedEvent]:
         """The next events, some at once; waits for the first.
 
         Args:
@@ -250,7 +250,7 @@ class ChatChannel:
             return _chunk(self._kept, bisect_right(self._kept, after, key=_number))
         return await self._replay(after)
 
-    async def _replay(self, after: int) -> Sequence[Entry]:
+    async def _replay(self, after: int) -> Sequence[FramedEvent]:
         async with self._replays:
             events = await self._store.events(self.chat_id, after=after, limit=_PAGE_EVENTS)
         found = [each for each in map(self._entry, events) if each.sequence_number <= self.tail]
@@ -258,11 +258,11 @@ class ChatChannel:
         return found or [self._entry(placeholder_event(self.chat_id, self.tail))]
 
 
-def _number(entry: Entry) -> int:
+def _number(entry: FramedEvent) -> int:
     return entry.sequence_number
 
 
-def _chunk(kept: Sequence[Entry], start: int) -> Sequence[Entry]:
+def _chunk(kept: Sequence[FramedEvent], start: int) -> Sequence[FramedEvent]:
     """Some events from a position on: at least one, and not many more bytes than fit a buffer."""
     end, length = start, 0
     while end < len(kept) and length < _CHUNK_BYTES:
@@ -297,7 +297,7 @@ class ChatChannels:
             )
         shared.users += 1
         try:
-            async with shared.opening:
+            async with shared.open_run:
                 if shared.opened:
                     await shared.feed.catch_up()
                 else:
@@ -333,4 +333,4 @@ class _Shared:
         self.feed = feed
         self.users = 0
         self.opened = False
-        self.opening = asyncio.Lock()
+        self.open_run = asyncio.Lock()

@@ -15,7 +15,7 @@ from .encoders.ai_sdk_request import (
     read_ai_sdk_request,
     read_ai_sdk_version,
 )
-from .errors import Refused, unknown_chat
+from .errors import HttpError, unknown_chat
 from .security import who
 
 if TYPE_CHECKING:
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
     from ..store import MessageStore, RunRecord
-    from .answers import Inbox, Taken
-    from .bodies import Bodies
-    from .encoders.requests import Answer
+    from .answers import AnswerResolver, AnswerOutcome
+    from .bodies import BodyReader
+    from .encoders.requests import SubmittedAnswer
     from .names import UserChats
-    from .security import Gate
-    from .streams import Streams
-    from .turns import Turns
+    from .security import AccessControl
+    from .streams import EventStreams
+    from .turns import MessageSubmitter
 
 _MOST_ANSWERS = 100
 
@@ -51,13 +51,13 @@ class ProtocolRoutes:
 
     def __init__(
         self,
-        gate: Gate,
-        bodies: Bodies,
+        gate: AccessControl,
+        bodies: BodyReader,
         names: UserChats,
         store: MessageStore,
-        turns: Turns,
-        inbox: Inbox,
-        streams: Streams,
+        turns: MessageSubmitter,
+        inbox: AnswerResolver,
+        streams: EventStreams,
     ) -> None:
         self._gate = gate
         self._bodies = bodies
@@ -117,13 +117,13 @@ class ProtocolRoutes:
         chat_id: str,
         text: str | None,
         message_id: str | None,
-        answers: Sequence[Answer],
+        answers: Sequence[SubmittedAnswer],
     ) -> RunRecord:
         """The run that answers what is new."""
         chat_id = (await self._names.enter(chat_id, user, make=text is not None)).chat_id
         if len(answers) > _MOST_ANSWERS:
             # Each of them is written by itself.
-            raise Refused(413, "too_long", f"At most {_MOST_ANSWERS} answers are taken at once.")
+            raise HttpError(413, "too_long", f"At most {_MOST_ANSWERS} answers are taken at once.")
         taken = [await self._take(chat_id, each, user) for each in answers]
         # What waited for the answers is what the client reads, also where it is over by now.
         run = await self._store.active_run(chat_id) if answers else None
@@ -132,7 +132,7 @@ class ProtocolRoutes:
             run = await self._store.run(ids[-1])
         if run is None:
             if text is None and not any(each.outcome is Outcome.RESOLVED for each in taken):
-                raise Refused(409, "nothing_waits", "What was asked is not waited for any more.")
+                raise HttpError(409, "nothing_waits", "What was asked is not waited for any more.")
             said = await self._turns.say(
                 chat_id, text, message_id if text else None, user, payer=who(request, user)
             )
@@ -141,7 +141,7 @@ class ProtocolRoutes:
             raise unknown_chat()
         return run
 
-    async def _take(self, chat_id: str, answer: Answer, user: str | None) -> Taken:
+    async def _take(self, chat_id: str, answer: SubmittedAnswer, user: str | None) -> AnswerOutcome:
         value = answer.value
         kind = await self._inbox.kind(chat_id, answer.key)
         if answer.approved is not None and kind != "question":

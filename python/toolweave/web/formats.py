@@ -8,7 +8,7 @@ from typing import TypeAlias
 from .encoders import Encoder
 from .encoders.ag_ui import AgUiEncoder
 from .encoders.ai_sdk import AiSdkEncoder
-from .errors import Refused
+from .errors import HttpError
 
 Encoders: TypeAlias = "Mapping[str, Callable[[], Encoder]]"
 """What makes the encoder of a stream, by the name that clients ask for."""
@@ -41,5 +41,5 @@ class Formats:
         make = self._encoders.get(name)
         if make is None:
             known = ", ".join([NATIVE, *self._encoders])
-            raise Refused(400, "unknown_format", f"`format` has to be one of {known}.")
+            raise HttpError(400, "unknown_format", f"`format` has to be one of {known}.")
         return make()

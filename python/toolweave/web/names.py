@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..exceptions import StoreError
 from .bodies import is_id
-from .errors import Refused, unknown_chat
+from .errors import HttpError, unknown_chat
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -118,7 +118,7 @@ class UserChats:
             Refused: There is none, and none is made.
         """
         if not is_id(chat_id):
-            raise Refused(400, "wrong_id", "The id of the chat cannot be one.")
+            raise HttpError(400, "wrong_id", "The id of the chat cannot be one.")
         found = await self._find(chat_id, user)
         if found is not None:
             return found
@@ -126,7 +126,7 @@ class UserChats:
             raise unknown_chat()
         try:
             return await self.create(chat_id, user)
-        except Refused:
+        except HttpError:
             # Another request has made it meanwhile.
             return await self.find(chat_id, user)
 
@@ -145,5 +145,5 @@ class UserChats:
         )
 
 
-def _taken() -> Refused:
-    return Refused(409, "id_taken", "There is a chat with this id.")
+def _taken() -> HttpError:
+    return HttpError(409, "id_taken", "There is a chat with this id.")

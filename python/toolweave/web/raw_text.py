@@ -24,24 +24,24 @@ if TYPE_CHECKING:
     from ..protocols import ChatModel, ModelOptions
     from ..scenes import SceneRun
 
-TOGETHER = 0.1
+RAW_TEXT_INTERVAL = 0.1
 """For how many seconds what a model writes is collected: told piece by piece between the events
 that are made of it, neither could be stored together. A whole call comes behind all of it."""
 
 _PIECES = (TextDelta, ReasoningDelta, ToolCallDelta, RawText)
 
-Hear: TypeAlias = Callable[[str], Awaitable[None]]
+OnText: TypeAlias = Callable[[str], Awaitable[None]]
 """Is told what a model writes, as it comes."""
 
 
-Opened: TypeAlias = "tuple[AgentRun | SceneRun, DeferredResults | None]"
+OpenedRun: TypeAlias = "tuple[AgentRun | SceneRun, DeferredResults | None]"
 """A run, and where the answers to the questions of its tools go."""
 
-Opening: TypeAlias = "Callable[[Hear, Selection | None], Opened]"
+OpenRun: TypeAlias = "Callable[[Hear, Selection | None], Opened]"
 """Begins a run, with an ear for its model."""
 
 
-class Overheard:
+class RawTextModel:
     """A model, with an ear for what it writes.
 
     Args:
@@ -87,10 +87,10 @@ class RawTextRun(Run["TurnEvent"]):
 
     def __init__(
         self,
-        opening: Opening,
+        open_run: OpenRun,
         selecting: Callable[[], Awaitable[Selection]] | None = None,
     ) -> None:
-        self._opening = opening
+        self._open_run = open_run
         self._selecting = selecting
         # Each event with the reply that it belongs to, and how many messages are whole by then.
         self._told: EventQueue[tuple[TurnEvent, str | None, int]] = EventQueue()
@@ -173,7 +173,7 @@ class RawTextRun(Run["TurnEvent"]):
     async def _read(self) -> None:
         try:
             selection = await self._selected()
-            self._run, self._deferred = self._opening(self._hear, selection)
+            self._run, self._deferred = self._open_run(self._hear, selection)
             async with self._run:
                 if self._cancelled:
                     await self._run.cancel()
@@ -197,7 +197,7 @@ class RawTextRun(Run["TurnEvent"]):
     async def _hear(self, text: str) -> None:
         self._raw += text
         if self._later is None:
-            self._later = asyncio.get_running_loop().call_later(TOGETHER, self._tell_raw)
+            self._later = asyncio.get_running_loop().call_later(RAW_TEXT_INTERVAL, self._tell_raw)
 
     def _tell_raw(self) -> None:
         raw, self._raw = self._raw, ""

@@ -1,4 +1,4 @@
-"""What answers: an agent, the scenes of a manager, or anything that makes a `Reply`.
+"""What answers: an agent, the scenes of a manager, or anything that makes a `ResponderRun`.
 
 Example:
     >>> async def model(messages: Sequence[Message]) -> str:
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 from .._checks import check_callable, check_flag, check_type
 from ..agent import Agent
 from ..scenes import SceneManager
-from .overheard import Overheard, RawTextRun
+from .raw_text import RawTextModel, RawTextRun
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from ..lifecycle import TurnEvent
     from ..protocols import Journal
     from ..scenes import SceneRun
-    from .overheard import Hear, Opened
+    from .raw_text import OnText, OpenedRun
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Turn:
     call that never ran."""
 
 
-class Reply(Protocol):
+class ResponderRun(Protocol):
     """An answer while it comes: what `Agent.open` and `SceneManager.open` make.
 
     As a context manager it stops the model and the tools when the block ends. Three optional
@@ -182,7 +182,7 @@ class AgentResponder:
         self._agent = agent
         self._raw_text = raw_text
 
-    def __call__(self, turn: Turn) -> Reply:
+    def __call__(self, turn: Turn) -> ResponderRun:
         """Begins an answer.
 
         Raises:
@@ -194,11 +194,11 @@ class AgentResponder:
         if not self._raw_text:
             return AgentResponderRun(agent, _opened(agent, turn))
 
-        def opening(hear: Hear, _: Selection | None) -> Opened:
-            run = _opened(agent.wrap_model(lambda model: Overheard(model, hear)), turn)
+        def open_run(hear: OnText, _: Selection | None) -> OpenedRun:
+            run = _opened(agent.wrap_model(lambda model: RawTextModel(model, hear)), turn)
             return run, agent.executor.deferred
 
-        return RawTextRun(opening)
+        return RawTextRun(open_run)
 
 
 def _opened(agent: Agent, turn: Turn) -> AgentRun:

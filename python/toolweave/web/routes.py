@@ -10,7 +10,7 @@ from starlette.routing import BaseRoute, Route
 
 from .bodies import check_fields, flag_of, id_of, is_id, number_of, text_of
 from .disclosure import concealed_line, showing
-from .errors import Refused
+from .errors import HttpError
 from .names import shown_id
 from .security import who
 from .sse import one_line
@@ -22,16 +22,16 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
     from ..store import Chat, MessageStore, StoredMessage
-    from .answers import Inbox
-    from .bodies import Bodies
+    from .answers import AnswerResolver
+    from .bodies import BodyReader
     from .disclosure import ErrorText
     from .feed import ChatChannels
     from .limits import WebLimits
     from .names import UserChats
     from .runs import ChatRuns
-    from .security import Gate
-    from .streams import Streams
-    from .turns import Turns
+    from .security import AccessControl
+    from .streams import EventStreams
+    from .turns import MessageSubmitter
 
     Endpoint = Callable[[Request, "str | None", Chat], Awaitable[Response]]
 
@@ -57,15 +57,15 @@ class ChatRoutes:
 
     def __init__(
         self,
-        gate: Gate,
-        bodies: Bodies,
+        gate: AccessControl,
+        bodies: BodyReader,
         names: UserChats,
         store: MessageStore,
         feeds: ChatChannels,
         runs: ChatRuns,
-        turns: Turns,
-        inbox: Inbox,
-        streams: Streams,
+        turns: MessageSubmitter,
+        inbox: AnswerResolver,
+        streams: EventStreams,
         limits: WebLimits,
         error_text: ErrorText,
     ) -> None:
@@ -127,11 +127,11 @@ class ChatRoutes:
         check_fields(body, "chatId", "metadata")
         metadata: object = body.get("metadata", {})
         if not isinstance(metadata, dict):
-            raise Refused(400, "wrong_type", "`metadata` has to be an object.")
+            raise HttpError(400, "wrong_type", "`metadata` has to be an object.")
         chat_id = id_of(body, "chatId")
         limit = self._limits.max_metadata_bytes
         if len(json.dumps(metadata, ensure_ascii=False).encode()) > limit:
-            raise Refused(413, "too_long", f"`metadata` has at most {limit} bytes.")
+            raise HttpError(413, "too_long", f"`metadata` has at most {limit} bytes.")
         chat = await self._names.create(chat_id, user, cast("dict[str, Any]", metadata))
         known = shown_id(chat.chat_id)
         return JSONResponse(
@@ -161,7 +161,7 @@ class ChatRoutes:
 
     async def _delete(self, _: Request, __: str | None, chat: Chat) -> Response:
         if await self._store.active_run(chat.chat_id) is not None:
-            raise Refused(409, "chat_busy", "A run is going on in this chat: stop it first.")
+            raise HttpError(409, "chat_busy", "A run is going on in this chat: stop it first.")
         await self._store.delete_chat(chat.chat_id)
         await self._runs.forget(chat.chat_id)
         self._feeds.end(chat.chat_id)
@@ -221,7 +221,7 @@ class ChatRoutes:
         run_id: str = request.path_params["run_id"]
         run = await self._store.run(run_id) if is_id(run_id) else None
         if run is None or run.chat_id != chat.chat_id:
-            raise Refused(404, "unknown_run", "There is no such run in this chat.")
+            raise HttpError(404, "unknown_run", "There is no such run in this chat.")
         stopping = await self._runs.stop(run_id)
         return JSONResponse({"runId": run_id, "stopping": stopping}, status_code=202)
 
@@ -239,7 +239,7 @@ class ChatRoutes:
         else:
             check_fields(body, "result", "isError")
             if "result" not in body:
-                raise Refused(400, "wrong_type", "`result` has to be there.")
+                raise HttpError(400, "wrong_type", "`result` has to be there.")
             value, is_error = body["result"], flag_of(body, "isError", default=False)
         if not _may_be_key(key):
             return _outcome("not_found")

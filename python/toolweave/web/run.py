@@ -12,11 +12,11 @@ from ..exceptions import ModelError, RunLostError, StoreError, ToolweaveError
 from ..lifecycle import Transcriber
 from ..lifecycle.scenes import reference_of
 from ..scenes import SceneStep
-from .approvals import ANSWERS
+from .approvals import CURRENT_ANSWERS
 from .disclosure import run_failed
 from .responders import Turn
 from .tasks import end
-from .waiting import Answers
+from .waiting import PendingAnswers
 from .writer import RunWriter, facts
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from .feed import ChatChannel
     from .limits import WebLimits
     from .merging import Draft
-    from .responders import Reply, Responder
+    from .responders import ResponderRun, Responder
 
 _log = logging.getLogger("toolweave.web")
 
@@ -88,9 +88,9 @@ class ChatRun:
         )
         self._writer.asked = self._asked
         self._writer.kept = self._kept
-        self._answers = Answers(store, self._writer)
+        self._answers = PendingAnswers(store, self._writer)
         self._helpers: set[asyncio.Task[None]] = set()
-        self._reply: Reply | None = None
+        self._reply: ResponderRun | None = None
         self._task: asyncio.Task[None] | None = None
         self._cancelling: asyncio.Task[None] | None = None
         self._leaving = False
@@ -115,7 +115,7 @@ class ChatRun:
         timer = None
         if self._limits.run_timeout is not None:
             timer = loop.call_later(self._limits.run_timeout, self._expire)
-        token = ANSWERS.set(self._answers)
+        token = CURRENT_ANSWERS.set(self._answers)
         failure: BaseException | None = None
         try:
             await self._answer()
@@ -124,7 +124,7 @@ class ChatRun:
         finally:
             # From here on there is nothing to give up: what is left has to be written.
             self._leaving = True
-            ANSWERS.reset(token)
+            CURRENT_ANSWERS.reset(token)
             if timer is not None:
                 timer.cancel()
             await self._leave_helpers()
@@ -173,7 +173,7 @@ class ChatRun:
         if self._reply is not None:
             self._cancelling = loop.create_task(self._cancel(self._reply))
 
-    async def _cancel(self, reply: Reply) -> None:
+    async def _cancel(self, reply: ResponderRun) -> None:
         try:
             await reply.cancel()
         except Exception as error:  # noqa: BLE001 - it is over all the same

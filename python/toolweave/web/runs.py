@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 from ..exceptions import ChatBusyError, StoreError
 from ..lifecycle import Transcriber
-from .errors import Refused
+from .errors import HttpError
 from .run import ChatRun
-from .security import Places
+from .security import ConcurrencyLimiter
 from .tasks import end
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ _log = logging.getLogger("toolweave.web")
 
 
 @dataclass(frozen=True)
-class Started:
+class StartedRun:
     """A run that was started."""
 
     run_id: str
@@ -64,7 +64,7 @@ class ChatRuns:
         self._responder = responder
         self._limits = limits
         self._owner = uuid.uuid4().hex
-        self._places = Places(limits.runs, limits.runs_per_user, "runs")
+        self._places = ConcurrencyLimiter(limits.runs, limits.runs_per_user, "runs")
         self._runs: dict[str, ChatRun] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         # Chats that have all results, and could not be gone on with.
@@ -107,7 +107,7 @@ class ChatRuns:
         user_id: str | None,
         *,
         payer: str | None = None,
-    ) -> Started:
+    ) -> StartedRun:
         """Starts a run.
 
         Args:
@@ -121,7 +121,7 @@ class ChatRuns:
             Refused: There are too many runs.
         """
         if self._closing:
-            raise Refused(
+            raise HttpError(
                 503, "closing", "The server is shutting down.", headers={"Retry-After": "1"}
             )
         async with AsyncExitStack() as stack:
@@ -147,7 +147,7 @@ class ChatRuns:
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
         _log.info("a run has started", extra={"chat_id": chat_id, "run_id": run_id})
-        return Started(run_id, record.first_event)
+        return StartedRun(run_id, record.first_event)
 
     async def _go(self, run: ChatRun, held: AsyncExitStack) -> None:
         async with held:
@@ -189,7 +189,7 @@ class ChatRuns:
             if any(each.kind == "deferred" for each in pending):
                 return None
             return (await self.start(chat_id, (), user_id)).run_id
-        except (StoreError, Refused) as error:
+        except (StoreError, HttpError) as error:
             if isinstance(error, ChatBusyError) and error.run_id in self._runs:
                 # It looks for this when it ends; for another's run nobody here would.
                 self._owed.add(chat_id)

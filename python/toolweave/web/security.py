@@ -13,7 +13,7 @@ from starlette.requests import Request
 
 from ..exceptions import RateLimitedError
 from .bodies import length_of
-from .errors import Refused, answer, refusal, too_many
+from .errors import HttpError, answer, refusal, too_many
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 Authenticate: TypeAlias = "Callable[[Request], str | Awaitable[str | None] | None]"
 """Tells who asks: the id of the user; None for nobody who may. Any other refusal it raises as
-`Refused`."""
+`HttpError`."""
 
 _log = logging.getLogger("toolweave.web")
 
@@ -85,7 +85,7 @@ class SecurityHeaders:
             await answer(refusal(error))(scope, receive, with_headers)
 
 
-class Gate:
+class AccessControl:
     """Lets requests in.
 
     Args:
@@ -117,7 +117,7 @@ class Gate:
             Refused: Nobody who may, or too often.
         """
         if request.method not in {"GET", "HEAD"} and self._is_foreign(request):
-            raise Refused(403, "cross_site", "Pages of other sites may not do this.")
+            raise HttpError(403, "cross_site", "Pages of other sites may not do this.")
         user = await self._known(request)
         if self._rate is not None:
             await self._rate.acquire(who(request, user), self._cost(length_of(request) or 0))
@@ -177,16 +177,16 @@ class Gate:
         try:
             found = self._authenticate(request)
             user = await found if inspect.isawaitable(found) else found
-        except Refused:
+        except HttpError:
             raise
         except Exception as error:
             _log.exception("it cannot be told who asks")
-            raise Refused(500, "failed", "It cannot be told who asks.") from error
+            raise HttpError(500, "failed", "It cannot be told who asks.") from error
         if user is None:
-            raise Refused(401, "unauthorized", "Who asks has to be known here.")
+            raise HttpError(401, "unauthorized", "Who asks has to be known here.")
         if not isinstance(user, str) or not user:  # pyright: ignore[reportUnnecessaryIsInstance]
             _log.error("the authenticate hook gave no id of a user")
-            raise Refused(500, "failed", "It cannot be told who asks.")
+            raise HttpError(500, "failed", "It cannot be told who asks.")
         return user
 
 
@@ -197,7 +197,7 @@ def who(request: Request, user: str | None) -> str:
     return "" if request.client is None else f"address {request.client.host}"
 
 
-class Places:
+class ConcurrencyLimiter:
     """So many places, in all and for each.
 
     Args:
@@ -225,7 +225,7 @@ class Places:
         if key is not None and self._taken.get(key, 0) >= self._each:
             raise too_many(f"There are {self._each} {self._what} already; that is the limit.")
         if self._all >= self._most:
-            raise Refused(
+            raise HttpError(
                 503,
                 "full",
                 f"The server has no place for more {self._what}.",

@@ -11,8 +11,8 @@ from starlette.responses import Response
 from .bodies import choice_of, cursor_of
 from .encoders.ai_sdk import AiSdkEncoder
 from .encoders.ai_sdk_request import VERSION_HEADER, read_ai_sdk_version
-from .errors import Refused
-from .security import Places, who
+from .errors import HttpError
+from .security import ConcurrencyLimiter, who
 from .sse import frame, retry
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from .limits import WebLimits
 
 
-class Streams:
+class EventStreams:
     """Answers with streams.
 
     Args:
@@ -45,7 +45,7 @@ class Streams:
         self._feeds = feeds
         self._formats = formats
         self._limits = limits
-        self._places = Places(limits.streams, limits.streams_per_user, "streams")
+        self._places = ConcurrencyLimiter(limits.streams, limits.streams_per_user, "streams")
 
     async def events(self, request: Request, chat_id: str, user_id: str | None) -> Response:
         """The events of a chat after the one that the client saw last.
@@ -64,7 +64,7 @@ class Streams:
             self._take_place(request, user_id, stack)
             feed = await stack.enter_async_context(self._feeds.of(chat_id))
             if cursor > feed.tail:
-                raise Refused(
+                raise HttpError(
                     400, "beyond_end", f"The last event of this chat is number {feed.tail}."
                 )
             if cursor == feed.tail and feed.running is None and not follow:

@@ -10,7 +10,7 @@ from .._core import TextMessage
 from ..exceptions import StoreError
 from ..kinds import Role
 from .bodies import is_id
-from .errors import Refused
+from .errors import HttpError
 
 if TYPE_CHECKING:
     from ..store import MessageStore
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Said:
+class Submission:
     """What became of a message."""
 
     run_id: str
@@ -30,7 +30,7 @@ class Said:
     """The number of the first event of the run."""
 
 
-class Turns:
+class MessageSubmitter:
     """Takes what users say.
 
     Args:
@@ -52,7 +52,7 @@ class Turns:
         user_id: str | None,
         *,
         payer: str,
-    ) -> Said:
+    ) -> Submission:
         """Says something in a chat, which starts a run.
 
         Args:
@@ -69,9 +69,9 @@ class Turns:
         if text is None:
             chat = await self._store.chat(chat_id)
             if chat is None or not chat.last_message:
-                raise Refused(400, "nothing_said", "There is nothing to answer in this chat yet.")
+                raise HttpError(400, "nothing_said", "There is nothing to answer in this chat yet.")
             started = await self._runs.start(chat_id, (), user_id, payer=payer)
-            return Said(started.run_id, None, started.sequence_number)
+            return Submission(started.run_id, None, started.sequence_number)
         self.check(text, message_id)
         if message_id is None:
             message_id = uuid.uuid4().hex
@@ -86,7 +86,7 @@ class Turns:
             if before is None:
                 raise
             return before
-        return Said(started.run_id, message_id, started.sequence_number)
+        return Submission(started.run_id, message_id, started.sequence_number)
 
     def check(self, text: str, message_id: str | None) -> None:
         """Looks whether something can be said.
@@ -95,15 +95,15 @@ class Turns:
             Refused: It cannot.
         """
         if not text.strip():
-            raise Refused(400, "nothing_said", "`text` has to say something.")
+            raise HttpError(400, "nothing_said", "`text` has to say something.")
         if len(text.encode()) > self._limits.max_message_bytes:
-            raise Refused(
+            raise HttpError(
                 413, "too_long", f"A message has at most {self._limits.max_message_bytes} bytes."
             )
         if message_id is not None and not is_id(message_id):
-            raise Refused(400, "wrong_id", "The id of the message cannot be one.")
+            raise HttpError(400, "wrong_id", "The id of the message cannot be one.")
 
-    async def _before(self, chat_id: str, text: str, message_id: str) -> Said | None:
+    async def _before(self, chat_id: str, text: str, message_id: str) -> Submission | None:
         """What became of a message that was sent before."""
         stored = await self._store.message(chat_id, message_id)
         if stored is None:
@@ -111,5 +111,5 @@ class Turns:
         run = None if stored.run_id is None else await self._store.run(stored.run_id)
         message = stored.message
         if run is None or not isinstance(message, TextMessage) or message.text != text:
-            raise Refused(409, "id_taken", f"There is another message with the id {message_id!r}.")
-        return Said(run.run_id, message_id, run.first_event)
+            raise HttpError(409, "id_taken", f"There is another message with the id {message_id!r}.")
+        return Submission(run.run_id, message_id, run.first_event)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .writer import RunWriter
 
 
-class Answers:
+class PendingAnswers:
     """The answers that one run waits for.
 
     Args:

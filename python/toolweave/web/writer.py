@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from .feed import ChatChannel
     from .limits import WebLimits
     from .merging import Draft
-    from .responders import Reply
+    from .responders import ResponderRun
 
 
 class RunWriter:
@@ -79,7 +79,7 @@ class RunWriter:
         self._flushing: set[asyncio.Task[None]] = set()
         # What the journal has told to come later, by reply and call.
         self._deferred: set[tuple[object, object]] = set()
-        self._reply: Reply | None = None
+        self._reply: ResponderRun | None = None
         self._known: frozenset[str] = frozenset()
         self._taken_messages = 0
         self._written_messages = 0
@@ -96,7 +96,7 @@ class RunWriter:
     # From the run.
 
     async def read(
-        self, reply: Reply, known: Iterable[str], hear: Callable[[TurnEvent], None]
+        self, reply: ResponderRun, known: Iterable[str], hear: Callable[[TurnEvent], None]
     ) -> None:
         """Writes down a reply while it comes.
 

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from toolweave import FunctionContract
-    from toolweave.web.overheard import RawTextRun
+    from toolweave.web.raw_text import RawTextRun
 
 EACH = pytest.mark.parametrize("story", stories(), ids=lambda story: story.name)
 

@@ -22,9 +22,9 @@ from effort import effort
 from toolweave import Agent, Message
 from toolweave.limits import RateLimitedError, RateLimiter
 from toolweave.tools import RateLimit
-from toolweave.web import Refused, WebLimits, bodies
-from toolweave.web.bodies import Bodies
-from toolweave.web.security import Gate
+from toolweave.web import HttpError, WebLimits, bodies
+from toolweave.web.bodies import BodyReader
+from toolweave.web.security import AccessControl
 
 JSON = {"content-type": "application/json"}
 MOST = 50
@@ -60,8 +60,8 @@ def arriving(body: bytes, sizes: Sequence[int]) -> Request:
     return Request({"type": "http", "method": "POST", "headers": headers}, receive)
 
 
-def reader(limits: WebLimits) -> Bodies:
-    return Bodies(Gate(None, None, limits), limits)
+def reader(limits: WebLimits) -> BodyReader:
+    return BodyReader(AccessControl(None, None, limits), limits)
 
 
 trees = st.recursive(
@@ -81,7 +81,7 @@ def test_a_body_is_taken_exactly_if_it_holds_no_more_values_than_it_may(
     if values(body) <= MOST:
         assert asyncio.run(reading) == body
         return
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(HttpError) as refused:
         asyncio.run(reading)
     assert (refused.value.status, refused.value.code) == (413, "too_many_values")
 
@@ -91,7 +91,7 @@ def test_a_body_is_taken_exactly_if_it_holds_no_more_values_than_it_may(
 def test_what_is_dear_to_parse_is_not_parsed(body: bytes) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(bodies, "parse_object", None)
-        with pytest.raises(Refused) as refused:
+        with pytest.raises(HttpError) as refused:
             asyncio.run(reader(WebLimits()).json(arriving(body, []), None))
     assert refused.value.status == 400
 

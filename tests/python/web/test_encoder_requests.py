@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from toolweave.exceptions import MessageError
 from toolweave.web.encoders.ag_ui_request import read_ag_ui_request
 from toolweave.web.encoders.ai_sdk_request import read_ai_sdk_request, read_ai_sdk_version
-from toolweave.web.encoders.requests import Answer
+from toolweave.web.encoders.requests import SubmittedAnswer
 
 
 def message(role: str = "user", *parts: Any, id_: str = "m") -> dict[str, Any]:
@@ -48,8 +48,8 @@ def test_use_chat_says_which_approvals_were_given() -> None:
     read = read_ai_sdk_request(body(message(), message("assistant", *parts), messageId="m"))
     assert read.text is None
     assert read.answers == (
-        Answer("key", approved=True),
-        Answer("key", approved=False, reason="No."),
+        SubmittedAnswer("key", approved=True),
+        SubmittedAnswer("key", approved=False, reason="No."),
     )
 
 
@@ -131,11 +131,11 @@ def test_ag_ui_says_how_interrupts_were_answered() -> None:
     read = read_ag_ui_request(run(last, resume=resume))
     assert read.text is None
     assert read.answers == (
-        Answer("key", approved=False),
-        Answer("key", approved=True, value=True),
-        Answer("key", approved=False, reason="No.", value=payloads[1]),
-        Answer("key", value={"city": "Rome"}),
-        Answer("key", value="Rome"),
+        SubmittedAnswer("key", approved=False),
+        SubmittedAnswer("key", approved=True, value=True),
+        SubmittedAnswer("key", approved=False, reason="No.", value=payloads[1]),
+        SubmittedAnswer("key", value={"city": "Rome"}),
+        SubmittedAnswer("key", value="Rome"),
     )
 
 

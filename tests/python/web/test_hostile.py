@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from chat_servers import PATIENCE, QUICK, app_of, finished, new_chat, on_a_server, say, serve_agent
 from toolweave import Agent, Message
 from toolweave.tools import RateLimit
-from toolweave.web import Refused, WebLimits
+from toolweave.web import HttpError, WebLimits
 from toolweave.web.bodies import parse_object
 
 JSON = {"content-type": "application/json"}
@@ -268,7 +268,7 @@ _JSON = st.recursive(
 def test_any_body_is_an_object_of_clean_text_or_refused(body: bytes) -> None:
     try:
         found = parse_object(body)
-    except Refused as refused:
+    except HttpError as refused:
         assert refused.status == 400
         assert refused.message.endswith(".")
     else:

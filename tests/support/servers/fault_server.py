@@ -26,7 +26,7 @@ import uvicorn
 from toolweave import Agent, Message, TextMessage, ToolCall, ToolResult
 from toolweave.protocols import Journal
 from toolweave.store import MessageStore
-from toolweave.web import AgentResponder, Reply, Turn, WebLimits, chat_app
+from toolweave.web import AgentResponder, ResponderRun, Turn, WebLimits, chat_app
 
 MANY = 10_000
 
@@ -186,11 +186,11 @@ def agent_of(turn: Turn, plan: Plan, points: Points, effects: int) -> Agent:
     return Agent(model, [note], max_iterations=MANY)
 
 
-def responder_of(config: Config, store: HoldingStore) -> Callable[[Turn], Reply]:
+def responder_of(config: Config, store: HoldingStore) -> Callable[[Turn], ResponderRun]:
     """What answers."""
     effects = os.open(config.effects, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
 
-    def respond(turn: Turn) -> Reply:
+    def respond(turn: Turn) -> ResponderRun:
         texts = [m.text for m in (*turn.history, *turn.messages) if isinstance(m, TextMessage)]
         asked = [text for text in texts if text.startswith("{")]
         plan = Plan(**json.loads(asked[-1]))

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .calls import Call, Calls, generation_of
-from .endings import CUT_OFF, Ending, ending_of, failure_of, is_error, is_progress
+from .calls import TrackedCall, CallTracker, generation_of
+from .endings import CUT_OFF, RunOutcome, ending_of, failure_of, is_error, is_progress
 from .reading import chosen, fields_of, items_of, payload, says, text_of, to_text
-from .transcript import Transcript
+from .transcript import MessageSnapshot
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -60,7 +60,7 @@ class AgUiEncoder:
         self._thread_id = thread_id
         self._named_run = run_id
         self._run_id: str | None = None
-        self._transcript = None if history is None else Transcript(history)
+        self._transcript = None if history is None else MessageSnapshot(history)
         self._modern = _is_modern(protocol_version)
         self._echo = echo
         self._out: list[str] = []
@@ -71,7 +71,7 @@ class AgUiEncoder:
         self._thoughts: dict[str, None] = {}
         self._scene_name: str | None = None
         self._generation: str | None = None
-        self._calls = Calls(self._transcript.known_calls() if self._transcript else ())
+        self._calls = CallTracker(self._transcript.known_calls() if self._transcript else ())
         self._questions: dict[str, dict[str, object]] = {}
         self._last_error: str | None = None
 
@@ -160,14 +160,14 @@ class AgUiEncoder:
         if self._transcript is not None and self._transcript.differs:
             self._write("MESSAGES_SNAPSHOT", messages=self._transcript.messages())
         stop_reason = text_of(event, "stopReason") or "completed"
-        if ending is Ending.FAILED:
+        if ending is RunOutcome.FAILED:
             message = failure_of(event, self._last_error)
             self._write("RUN_ERROR", message=message, code=stop_reason)
         else:
             outcome: dict[str, object] | None = None
-            if ending is Ending.WAITING and self._questions:
+            if ending is RunOutcome.WAITING and self._questions:
                 outcome = {"type": "interrupt", "interrupts": list(self._questions.values())}
-            elif ending is Ending.STOPPED and self._modern:
+            elif ending is RunOutcome.STOPPED and self._modern:
                 outcome = {"type": "cancelled"}
             self._write(
                 "RUN_FINISHED",
@@ -262,12 +262,12 @@ class AgUiEncoder:
                 why = text_of(invalid, "message") or "The call cannot be run."
                 self._settle(call, metadata={"invalid": why})
 
-    def _open(self, call: Call) -> None:
+    def _open(self, call: TrackedCall) -> None:
         if not call.opened:
             self._read(call.generation)
             self._announce(call, call.name or "tool")
 
-    def _announce(self, call: Call, name: str) -> None:
+    def _announce(self, call: TrackedCall, name: str) -> None:
         call.opened = True
         call.name = name
         self._write(
@@ -276,13 +276,13 @@ class AgUiEncoder:
         if self._transcript is not None:
             self._transcript.call(call.parent, call.id, name)
 
-    def _arguments(self, call: Call, delta: str) -> None:
+    def _arguments(self, call: TrackedCall, delta: str) -> None:
         if delta:
             self._write("TOOL_CALL_ARGS", toolCallId=call.id, delta=delta)
             if self._transcript is not None:
                 self._transcript.arguments(call.id, delta)
 
-    def _correct(self, call: Call, arguments: object) -> None:
+    def _correct(self, call: TrackedCall, arguments: object) -> None:
         """Settles a call: the client is to have these arguments, whatever was streamed."""
         written = "".join(call.pieces)
         text = to_text(arguments)
@@ -296,7 +296,7 @@ class AgUiEncoder:
                 self._transcript.correct(call.id, text)
             self._settle(call, metadata={"arguments": text})
 
-    def _settle(self, call: Call, *, metadata: Mapping[str, object] | None = None) -> None:
+    def _settle(self, call: TrackedCall, *, metadata: Mapping[str, object] | None = None) -> None:
         call.settled = True
         call.pieces.clear()
         self._write("TOOL_CALL_END", toolCallId=call.id, metadata=metadata)
@@ -313,7 +313,7 @@ class AgUiEncoder:
         else:
             call.hold(event)
 
-    def _about(self, call: Call, event: Mapping[str, object]) -> None:
+    def _about(self, call: TrackedCall, event: Mapping[str, object]) -> None:
         if event.get("kind") == "tool_state":
             self._state(call, event)
         elif is_progress(event):
@@ -323,7 +323,7 @@ class AgUiEncoder:
             call.ended = True
             self._result(call, event)
 
-    def _result(self, call: Call, event: Mapping[str, object]) -> None:
+    def _result(self, call: TrackedCall, event: Mapping[str, object]) -> None:
         content = text_of(event, "result") or ""
         message = text_of(event, "messageId")
         if message is None or event.get("kind") == "tools_aggregate":
@@ -340,7 +340,7 @@ class AgUiEncoder:
         if self._transcript is not None:
             self._transcript.result(message, call.id, content, code)
 
-    def _state(self, call: Call, event: Mapping[str, object]) -> None:
+    def _state(self, call: TrackedCall, event: Mapping[str, object]) -> None:
         value = chosen(event, "state", "key", "question", "schema", "reason", "decidedBy")
         self._write("CUSTOM", name="tool-state", value={"toolCallId": call.id, **value})
         state = text_of(event, "state")

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, cast
 
-from .requests import Answer, id_at, items_at, object_at, said, text_at, wrong
+from .requests import SubmittedAnswer, id_at, items_at, object_at, said, text_at, wrong
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,7 +29,7 @@ class AgUiRequest:
     text: str | None = None
     """What the user says; None where answers are all that is new. With answers, it may be what was
     said before."""
-    answers: tuple[Answer, ...] = ()
+    answers: tuple[SubmittedAnswer, ...] = ()
     """What was asked for and is decided; each holds the key it was asked under."""
     messages: tuple[Mapping[str, object], ...] = field(default=(), repr=False)
     """All messages that the client has, for `AgUiEncoder(history=...)`."""
@@ -87,8 +87,8 @@ def _said(message: Mapping[str, object], place: str) -> str:
     return said(items_at(message, "content", place), f"{place}/content")
 
 
-def _answers(entries: list[object]) -> list[Answer]:
-    found: list[Answer] = []
+def _answers(entries: list[object]) -> list[SubmittedAnswer]:
+    found: list[SubmittedAnswer] = []
     for position, each in enumerate(entries):
         place = f"/resume/{position}"
         entry = object_at(each, place)
@@ -100,16 +100,16 @@ def _answers(entries: list[object]) -> list[Answer]:
     return found
 
 
-def _answer(key: str, payload: object, *, cancelled: bool) -> Answer:
+def _answer(key: str, payload: object, *, cancelled: bool) -> SubmittedAnswer:
     if cancelled:
-        return Answer(key, approved=False)
+        return SubmittedAnswer(key, approved=False)
     if isinstance(payload, bool):
-        return Answer(key, approved=payload, value=payload)
+        return SubmittedAnswer(key, approved=payload, value=payload)
     if not isinstance(payload, dict):
-        return Answer(key, value=payload)
+        return SubmittedAnswer(key, value=payload)
     fields = cast("dict[str, object]", payload)
     approved, reason = fields.get("approved"), fields.get("reason")
-    return Answer(
+    return SubmittedAnswer(
         key,
         approved=approved if isinstance(approved, bool) else None,
         reason=reason if isinstance(reason, str) else None,

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from .calls import Call, Calls, generation_of
-from .endings import CUT_OFF, Ending, ending_of, failure_of, is_error, is_progress
+from .calls import TrackedCall, CallTracker, generation_of
+from .endings import CUT_OFF, RunOutcome, ending_of, failure_of, is_error, is_progress
 from .reading import chosen, fields_of, items_of, number_of, payload, text_of
 from .refused import is_refused, taken
 
@@ -77,7 +77,7 @@ class AiSdkEncoder:
         # The part that is written, as its kind, the id of its message and its own.
         self._part: tuple[str, str, str] | None = None
         self._parts: dict[str, int] = {}
-        self._calls = Calls(known_calls)
+        self._calls = CallTracker(known_calls)
         self._data = 0
         self._usage = dict.fromkeys(_COUNTS, 0)
         self._last_error: str | None = None
@@ -225,18 +225,18 @@ class AiSdkEncoder:
                 why = text_of(invalid, "message") or "The call cannot be run."
                 self._refuse(call, why, text_of(each, "raw"))
 
-    def _open(self, call: Call) -> None:
+    def _open(self, call: TrackedCall) -> None:
         if not call.opened:
             self._enter(call.generation)
             self._announce(call, call.name or "tool")
 
-    def _announce(self, call: Call, name: str) -> None:
+    def _announce(self, call: TrackedCall, name: str) -> None:
         self._end_part()
         call.opened = True
         call.name = name
         self._write("tool-input-start", toolCallId=call.id, toolName=name, dynamic=True)
 
-    def _settle(self, call: Call, arguments: object) -> None:
+    def _settle(self, call: TrackedCall, arguments: object) -> None:
         self._write(
             "tool-input-available",
             toolCallId=call.id,
@@ -246,7 +246,7 @@ class AiSdkEncoder:
         )
         self._release(call)
 
-    def _refuse(self, call: Call, why: str, raw: str | None = None) -> None:
+    def _refuse(self, call: TrackedCall, why: str, raw: str | None = None) -> None:
         self._write(
             "tool-input-error",
             toolCallId=call.id,
@@ -257,7 +257,7 @@ class AiSdkEncoder:
         )
         self._release(call)
 
-    def _release(self, call: Call) -> None:
+    def _release(self, call: TrackedCall) -> None:
         call.settled = True
         call.pieces.clear()
         for event in call.release():
@@ -272,7 +272,7 @@ class AiSdkEncoder:
         else:
             call.hold(event)
 
-    def _about(self, call: Call, event: Mapping[str, object]) -> None:
+    def _about(self, call: TrackedCall, event: Mapping[str, object]) -> None:
         self._start()
         if event.get("kind") == "tool_state":
             self._state(call, event)
@@ -293,7 +293,7 @@ class AiSdkEncoder:
                 fields = {"toolCallId": call.id, "errorText": result, "dynamic": True}
                 self._write("tool-output-error", **fields)
 
-    def _output(self, call: Call, output: str, *, preliminary: bool | None = None) -> None:
+    def _output(self, call: TrackedCall, output: str, *, preliminary: bool | None = None) -> None:
         self._write(
             "tool-output-available",
             toolCallId=call.id,
@@ -302,7 +302,7 @@ class AiSdkEncoder:
             preliminary=preliminary,
         )
 
-    def _state(self, call: Call, event: Mapping[str, object]) -> None:
+    def _state(self, call: TrackedCall, event: Mapping[str, object]) -> None:
         state = text_of(event, "state")
         key = text_of(event, "key")
         if key and self._version >= 6 and state == "awaiting_approval":
@@ -364,12 +364,12 @@ class AiSdkEncoder:
         metadata: dict[str, object] = {"stopReason": stop_reason}
         if any(self._usage.values()):
             metadata["usage"] = self._usage
-        if ending in (Ending.ANSWERED, Ending.WAITING):
+        if ending in (RunOutcome.ANSWERED, RunOutcome.WAITING):
             reason = _REASONS.get(stop_reason, "other")
             self._write("finish", finishReason=reason, messageMetadata=metadata)
         else:
             self._write("message-metadata", messageMetadata=metadata)
-            if ending is Ending.STOPPED:
+            if ending is RunOutcome.STOPPED:
                 self._write("abort", reason=stop_reason)
             else:
                 self._write("error", errorText=failure_of(event, self._last_error))

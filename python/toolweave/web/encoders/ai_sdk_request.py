@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from ...exceptions import MessageError
 from .ai_sdk import AI_SDK_VERSIONS
 from .reading import text_of
-from .requests import Answer, id_at, items_at, object_at, said, text_at, wrong
+from .requests import SubmittedAnswer, id_at, items_at, object_at, said, text_at, wrong
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -36,7 +36,7 @@ class AiSdkRequest:
     """The id of what the user says; where that is nothing, of the message that is to go on."""
     text: str | None = None
     """What the user says; None where approvals are all that is new."""
-    answers: tuple[Answer, ...] = ()
+    answers: tuple[SubmittedAnswer, ...] = ()
     """The approvals that were given or refused; each holds the key it was asked under."""
     known_calls: tuple[str, ...] = ()
     """The ids of the calls in the message that is to go on."""
@@ -117,8 +117,8 @@ def read_ai_sdk_version(header: str | None) -> AiSdkVersion:
     return AI_SDK_VERSIONS[0]
 
 
-def _answers(parts: list[object], place: str) -> list[Answer]:
-    found: list[Answer] = []
+def _answers(parts: list[object], place: str) -> list[SubmittedAnswer]:
+    found: list[SubmittedAnswer] = []
     for position, each in enumerate(parts):
         where = f"{place}/{position}"
         part = object_at(each, where)
@@ -131,5 +131,5 @@ def _answers(parts: list[object], place: str) -> list[Answer]:
         if not isinstance(approved, bool):
             raise wrong("expected true or false", f"{where}/approval/approved")
         reason = approval.get("reason")
-        found.append(Answer(key, approved, reason if isinstance(reason, str) else None))
+        found.append(SubmittedAnswer(key, approved, reason if isinstance(reason, str) else None))
     return found

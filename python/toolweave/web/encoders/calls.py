@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(eq=False)
-class Call:
+class TrackedCall:
     """A call, as far as it is known."""
 
     generation: str
@@ -78,7 +78,7 @@ class Call:
         return held
 
 
-class Calls:
+class CallTracker:
     """All calls of a run, in the order in which they were first seen.
 
     Args:
@@ -87,17 +87,17 @@ class Calls:
 
     def __init__(self, known: Collection[str] = ()) -> None:
         self._known = known
-        self._all: list[Call] = []
-        self._by_id: dict[tuple[str, str], Call] = {}
-        self._by_index: dict[tuple[str, object], Call] = {}
+        self._all: list[TrackedCall] = []
+        self._by_id: dict[tuple[str, str], TrackedCall] = {}
+        self._by_index: dict[tuple[str, object], TrackedCall] = {}
         # The call of each reply that was written at last, and that of each id that was seen last.
-        self._last: dict[str, Call] = {}
-        self._newest: dict[str, Call] = {}
+        self._last: dict[str, TrackedCall] = {}
+        self._newest: dict[str, TrackedCall] = {}
 
-    def __iter__(self) -> Iterator[Call]:
+    def __iter__(self) -> Iterator[TrackedCall]:
         return iter(self._all)
 
-    def written(self, event: Mapping[str, object], part: Mapping[str, object]) -> Call:
+    def written(self, event: Mapping[str, object], part: Mapping[str, object]) -> TrackedCall:
         """The call that a fragment, or a whole call, is of."""
         generation = generation_of(event)
         call_id = text_of(part, "toolCallId")
@@ -122,7 +122,7 @@ class Calls:
         self._name(call, call_id, text_of(part, "functionName") or text_of(part, "name"))
         return call
 
-    def fragments(self, event: Mapping[str, object]) -> Iterator[Call]:
+    def fragments(self, event: Mapping[str, object]) -> Iterator[TrackedCall]:
         """The calls that an event has more arguments of, where they can be told by now."""
         for update in items_of(event, "toolCallUpdates"):
             call = self.written(event, update)
@@ -132,14 +132,14 @@ class Calls:
             if call.call_id is not None and call.name:
                 yield call
 
-    def whole(self, event: Mapping[str, object]) -> Iterator[tuple[Call, Mapping[str, object]]]:
+    def whole(self, event: Mapping[str, object]) -> Iterator[tuple[TrackedCall, Mapping[str, object]]]:
         """The calls that an event has whole, where the client does not know their arguments."""
         for each in items_of(event, "toolCalls"):
             call = self.written(event, each)
             if not call.settled and call.call_id is not None:
                 yield call, each
 
-    def mentioned(self, event: Mapping[str, object]) -> Call | None:
+    def mentioned(self, event: Mapping[str, object]) -> TrackedCall | None:
         """The call that a result or a state is of; it may not have been written yet."""
         call_id = text_of(event, "toolCallId")
         if call_id is None:
@@ -153,7 +153,7 @@ class Calls:
         self._name(call, call_id, text_of(event, "name"))
         return call
 
-    def orphans(self, besides: str | None = None) -> list[Call]:
+    def orphans(self, besides: str | None = None) -> list[TrackedCall]:
         """Calls that have a result but were not told, as those of an earlier run.
 
         Args:
@@ -165,12 +165,12 @@ class Calls:
             if not call.opened and call.has_result and call.generation != besides
         ]
 
-    def _add(self, generation: str, parent: str | None) -> Call:
-        call = Call(generation, parent or f"{generation}.calls")
+    def _add(self, generation: str, parent: str | None) -> TrackedCall:
+        call = TrackedCall(generation, parent or f"{generation}.calls")
         self._all.append(call)
         return call
 
-    def _name(self, call: Call, call_id: str | None, name: str | None) -> None:
+    def _name(self, call: TrackedCall, call_id: str | None, name: str | None) -> None:
         if call_id is not None and call.call_id is None:
             call.call_id = call_id
             self._by_id[call.generation, call_id] = call

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 CUT_OFF = "The stream ended before the run did."
 
 
-class Ending(Enum):
+class RunOutcome(Enum):
     """What a client makes of the end of a run."""
 
     ANSWERED = "answered"
@@ -27,21 +27,21 @@ class Ending(Enum):
 
 
 _ENDINGS = {
-    "deferred": Ending.WAITING,
-    "cancelled": Ending.STOPPED,
-    "error": Ending.FAILED,
-    "interrupted": Ending.FAILED,
-    "rate_limited": Ending.FAILED,
-    "unauthorized": Ending.FAILED,
+    "deferred": RunOutcome.WAITING,
+    "cancelled": RunOutcome.STOPPED,
+    "error": RunOutcome.FAILED,
+    "interrupted": RunOutcome.FAILED,
+    "rate_limited": RunOutcome.FAILED,
+    "unauthorized": RunOutcome.FAILED,
 }
 
 
-def ending_of(event: Mapping[str, object]) -> Ending:
+def ending_of(event: Mapping[str, object]) -> RunOutcome:
     """What the end of a run is for a client. Reasons of later versions count as answers."""
     stop_reason = text_of(event, "stopReason") or ""
     if stop_reason not in _ENDINGS and event.get("error") is not None:
-        return Ending.FAILED
-    return _ENDINGS.get(stop_reason, Ending.ANSWERED)
+        return RunOutcome.FAILED
+    return _ENDINGS.get(stop_reason, RunOutcome.ANSWERED)
 
 
 def failure_of(event: Mapping[str, object], last_error: str | None) -> str:

@@ -16,7 +16,7 @@ _MOST_MESSAGES = 20_000
 
 
 @dataclass(frozen=True)
-class Answer:
+class SubmittedAnswer:
     """What somebody has decided, or replied, that a call waits for."""
 
     key: str

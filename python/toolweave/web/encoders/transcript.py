@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 _KEPT_BY_CLIENTS = ("activity", "reasoning")
 
 
-class Transcript:
+class MessageSnapshot:
     """Keeps what a snapshot of the messages has to hold.
 
     Args:
