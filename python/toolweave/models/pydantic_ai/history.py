@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 _ERRORS = ("failed", "denied", "retried")
 
 
-class _Answer(Protocol):
+class _CallResponse(Protocol):
     @property
     def tool_name(self) -> str: ...
     @property
@@ -61,10 +61,10 @@ class _Results:
     ids: frozenset[str]
 
 
-_NONE = _Results("", frozenset())
+_NO_RESULTS = _Results("", frozenset())
 
 
-class History:
+class HistoryWriter:
     """Writes histories in one style.
 
     Args:
@@ -85,7 +85,7 @@ class History:
         prompt. Instructions, thoughts and files stay what they are.
         """
         written: list[ModelMessage] = []
-        results = _NONE
+        results = _NO_RESULTS
         for index, message in enumerate(messages):
             if isinstance(message, ModelResponse):
                 after = messages[index + 1] if index + 1 < len(messages) else None
@@ -94,7 +94,7 @@ class History:
                 written.append(response)
             else:
                 written.append(self._request(message, results))
-                results = _NONE
+                results = _NO_RESULTS
         return written
 
     def _reply(
@@ -104,11 +104,11 @@ class History:
         texts = [part for part in response.parts if isinstance(part, TextPart)]
         calls = [part for part in response.parts if isinstance(part, ToolCallPart)]
         self._tools.update(call.tool_name for call in calls)
-        said: list[Message] = [TextMessage(part.content, role=Role.ASSISTANT) for part in texts]
+        instructions: list[Message] = [TextMessage(part.content, role=Role.ASSISTANT) for part in texts]
         if calls:
             # Behind all text of the reply: the results have to follow the calls directly.
-            said.append(_aggregate(calls, answers))
-        both = self._written(said)
+            instructions.append(_to_aggregate(calls, answers))
+        both = self._written(instructions)
         spoken = "\n".join(m.text for m in both if m.role is Role.ASSISTANT)
         results = "\n".join(m.text for m in both if m.role is Role.USER)
         parts: list[ModelResponsePart] = []
@@ -128,13 +128,13 @@ class History:
             parts.append(UserPromptPart(results.text))
         for part in request.parts:
             for one in self._part(part, results):
-                _append(parts, one)
+                _append_part(parts, one)
         return replace(request, parts=parts)
 
     def _part(self, part: ModelRequestPart, results: _Results) -> Iterable[ModelRequestPart]:
         if isinstance(part, UserPromptPart):
             yield replace(part, content=self._user(part.content))
-        elif _answers(part):
+        elif _is_call_response(part):
             if part.tool_call_id not in results.ids:
                 # Nobody made the call: its reply was cut out of the history.
                 alone = self._written([ToolResultMessage([_result(part)])])
@@ -169,7 +169,7 @@ class History:
         )
 
 
-def _aggregate(
+def _to_aggregate(
     calls: Sequence[ToolCallPart], answers: Sequence[ModelRequestPart]
 ) -> ToolAggregateMessage:
     made: dict[str, ToolCall] = {}
@@ -179,7 +179,7 @@ def _aggregate(
         made.setdefault(call_id, ToolCall(call_id, part.tool_name, _arguments(part), "", index))
     wrong = {part.tool_call_id: what for part in calls if (what := violations_of(part))}
     for answer in answers:
-        if _answers(answer) and (call_id := answer.tool_call_id) in made:
+        if _is_call_response(answer) and (call_id := answer.tool_call_id) in made:
             # What pydantic-ai says of such a call is that it is not JSON, which helps no model.
             results.setdefault(call_id, _result(answer, wrong.get(call_id)))
     return ToolAggregateMessage(made.values(), results.values())
@@ -192,14 +192,14 @@ def _arguments(call: ToolCallPart) -> dict[str, Any]:
     return leading_object(written) or {}
 
 
-def _answers(part: ModelRequestPart) -> TypeGuard[_Answer]:
+def _is_call_response(part: ModelRequestPart) -> TypeGuard[_CallResponse]:
     """Whether a part answers a call: with a result, or by asking for another call."""
     if isinstance(part, ToolReturnPart):
         return True
     return part.part_kind == "retry-prompt" and getattr(part, "tool_name", None) is not None
 
 
-def _result(answer: _Answer, wrong: str | None = None) -> ToolResult:
+def _result(answer: _CallResponse, wrong: str | None = None) -> ToolResult:
     if isinstance(answer, ToolReturnPart):
         text, _ = answer.model_response_str_and_user_content(wrap_if_error=False)
         is_error = answer.outcome in _ERRORS
@@ -211,13 +211,13 @@ def _result(answer: _Answer, wrong: str | None = None) -> ToolResult:
     return ToolResult(answer.tool_call_id, answer.tool_name, text, is_error=is_error)
 
 
-def _files(part: _Answer) -> list[UserContent]:
+def _files(part: _CallResponse) -> list[UserContent]:
     if not isinstance(part, ToolReturnPart):
         return []
     return part.model_response_str_and_user_content(wrap_if_error=False)[1]
 
 
-def _append(parts: list[ModelRequestPart], part: ModelRequestPart) -> None:
+def _append_part(parts: list[ModelRequestPart], part: ModelRequestPart) -> None:
     """Adds a part; two user prompts in a row become one, since many models take no two."""
     last = parts[-1] if parts else None
     if not isinstance(part, UserPromptPart) or not isinstance(last, UserPromptPart):

@@ -10,7 +10,7 @@ from pydantic_ai.models.wrapper import WrapperModel
 from pydantic_ai.settings import merge_model_settings
 
 from ...natural.offer import Offers
-from .asking import Asking
+from .requests import RequestBuilder
 from .reply import call_id, read
 from .streaming import NaturalStream
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from ...natural.offer import Tag
     from ...options import ParserOptions
-    from .asking import Asked
+    from .requests import TextRequest
 
 
 class NaturalToolUseModel(WrapperModel):
@@ -73,7 +73,7 @@ class NaturalToolUseModel(WrapperModel):
         options["id_factory"] = call_id
         offers = Offers(**options)
         # One name, since the base class has many of its own.
-        self._natural = Asking(offers, tag=tag, fenced=fenced, stop=stop)
+        self._requests = RequestBuilder(offers, tag=tag, fenced=fenced, stop=stop)
 
     @property
     def profile(self) -> ModelProfile:
@@ -101,9 +101,9 @@ class NaturalToolUseModel(WrapperModel):
         model_request_parameters: ModelRequestParameters,
     ) -> ModelResponse:
         """Asks the wrapped model for a whole reply."""
-        asked = self._natural_request(messages, model_settings, model_request_parameters)
-        response = await self.wrapped.request(asked.messages, asked.settings, asked.parameters)
-        return read(response, asked.offer.parser.fresh())
+        text_request = self._text_request(messages, model_settings, model_request_parameters)
+        response = await self.wrapped.request(text_request.messages, text_request.settings, text_request.parameters)
+        return read(response, text_request.offer.parser.fresh())
 
     @asynccontextmanager
     async def request_stream(
@@ -114,11 +114,11 @@ class NaturalToolUseModel(WrapperModel):
         run_context: RunContext[Any] | None = None,
     ) -> AsyncGenerator[StreamedResponse]:
         """Asks the wrapped model for a reply that streams."""
-        asked = self._natural_request(messages, model_settings, model_request_parameters)
+        text_request = self._text_request(messages, model_settings, model_request_parameters)
         async with self.wrapped.request_stream(
-            asked.messages, asked.settings, asked.parameters, run_context
+            text_request.messages, text_request.settings, text_request.parameters, run_context
         ) as stream:
-            yield NaturalStream(stream, asked.offer.parser.fresh(), model_request_parameters)
+            yield NaturalStream(stream, text_request.offer.parser.fresh(), model_request_parameters)
 
     async def count_tokens(
         self,
@@ -127,8 +127,8 @@ class NaturalToolUseModel(WrapperModel):
         model_request_parameters: ModelRequestParameters,
     ) -> RequestUsage:
         """Counts what the wrapped model is really sent."""
-        asked = self._natural_request(messages, model_settings, model_request_parameters)
-        return await self.wrapped.count_tokens(asked.messages, asked.settings, asked.parameters)
+        text_request = self._text_request(messages, model_settings, model_request_parameters)
+        return await self.wrapped.count_tokens(text_request.messages, text_request.settings, text_request.parameters)
 
     async def batch_encode(self, request: Any) -> Any:
         """Refused.
@@ -138,12 +138,12 @@ class NaturalToolUseModel(WrapperModel):
         """
         raise NotImplementedError("NaturalToolUseModel serves no batches; run the agent instead")
 
-    def _natural_request(
+    def _text_request(
         self,
         messages: list[ModelMessage],
         settings: ModelSettings | None,
         parameters: ModelRequestParameters,
-    ) -> Asked:
+    ) -> TextRequest:
         settings = merge_model_settings(self.settings, settings)
         _, prepared = self.prepare_request(settings, parameters)
-        return self._natural.request(messages, settings, parameters, prepared)
+        return self._requests.request(messages, settings, parameters, prepared)

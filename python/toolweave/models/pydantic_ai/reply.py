@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 _logger = logging.getLogger("toolweave.models")
 
-_PROVIDER = "toolweave"
+_PROVIDER_NAME = "toolweave"
 """Whose details are on the part of an invalid call."""
 
 
@@ -61,13 +61,13 @@ def call_part(call: ToolCall | InvalidToolCall, payload: str) -> ToolCallPart:
     if (arguments := leading_object(payload)) is not None:
         details["arguments"] = arguments
     return ToolCallPart(
-        call.name, call.raw, call.id, provider_name=_PROVIDER, provider_details=details
+        call.name, call.raw, call.id, provider_name=_PROVIDER_NAME, provider_details=details
     )
 
 
 def violations_of(part: ToolCallPart) -> str | None:
     """What is wrong with a call, for the model to read; None for a valid one."""
-    if part.provider_name != _PROVIDER or part.provider_details is None:
+    if part.provider_name != _PROVIDER_NAME or part.provider_details is None:
         return None
     found = cast("list[str]", part.provider_details.get("violations") or [])
     return "\n".join([*found, "Fix the errors and call the tool again."])
@@ -121,12 +121,12 @@ def _take(
         case ToolCall(index=index) | InvalidToolCall(index=index):
             parts.append(call_part(event, payloads.pop(index, "")))
         case FabricatedResult():
-            fabricated(event)
+            log_fabricated_result(event)
         case _:
             pass
 
 
-def fabricated(event: FabricatedResult) -> None:
+def log_fabricated_result(event: FabricatedResult) -> None:
     """Says in the log that a result is left out."""
     _logger.warning("the model made up a result, which is left out", extra={"tool": event.name})
 
@@ -136,7 +136,7 @@ def finish_reason(reason: FinishReason | None, *, called: bool) -> FinishReason 
     return "tool_call" if called and reason == "stop" else reason
 
 
-def says(text: str, arguments: dict[str, Any]) -> bool:
+def is_json_of(text: str, arguments: dict[str, Any]) -> bool:
     """Whether the text is JSON for just these arguments."""
     try:
         return bool(json.loads(text) == arguments)

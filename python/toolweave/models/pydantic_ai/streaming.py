@@ -24,7 +24,7 @@ from ..._core import (
     ToolCallStart,
 )
 from ..whitespace import WhitespaceFilter
-from .reply import call_part, fabricated, finish_reason, says
+from .reply import call_part, log_fabricated_result, finish_reason, is_json_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Iterator
@@ -59,16 +59,16 @@ class NaturalStream(StreamedResponse):
 
     async def _get_event_iterator(self) -> AsyncIterator[ModelResponseStreamEvent]:
         async for event in self._stream:
-            for translated in self._translated(event):
+            for translated in self._translate(event):
                 yield translated
-        for found in self._parser.finish(truncated=not self._had_its_say()):
+        for found in self._parser.finish(truncated=not self._is_complete()):
             for translated in self._found(found):
                 yield translated
         for translated in self._said(self._whitespace.finish()):
             yield translated
-        self._take_over()
+        self._copy_metadata()
 
-    def _had_its_say(self) -> bool:
+    def _is_complete(self) -> bool:
         """Whether the provider said that the reply is whole.
 
         Where a stream ends without a reason, and may have been cut anywhere, pydantic-ai says
@@ -77,7 +77,7 @@ class NaturalStream(StreamedResponse):
         details = self._stream.provider_details or {}
         return self._stream.finish_reason in ("stop", "tool_call") and "finish_reason" in details
 
-    def _translated(self, event: object) -> Iterator[ModelResponseStreamEvent]:
+    def _translate(self, event: object) -> Iterator[ModelResponseStreamEvent]:
         match event:
             case (
                 PartStartEvent(part=TextPart(content=text))
@@ -133,7 +133,7 @@ class NaturalStream(StreamedResponse):
             case ToolCall() | InvalidToolCall():
                 yield from self._settled(event)
             case FabricatedResult():
-                fabricated(event)
+                log_fabricated_result(event)
             case _:
                 pass
 
@@ -145,12 +145,12 @@ class NaturalStream(StreamedResponse):
 
     def _settled(self, call: ToolCall | InvalidToolCall) -> Iterable[ModelResponseStreamEvent]:
         payload = self._payloads.pop(call.index, "")
-        if isinstance(call, ToolCall) and says(payload, call.arguments):
+        if isinstance(call, ToolCall) and is_json_of(payload, call.arguments):
             return
         part = call_part(call, payload)
         yield self._parts_manager.handle_part(vendor_part_id=("call", call.index), part=part)
 
-    def _take_over(self) -> None:
+    def _copy_metadata(self) -> None:
         """What the reply says of itself."""
         stream = self._stream
         self._usage = stream.usage
@@ -163,7 +163,7 @@ class NaturalStream(StreamedResponse):
 
     def get(self) -> ModelResponse:
         """What has come so far."""
-        self._take_over()
+        self._copy_metadata()
         return super().get()
 
     @property

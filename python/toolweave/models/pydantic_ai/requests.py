@@ -12,7 +12,7 @@ from pydantic_ai.settings import ToolOrOutput
 from ..._core import FunctionContract
 from ...natural.offer import Offers
 from ...natural.request import STOP
-from .history import History
+from .history import HistoryWriter
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Asked:
+class TextRequest:
     """What the wrapped model is asked, and the tools that its reply may call."""
 
     messages: list[ModelMessage]
@@ -39,7 +39,7 @@ class Asked:
     """The tools."""
 
 
-class Asking:
+class RequestBuilder:
     """Makes requests without tools out of requests with tools.
 
     Args:
@@ -61,7 +61,7 @@ class Asking:
         settings: ModelSettings | None,
         parameters: ModelRequestParameters,
         prepared: ModelRequestParameters,
-    ) -> Asked:
+    ) -> TextRequest:
         """The request for the wrapped model.
 
         Args:
@@ -70,7 +70,7 @@ class Asking:
             parameters: The tools and the output, as the agent gave them.
             prepared: The same, as the model prepared them.
         """
-        tools = _offered(prepared, settings)
+        tools = _callable_tools(prepared, settings)
         offer = self._offers.of([_contract(tool) for tool in tools])
         # The wrapped model prepares what it is given itself, so most of it has to be as it came.
         inner = replace(
@@ -89,16 +89,16 @@ class Asking:
             inner = replace(
                 inner, output_mode="text", output_object=None, prompted_output_template=None
             )
-        written = History(offer.contracts, tag=self._tag, fenced=self._fenced).write(messages)
-        written, inner = self._prompt(written, inner, offer, _last_word(prepared, tools))
-        return Asked(written, self._settings(settings, offer), inner, offer)
+        written = HistoryWriter(offer.contracts, tag=self._tag, fenced=self._fenced).write(messages)
+        written, inner = self._prompt(written, inner, offer, _output_instructions(prepared, tools))
+        return TextRequest(written, self._settings(settings, offer), inner, offer)
 
     def _prompt(
         self,
         messages: list[ModelMessage],
         parameters: ModelRequestParameters,
         offer: Offer,
-        last_word: str,
+        output_instructions: str,
     ) -> tuple[list[ModelMessage], ModelRequestParameters]:
         """Adds the tools to what the model is told first, where there is something.
 
@@ -106,7 +106,7 @@ class Asking:
         """
 
         def prompted(existing: str | None) -> str:
-            return offer.prompt(existing, self._tag, fenced=self._fenced) + last_word
+            return offer.prompt(existing, self._tag, fenced=self._fenced) + output_instructions
 
         if not offer.contracts:
             return messages, parameters
@@ -119,8 +119,8 @@ class Asking:
             )
             changed = replace(parts[at], content=prompted(parts[at].content))
             parts = [*parts[:at], changed, *parts[at + 1 :]]
-        elif (standing := _standing(messages)) is not None:
-            first, at = standing
+        elif (position := _last_system_prompt(messages)) is not None:
+            first, at = position
             request = cast("ModelRequest", messages[first])
             system = cast("SystemPromptPart", request.parts[at])
             changed_part = replace(system, content=prompted(system.content))
@@ -142,7 +142,7 @@ class Asking:
         return cast("ModelSettings", kept) or None
 
 
-def _offered(
+def _callable_tools(
     parameters: ModelRequestParameters, settings: ModelSettings | None
 ) -> list[ToolDefinition]:
     """The tools that the model may call, output tools last."""
@@ -169,15 +169,15 @@ def _contract(tool: ToolDefinition) -> FunctionContract:
     return FunctionContract(tool.name, tool.description, tool.parameters_json_schema, returns)
 
 
-def _last_word(parameters: ModelRequestParameters, tools: Sequence[ToolDefinition]) -> str:
+def _output_instructions(parameters: ModelRequestParameters, tools: Sequence[ToolDefinition]) -> str:
     """Says how to answer where plain text is no answer."""
     if parameters.output_mode in ("native", "prompted"):
         template = parameters.prompted_output_template
         if template is None:
             template = DEFAULT_PROMPTED_OUTPUT_TEMPLATE
-        told = replace(parameters, prompted_output_template=template)
-        said = told.prompted_output_instructions
-        return f"\n\n{said}" if said else ""
+        changed = replace(parameters, prompted_output_template=template)
+        instructions = changed.prompted_output_instructions
+        return f"\n\n{instructions}" if instructions else ""
     outputs = {tool.name for tool in parameters.output_tools}
     names = [f"`{tool.name}`" for tool in tools if tool.name in outputs]
     if not names or parameters.allow_text_output:
@@ -196,7 +196,7 @@ def _instructions(messages: Sequence[ModelMessage]) -> list[InstructionPart] | N
     return None
 
 
-def _standing(messages: Sequence[ModelMessage]) -> tuple[int, int] | None:
+def _last_system_prompt(messages: Sequence[ModelMessage]) -> tuple[int, int] | None:
     """Where the last system prompt at the beginning of the conversation stands."""
     for first, message in enumerate(messages):
         if isinstance(message, ModelRequest):
