@@ -11,10 +11,10 @@ from typing_extensions import assert_type
 from toolweave import ConversationStore, Message, Outcome, TextMessage, ToolCall, ToolResult
 from toolweave.executor.deferred import Resolution
 from toolweave.store import (
-    PendingInput,
     Chat,
     History,
     MessageStore,
+    PendingInput,
     PurgeResult,
     RunRecord,
     StoreConversations,

@@ -24,9 +24,9 @@ require("alembic", "store")
 
 from .conversations import StoreConversations  # noqa: E402 - only with what it needs
 from .records import (  # noqa: E402
-    PendingInput,
     Chat,
     History,
+    PendingInput,
     PurgeResult,
     RunRecord,
     StoredMessage,
@@ -38,16 +38,16 @@ from .store import MessageStore  # noqa: E402
 from .watching import Watch  # noqa: E402
 
 __all__ = [
-    "Awaited",
     "Chat",
     "History",
     "MessageStore",
-    "Purged",
+    "PendingInput",
+    "PurgeResult",
     "RunRecord",
     "StoreConversations",
     "StoreProblem",
     "StoredMessage",
     "StoredPendingInput",
     "Watch",
-    "Written",
+    "WriteResult",
 ]

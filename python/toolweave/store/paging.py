@@ -14,8 +14,8 @@ from sqlalchemy import Row, func, select
 
 from ..kinds import MessageKind
 from ..slices import MANY, in_slices
+from .reconciliation import Reconciler
 from .records import History, StoredMessage, StoreProblem
-from .reconciler import Reconciler
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable

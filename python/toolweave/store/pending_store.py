@@ -11,7 +11,7 @@ from ..executor.deferred import Resolution
 from ..executor.results import to_json_value
 from ..kinds import Outcome
 from . import pending
-from .ledger import StoreBase
+from .base import StoreBase
 from .records import PendingInput
 from .writing import append
 

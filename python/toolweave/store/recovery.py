@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from sqlalchemy import select
 
 from . import runs
-from .fitting import truncate_event
+from .interrupted import InterruptedRun
 from .reading import call_rows, events
-from .remains import InterruptedRun
+from .truncation import truncate_event
 from .writing import append, draft, take_numbers
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from ..exceptions import ChatBusyError, ChatNotFoundError, RunLostError
 from . import recovery, runs
+from .base import StoreBase
 from .checks import checked_id, optional_id
-from .ledger import StoreBase
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping

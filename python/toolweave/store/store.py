@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from ..exceptions import ChatNotFoundError, MessageError, RunLostError
 from . import chats, reading, writing
-from .awaiting import PendingStore
 from .checks import checked_id, checked_object, optional_id
-from .records import PendingInput, Chat, History, PurgeResult, StreamEvent, WriteResult
-from .running import RunStore
+from .pending_store import PendingStore
+from .records import Chat, History, PendingInput, PurgeResult, StreamEvent, WriteResult
+from .run_store import RunStore
 from .watching import GONE, Watch
 
 if TYPE_CHECKING:

@@ -27,9 +27,9 @@ from ..slices import in_slices
 from .checks import bounded, checked_id, optional_id, to_json
 from .columns import plain
 from .database import TRANSACTION, Database, Trace
-from .fitting import truncate_message
 from .records import PendingInput, StoredMessage, StreamEvent, WriteResult, moment
 from .rows import in_batches, insert_rows
+from .truncation import truncate_message
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

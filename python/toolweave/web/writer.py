@@ -15,7 +15,7 @@ from .._core import ToolResult
 from ..exceptions import MessageError, RunLostError
 from ..executor import ToolDeferred, ToolQuestion
 from ..store import PendingInput
-from ..store.fitting import truncate_event, truncate_result
+from ..store.truncation import truncate_event, truncate_result
 from .merging import can_wait, merged, size_of
 
 if TYPE_CHECKING:

@@ -38,7 +38,7 @@ from toolweave import (
     ToolCallMessage,
 )
 from toolweave.executor.deferred import METADATA, Resolution
-from toolweave.store import PendingInput, Chat, MessageStore, StoredPendingInput
+from toolweave.store import Chat, MessageStore, PendingInput, StoredPendingInput
 from toolweave.store.tables import make_tables
 
 LATER = 10.0**9

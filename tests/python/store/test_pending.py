@@ -9,7 +9,7 @@ import pytest
 from store_processes import StoreProcess
 from stored_runs import BOOK, OWNER, PATIENCE, begin, carry_out, with_store
 from toolweave import ChatNotFoundError, Outcome, SchemaError, StoreError, ToolCall, ValidationError
-from toolweave.store import PendingInput, MessageStore
+from toolweave.store import MessageStore, PendingInput
 
 SCHEMA = {"type": "object", "properties": {"seats": {"type": "integer"}}, "required": ["seats"]}
 
