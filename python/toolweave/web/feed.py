@@ -297,7 +297,7 @@ class ChatChannels:
             )
         shared.users += 1
         try:
-            async with shared.open_run:
+            async with shared.opening:
                 if shared.opened:
                     await shared.feed.catch_up()
                 else:
@@ -333,4 +333,4 @@ class _Shared:
         self.feed = feed
         self.users = 0
         self.opened = False
-        self.open_run = asyncio.Lock()
+        self.opening = asyncio.Lock()

@@ -37,7 +37,7 @@ OnText: TypeAlias = Callable[[str], Awaitable[None]]
 OpenedRun: TypeAlias = "tuple[AgentRun | SceneRun, DeferredResults | None]"
 """A run, and where the answers to the questions of its tools go."""
 
-OpenRun: TypeAlias = "Callable[[Hear, Selection | None], Opened]"
+OpenRun: TypeAlias = "Callable[[OnText, Selection | None], OpenedRun]"
 """Begins a run, with an ear for its model."""
 
 

@@ -98,7 +98,7 @@ class ResponderRun(Protocol):
         ...
 
 
-Responder: TypeAlias = "Callable[[Turn], Reply]"
+Responder: TypeAlias = "Callable[[Turn], ResponderRun]"
 """Begins an answer. What it raises ends the run with an error.
 
 One that keeps something of a chat may have ``async def forget(chat_id: str) -> None``: it is called

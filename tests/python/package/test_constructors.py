@@ -38,8 +38,8 @@ from toolweave.web import AgentResponder, Page, chat_app
 MADE_HERE = frozenset(
     """
     AgentResult AgentRun AsyncChatEvents Chat ChatEvents CostDelta ExecutedTool HandlerRun History
-    MCPTools MessageCollector ModelRequest Outbox ParsedReply PendingResult Purged RawText Refused RegistryWatch
-    Reload ReplyRun Reply Request RoutedTool RunRecord Said SceneContext SceneOutcome SceneResult
+    MCPTools MessageCollector ModelRequest Outbox ParsedReply PendingResult Purged RawText HttpError RegistryWatch
+    Reload ReplyRun ResponderRun Request RoutedTool RunRecord Said SceneContext SceneOutcome SceneResult
     SceneRun SceneStep Score ScorerReply ScorerRequest Selection Shortened StoredMessage StoredPendingInput StoreProblem Tool
     ToolApproval ToolApprovalRequested ToolContext ToolDeferred ToolProblem ToolProgress
     ToolQuestion ToolRun ToolRunner ToolStarted Turn Watch Written

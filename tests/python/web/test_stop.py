@@ -26,7 +26,7 @@ from chat_servers import (
     until,
 )
 from servers import dialects
-from servers.sse import SubmittedAnswer, Do, serving
+from servers.sse import Answer, Do, serving
 from toolweave import Agent, Message
 from toolweave.exceptions import ModelError
 from toolweave.models.openai import OpenAIModel
@@ -46,7 +46,7 @@ def results(told: Sequence[Event]) -> list[tuple[str, Any]]:
 
 @on_a_server
 async def test_stopping_closes_the_connection_to_the_model(tmp_path: Path) -> None:
-    hold = SubmittedAnswer([dialects.delta(content="Once upon a "), Do.HOLD])
+    hold = Answer([dialects.delta(content="Once upon a "), Do.HOLD])
     async with serving(hold) as provider:
         model = OpenAIModel("m", base_url=f"{provider.url}/v1", api_key="sk", max_retries=0)
         async with model, serve_agent(tmp_path, Agent(model)) as client:
