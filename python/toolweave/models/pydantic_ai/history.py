@@ -104,20 +104,20 @@ class HistoryWriter:
         texts = [part for part in response.parts if isinstance(part, TextPart)]
         calls = [part for part in response.parts if isinstance(part, ToolCallPart)]
         self._tools.update(call.tool_name for call in calls)
-        instructions: list[Message] = [TextMessage(part.content, role=Role.ASSISTANT) for part in texts]
+        turn: list[Message] = [TextMessage(part.content, role=Role.ASSISTANT) for part in texts]
         if calls:
             # Behind all text of the reply: the results have to follow the calls directly.
-            instructions.append(_to_aggregate(calls, answers))
-        both = self._written(instructions)
-        spoken = "\n".join(m.text for m in both if m.role is Role.ASSISTANT)
+            turn.append(_to_aggregate(calls, answers))
+        both = self._written(turn)
+        text = "\n".join(m.text for m in both if m.role is Role.ASSISTANT)
         results = "\n".join(m.text for m in both if m.role is Role.USER)
         parts: list[ModelResponsePart] = []
         for part in response.parts:
             if not isinstance(part, (TextPart, ToolCallPart)):
                 parts.append(part)
-            elif spoken:
-                parts.append(TextPart(spoken))
-                spoken = ""
+            elif text:
+                parts.append(TextPart(text))
+                text = ""
         ids = frozenset(call.tool_call_id for call in calls)
         return replace(response, parts=parts), _Results(results, ids)
 
@@ -127,8 +127,8 @@ class HistoryWriter:
         if results.text:
             parts.append(UserPromptPart(results.text))
         for part in request.parts:
-            for one in self._part(part, results):
-                _append_part(parts, one)
+            for single in self._part(part, results):
+                _append_part(parts, single)
         return replace(request, parts=parts)
 
     def _part(self, part: ModelRequestPart, results: _Results) -> Iterable[ModelRequestPart]:
@@ -172,17 +172,17 @@ class HistoryWriter:
 def _to_aggregate(
     calls: Sequence[ToolCallPart], answers: Sequence[ModelRequestPart]
 ) -> ToolAggregateMessage:
-    made: dict[str, ToolCall] = {}
+    by_id: dict[str, ToolCall] = {}
     results: dict[str, ToolResult] = {}
     for index, part in enumerate(calls):
         call_id = part.tool_call_id
-        made.setdefault(call_id, ToolCall(call_id, part.tool_name, _arguments(part), "", index))
+        by_id.setdefault(call_id, ToolCall(call_id, part.tool_name, _arguments(part), "", index))
     wrong = {part.tool_call_id: what for part in calls if (what := violations_of(part))}
     for answer in answers:
-        if _is_call_response(answer) and (call_id := answer.tool_call_id) in made:
+        if _is_call_response(answer) and (call_id := answer.tool_call_id) in by_id:
             # What pydantic-ai says of such a call is that it is not JSON, which helps no model.
             results.setdefault(call_id, _result(answer, wrong.get(call_id)))
-    return ToolAggregateMessage(made.values(), results.values())
+    return ToolAggregateMessage(by_id.values(), results.values())
 
 
 def _arguments(call: ToolCallPart) -> dict[str, Any]:

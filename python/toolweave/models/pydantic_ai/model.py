@@ -10,8 +10,8 @@ from pydantic_ai.models.wrapper import WrapperModel
 from pydantic_ai.settings import merge_model_settings
 
 from ...natural.offer import Offers
+from .reply import call_id, parse_response
 from .requests import RequestBuilder
-from .reply import call_id, read
 from .streaming import NaturalStream
 
 if TYPE_CHECKING:
@@ -102,8 +102,10 @@ class NaturalToolUseModel(WrapperModel):
     ) -> ModelResponse:
         """Asks the wrapped model for a whole reply."""
         text_request = self._text_request(messages, model_settings, model_request_parameters)
-        response = await self.wrapped.request(text_request.messages, text_request.settings, text_request.parameters)
-        return read(response, text_request.offer.parser.fresh())
+        response = await self.wrapped.request(
+            text_request.messages, text_request.settings, text_request.parameters
+        )
+        return parse_response(response, text_request.offer.parser.fresh())
 
     @asynccontextmanager
     async def request_stream(
@@ -128,7 +130,9 @@ class NaturalToolUseModel(WrapperModel):
     ) -> RequestUsage:
         """Counts what the wrapped model is really sent."""
         text_request = self._text_request(messages, model_settings, model_request_parameters)
-        return await self.wrapped.count_tokens(text_request.messages, text_request.settings, text_request.parameters)
+        return await self.wrapped.count_tokens(
+            text_request.messages, text_request.settings, text_request.parameters
+        )
 
     async def batch_encode(self, request: Any) -> Any:
         """Refused.

@@ -73,7 +73,7 @@ def violations_of(part: ToolCallPart) -> str | None:
     return "\n".join([*found, "Fix the errors and call the tool again."])
 
 
-def read(response: ModelResponse, parser: Parser) -> ModelResponse:
+def parse_response(response: ModelResponse, parser: Parser) -> ModelResponse:
     """A whole reply with the calls in its text as parts."""
     parts: list[ModelResponsePart] = []
     last_text = max(
@@ -92,16 +92,18 @@ def read(response: ModelResponse, parser: Parser) -> ModelResponse:
         if at == last_text:
             events += parser.finish(truncated=truncated)
         for event in events:
-            _take(parts, event, part, payloads)
-    called = any(isinstance(part, ToolCallPart) for part in parts)
-    if called:
+            _append_event(parts, event, part, payloads)
+    has_calls = any(isinstance(part, ToolCallPart) for part in parts)
+    if has_calls:
         parts = [p for p in parts if not isinstance(p, TextPart) or p.content.strip()]
     return replace(
-        response, parts=parts, finish_reason=finish_reason(response.finish_reason, called=called)
+        response,
+        parts=parts,
+        finish_reason=finish_reason(response.finish_reason, has_calls=has_calls),
     )
 
 
-def _take(
+def _append_event(
     parts: list[ModelResponsePart], event: Event, part: TextPart, payloads: dict[int, str]
 ) -> None:
     last = parts[-1] if parts else None
@@ -131,9 +133,9 @@ def log_fabricated_result(event: FabricatedResult) -> None:
     _logger.warning("the model made up a result, which is left out", extra={"tool": event.name})
 
 
-def finish_reason(reason: FinishReason | None, *, called: bool) -> FinishReason | None:
+def finish_reason(reason: FinishReason | None, *, has_calls: bool) -> FinishReason | None:
     """Why a reply ended, calls in its text considered."""
-    return "tool_call" if called and reason == "stop" else reason
+    return "tool_call" if has_calls and reason == "stop" else reason
 
 
 def is_json_of(text: str, arguments: dict[str, Any]) -> bool:

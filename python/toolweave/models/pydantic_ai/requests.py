@@ -132,14 +132,14 @@ class RequestBuilder:
         return messages, replace(parameters, instruction_parts=parts)
 
     def _settings(self, settings: ModelSettings | None, offer: Offer) -> ModelSettings | None:
-        kept = dict(settings or {})
+        remaining = dict(settings or {})
         for name in ("tool_choice", "parallel_tool_calls"):
-            kept.pop(name, None)
+            remaining.pop(name, None)
         if self._stop and offer.contracts:
-            stops = list(cast("list[str]", kept.get("stop_sequences")) or [])
+            stops = list(cast("list[str]", remaining.get("stop_sequences")) or [])
             if STOP not in stops:
-                kept["stop_sequences"] = [*stops, STOP]
-        return cast("ModelSettings", kept) or None
+                remaining["stop_sequences"] = [*stops, STOP]
+        return cast("ModelSettings", remaining) or None
 
 
 def _callable_tools(
@@ -169,7 +169,9 @@ def _contract(tool: ToolDefinition) -> FunctionContract:
     return FunctionContract(tool.name, tool.description, tool.parameters_json_schema, returns)
 
 
-def _output_instructions(parameters: ModelRequestParameters, tools: Sequence[ToolDefinition]) -> str:
+def _output_instructions(
+    parameters: ModelRequestParameters, tools: Sequence[ToolDefinition]
+) -> str:
     """Says how to answer where plain text is no answer."""
     if parameters.output_mode in ("native", "prompted"):
         template = parameters.prompted_output_template

@@ -24,7 +24,7 @@ from ..._core import (
     ToolCallStart,
 )
 from ..whitespace import WhitespaceFilter
-from .reply import call_part, log_fabricated_result, finish_reason, is_json_of
+from .reply import call_part, finish_reason, is_json_of, log_fabricated_result
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Iterator
@@ -52,20 +52,20 @@ class NaturalStream(StreamedResponse):
         self._stream = stream
         self._parser = parser
         self._whitespace = WhitespaceFilter()
-        self._called = False
-        self._section = 0
+        self._has_calls = False
+        self._part_number = 0
         self._payloads: dict[int, str] = {}
-        self._others: dict[int, ModelResponsePart] = {}
+        self._other_parts: dict[int, ModelResponsePart] = {}
 
     async def _get_event_iterator(self) -> AsyncIterator[ModelResponseStreamEvent]:
         async for event in self._stream:
-            for translated in self._translate(event):
-                yield translated
-        for found in self._parser.finish(truncated=not self._is_complete()):
-            for translated in self._found(found):
-                yield translated
-        for translated in self._said(self._whitespace.finish()):
-            yield translated
+            for result in self._translate(event):
+                yield result
+        for parsed in self._parser.finish(truncated=not self._is_complete()):
+            for result in self._translate_parsed(parsed):
+                yield result
+        for result in self._text_events(self._whitespace.finish()):
+            yield result
         self._copy_metadata()
 
     def _is_complete(self) -> bool:
@@ -83,8 +83,8 @@ class NaturalStream(StreamedResponse):
                 PartStartEvent(part=TextPart(content=text))
                 | PartDeltaEvent(delta=TextPartDelta(content_delta=text))
             ):
-                for found in self._parser.push(text):
-                    yield from self._found(found)
+                for parsed in self._parser.push(text):
+                    yield from self._translate_parsed(parsed)
             case PartDeltaEvent(delta=ThinkingPartDelta() as delta):
                 yield from self._parts_manager.handle_thinking_delta(
                     vendor_part_id=("part", event.index),
@@ -94,30 +94,30 @@ class NaturalStream(StreamedResponse):
                     provider_details=delta.provider_details,
                 )
             case PartStartEvent():
-                yield self._other(event.index, event.part)
+                yield self._handle_other(event.index, event.part)
             case PartDeltaEvent():
                 delta = cast("Any", event.delta)
-                yield self._other(event.index, delta.apply(self._others[event.index]))
+                yield self._handle_other(event.index, delta.apply(self._other_parts[event.index]))
             case _:  # the ends of parts, and final results: found anew for our parts
                 pass
 
-    def _other(self, index: int, part: ModelResponsePart) -> ModelResponseStreamEvent:
-        self._section += 1
-        self._others[index] = part
+    def _handle_other(self, index: int, part: ModelResponsePart) -> ModelResponseStreamEvent:
+        self._part_number += 1
+        self._other_parts[index] = part
         return self._parts_manager.handle_part(vendor_part_id=("part", index), part=part)
 
-    def _found(self, event: Event) -> Iterator[ModelResponseStreamEvent]:
+    def _translate_parsed(self, event: Event) -> Iterator[ModelResponseStreamEvent]:
         manager = self._parts_manager
         match event:
             case TextDelta(text):
-                yield from self._said(self._whitespace.text(text))
+                yield from self._text_events(self._whitespace.text(text))
             case ReasoningDelta(text):
                 yield from manager.handle_thinking_delta(
-                    vendor_part_id=("thought", self._section), content=text
+                    vendor_part_id=("thought", self._part_number), content=text
                 )
             case ToolCallStart(index, id_, name):
-                self._called = True
-                self._section += 1
+                self._has_calls = True
+                self._part_number += 1
                 self._whitespace.call()
                 self._payloads[index] = ""
                 yield manager.handle_tool_call_part(
@@ -131,19 +131,19 @@ class NaturalStream(StreamedResponse):
                 if update is not None:
                     yield update
             case ToolCall() | InvalidToolCall():
-                yield from self._settled(event)
+                yield from self._finish_call(event)
             case FabricatedResult():
                 log_fabricated_result(event)
             case _:
                 pass
 
-    def _said(self, text: str) -> Iterator[ModelResponseStreamEvent]:
+    def _text_events(self, text: str) -> Iterator[ModelResponseStreamEvent]:
         if text:
             yield from self._parts_manager.handle_text_delta(
-                vendor_part_id=("text", self._section), content=text
+                vendor_part_id=("text", self._part_number), content=text
             )
 
-    def _settled(self, call: ToolCall | InvalidToolCall) -> Iterable[ModelResponseStreamEvent]:
+    def _finish_call(self, call: ToolCall | InvalidToolCall) -> Iterable[ModelResponseStreamEvent]:
         payload = self._payloads.pop(call.index, "")
         if isinstance(call, ToolCall) and is_json_of(payload, call.arguments):
             return
@@ -154,7 +154,7 @@ class NaturalStream(StreamedResponse):
         """What the reply says of itself."""
         stream = self._stream
         self._usage = stream.usage
-        self.finish_reason = finish_reason(stream.finish_reason, called=self._called)
+        self.finish_reason = finish_reason(stream.finish_reason, has_calls=self._has_calls)
         for name in ("provider_response_id", "provider_details", "canonical_system", "metadata"):
             if hasattr(self, name):
                 setattr(self, name, getattr(stream, name))
