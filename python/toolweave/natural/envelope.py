@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 _BY_CALL = (APPROVALS, DEFERRED, REFERENCES)
 
-_LONGEST_READ = 100_000
-_LONGEST_AT_ONCE = 50_000
+_MAX_REPARSED_CHARS = 100_000
+_MAX_INLINE_CHARS = 50_000
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Envelope:
         return f"{self.generation_id}.{part}"
 
 
-def enveloped(
+def with_envelope(
     aggregate: ToolAggregateMessage,
     given: Sequence[ToolCall | InvalidToolCall],
     envelope: Envelope,
@@ -50,9 +50,9 @@ def enveloped(
         envelope: What the message is to carry.
     """
     calls = aggregate.tool_calls
-    if any(_says_more(written) for written in given):
+    if any(_may_have_arguments(written) for written in given):
         calls = tuple(
-            _as_written(call, written) for call, written in zip(calls, given, strict=True)
+            _with_written_arguments(call, written) for call, written in zip(calls, given, strict=True)
         )
     return aggregate.__replace__(
         tool_calls=calls,
@@ -64,7 +64,7 @@ def enveloped(
     )
 
 
-def parted(
+def split_aggregate(
     aggregate: ToolAggregateMessage, groups: Sequence[Sequence[int]], envelope: Envelope
 ) -> list[ToolAggregateMessage | None]:
     """An aggregate as the messages in which the model wrote its calls.
@@ -88,13 +88,13 @@ def parted(
                 tool_calls=[calls[position] for position in positions],
                 tool_results=[results[call_id] for call_id in ids if call_id in results],
                 id=calls_id(envelope.generation_id, number),
-                metadata=_about(ids, aggregate.metadata),
+                metadata=_metadata_of(ids, aggregate.metadata),
             )
         parts.append(part)
     return parts
 
 
-def _about(ids: Sequence[str], metadata: Mapping[str, Any]) -> dict[str, Any]:
+def _metadata_of(ids: Sequence[str], metadata: Mapping[str, Any]) -> dict[str, Any]:
     """The metadata of an aggregate, as far as they are about some of its calls."""
     found = dict(metadata)
     for name in _BY_CALL:
@@ -104,15 +104,15 @@ def _about(ids: Sequence[str], metadata: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def takes_long(given: Sequence[ToolCall | InvalidToolCall]) -> bool:
+def is_slow_to_parse(given: Sequence[ToolCall | InvalidToolCall]) -> bool:
     """True if reading what the model wrote takes longer than starting a thread."""
     return (
         len(given) > MANY
-        or sum(len(call.raw) for call in given if _says_more(call)) > _LONGEST_AT_ONCE
+        or sum(len(call.raw) for call in given if _may_have_arguments(call)) > _MAX_INLINE_CHARS
     )
 
 
-def _says_more(given: ToolCall | InvalidToolCall) -> bool:
+def _may_have_arguments(given: ToolCall | InvalidToolCall) -> bool:
     """Whether the model may have written arguments that the executor does not know.
 
     A model that is told what is wrong with its call should see that call.
@@ -120,13 +120,13 @@ def _says_more(given: ToolCall | InvalidToolCall) -> bool:
     return (
         isinstance(given, InvalidToolCall)
         and given.kind in ("schema_violation", "unknown_tool")
-        and len(given.raw) <= _LONGEST_READ
+        and len(given.raw) <= _MAX_REPARSED_CHARS
     )
 
 
-def _as_written(call: ToolCall, given: ToolCall | InvalidToolCall) -> ToolCall:
+def _with_written_arguments(call: ToolCall, given: ToolCall | InvalidToolCall) -> ToolCall:
     """A call that did not run, with the arguments that it had where it had any."""
-    if not _says_more(given):
+    if not _may_have_arguments(given):
         return call
     try:
         arguments: Any = json.loads(repair_json(given.raw)[0])

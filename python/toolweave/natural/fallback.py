@@ -28,21 +28,21 @@ if TYPE_CHECKING:
 
     from .. import FunctionContract, InvalidToolCall
     from ..protocols import Model
-    from .offer import Offer
+    from .prepared import PreparedTools
 
 _log = logging.getLogger("toolweave.natural")
 
-MOST_ASKED = 16_000
+MAX_FALLBACK_CHARS = 16_000
 """The longest text that a fallback is asked about, in characters. A cut one cannot be mended."""
 
-_MOST_ANSWERED = 4 * MOST_ASKED
-_MOST_RECORDED = 200
+_MAX_ANSWER_CHARS = 4 * MAX_FALLBACK_CHARS
+_MAX_RECORDED_CHARS = 200
 # How like a tool's name another has to be to be taken for a slip of it, from 0 to 1.
-_LIKENESS = 0.8
+_MIN_SIMILARITY = 0.8
 
 _THOUGHTS = re.compile(r"\s*<(think|thinking)>.*?</\1>", re.DOTALL)
 
-_MEND = """\
+_REPAIR_PROMPT = """\
 A language model meant to call the tool {name}, but the call cannot be run.
 
 What the tool does: {description}
@@ -60,7 +60,7 @@ Answer with the arguments as they should have been, as one JSON object and nothi
 the model meant, and make up nothing that it did not say. If that leaves no valid arguments, \
 answer null."""
 
-_REWRITE = """\
+_REWRITE_PROMPT = """\
 A language model may call these tools:
 {tools}
 
@@ -87,19 +87,19 @@ class Fallback:
     def __init__(self, model: Model) -> None:
         self._model = as_model(model)
 
-    async def mend(self, call: InvalidToolCall, offer: Offer) -> ToolCall | None:
+    async def repair(self, call: InvalidToolCall, prepared: PreparedTools) -> ToolCall | None:
         """The call as it should have been, with a repair of the kind ``fallback``, or None.
 
         Whatever the model does but cancellation only means that the call stays as it is.
         """
-        contract = _meant(call, offer)
+        contract = _intended_contract(call, prepared)
         if contract is None:
             return None
-        if len(call.raw) > MOST_ASKED:
-            _tell(call, "the call is too long to be mended by the fallback")
+        if len(call.raw) > MAX_FALLBACK_CHARS:
+            _log_outcome(call, "the call is too long to be mended by the fallback")
             return None
         schema = _OBJECT if contract.parameters is None else contract.parameters
-        prompt = _MEND.format(
+        prompt = _REPAIR_PROMPT.format(
             name=_quoted(contract.name),
             description=contract.description or "(it does not say)",
             schema=_json(schema),
@@ -109,24 +109,24 @@ class Fallback:
         answer = await self._ask(prompt, schema)
         if answer is None:
             return None
-        read = offer.parser.native_call(call.id, contract.name, answer, index=call.index)
+        read = prepared.parser.native_call(call.id, contract.name, answer, index=call.index)
         if not isinstance(read, ToolCall):
-            _tell(call, "the answer of the fallback does not fit either")
+            _log_outcome(call, "the answer of the fallback does not fit either")
             return None
-        _tell(call, "the fallback has mended the call", level=logging.INFO)
-        recorded = [Repair("", "fallback", call.raw[:_MOST_RECORDED], answer[:_MOST_RECORDED])]
+        _log_outcome(call, "the fallback has mended the call", level=logging.INFO)
+        recorded = [Repair("", "fallback", call.raw[:_MAX_RECORDED_CHARS], answer[:_MAX_RECORDED_CHARS])]
         if contract.name != call.name:
             recorded.insert(0, Repair("", "fallback", call.name, contract.name))
         return read.__replace__(raw=call.raw, repairs=(*recorded, *read.repairs))
 
     async def rewrite(
-        self, text: str, offer: Offer, call_id: str, *, found: Sequence[str] = ()
+        self, text: str, prepared: PreparedTools, call_id: str, *, found: Sequence[str] = ()
     ) -> ToolCall | None:
         """The call that a reply without one means to make, or None."""
-        contracts = offer.described(found)
-        if not contracts or not text.strip() or len(text) > MOST_ASKED:
+        contracts = prepared.described(found)
+        if not contracts or not text.strip() or len(text) > MAX_FALLBACK_CHARS:
             return None
-        prompt = _REWRITE.format(
+        prompt = _REWRITE_PROMPT.format(
             tools=_json([contract.to_dict() for contract in contracts]), text=_quoted(text)
         )
         schema = {
@@ -142,14 +142,14 @@ class Fallback:
         if answer is None or named is None:
             return None
         name, arguments = named
-        if name not in offer.by_name:
+        if name not in prepared.by_name:
             return None
-        read = offer.parser.native_call(call_id, name, arguments)
+        read = prepared.parser.native_call(call_id, name, arguments)
         if not isinstance(read, ToolCall):
             _log.warning("the fallback rewrote a reply as a bad call", extra={"tool": name})
             return None
         _log.info("the fallback has found a call in a plain reply", extra={"tool": name})
-        repair = Repair("", "fallback", text[:_MOST_RECORDED], answer[:_MOST_RECORDED])
+        repair = Repair("", "fallback", text[:_MAX_RECORDED_CHARS], answer[:_MAX_RECORDED_CHARS])
         # Nobody wrote this call: the text that it was made of is text.
         return read.__replace__(raw="", repairs=(repair, *read.repairs))
 
@@ -173,13 +173,13 @@ class Fallback:
                         elif isinstance(update, TextDelta):
                             pieces.append(update.text)
                             length += len(update.text)
-                            if length > _MOST_ANSWERED:
+                            if length > _MAX_ANSWER_CHARS:
                                 break
                 span.set(tracing.RESPONSE_FINISH_REASONS, [finish.value])
         except Exception:  # noqa: BLE001 - the call is only not mended
             _log.warning("the fallback could not be asked", exc_info=True)
             return None
-        if finish is not FinishReason.STOP:
+        if finish is not FinishReason.STOP_SEQUENCE:
             _log.warning("the fallback gave no whole answer", extra={"finish_reason": finish.value})
             return None
         text = "".join(pieces)
@@ -187,19 +187,19 @@ class Fallback:
         return text if thoughts is None else text[thoughts.end() :]
 
 
-def _meant(call: InvalidToolCall, offer: Offer) -> FunctionContract | None:
+def _intended_contract(call: InvalidToolCall, prepared: PreparedTools) -> FunctionContract | None:
     """The tool that a bad call is for, if it is a call that may be mended."""
     if call.kind in ("invalid_json", "schema_violation"):
-        return offer.by_name.get(call.name)
+        return prepared.by_name.get(call.name)
     if call.kind == "unknown_tool":
-        names = {name.lower(): name for name in offer.by_name}
-        close = difflib.get_close_matches(call.name.lower(), names, n=1, cutoff=_LIKENESS)
-        return offer.by_name[names[close[0]]] if close else None
+        names = {name.lower(): name for name in prepared.by_name}
+        close = difflib.get_close_matches(call.name.lower(), names, n=1, cutoff=_MIN_SIMILARITY)
+        return prepared.by_name[names[close[0]]] if close else None
     return None
 
 
 def _read_named(answer: str) -> tuple[str, str] | None:
-    """The name and the text of the arguments in an answer to `_REWRITE`."""
+    """The name and the text of the arguments in an answer to `_REWRITE_PROMPT`."""
     try:
         fields: object = json.loads(repair_json(answer)[0])
     except (InvalidJSONError, ValueError, RecursionError):
@@ -220,5 +220,5 @@ def _quoted(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
 
 
-def _tell(call: InvalidToolCall, said: str, *, level: int = logging.WARNING) -> None:
+def _log_outcome(call: InvalidToolCall, said: str, *, level: int = logging.WARNING) -> None:
     _log.log(level, said, extra={"tool": call.name, "tool_call_id": call.id, "kind": call.kind})

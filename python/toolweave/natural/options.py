@@ -84,7 +84,7 @@ def split(options: ToolUseOptions) -> tuple[ParserOptions, ExecutorOptions]:
     return of_parser, of_executor
 
 
-def executor_of(
+def resolve_executor(
     tools: Iterable[ToolLike] | Toolset,
     handlers: Handlers | None,
     executor: ToolExecutor | None,

@@ -28,8 +28,8 @@ from ..models.excess_calls import drop_excess_calls
 from ..models.serialization import serialize_request
 from ..tools.search import listed
 from .fallback import Fallback
-from .offer import Offers, kept
-from .reader import CUT_OFF, LONGEST_PIECE, read_updates
+from .prepared import PreparedToolsCache, reiterable
+from .reader import CUT_OFF, MAX_PIECE_CHARS, read_updates
 from .request import Style, native_request
 
 if TYPE_CHECKING:
@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     from .. import Event, FunctionContract, Message
     from ..options import ParserOptions, Tools
     from ..protocols import Messages, Model, ModelOptions, ReadingModel
-    from .offer import Offer, Tag
-    from .reader import Read, ReplyEvent
+    from .prepared import PreparedTools, Tag
+    from .reader import ParsedEvent, ReplyEvent
     from .request import HistoryForm, Request
 
 _log = logging.getLogger("toolweave.natural")
@@ -142,14 +142,14 @@ class NaturalToolUseParser:
         """Whether calls go by the provider's protocol."""
         self.strict = strict
         """Whether a call that cannot be run is an error."""
-        self._tools = kept(tools)
-        self._offers = Offers(**options)
+        self._tools = reiterable(tools)
+        self._prepared_tools = PreparedToolsCache(**options)
         self._fallback = None if fallback is None else Fallback(fallback)
-        self._rewrites = rewrite_plain_replies
+        self._rewrites_plain = rewrite_plain_replies
         self._style = Style(tag=tag, fenced=fenced, form=form, stop=stop)
         self._deltas = options.get("deltas", True)
         self._id_factory = options.get("id_factory") or _call_id
-        self._offers.of(self._tools)
+        self._prepared_tools.of(self._tools)
 
     @property
     def name(self) -> str:
@@ -184,8 +184,8 @@ class NaturalToolUseParser:
             ConsolidationError: The conversation cannot be written as text.
             MessageError: The conversation cannot be read.
         """
-        offer = self._offers.of(self._tools if tools is None else tools)
-        return self._request(messages, offer, options)[0]
+        prepared = self._prepared_tools.of(self._tools if tools is None else tools)
+        return self._request(messages, prepared, options)[0]
 
     async def stream(
         self,
@@ -216,33 +216,33 @@ class NaturalToolUseParser:
             ToolUseParsingError: There is a call that cannot be run, in strict mode. What stood
                 before it has been yielded.
         """
-        offer = self._offers.of(self._tools if tools is None else tools)
+        prepared = self._prepared_tools.of(self._tools if tools is None else tools)
         conversation = as_messages(messages)
         request, found = await serialize_request(
-            lambda: self._request(conversation, offer, options), conversation
+            lambda: self._request(conversation, prepared, options), conversation
         )
         text: list[str] = []
         calls = read = 0
         finish: FinishReason | None = None
-        async with closing(self._read(request, offer, call_ids)) as events:
+        async with closing(self._read(request, prepared, call_ids)) as events:
             async for event in events:
                 if isinstance(event, FinishUpdate):
                     finish = finish or event.reason
                     continue
                 calls += isinstance(event, ToolCallStart)
                 read += 1
-                if read % _EVENTS == 0 or _is_long(event):
+                if read % _EVENTS == 0 or _is_long_call(event):
                     # One chunk may hold any number of calls, or a very long one.
                     await asyncio.sleep(0)
-                yield await self._judged(event, offer, text)
+                yield await self._check_call(event, prepared, text)
         finish = finish or FinishReason.MISSING
         if finish in CUT_OFF:
             _log.warning("a reply was cut off", extra={"finish_reason": finish.value})
         elif calls:
             finish = FinishReason.TOOL_CALLS
-        elif self._rewrites:
+        elif self._rewrites_plain:
             call_id = made_by(call_ids or self._id_factory, 0)
-            for event in await self._rewritten("".join(text), offer, call_id, found):
+            for event in await self._rewrite_plain("".join(text), prepared, call_id, found):
                 yield event
                 finish = FinishReason.TOOL_CALLS
         yield FinishUpdate(finish)
@@ -299,17 +299,17 @@ class NaturalToolUseParser:
         return ParsedReply(messages, finish, tuple(invalid), tuple(fabricated))
 
     def _request(
-        self, messages: Messages, offer: Offer, options: ModelOptions | None
+        self, messages: Messages, prepared: PreparedTools, options: ModelOptions | None
     ) -> tuple[Request, tuple[str, ...]]:
         """What the model is sent, and the names of the searchable tools that it knows."""
         conversation = drop_excess_calls(as_messages(messages))
-        found = offer.found(conversation, None if options is None else options.tool_choice)
+        found = prepared.found(conversation, None if options is None else options.tool_choice)
         if self.native:
-            return native_request(conversation, offer, options, found), found
-        return self._style.request(conversation, offer, options, found), found
+            return native_request(conversation, prepared, options, found), found
+        return self._style.request(conversation, prepared, options, found), found
 
     def _read(
-        self, request: Request, offer: Offer, call_ids: Callable[[int], str] | None
+        self, request: Request, prepared: PreparedTools, call_ids: Callable[[int], str] | None
     ) -> AsyncIterable[ReplyEvent]:
         """The reply to a request, read by the model itself if it can."""
         inline = not self.native
@@ -318,24 +318,24 @@ class NaturalToolUseParser:
                 request.messages,
                 tools=request.tools,
                 options=request.options,
-                parser=offer.parser,
+                parser=prepared.parser,
                 inline=inline,
                 deltas=self._deltas,
                 call_ids=call_ids,
             )
-        reader = UpdateReader(offer.parser, inline=inline, deltas=self._deltas, call_ids=call_ids)
+        reader = UpdateReader(prepared.parser, inline=inline, deltas=self._deltas, call_ids=call_ids)
         updates = self.model.stream(request.messages, tools=request.tools, options=request.options)
         return read_updates(updates, reader)
 
-    async def _judged(self, event: Read, offer: Offer, text: list[str]) -> Read:
+    async def _check_call(self, event: ParsedEvent, prepared: PreparedTools, text: list[str]) -> ParsedEvent:
         """The event, or a mended call in its place."""
         if isinstance(event, TextDelta):
-            if self._rewrites:
+            if self._rewrites_plain:
                 text.append(event.text)
         elif isinstance(event, FabricatedResult):
             _log.warning("the model made up a result", extra={"tool": event.name})
         elif isinstance(event, InvalidToolCall):
-            mended = None if self._fallback is None else await self._fallback.mend(event, offer)
+            mended = None if self._fallback is None else await self._fallback.repair(event, prepared)
             if mended is not None:
                 return mended
             # One record for each of them would be as many as the model likes.
@@ -345,20 +345,20 @@ class NaturalToolUseParser:
                     extra={"tool": event.name, "tool_call_id": event.id, "kind": event.kind},
                 )
             if self.strict:
-                raise ToolUseParsingError(_sentence(event), event)
+                raise ToolUseParsingError(_error_message(event), event)
         return event
 
-    async def _rewritten(
-        self, text: str, offer: Offer, call_id: str, found: Sequence[str]
+    async def _rewrite_plain(
+        self, text: str, prepared: PreparedTools, call_id: str, found: Sequence[str]
     ) -> Iterable[Event]:
         if self._fallback is None:
             return ()
-        call = await self._fallback.rewrite(text, offer, call_id, found=found)
+        call = await self._fallback.rewrite(text, prepared, call_id, found=found)
         return () if call is None else (ToolCallStart(call.index, call.id, call.name), call)
 
 
-def _is_long(event: Read) -> bool:
-    return isinstance(event, (ToolCall, InvalidToolCall)) and len(event.raw) > LONGEST_PIECE
+def _is_long_call(event: ParsedEvent) -> bool:
+    return isinstance(event, (ToolCall, InvalidToolCall)) and len(event.raw) > MAX_PIECE_CHARS
 
 
 def _call_id(index: int) -> str:
@@ -366,6 +366,6 @@ def _call_id(index: int) -> str:
     return f"call_{index}"
 
 
-def _sentence(call: InvalidToolCall) -> str:
+def _error_message(call: InvalidToolCall) -> str:
     reasons = "; ".join(violation.message for violation in call.violations)
     return f"the model called {call.name!r} in a way that cannot be run ({call.kind}): {reasons}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
-SEPARATE = 1000
+MAX_SEPARATE_CALLS = 1000
 """Calls of a reply, from the first, that texts separate: those after them share the last message
 with calls, and the texts around them one text. A reply of nothing but short texts and calls would
 be a hundred thousand messages."""
@@ -41,7 +41,7 @@ class PartNumbers:
         (2, 1)
     """
 
-    __slots__ = ("_behind_calls", "_counts", "_group", "_groups", "_kind", "_number")
+    __slots__ = ("_after_calls", "_counts", "_group", "_groups", "_kind", "_number")
 
     def __init__(self) -> None:
         self._number = 0
@@ -49,7 +49,7 @@ class PartNumbers:
         # Whether there is a message with that number.
         self._counts = False
         # Whether the part that comes just now stands behind calls, directly.
-        self._behind_calls = False
+        self._after_calls = False
         self._group = -1
         self._groups: dict[int, int] = {}
 
@@ -57,7 +57,7 @@ class PartNumbers:
         """The number of the message that a piece belongs to, if it comes to be one."""
         if kind != self._kind and piece:
             self._number += self._counts
-            self._behind_calls = self._kind == "calls"
+            self._after_calls = self._kind == "calls"
             self._kind = kind
             self._counts = False
         if kind == self._kind and not self._counts:
@@ -73,10 +73,10 @@ class PartNumbers:
         group = self._groups.get(index)
         if group is not None:
             return group
-        if index >= SEPARATE and self._group >= 0:
+        if index >= MAX_SEPARATE_CALLS and self._group >= 0:
             return self._group
         goes_on = self._kind == "calls" or (
-            self._kind == "text" and self._behind_calls and not self._counts
+            self._kind == "text" and self._after_calls and not self._counts
         )
         if not goes_on:
             self._group += 1

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("toolweave.natural")
 
-Read: TypeAlias = "Event | UsageUpdate"
+ParsedEvent: TypeAlias = "Event | UsageUpdate"
 """What is read in a reply, but for its end."""
 
 ReplyEvent: TypeAlias = "Read | FinishUpdate"
@@ -27,14 +27,14 @@ CUT_OFF = frozenset({FinishReason.LENGTH, FinishReason.CONTENT_FILTER, FinishRea
 """Why a reply may have ended before the model had said everything."""
 
 
-LONGEST_PIECE = 32_768
+MAX_PIECE_CHARS = 32_768
 """How many characters of a chunk are read at once."""
 
 # Calls of more bytes are read in a thread.
 _LONG = 131_072
 
 
-def _may_end_a_long_call(reader: UpdateReader, update: Update) -> bool:
+def _may_end_long_call(reader: UpdateReader, update: Update) -> bool:
     """Whether a call may be at its end that takes longer to read than a thread takes to begin."""
     if reader.buffered <= _LONG:
         return False
@@ -49,12 +49,12 @@ def _may_end_a_long_call(reader: UpdateReader, update: Update) -> bool:
 
 def _pieces(update: Update) -> Iterable[Update]:
     """A long chunk in pieces: it may hold calls without number, and the loop waits for each."""
-    if not isinstance(update, TextDelta) or len(update.text) <= LONGEST_PIECE:
+    if not isinstance(update, TextDelta) or len(update.text) <= MAX_PIECE_CHARS:
         return (update,)
     text = update.text
     return (
-        TextDelta(text[start : start + LONGEST_PIECE])
-        for start in range(0, len(text), LONGEST_PIECE)
+        TextDelta(text[start : start + MAX_PIECE_CHARS])
+        for start in range(0, len(text), MAX_PIECE_CHARS)
     )
 
 
@@ -91,7 +91,7 @@ async def read_updates(
                 finish = finish or update.reason
                 continue
             for piece in _pieces(update):
-                if _may_end_a_long_call(reader, piece):
+                if _may_end_long_call(reader, piece):
                     events = await asyncio.to_thread(reader.push, piece)
                 else:
                     events = reader.push(piece)

@@ -17,16 +17,16 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from .. import FunctionContract, Message
-    from .offer import Offer, Tag
+    from .prepared import PreparedTools, Tag
 
-STOP = "<tool_response"
+STOP_SEQUENCE = "<tool_response"
 """What a model must not write itself: what a tool answers."""
 
 HistoryForm: TypeAlias = Literal["turn", "single", "split"]
 """Unit that becomes one message of a history; see `consolidate`."""
 
 # OpenAI's API takes no more than four, and says 400 to a fifth.
-_MOST_STOPS = 4
+_MAX_STOP_SEQUENCES = 4
 
 
 @dataclass(frozen=True)
@@ -57,24 +57,24 @@ class Style:
     def request(
         self,
         messages: Sequence[Message],
-        offer: Offer,
+        prepared: PreparedTools,
         options: ModelOptions | None,
         found: tuple[str, ...] = (),
     ) -> Request:
         """A request whose tools are in the system prompt, and whose calls are text."""
-        if self.stop and offer.contracts:
-            options = _stopping(options)
-        written = self._prompted(self._written(messages, offer), offer, found)
+        if self.stop and prepared.contracts:
+            options = _with_stop_sequence(options)
+        written = self._prompted(self._written(messages, prepared), prepared, found)
         return Request(written, (), _without_choice(options))
 
     def describe(self, contracts: Sequence[FunctionContract]) -> str:
         """Describes tools as the system prompt does."""
         return render_contracts(contracts, tag=self.tag, fenced=self.fenced)
 
-    def _written(self, messages: Sequence[Message], offer: Offer) -> list[TextMessage]:
+    def _written(self, messages: Sequence[Message], prepared: PreparedTools) -> list[TextMessage]:
         """The messages as text."""
         written = consolidate(
-            messages, tools=offer.contracts, form=self.form, tag=self.tag, fenced=self.fenced
+            messages, tools=prepared.contracts, form=self.form, tag=self.tag, fenced=self.fenced
         )
         if self.form == "single" and written and written[-1].role is Role.ASSISTANT:
             # A model answers a user: a transcript that ends with its own words is no question.
@@ -82,37 +82,37 @@ class Style:
         return written
 
     def _prompted(
-        self, messages: list[TextMessage], offer: Offer, found: tuple[str, ...]
+        self, messages: list[TextMessage], prepared: PreparedTools, found: tuple[str, ...]
     ) -> list[TextMessage]:
         """The messages, with the tools in the first system message."""
         for index, message in enumerate(messages):
             if message.role is Role.SYSTEM:
-                prompt = offer.prompt(message.text, self.tag, fenced=self.fenced, found=found)
+                prompt = prepared.prompt(message.text, self.tag, fenced=self.fenced, found=found)
                 return [
                     *messages[:index],
                     *([message.__replace__(text=prompt)] if prompt else []),
                     *messages[index + 1 :],
                 ]
-        prompt = offer.prompt(None, self.tag, fenced=self.fenced, found=found)
+        prompt = prepared.prompt(None, self.tag, fenced=self.fenced, found=found)
         return [TextMessage(prompt, role=Role.SYSTEM), *messages] if prompt else messages
 
 
 def native_request(
     messages: Sequence[Message],
-    offer: Offer,
+    prepared: PreparedTools,
     options: ModelOptions | None,
     found: tuple[str, ...] = (),
 ) -> Request:
     """A request whose tools and calls go by the protocol of the provider."""
-    tools = offer.described(found)
+    tools = prepared.described(found)
     return Request(messages, tools, options if tools else _without_choice(options))
 
 
-def _stopping(options: ModelOptions | None) -> ModelOptions:
+def _with_stop_sequence(options: ModelOptions | None) -> ModelOptions:
     options = options or ModelOptions()
-    if STOP in options.stop or len(options.stop) >= _MOST_STOPS:
+    if STOP_SEQUENCE in options.stop or len(options.stop) >= _MAX_STOP_SEQUENCES:
         return options
-    return replace(options, stop=(*options.stop, STOP))
+    return replace(options, stop=(*options.stop, STOP_SEQUENCE))
 
 
 def _without_choice(options: ModelOptions | None) -> ModelOptions | None:

@@ -30,8 +30,8 @@ from ..kinds import FinishReason
 from ..models import closing
 from ..runs import Run
 from ..tools.search import describe
-from .envelope import enveloped, parted, takes_long
-from .parts import SEPARATE
+from .envelope import with_envelope, split_aggregate, is_slow_to_parse
+from .parts import MAX_SEPARATE_CALLS
 from .reader import CUT_OFF
 
 if TYPE_CHECKING:
@@ -51,9 +51,9 @@ _log = logging.getLogger("toolweave.natural")
 ToolUseEvent: TypeAlias = "Event | ToolEvent | UsageMessage | FinishUpdate"
 """One thing in a reply or of its calls; the `FinishUpdate` is the last."""
 
-_GRACE = 5.0
+_CANCEL_GRACE = 5.0
 _REMINDER = "(Your last reply was empty. Reply now, in plain text.)"
-_REMINDER_OF_TOOLS = (
+_REMINDER_WITH_TOOLS = (
     "(Your last reply was empty. "
     "Reply now: call a tool if one is needed, otherwise answer in plain text.)"
 )
@@ -109,9 +109,9 @@ class ReplyRun(Run["ToolUseEvent"]):
             run_id=envelope.run_id,
             chat_id=envelope.chat_id,
         )
-        self._so_far: tuple[Message, ...] | None = None
+        self._joined_messages: tuple[Message, ...] | None = None
         # The positions in the reply of the calls that the joiner knows of.
-        self._placed: set[int] = set()
+        self._positioned: set[int] = set()
         self._aggregates: list[ToolAggregateMessage | None] = []
         self.finish_reason = FinishReason.MISSING
         """Why the model ended, once it has."""
@@ -133,20 +133,20 @@ class ReplyRun(Run["ToolUseEvent"]):
         them. They are there as soon as all calls of the reply have a result, or are deferred. White
         space between calls is no message; the text behind them begins with it.
         """
-        kept: list[Message] = []
+        reiterable: list[Message] = []
         aggregates = iter(self._aggregates)
         said = 0
         for message in self._joined():
             if isinstance(message, ToolCallMessage):
                 aggregate = next(aggregates, None)
                 if aggregate is not None:
-                    kept.append(aggregate)
+                    reiterable.append(aggregate)
             elif isinstance(message, UsageMessage):
-                kept.append(message)
+                reiterable.append(message)
             elif not (isinstance(message, TextMessage) and message.text.isspace()):
-                kept.append(message.__replace__(id=self._id(said)))
+                reiterable.append(message.__replace__(id=self._id(said)))
                 said += 1
-        return tuple(kept)
+        return tuple(reiterable)
 
     @property
     def generation_id(self) -> str:
@@ -186,7 +186,7 @@ class ReplyRun(Run["ToolUseEvent"]):
         The same request again would get the same reply from a model that chooses the likeliest
         words. It belongs to that request alone, not to the conversation.
         """
-        return TextMessage(_REMINDER_OF_TOOLS if tuple(self._offered_tools) else _REMINDER)
+        return TextMessage(_REMINDER_WITH_TOOLS if tuple(self._offered_tools) else _REMINDER)
 
     @property
     def request(self) -> Request:
@@ -200,25 +200,25 @@ class ReplyRun(Run["ToolUseEvent"]):
     def _joined(self) -> tuple[Message, ...]:
         """What the model has said and used so far."""
         # Asked for several times in a reply, and seldom while it still comes.
-        if self._so_far is None:
-            self._so_far = tuple(
+        if self._joined_messages is None:
+            self._joined_messages = tuple(
                 message.__replace__(id=self._id("usage"))
                 if isinstance(message, UsageMessage)
                 else message
                 for message in self._joiner.finish().messages
             )
-        return self._so_far
+        return self._joined_messages
 
     def _join(self, update: TextDelta | ReasoningDelta | UsageUpdate | ToolCall) -> None:
         self._joiner.push(update)
-        self._so_far = None
+        self._joined_messages = None
 
     def _place(self, index: int, name: str) -> None:
         """Notes where a call stands: where it was first heard of, whatever becomes of it."""
-        if index >= SEPARATE and self._placed:
+        if index >= MAX_SEPARATE_CALLS and self._positioned:
             return
-        if index not in self._placed:
-            self._placed.add(index)
+        if index not in self._positioned:
+            self._positioned.add(index)
             self._join(ToolCall(str(index), name, {}))
 
     def _groups(self) -> list[list[int]]:
@@ -238,7 +238,7 @@ class ReplyRun(Run["ToolUseEvent"]):
 
     async def __anext__(self) -> ToolUseEvent:
         if self._model is None and not self._out.over:
-            self._begin()
+            self._start()
         return await self._out.take()
 
     async def wait(self) -> tuple[Message, ...]:
@@ -297,11 +297,11 @@ class ReplyRun(Run["ToolUseEvent"]):
 
     # The model.
 
-    def _begin(self) -> None:
+    def _start(self) -> None:
         loop = running_loop()
         # One task reads the model from its first word to its last: clients mind when that changes.
         self._model = self._context.copy().run(loop.create_task, self._read_model())
-        self._model.add_done_callback(self._model_over)
+        self._model.add_done_callback(self._on_model_done)
 
     async def _read_model(self) -> None:
         parser = self._parser
@@ -338,7 +338,7 @@ class ReplyRun(Run["ToolUseEvent"]):
                 else:
                     self._held.append(event)
 
-    def _model_over(self, task: asyncio.Task[None]) -> None:
+    def _on_model_done(self, task: asyncio.Task[None]) -> None:
         self._failed(task)
         if self._admit is not None and not self._cancelled:
             self._release(admitted=self._error is None and self._admitted(self._admit))
@@ -368,7 +368,7 @@ class ReplyRun(Run["ToolUseEvent"]):
             self._context.run(describe.set, self._parser.describe)
             loop = running_loop()
             self._tools = self._context.run(loop.create_task, self._read_tools(self._run))
-            self._tools.add_done_callback(self._tools_over)
+            self._tools.add_done_callback(self._on_tools_done)
             if interrupt:
                 self._run.interrupt()
         self._context.run(self._run.submit, call)
@@ -378,7 +378,7 @@ class ReplyRun(Run["ToolUseEvent"]):
         try:
             while events := await run.happened():
                 for event in events:
-                    await self._hear(event)
+                    await self._handle_tool_event(event)
                 if run.error is not None:
                     # Nobody will read what the model has still to say.
                     self._break_off(run.error)
@@ -395,29 +395,29 @@ class ReplyRun(Run["ToolUseEvent"]):
         if self._model is not None:
             self._model.cancel()
 
-    async def _hear(self, event: ToolEvent) -> None:
+    async def _handle_tool_event(self, event: ToolEvent) -> None:
         if isinstance(event, ToolAggregateMessage):
-            if takes_long(self._submitted):
-                made = await asyncio.to_thread(self._assembled, event)
+            if is_slow_to_parse(self._submitted):
+                made = await asyncio.to_thread(self._assemble, event)
             else:
-                made = self._assembled(event)
+                made = self._assemble(event)
             self.aggregate, self._aggregates = made
             for message in self._aggregates:
                 if message is not None:
                     self._out.put(message)
         elif isinstance(event, ToolProgress):
-            self._out.offer(event)
+            self._out.prepared(event)
         else:
             self._out.put(event)
 
-    def _assembled(
+    def _assemble(
         self, event: ToolAggregateMessage
     ) -> tuple[ToolAggregateMessage, list[ToolAggregateMessage | None]]:
         """All calls with their results as one message of the reply, and as those that it has."""
-        whole = enveloped(event, self._submitted, self._envelope)
-        return whole, parted(whole, self._groups(), self._envelope)
+        whole = with_envelope(event, self._submitted, self._envelope)
+        return whole, split_aggregate(whole, self._groups(), self._envelope)
 
-    def _tools_over(self, task: asyncio.Task[None]) -> None:
+    def _on_tools_done(self, task: asyncio.Task[None]) -> None:
         self._failed(task)
         if self._model is None or self._model.done():
             self._finish()
@@ -431,15 +431,15 @@ class ReplyRun(Run["ToolUseEvent"]):
                     await self._run.cancel()
                     try:
                         async for event in self._run:
-                            await self._hear(event)
+                            await self._handle_tool_event(event)
                     except Exception as error:  # noqa: BLE001 - raised for who reads
                         self._error = self._error or error
                 if self.aggregate is None and self._run.aggregate is not None:
                     # It was being written when the tasks were cancelled.
-                    await self._hear(self._run.aggregate)
+                    await self._handle_tool_event(self._run.aggregate)
         finally:
             if self._model is not None:
-                _, running = await asyncio.wait([self._model], timeout=_GRACE)
+                _, running = await asyncio.wait([self._model], timeout=_CANCEL_GRACE)
                 if running:
                     _log.error("a model ignores its cancellation and is given up")
 

@@ -11,7 +11,7 @@ import toolweave as tw
 from sample_natural_tools import add, call, ping
 from toolweave.models import as_messages
 from toolweave.natural import FunctionCalling, NaturalToolUse, NaturalToolUseParser
-from toolweave.natural.offer import Offers
+from toolweave.natural.prepared import PreparedToolsCache
 from toolweave.testing import RecordingObserver, ScriptedModel
 
 
@@ -231,18 +231,18 @@ def test_without_deferred_tools_nothing_changes() -> None:
 
 
 def test_tools_are_compiled_once_whatever_was_found() -> None:
-    tools, offers = tw.Toolset([*TOOLS, ping]), Offers()
-    offer = offers.of(tools)
-    assert offers.of(tools) is offers.of([*TOOLS, tools.get("ping")]) is offer
+    tools, prepared_tools = tw.Toolset([*TOOLS, ping]), PreparedToolsCache()
+    prepared = prepared_tools.of(tools)
+    assert prepared_tools.of(tools) is prepared_tools.of([*TOOLS, tools.get("ping")]) is prepared
     history = as_messages([ASKED, found("get_weather")])
-    names = offer.found(history)
-    first = offer.prompt("Be brief.", "name", fenced=True, found=names)
-    assert offer.prompt("Be brief.", "name", fenced=True, found=offer.found(history)) is first
-    assert offer.prompt("Be brief.", "name", fenced=True) != first
+    names = prepared.found(history)
+    first = prepared.prompt("Be brief.", "name", fenced=True, found=names)
+    assert prepared.prompt("Be brief.", "name", fenced=True, found=prepared.found(history)) is first
+    assert prepared.prompt("Be brief.", "name", fenced=True) != first
     tools.remove("get_weather")
     tools.add(get_weather.replace(defer_loading=False))
-    assert offers.of(tools) is not offer
-    assert "get_weather" in [tool.name for tool in offers.of(tools).described()]
+    assert prepared_tools.of(tools) is not prepared
+    assert "get_weather" in [tool.name for tool in prepared_tools.of(tools).described()]
 
 
 def test_definitions_of_providers_can_be_deferred() -> None:

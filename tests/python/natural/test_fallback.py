@@ -15,7 +15,7 @@ import toolweave as tw
 from parser_replies import TOOLS, replies
 from toolweave.exceptions import ModelError, ToolUseParsingError
 from toolweave.natural import NaturalToolUseParser
-from toolweave.natural.fallback import MOST_ASKED
+from toolweave.natural.fallback import MAX_FALLBACK_CHARS
 from toolweave.testing import ScriptedModel
 
 BROKEN = '<GetWeather>{"city": Oslo?}</GetWeather>'
@@ -103,7 +103,7 @@ def test_its_answer_is_read_as_leniently_as_a_call(answer: Any) -> None:
         [MENDED, tw.FinishUpdate("missing")],
         [MENDED, ModelError("gone")],
         ValueError("broken client"),
-        [*["x" * MOST_ASKED] * 5, MENDED],
+        [*["x" * MAX_FALLBACK_CHARS] * 5, MENDED],
     ],
 )
 def test_an_answer_that_will_not_do_leaves_the_call_as_it_is(answer: Any) -> None:
@@ -133,7 +133,7 @@ def test_it_is_not_asked_where_all_is_well() -> None:
         ('<tool_call name="SendRocket">{}</tool_call>', {}),
         ('<GetWeather>{"city": "Oslo", "x": [[[[1]]]]}</GetWeather>', {"limits": {"max_depth": 2}}),
         ("<Ping/><Ping/>", {"limits": {"max_calls": 1}}),
-        (f'<GetWeather>{{"town": "{"x" * MOST_ASKED}"}}</GetWeather>', {}),
+        (f'<GetWeather>{{"town": "{"x" * MAX_FALLBACK_CHARS}"}}</GetWeather>', {}),
     ],
 )
 def test_what_would_have_to_be_made_up_is_not_asked_about(reply: str, options: Any) -> None:
@@ -276,7 +276,7 @@ def test_a_plain_reply_stays_one_if_the_fallback_finds_no_call(answer: Any) -> N
         " \n",
         ["Well", tw.FinishUpdate("length")],
         ["Well", tw.FinishUpdate("missing")],
-        "x" * (MOST_ASKED + 1),
+        "x" * (MAX_FALLBACK_CHARS + 1),
     ],
 )
 def test_it_is_not_asked_about_replies_that_are_not_plain_and_whole(reply: Any) -> None:

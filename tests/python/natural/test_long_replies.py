@@ -32,12 +32,12 @@ def test_a_reply_that_is_cancelled_while_its_calls_are_written_down_keeps_them(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     begun, go_on = threading.Event(), threading.Event()
-    enveloped = run.enveloped
+    with_envelope = run.with_envelope
 
     def slowly(*arguments: Any) -> tw.ToolAggregateMessage:
         begun.set()
         go_on.wait(10)
-        return enveloped(*arguments)
+        return with_envelope(*arguments)
 
     monkeypatch.setattr(run, "enveloped", slowly)
 

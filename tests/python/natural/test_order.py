@@ -24,7 +24,7 @@ from order_of_writing import (
 )
 from toolweave import Agent
 from toolweave.natural import NaturalToolUse, NaturalToolUseParser, ReplyRun
-from toolweave.natural.parts import SEPARATE
+from toolweave.natural.parts import MAX_SEPARATE_CALLS
 from toolweave.testing import ScriptedModel
 
 
@@ -64,9 +64,9 @@ def test_events_tell_of_each_message_with_calls_in_that_order(
 
     events, reply = virtual_time.run(main())
     told = [event for event in events if isinstance(event, tw.ToolAggregateMessage)]
-    kept = [each for each in reply.messages if isinstance(each, tw.ToolAggregateMessage)]
-    assert told == kept
-    calls = [call for message in kept for call in message.tool_calls]
+    reiterable = [each for each in reply.messages if isinstance(each, tw.ToolAggregateMessage)]
+    assert told == reiterable
+    calls = [call for message in reiterable for call in message.tool_calls]
     whole = reply.aggregate
     assert calls == ([] if whole is None else list(whole.tool_calls))
     count = sum(kind == "call" for kind, _ in pieces)
@@ -104,16 +104,16 @@ def test_blocks_for_anthropic_stand_in_the_order_of_writing(
 
 @pytest.mark.parametrize("is_native", [True, False])
 def test_calls_behind_the_first_thousand_share_the_last_message(is_native: bool) -> None:
-    numbers = range(SEPARATE + 100)
+    numbers = range(MAX_SEPARATE_CALLS + 100)
     pieces: list[Piece] = []
     for number in numbers:
         pieces += [("text", "A"), ("call", str(number))]
     messages = virtual_time.run(replied(pieces, is_native=is_native)).messages
     *calls, last = [each for each in messages if isinstance(each, tw.ToolAggregateMessage)]
-    assert [len(each.tool_calls) for each in calls] == [1] * (SEPARATE - 1)
+    assert [len(each.tool_calls) for each in calls] == [1] * (MAX_SEPARATE_CALLS - 1)
     results = [result.tool_call_id for result in last.tool_results]
     assert results == [call.id for call in last.tool_calls]
-    assert len(results) == len(numbers) - SEPARATE + 1
+    assert len(results) == len(numbers) - MAX_SEPARATE_CALLS + 1
     *_, text = [each.text for each in messages if isinstance(each, tw.TextMessage)]
     assert text == "A" * 100
 

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     )
 
     from ... import FunctionContract, Message
-    from ...natural.offer import Tag
+    from ...natural.prepared import Tag
 
 _ERRORS = ("failed", "denied", "retried")
 

@@ -10,8 +10,8 @@ from pydantic_ai.profiles import DEFAULT_PROMPTED_OUTPUT_TEMPLATE
 from pydantic_ai.settings import ToolOrOutput
 
 from ..._core import FunctionContract
-from ...natural.offer import Offers
-from ...natural.request import STOP
+from ...natural.prepared import PreparedToolsCache
+from ...natural.request import STOP_SEQUENCE
 from .history import HistoryWriter
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pydantic_ai.settings import ModelSettings
     from pydantic_ai.tools import ToolDefinition
 
-    from ...natural.offer import Offer, Tag
+    from ...natural.prepared import PreparedTools, Tag
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class TextRequest:
     """What the request asks for beyond that."""
     parameters: ModelRequestParameters
     """What kind of reply is wanted: without tools."""
-    offer: Offer
+    prepared: PreparedTools
     """The tools."""
 
 
@@ -49,8 +49,8 @@ class RequestBuilder:
         stop: Whether the model is asked to stop where it would make up a result.
     """
 
-    def __init__(self, offers: Offers, *, tag: Tag, fenced: bool, stop: bool) -> None:
-        self._offers = offers
+    def __init__(self, prepared_tools: PreparedToolsCache, *, tag: Tag, fenced: bool, stop: bool) -> None:
+        self._prepared_tools = prepared_tools
         self._tag: Tag = tag
         self._fenced = fenced
         self._stop = stop
@@ -71,7 +71,7 @@ class RequestBuilder:
             prepared: The same, as the model prepared them.
         """
         tools = _callable_tools(prepared, settings)
-        offer = self._offers.of([_contract(tool) for tool in tools])
+        prepared = self._prepared_tools.of([_contract(tool) for tool in tools])
         # The wrapped model prepares what it is given itself, so most of it has to be as it came.
         inner = replace(
             parameters,
@@ -84,20 +84,20 @@ class RequestBuilder:
         )
         if prepared.output_mode == "tool" or (
             # A model that is held to the JSON of its output cannot call a tool any more.
-            offer.contracts and prepared.output_mode in ("native", "prompted")
+            prepared.contracts and prepared.output_mode in ("native", "prompted")
         ):
             inner = replace(
                 inner, output_mode="text", output_object=None, prompted_output_template=None
             )
-        written = HistoryWriter(offer.contracts, tag=self._tag, fenced=self._fenced).write(messages)
-        written, inner = self._prompt(written, inner, offer, _output_instructions(prepared, tools))
-        return TextRequest(written, self._settings(settings, offer), inner, offer)
+        written = HistoryWriter(prepared.contracts, tag=self._tag, fenced=self._fenced).write(messages)
+        written, inner = self._prompt(written, inner, prepared, _output_instructions(prepared, tools))
+        return TextRequest(written, self._settings(settings, prepared), inner, prepared)
 
     def _prompt(
         self,
         messages: list[ModelMessage],
         parameters: ModelRequestParameters,
-        offer: Offer,
+        prepared: PreparedTools,
         output_instructions: str,
     ) -> tuple[list[ModelMessage], ModelRequestParameters]:
         """Adds the tools to what the model is told first, where there is something.
@@ -106,9 +106,9 @@ class RequestBuilder:
         """
 
         def prompted(existing: str | None) -> str:
-            return offer.prompt(existing, self._tag, fenced=self._fenced) + output_instructions
+            return prepared.prompt(existing, self._tag, fenced=self._fenced) + output_instructions
 
-        if not offer.contracts:
+        if not prepared.contracts:
             return messages, parameters
         parts = parameters.instruction_parts
         if parts is None:
@@ -131,14 +131,14 @@ class RequestBuilder:
             parts = [InstructionPart(prompted(None))]
         return messages, replace(parameters, instruction_parts=parts)
 
-    def _settings(self, settings: ModelSettings | None, offer: Offer) -> ModelSettings | None:
+    def _settings(self, settings: ModelSettings | None, prepared: PreparedTools) -> ModelSettings | None:
         remaining = dict(settings or {})
         for name in ("tool_choice", "parallel_tool_calls"):
             remaining.pop(name, None)
-        if self._stop and offer.contracts:
+        if self._stop and prepared.contracts:
             stops = list(cast("list[str]", remaining.get("stop_sequences")) or [])
-            if STOP not in stops:
-                remaining["stop_sequences"] = [*stops, STOP]
+            if STOP_SEQUENCE not in stops:
+                remaining["stop_sequences"] = [*stops, STOP_SEQUENCE]
         return cast("ModelSettings", remaining) or None
 
 

@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 Tag: TypeAlias = Literal["name", "tool_call"]
 """How calls are written: ``<Name>`` or ``<tool_call name="Name">``."""
 
-_MOST_PROMPTS = 16
-_MOST_OFFERS = 8
+_MAX_PROMPTS = 16
+_MAX_PREPARED = 8
 
 
-class Offer:
+class PreparedTools:
     """Tools, as requests to a model need them.
 
     Args:
@@ -107,20 +107,20 @@ class Offer:
         if prompt is None:
             prompt = system_prompt(self.described(found), existing, tag=tag, fenced=fenced)
             # An application has few system prompts, but each of them goes out many times.
-            if len(self._prompts) >= _MOST_PROMPTS:
+            if len(self._prompts) >= _MAX_PROMPTS:
                 self._prompts.clear()
             self._prompts[key] = prompt
         return prompt
 
 
-class Offers:
+class PreparedToolsCache:
     """The offers of one application: the tools may change between requests, but seldom do."""
 
     def __init__(self, **options: Unpack[ParserOptions]) -> None:
         self._options = options
-        self._offers: list[Offer] = []
+        self._prepared_tools: list[PreparedTools] = []
 
-    def of(self, tools: Tools) -> Offer:
+    def of(self, tools: Tools) -> PreparedTools:
         """The offer of these tools.
 
         Raises:
@@ -128,24 +128,24 @@ class Offers:
             SchemaError: The parameters of a tool are not a JSON Schema.
             TypeError: Something in `tools` is no tool.
         """
-        given = _given(tools)
+        given = _contracts_of(tools)
         # As a rule the contracts are the very same objects as last time, which compare at once.
-        for offer in self._offers:
-            if offer.given == given:
-                return offer
-        offer = Offer(*given, **self._options)
-        self._offers = [offer, *self._offers[: _MOST_OFFERS - 1]]
-        return offer
+        for prepared in self._prepared_tools:
+            if prepared.given == given:
+                return prepared
+        prepared = PreparedTools(*given, **self._options)
+        self._prepared_tools = [prepared, *self._prepared_tools[: _MAX_PREPARED - 1]]
+        return prepared
 
 
-def kept(tools: Tools) -> Tools:
+def reiterable(tools: Tools) -> Tools:
     """The tools in a form that can be read again for every request."""
     # What is no iterable at all is found out when it is read.
     once = hasattr(tools, "__next__")
     return tuple(cast("Iterable[HasContract]", tools)) if once else tools
 
 
-def _given(tools: Tools) -> tuple[tuple[FunctionContract, ...], frozenset[str]]:
+def _contracts_of(tools: Tools) -> tuple[tuple[FunctionContract, ...], frozenset[str]]:
     """The contracts of tools in any form, and the names of those that are to be searched for.
 
     Raises:

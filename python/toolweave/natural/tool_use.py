@@ -11,7 +11,7 @@ from .._core import FinishUpdate
 from ..executor.journal import check_journal
 from ..models import as_messages, as_model
 from .envelope import Envelope
-from .options import executor_of, split
+from .options import resolve_executor, split
 from .parser import NaturalToolUseParser
 from .run import ReplyRun
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ..protocols import Journal, Messages, Model, ModelOptions
     from ..tools import Toolset
     from ..tools.toolset import Handlers, ToolLike
-    from .offer import Tag
+    from .prepared import Tag
     from .options import ExecutorOptions, ToolUseOptions
     from .parser import ToolMode
     from .request import HistoryForm
@@ -71,7 +71,7 @@ class FunctionCalling:
             model = as_model(model)
         check_text("name", name, none=True)
         check_callable("generation_ids", generation_ids, "a function without arguments", none=True)
-        self.executor = executor_of(tools, handlers, executor, options)
+        self.executor = resolve_executor(tools, handlers, executor, options)
         """What runs the calls."""
         self.parser = (
             model
@@ -167,7 +167,7 @@ class FunctionCalling:
                 yield event
         if not reply.is_empty:
             return
-        async with self._again(messages, reply, options) as reply:
+        async with self._retry_empty(messages, reply, options) as reply:
             async for event in reply:
                 yield event
 
@@ -194,10 +194,10 @@ class FunctionCalling:
         reply = self.open(messages, options=options)
         said = list(await reply.wait())
         if reply.is_empty:
-            said += await self._again(messages, reply, options).wait()
+            said += await self._retry_empty(messages, reply, options).wait()
         return said
 
-    def _again(self, messages: Messages, reply: ReplyRun, options: ModelOptions | None) -> ReplyRun:
+    def _retry_empty(self, messages: Messages, reply: ReplyRun, options: ModelOptions | None) -> ReplyRun:
         """Begins another reply to a conversation, after one that was empty."""
         _log.info("an empty reply is asked for once more", extra={"agent": self.name})
         return self.open([*as_messages(messages), reply.reminder], options=options)
@@ -269,7 +269,7 @@ class NaturalToolUse(FunctionCalling):
     ) -> None:
         model = as_model(model)
         of_parser, of_executor = split(options)
-        executor = executor_of(tools, handlers, executor, of_executor)
+        executor = resolve_executor(tools, handlers, executor, of_executor)
         parser = NaturalToolUseParser(
             model,
             executor.toolset,
