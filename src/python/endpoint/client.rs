@@ -44,17 +44,17 @@ pub(crate) struct PyHttpClient {
     limits: Limits,
     max_queued_bytes: usize,
     // Locked as the runtime's state is: never for longer than the interpreter is held.
-    prepare: Mutex<Option<Owned<Client>>>,
+    pool: Mutex<Option<Owned<Client>>>,
 }
 
 impl PyHttpClient {
-    fn prepare(&self) -> MutexGuard<'_, Option<Owned<Client>>> {
-        self.prepare.lock().unwrap_or_else(PoisonError::into_inner)
+    fn pool(&self) -> MutexGuard<'_, Option<Owned<Client>>> {
+        self.pool.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The pool of this process.
     fn client(&self, py: Python<'_>) -> PyResult<Client> {
-        let known = self.prepare().as_ref().and_then(Owned::get).cloned();
+        let known = self.pool().as_ref().and_then(Owned::get).cloned();
         if let Some(client) = known {
             return Ok(client);
         }
@@ -62,12 +62,12 @@ impl PyHttpClient {
         let client = py
             .detach(|| Client::new(&self.settings))
             .map_err(|err| PyValueError::new_err(err.to_string()))?;
-        let mut prepare = self.prepare();
+        let mut pool = self.pool();
         // Another thread may have been faster.
-        if let Some(client) = prepare.as_ref().and_then(Owned::get) {
+        if let Some(client) = pool.as_ref().and_then(Owned::get) {
             return Ok(client.clone());
         }
-        *prepare = Some(Owned::new(client.clone()));
+        *pool = Some(Owned::new(client.clone()));
         Ok(client)
     }
 
@@ -162,8 +162,8 @@ impl PyHttpClient {
             max_delay: Duration::from_secs(30),
         };
         let limits = Limits { line: max_line_bytes, body: max_body_bytes };
-        let prepare = Mutex::new(None);
-        let this = Self { name, settings, timeouts, retries, limits, max_queued_bytes, prepare };
+        let pool = Mutex::new(None);
+        let this = Self { name, settings, timeouts, retries, limits, max_queued_bytes, pool };
         // To hear early of what is wrong with the settings.
         this.client(py)?;
         Ok(this)
@@ -218,8 +218,8 @@ impl PyHttpClient {
 
     /// Closes the connections that nobody uses; those in use close with their replies.
     fn close(&self) {
-        let prepare = self.prepare().take();
-        drop(prepare);
+        let pool = self.pool().take();
+        drop(pool);
     }
 }
 
