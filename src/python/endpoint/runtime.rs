@@ -103,9 +103,9 @@ pub(super) struct ToolweaveRuntime;
 
 /// A task that did not end by itself.
 #[derive(Debug)]
-pub(super) struct Ended(tokio::task::JoinError);
+pub(super) struct TaskError(tokio::task::JoinError);
 
-impl JoinError for Ended {
+impl JoinError for TaskError {
     fn is_panic(&self) -> bool {
         self.0.is_panic()
     }
@@ -119,15 +119,15 @@ impl JoinError for Ended {
 pub(super) struct Join(JoinHandle<()>);
 
 impl Future for Join {
-    type Output = Result<(), Ended>;
+    type Output = Result<(), TaskError>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        Pin::new(&mut self.0).poll(context).map_err(Ended)
+        Pin::new(&mut self.0).poll(context).map_err(TaskError)
     }
 }
 
 impl AnyRuntime for ToolweaveRuntime {
-    type JoinError = Ended;
+    type JoinError = TaskError;
     type JoinHandle = Join;
 
     fn spawn<F>(future: F) -> Join
