@@ -25,7 +25,7 @@ pub(crate) struct PyHttpReply {
     #[pyo3(get)]
     key: u64,
     /// Whether there is nothing more to take.
-    over: bool,
+    exhausted: bool,
     failure: Option<Failure>,
 }
 
@@ -54,7 +54,7 @@ impl Drop for PyHttpReply {
 
 impl PyHttpReply {
     pub(super) fn new(request: RequestTask, objects: ObjectBuilder, key: u64) -> Self {
-        Self { request: Owned::new(request), objects, key, over: false, failure: None }
+        Self { request: Owned::new(request), objects, key, exhausted: false, failure: None }
     }
 
     fn request(&self) -> PyResult<&RequestTask> {
@@ -70,12 +70,12 @@ impl PyHttpReply {
     /// What has come, at most `limit` events; None after the last of them.
     fn take<'py>(&mut self, py: Python<'py>, limit: usize) -> PyResult<Option<Bound<'py, PyAny>>> {
         let queue = &self.request()?.queue;
-        if self.over {
+        if self.exhausted {
             return Ok(None);
         }
         let found = queue.take(limit);
         if let Some(end) = found.end {
-            self.over = true;
+            self.exhausted = true;
             self.failure = end.err();
             if found.events.is_empty() {
                 return Ok(None);
@@ -113,7 +113,7 @@ impl PyHttpReply {
 
     /// Lets go of the request: its connection is closed at once if the reply is not over.
     fn close(&mut self) {
-        if !std::mem::replace(&mut self.over, true)
+        if !std::mem::replace(&mut self.exhausted, true)
             && let Some(request) = self.request.get()
         {
             request.task.abort();
