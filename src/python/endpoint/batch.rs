@@ -1,7 +1,8 @@
-//! Requests that are made together, for whoever needs what comes of them and not how.
+//! Batches of requests, for callers that need complete replies rather than streams.
 //!
-//! All of them share one [`CompletionQueue`] and one rope of the bell: a hundred replies that end while the
-//! event loop is busy wake it once, and are taken at once. No reply is a Python object before that.
+//! The requests of a batch share one [`CompletionQueue`] and one [`Notifier`]: a hundred replies
+//! that finish while the event loop is busy wake it once and are taken at once. No Python object
+//! is created before that.
 
 use std::{
     collections::HashMap,
@@ -31,11 +32,11 @@ use crate::{
     python::message::PyUsageUpdate,
 };
 
-/// Where replies lie that have ended, until they are taken.
+/// The finished replies that have not been taken yet.
 #[derive(Debug)]
 pub(super) struct CompletionQueue {
     completions: Mutex<Completions>,
-    /// Pulled when there is something; without one, whoever waits does so for `ready`.
+    /// Called when a reply has finished; without it, readers wait for `ready`.
     notifier: Option<Notifier>,
     ready: Notify,
 }
@@ -49,7 +50,7 @@ struct Completions {
     notified: bool,
 }
 
-/// A request that is over.
+/// A finished request.
 #[derive(Debug)]
 struct Finished {
     number: usize,
@@ -57,7 +58,7 @@ struct Finished {
     failure: Option<Failure>,
 }
 
-/// What a reply says in the end.
+/// The content of a reply, collected from its events.
 #[derive(Debug, Default)]
 struct CollectedReply {
     text: String,
@@ -74,14 +75,14 @@ impl CompletionQueue {
         self.completions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes all that has ended. The next one is told.
+    /// Take all finished replies; the next one to finish notifies the reader again.
     fn take(&self) -> Vec<Finished> {
         let mut completions = self.completions();
         completions.notified = false;
         take(&mut completions.finished)
     }
 
-    /// One request less is at work.
+    /// Count one request less in flight, and queue its reply if it has one.
     fn close(&self, finished: Option<Finished>) {
         let wake = {
             let mut completions = self.completions();
@@ -98,7 +99,7 @@ impl CompletionQueue {
         }
     }
 
-    /// Waits until one has ended since the last look, or none is at work.
+    /// Wait until a reply can be taken, or no request is in flight.
     async fn ready(&self) {
         loop {
             {
@@ -112,7 +113,7 @@ impl CompletionQueue {
     }
 }
 
-/// What a request is writing down of its reply.
+/// The outlet of one request, which collects its reply.
 #[derive(Debug)]
 struct Collector {
     queue: Arc<CompletionQueue>,
@@ -141,7 +142,7 @@ impl EventSink for Collector {
             Event::Text(text) if self.reply.text.is_empty() => self.reply.text = text,
             Event::Text(text) => self.reply.text.push_str(&text),
             Event::Usage(update) => {
-                // Totals so far, and providers report the two sides of them apart.
+                // These are totals so far; some providers report input and output separately.
                 let usage = self.reply.usage.get_or_insert_default();
                 usage.input_tokens = usage.input_tokens.max(update.input_tokens);
                 usage.output_tokens = usage.output_tokens.max(update.output_tokens);
@@ -150,42 +151,42 @@ impl EventSink for Collector {
             }
             Event::Finish(reason) => {
                 self.reply.finish = Some(reason);
-                // The request goes on until its connection can be used again.
+                // The request continues until its connection can be reused.
                 self.end(None);
             }
-            // Calls are nobody's here: the reason why the reply ended tells of them.
+            // Calls are ignored here; the finish reason shows that there were some.
             _ => {}
         }
     }
 
     fn room(&mut self) -> impl Future<Output = ()> + Send {
-        // A reply that is to be had as a whole is bounded by how long it may be.
+        // The limit on the size of a body bounds a collected reply.
         std::future::ready(())
     }
 }
 
 impl Drop for Collector {
     fn drop(&mut self) {
-        // Aborted, so that nobody asks what came of it; or the runtime has ended.
+        // The request was aborted and its outcome is not wanted, or the runtime has ended.
         if !self.done {
             self.queue.close(None);
         }
     }
 }
 
-/// Requests that are made together.
-// Not frozen, as replies are not: see there.
+/// A batch of requests whose replies are collected.
+// Not frozen, for the reason given at `PyHttpReply`.
 #[pyclass(name = "HttpBatch", module = "toolweave")]
 #[derive(Debug)]
 pub(crate) struct PyHttpBatch {
     client: Py<PyHttpClient>,
     requests: Owned<Requests>,
-    /// What it rings the bell with.
+    /// The key under which the wakeup socket reports the batch.
     #[pyo3(get)]
     key: u64,
 }
 
-/// Requests at work. They end with this.
+/// The requests in flight. Dropping this aborts them.
 #[derive(Debug)]
 struct Requests {
     queue: Arc<CompletionQueue>,
@@ -194,7 +195,7 @@ struct Requests {
 
 impl Requests {
     fn stop(&mut self) {
-        // Those that are over, but were not taken, leave connections that can be used again.
+        // Finished requests that were not taken still return their connections to the pool.
         for one in &self.queue.completions().finished {
             self.tasks.remove(&one.number);
         }
@@ -213,7 +214,7 @@ impl Drop for Requests {
 impl PyHttpBatch {
     fn requests(&mut self) -> PyResult<&mut Requests> {
         self.requests.get_mut().ok_or_else(|| {
-            let message = "these requests belong to the process that this one was forked from";
+            let message = "the requests belong to the parent of this forked process";
             PyRuntimeError::new_err(message)
         })
     }
@@ -221,7 +222,7 @@ impl PyHttpBatch {
 
 #[pymethods]
 impl PyHttpBatch {
-    /// Must be called on the thread of the event loop that the bell belongs to.
+    /// Create a batch, on the thread of the event loop that watches the wakeup socket.
     #[new]
     fn new(client: Py<PyHttpClient>, wakeup: Option<&PyHttpWakeup>) -> PyResult<Self> {
         let notifier = wakeup.map(PyHttpWakeup::notifier).transpose()?;
@@ -230,7 +231,7 @@ impl PyHttpBatch {
         Ok(Self { client, requests: Owned::new(requests), key })
     }
 
-    /// Sends a request; `take` gives what comes of it, by the number.
+    /// Send a request; `take` returns its outcome under the number.
     fn start(
         &mut self,
         py: Python<'_>,
@@ -251,8 +252,8 @@ impl PyHttpBatch {
         Ok(())
     }
 
-    /// All replies that have ended since the last look: the number, the text, why it ended, the
-    /// tokens it took, and the failure as `HttpReply.failure` has it.
+    /// Return the replies that have finished since the last call: number, text, finish reason,
+    /// usage, and the failure in the form of `HttpReply.failure`.
     fn take<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let requests = self.requests()?;
         let finished = requests.queue.take();
@@ -267,13 +268,13 @@ impl PyHttpBatch {
         Ok(list)
     }
 
-    /// How many requests are at work: neither over nor stopped.
+    /// Number of requests in flight: neither finished nor stopped.
     #[getter]
     fn in_flight(&mut self) -> PyResult<usize> {
         Ok(self.requests()?.queue.completions().in_flight)
     }
 
-    /// Stops a request: its connection is closed at once, and nobody is told what comes of it.
+    /// Stop a request: its connection is closed at once, and it has no outcome.
     fn stop(&mut self, number: usize) -> PyResult<()> {
         if let Some(task) = self.requests()?.tasks.remove(&number) {
             task.abort();
@@ -281,15 +282,16 @@ impl PyHttpBatch {
         Ok(())
     }
 
-    /// Stops all that are at work.
+    /// Stop all requests in flight.
     fn close(&mut self) {
         if let Some(requests) = self.requests.get_mut() {
             requests.stop();
         }
     }
 
-    /// An awaitable of a loop that cannot watch a bell: there is something to take, or nothing is
-    /// at work.
+    /// Return an awaitable that completes when a reply can be taken or no request is in flight.
+    ///
+    /// For event loops that cannot watch a socket.
     fn ready<'py>(
         &mut self,
         py: Python<'py>,

@@ -1,4 +1,4 @@
-//! Asking: a pool of connections, and how long and large everything may be.
+//! The HTTP client: a connection pool with timeouts, retries and size limits.
 
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -32,18 +32,18 @@ use crate::{
     python::parser::{IdFactory, PyParser},
 };
 
-/// A pool of connections.
+/// A connection pool for requests to models, one for each process.
 #[pyclass(name = "HttpClient", module = "toolweave._core", frozen)]
 #[derive(Debug)]
 pub(crate) struct PyHttpClient {
-    /// Whose model is asked.
+    /// The name of the model, with which messages of failures begin.
     name: String,
     settings: Settings,
     timeouts: Timeouts,
     retries: Retries,
     limits: Limits,
     max_queued_bytes: usize,
-    // Locked as the runtime's state is: never for longer than the interpreter is held.
+    // Locked like the state of the runtime: only while the interpreter is held.
     pool: Mutex<Option<Owned<Client>>>,
 }
 
@@ -52,13 +52,13 @@ impl PyHttpClient {
         self.pool.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The pool of this process.
+    /// Return the pool of this process.
     fn client(&self, py: Python<'_>) -> PyResult<Client> {
         let known = self.pool().as_ref().and_then(Owned::get).cloned();
         if let Some(client) = known {
             return Ok(client);
         }
-        // Certificates are read for it, which takes milliseconds.
+        // Loading certificates takes milliseconds.
         let client = py
             .detach(|| Client::new(&self.settings))
             .map_err(|err| PyValueError::new_err(err.to_string()))?;
@@ -71,7 +71,7 @@ impl PyHttpClient {
         Ok(client)
     }
 
-    /// A request, and the connections for it.
+    /// Return a request, and the pool to send it with.
     pub(super) fn request(
         &self,
         py: Python<'_>,
@@ -144,7 +144,8 @@ impl PyHttpClient {
                 "1.1" => HttpVersion::One,
                 "2" => HttpVersion::Two,
                 other => {
-                    let message = format!("http_version is 'auto', '1.1' or '2', not {other:?}");
+                    let message =
+                        format!("http_version must be 'auto', '1.1' or '2', got {other:?}");
                     return Err(PyValueError::new_err(message));
                 }
             },
@@ -157,19 +158,19 @@ impl PyHttpClient {
             total: timeout.map(|timeout| seconds("timeout", timeout)).transpose()?,
         };
         let retries = Retries {
-            limit: max_retries,
+            most: max_retries,
             initial_delay: Duration::from_millis(500),
             max_delay: Duration::from_secs(30),
         };
         let limits = Limits { line: max_line_bytes, body: max_body_bytes };
         let pool = Mutex::new(None);
         let this = Self { name, settings, timeouts, retries, limits, max_queued_bytes, pool };
-        // To hear early of what is wrong with the settings.
+        // Reports invalid settings early.
         this.client(py)?;
         Ok(this)
     }
 
-    /// Says at once what would be wrong with a request.
+    /// Raise if a request with this URL and these headers could not be sent.
     #[staticmethod]
     fn check(url: &str, headers: &Bound<'_, PyDict>) -> PyResult<()> {
         parse_url(url)?;
@@ -177,9 +178,9 @@ impl PyHttpClient {
         Ok(())
     }
 
-    /// Sends a request. With a parser its reply is read for calls.
+    /// Send a request; with a parser, its reply is parsed for calls.
     ///
-    /// Must be called on the thread of the event loop that the bell belongs to.
+    /// Must be called on the thread of the event loop that watches the wakeup socket.
     #[pyo3(signature = (
         url, headers, body, *, wakeup, parser=None, inline=true, deltas=true, call_ids=None
     ))]
@@ -216,7 +217,7 @@ impl PyHttpClient {
         Ok(PyHttpReply::new(RequestTask { queue, task }, ObjectBuilder::new(tools), key))
     }
 
-    /// Closes the connections that nobody uses; those in use close with their replies.
+    /// Close the idle connections; those in use close with their replies.
     fn close(&self) {
         let pool = self.pool().take();
         drop(pool);
@@ -228,18 +229,18 @@ async fn run(client: Client, request: Request, reading: Option<CallParsing>, mut
     writer.end(end);
 }
 
-/// A time that is one.
+/// Return a duration, which must be positive and finite.
 fn seconds(name: &str, given: f64) -> PyResult<Duration> {
     match Duration::try_from_secs_f64(given) {
         Ok(time) if !time.is_zero() => Ok(time),
         _ => Err(PyValueError::new_err(format!(
-            "{name} must be a positive number of seconds, not {given}"
+            "{name} must be a positive number of seconds, got {given}"
         ))),
     }
 }
 
 fn parse_url(url: &str) -> PyResult<Url> {
-    Url::parse(url).map_err(|err| PyValueError::new_err(format!("the URL cannot be read: {err}")))
+    Url::parse(url).map_err(|err| PyValueError::new_err(format!("the URL is invalid: {err}")))
 }
 
 /// Headers; an error does not repeat the values, which may be secret.
@@ -249,14 +250,14 @@ fn header_map(headers: &Bound<'_, PyDict>) -> PyResult<HeaderMap> {
         let name: String = name.extract()?;
         let Ok(value) = value.extract::<String>() else {
             let class = value.get_type().name()?;
-            let message = format!("the header {name:?} must be a str, not {class}");
+            let message = format!("the header {name:?} must be a str, got {class}");
             return Err(PyTypeError::new_err(message));
         };
         let Ok(key) = HeaderName::try_from(&name) else {
-            return Err(PyValueError::new_err(format!("{name:?} cannot be the name of a header")));
+            return Err(PyValueError::new_err(format!("{name:?} is not a valid header name")));
         };
         let Ok(mut value) = HeaderValue::try_from(value) else {
-            let message = format!("the header {name:?} holds characters that no header can have");
+            let message = format!("the header {name:?} has characters that are not allowed");
             return Err(PyValueError::new_err(message));
         };
         value.set_sensitive(true);

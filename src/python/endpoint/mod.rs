@@ -1,8 +1,8 @@
 //! Python classes for [`crate::endpoint`].
 //!
-//! A request runs on a thread of Rust's, which never waits for the interpreter: what it reads goes
-//! into a [mailbox](crate::endpoint::Mailbox), and a [`wakeup`] tells the event loop that there is something. Python objects
-//! are made where they are wanted, many at once.
+//! A request runs on a Rust thread, which never waits for the interpreter: it puts events into a
+//! [queue](crate::endpoint::Mailbox) and wakes the event loop with a [`wakeup`] socket. Python
+//! objects are created by the reader, many at once.
 
 mod batch;
 mod wakeup;

@@ -1,4 +1,4 @@
-//! What has been read, as Python objects.
+//! Conversion of the events of a reply to Python objects.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -22,33 +22,35 @@ use crate::{
     },
 };
 
-/// The arguments of calls of more bytes are made into objects in a thread.
+/// Size of a call, in bytes, above which its arguments are converted in a thread.
 const LARGE_BYTES: usize = 128 << 10;
 
 fn is_large(event: &Event) -> bool {
     matches!(event, Event::End { raw, .. } if raw.len() > LARGE_BYTES)
 }
 
-/// An event, or a call whose arguments are no objects yet.
+/// An event, or a call whose arguments are yet to be converted.
 #[derive(Debug)]
 enum Prepared {
     Object(Py<PyAny>),
     Deferred(Ended, Verdict<Value>),
 }
 
-/// Events of which some take long to make.
+/// Events of which some take long to convert: calls of more than 128 KiB.
 #[pyclass(name = "HttpLargeEvents", module = "toolweave._core", frozen)]
 #[derive(Debug)]
 pub(crate) struct PyHttpLargeEvents(Mutex<Vec<Prepared>>);
 
 #[pymethods]
 impl PyHttpLargeEvents {
-    /// The events; none the second time. Other threads have the interpreter in between.
+    /// Return the events, or an empty tuple if called again. To be called in a thread.
+    ///
+    /// Other threads can use the interpreter in between.
     fn read<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        let prepare = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
-        let objects: Vec<_> = prepare
+        let prepared = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
+        let objects: Vec<_> = prepared
             .into_iter()
-            .map(|prepare| match prepare {
+            .map(|event| match event {
                 Prepared::Object(object) => Ok(object.into_bound(py)),
                 Prepared::Deferred(ended, verdict) => ended.event_in_turns(py, verdict),
             })
@@ -57,10 +59,10 @@ impl PyHttpLargeEvents {
     }
 }
 
-/// Makes the objects of one reply.
+/// A converter for the events of one reply.
 #[derive(Debug, Default)]
 pub(super) struct ObjectBuilder {
-    /// Whoever reads calls has them.
+    /// The tools, if the reply is parsed for calls.
     tools: Option<Tools>,
     open: OpenIds,
 }
@@ -78,7 +80,7 @@ impl ObjectBuilder {
         self.tools = None;
     }
 
-    /// The id of a call whose provider gave none.
+    /// Return the id of a call whose provider gave none.
     fn id(&mut self, py: Python<'_>, index: usize) -> PyResult<Py<PyString>> {
         match &self.tools {
             Some(tools) => tools.id(py, index, &mut self.open).map(Bound::unbind),
@@ -86,16 +88,16 @@ impl ObjectBuilder {
         }
     }
 
-    /// The events, as a tuple; or as [`PyHttpLargeEvents`], if making their objects takes long.
+    /// Return the events as a tuple, or as [`PyHttpLargeEvents`] if converting them takes long.
     pub(super) fn convert<'py>(
         &mut self,
         py: Python<'py>,
         events: Vec<Event>,
     ) -> PyResult<Bound<'py, PyAny>> {
         if events.iter().any(is_large) {
-            let prepare: Vec<_> =
+            let prepared: Vec<_> =
                 events.into_iter().map(|event| self.prepare(py, event)).collect::<PyResult<_>>()?;
-            return Bound::new(py, PyHttpLargeEvents(Mutex::new(prepare))).map(Bound::into_any);
+            return Bound::new(py, PyHttpLargeEvents(Mutex::new(prepared))).map(Bound::into_any);
         }
         let objects: Vec<_> =
             events.into_iter().map(|event| self.object(py, event)).collect::<PyResult<_>>()?;
@@ -111,7 +113,7 @@ impl ObjectBuilder {
         })
     }
 
-    /// A call that has ended, but for what became of it.
+    /// Return a call that has ended, without its outcome.
     fn ended(&mut self, py: Python<'_>, index: usize, name: &str, raw: &str) -> PyResult<Ended> {
         let id = match self.open.remove(index) {
             Some(id) => id,

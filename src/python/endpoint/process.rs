@@ -1,13 +1,13 @@
-//! What belongs to one process, and is nothing to a fork of it.
+//! Values that belong to one process and must not be used in its forks.
 
-/// A value of the process that made it.
+/// A value of the process that created it.
 ///
-/// A fork has a copy of the value but none of the threads that work with it, and what they held
-/// locked stays locked. So a fork can neither use the value nor drop it: it is left where it is.
+/// A fork has a copy of the value but none of the threads that work with it, and locks that those
+/// threads held stay locked. So a fork can neither use the value nor drop it; it is leaked.
 #[derive(Debug)]
 pub(super) struct Owned<T> {
     process: u32,
-    /// There until it is taken out.
+    /// The value, until it is taken out.
     value: Option<T>,
 }
 
@@ -16,22 +16,22 @@ impl<T> Owned<T> {
         Self { process: std::process::id(), value: Some(value) }
     }
 
-    /// Whether this is the process that made it.
+    /// Return true in the process that created the value.
     pub(super) fn is_owner(&self) -> bool {
         self.process == std::process::id()
     }
 
-    /// The value, where this is the process that made it.
+    /// Return the value, if this process created it.
     pub(super) fn get(&self) -> Option<&T> {
         if self.is_owner() { self.value.as_ref() } else { None }
     }
 
-    /// The value, to be changed, where this is the process that made it.
+    /// Return a mutable reference to the value, if this process created it.
     pub(super) fn get_mut(&mut self) -> Option<&mut T> {
         if self.is_owner() { self.value.as_mut() } else { None }
     }
 
-    /// The value itself, where this is the process that made it.
+    /// Take the value out, if this process created it.
     pub(super) fn into_inner(mut self) -> Option<T> {
         if self.is_owner() { self.value.take() } else { None }
     }

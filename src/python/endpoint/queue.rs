@@ -1,25 +1,25 @@
-//! The end of a mailbox that a request fills.
+//! The queue between a request and its reader, from the request's side.
 
 use std::{future::Future, sync::Arc};
 
 use super::{wakeup::Notifier, runtime::has_ended};
 use crate::endpoint::{Capacity, Event, Failure, EventQueue, EventSink, Wake};
 
-/// How many events may wait, however small they are.
+/// Maximum number of queued events, however small.
 const MAX_EVENTS: usize = 1024;
 
-/// A mailbox for so many bytes, whose reader hears of them by a rope, if there is one.
+/// Return a queue that holds up to `bytes` bytes and wakes its reader with `notifier`, if given.
 pub(super) fn queue(bytes: usize, notifier: Option<Notifier>) -> EventQueue {
     let wake = notifier.map(|notifier| -> Wake { Box::new(move || notifier.notify()) });
     EventQueue::new(Capacity { events: MAX_EVENTS, bytes }, wake)
 }
 
-/// The end of a mailbox that a request fills.
+/// The writing end of a queue.
 #[derive(Debug)]
 pub(super) struct QueueWriter(pub(super) Arc<EventQueue>);
 
 impl QueueWriter {
-    /// Says how the reply ended.
+    /// Close the queue with the outcome of the request.
     pub(super) fn end(self, end: Result<(), Failure>) {
         self.0.end(end);
     }
@@ -37,7 +37,7 @@ impl EventSink for QueueWriter {
 
 impl Drop for QueueWriter {
     fn drop(&mut self) {
-        // At the end of the interpreter only daemons are left to read, and they are to stay silent.
+        // At interpreter shutdown only daemon threads are left to read; they must not see an error.
         if !has_ended() {
             self.0.abandon();
         }

@@ -1,4 +1,4 @@
-//! One reply on its way.
+//! One streamed reply.
 
 use std::sync::Arc;
 
@@ -13,34 +13,34 @@ use super::{
 };
 use crate::endpoint::{Failure, EventQueue};
 
-/// A request that has been sent, and what comes of it.
-// Not frozen: PyO3 refuses a second borrow with an error where a lock would wait for a thread
+/// A request that has been sent, with its reply.
+// Not frozen: PyO3 refuses a second borrow with an error, where a lock would wait for a thread
 // that waits for the interpreter.
 #[pyclass(name = "HttpReply", module = "toolweave._core")]
 #[derive(Debug)]
 pub(crate) struct PyHttpReply {
     request: Owned<RequestTask>,
     objects: ObjectBuilder,
-    /// Which of the bell's replies this is.
+    /// The key under which the wakeup socket reports the reply.
     #[pyo3(get)]
     key: u64,
-    /// Whether there is nothing more to take.
+    /// True if all events have been taken.
     exhausted: bool,
     failure: Option<Failure>,
 }
 
-/// A request at work.
+/// The task of a request, and the queue that it fills.
 #[derive(Debug)]
 pub(super) struct RequestTask {
     pub(super) queue: Arc<EventQueue>,
     pub(super) task: AbortHandle,
 }
 
-/// A failure as Python is told of it.
+/// A failure as Python gets it.
 pub(super) type FailureTuple<'a> = (&'a str, Option<u16>, Option<f64>, bool, Option<&'a str>);
 
-/// A sentence, the status, the seconds to wait, whether asking again may help, and the parameter
-/// that the server does not like.
+/// Return the message, the HTTP status, the seconds to wait, whether a retry may help, and the
+/// parameter that the server rejects.
 pub(super) fn failure_tuple(failure: &Failure) -> FailureTuple<'_> {
     let wait = failure.retry_after.map(|wait| wait.as_secs_f64());
     (&failure.message, failure.status, wait, failure.transient, failure.param.as_deref())
@@ -59,7 +59,7 @@ impl PyHttpReply {
 
     fn request(&self) -> PyResult<&RequestTask> {
         self.request.get().ok_or_else(|| {
-            let message = "this reply belongs to the process that this one was forked from";
+            let message = "the reply belongs to the parent of this forked process";
             PyRuntimeError::new_err(message)
         })
     }
@@ -67,7 +67,7 @@ impl PyHttpReply {
 
 #[pymethods]
 impl PyHttpReply {
-    /// What has come, at most `limit` events; None after the last of them.
+    /// Return the events that have arrived, at most `limit`; None after the last one.
     fn take<'py>(&mut self, py: Python<'py>, limit: usize) -> PyResult<Option<Bound<'py, PyAny>>> {
         let queue = &self.request()?.queue;
         if self.exhausted {
@@ -84,14 +84,16 @@ impl PyHttpReply {
         self.objects.convert(py, found.events).map(Some)
     }
 
-    /// How the reply failed, if it did: a sentence, the status, the seconds to wait, and whether
-    /// asking again may help; and the parameter that the server does not like.
+    /// The failure of the reply, if it failed: message, HTTP status, seconds to wait, whether a
+    /// retry may help, and the parameter that the server rejects.
     #[getter]
     fn failure(&self) -> Option<FailureTuple<'_>> {
         self.failure.as_ref().map(failure_tuple)
     }
 
-    /// An awaitable of a loop that cannot watch a bell: there is something to take.
+    /// Return an awaitable that completes when events can be taken.
+    ///
+    /// For event loops that cannot watch a socket.
     fn ready<'py>(
         &self,
         py: Python<'py>,
@@ -99,7 +101,7 @@ impl PyHttpReply {
     ) -> PyResult<Bound<'py, PyAny>> {
         let queue = Arc::clone(&self.request()?.queue);
         if has_ended() {
-            // Only daemons are left to read, and they are to stay silent.
+            // Only daemon threads are left to read; they must not see an error.
             return event_loop.call_method0("create_future");
         }
         let runtime = handle(py)?;
@@ -111,7 +113,7 @@ impl PyHttpReply {
         })
     }
 
-    /// Lets go of the request: its connection is closed at once if the reply is not over.
+    /// Close the connection at once, unless all of the reply has been read.
     fn close(&mut self) {
         if !std::mem::replace(&mut self.exhausted, true)
             && let Some(request) = self.request.get()

@@ -1,7 +1,7 @@
-//! The runtime that requests live on: one thread, from the first request to the interpreter's end.
+//! The Tokio runtime for requests: one thread, from the first request to interpreter shutdown.
 //!
-//! Not the one of `pyo3-async-runtimes`, which survives neither a fork nor the end of the
-//! interpreter: this one is begun anew in a fork, and is over before Python begins to end.
+//! The runtime of `pyo3-async-runtimes` survives neither a fork nor the end of the interpreter.
+//! This one is started anew in a fork, and is shut down before the interpreter finalizes.
 
 use std::{
     future::Future,
@@ -26,31 +26,30 @@ use tokio::{
 
 use super::process::Owned;
 
-/// How long the end of the interpreter may wait for the thread to notice. What it may be late for
-/// is a look-up of a name, which nobody can interrupt.
+/// Longest time that interpreter shutdown waits for the runtime. Only a name lookup, which cannot
+/// be interrupted, takes that long.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Names are looked up on these, and awaitables of Python's completed.
+/// Number of threads for name lookups and for completing Python awaitables.
 const BLOCKING_THREADS: usize = 8;
 
-/// How long such a thread stays when it has nothing to do.
+/// Time after which an idle blocking thread ends.
 const IDLE_TIMEOUT: Duration = Duration::from_millis(100);
 
-// Locked by threads that hold the interpreter, and never for longer than they hold it, so that no
-// fork can find it locked.
+// Locked only while the interpreter is held, so that no fork can find it locked.
 static RUNNING: Mutex<Option<Owned<Runtime>>> = Mutex::new(None);
 
-// In a fork of a process that was about to end, it is about to end as well.
+// A fork of a process that is shutting down is shutting down as well.
 static ENDED: AtomicBool = AtomicBool::new(false);
 
 fn running() -> MutexGuard<'static, Option<Owned<Runtime>>> {
     RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The runtime of this process, begun if there is none yet.
+/// Return a handle to the runtime of this process, which is started if necessary.
 pub(super) fn handle(py: Python<'_>) -> PyResult<Handle> {
     if has_ended() {
-        let message = "Python is shutting down, so no model can be asked any more";
+        let message = "cannot send a request: Python is shutting down";
         return Err(PyRuntimeError::new_err(message));
     }
     let handle = {
@@ -73,7 +72,7 @@ pub(super) fn handle(py: Python<'_>) -> PyResult<Handle> {
     Ok(handle)
 }
 
-/// Has `atexit` call [`end`]; forks inherit what is registered there.
+/// Register [`end`] with `atexit`; forks inherit the registration.
 fn register_shutdown(py: Python<'_>) -> PyResult<()> {
     static REGISTERED: AtomicBool = AtomicBool::new(false);
     if !REGISTERED.swap(true, Ordering::Relaxed) {
@@ -83,12 +82,12 @@ fn register_shutdown(py: Python<'_>) -> PyResult<()> {
     Ok(())
 }
 
-/// Whether the interpreter is about to end.
+/// Return true if the interpreter is shutting down.
 pub(super) fn has_ended() -> bool {
     ENDED.load(Ordering::Relaxed)
 }
 
-/// Ends the runtime for good: whatever it still did is dropped, and every connection closed.
+/// Shut the runtime down for good: drop its tasks and close every connection.
 #[pyfunction(name = "_end_requests")]
 fn end(py: Python<'_>) {
     ENDED.store(true, Ordering::Relaxed);
@@ -98,10 +97,10 @@ fn end(py: Python<'_>) {
     }
 }
 
-/// The runtime as `pyo3-async-runtimes` sees it. Entered by whoever calls into there.
+/// The runtime as `pyo3-async-runtimes` sees it. Callers of that crate must have entered it.
 pub(super) struct ToolweaveRuntime;
 
-/// A task that did not end by itself.
+/// A panic or cancellation that ended a task.
 #[derive(Debug)]
 pub(super) struct TaskError(tokio::task::JoinError);
 
@@ -115,7 +114,7 @@ impl JoinError for TaskError {
     }
 }
 
-/// A task, until it has ended.
+/// A handle that completes when its task has ended.
 pub(super) struct Join(JoinHandle<()>);
 
 impl Future for Join {

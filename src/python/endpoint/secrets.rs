@@ -1,10 +1,10 @@
-//! Texts without keys, for the clients of others.
+//! Redaction of API keys, for models that use a provider's own client.
 
 use pyo3::{prelude::*, types::PyString};
 
 use crate::endpoint::Secrets;
 
-/// A text without the parts of keys that it repeats.
+/// Return `text` with every part of a key in it removed.
 #[pyfunction(name = "_without_keys")]
 pub(crate) fn without_keys(text: &Bound<'_, PyString>, keys: Vec<Bound<'_, PyString>>) -> String {
     let mut secrets = Secrets::default();

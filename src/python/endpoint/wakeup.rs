@@ -1,8 +1,8 @@
-//! How an event loop hears that something has come: one socket for all its replies.
+//! Wakeup of an event loop: one socket for all its replies.
 //!
-//! The loop watches one end. A request that has something for somebody who waits notes that, and
-//! puts a byte into the other end unless one is on its way already. So the loop wakes once for many
-//! replies, and no thread of Rust's ever waits for the interpreter.
+//! The loop watches one end. When a reply has events for a waiting reader, its key is queued and a
+//! byte is written to the other end, unless a byte is there already. So the loop wakes once for
+//! many replies, and Rust threads never wait for the interpreter.
 
 use std::{
     collections::VecDeque,
@@ -19,17 +19,17 @@ use super::process::Owned;
 #[derive(Debug)]
 struct Wakeup {
     state: Mutex<State>,
-    /// The number of the next rope.
+    /// The key of the next notifier.
     next: AtomicU64,
 }
 
 #[derive(Debug)]
 struct State {
-    /// The ropes that have been pulled, each once.
+    /// Keys of the replies that have notified, each once.
     notified: VecDeque<u64>,
-    /// Whether a byte is on its way.
+    /// True if a byte has been written and not been read.
     signalled: bool,
-    /// None once the bell is closed.
+    /// None once closed.
     sockets: Option<Arc<SocketPair>>,
 }
 
@@ -39,7 +39,7 @@ impl Wakeup {
     }
 }
 
-/// What one reply rings the bell with.
+/// The handle with which one reply, or one batch, wakes the loop.
 #[derive(Debug)]
 pub(super) struct Notifier {
     wakeup: Arc<Wakeup>,
@@ -47,7 +47,7 @@ pub(super) struct Notifier {
 }
 
 impl Notifier {
-    /// Says that there is something. Not again before that has been heard.
+    /// Wake the loop for this key; to be called once until the key has been read.
     pub(super) fn notify(&self) {
         let to_signal = {
             let mut state = self.wakeup.state();
@@ -61,16 +61,16 @@ impl Notifier {
     }
 }
 
-/// The bell of one event loop.
+/// A socket with which requests wake one event loop.
 #[pyclass(name = "HttpWakeup", module = "toolweave._core", frozen)]
 #[derive(Debug)]
 pub(crate) struct PyHttpWakeup(Owned<Arc<Wakeup>>);
 
 impl PyHttpWakeup {
-    /// A rope for one more reply.
+    /// Return a notifier for one more reply or batch.
     pub(super) fn notifier(&self) -> PyResult<Notifier> {
         let Some(wakeup) = self.0.get() else {
-            let message = "this bell belongs to the process that this one was forked from";
+            let message = "the wakeup socket belongs to the parent of this forked process";
             return Err(PyRuntimeError::new_err(message));
         };
         let key = wakeup.next.fetch_add(1, Ordering::Relaxed);
@@ -88,17 +88,19 @@ impl PyHttpWakeup {
         Ok(Self(Owned::new(Arc::new(wakeup))))
     }
 
-    /// What the loop watches; -1 once the bell is closed.
+    /// Return the file descriptor for the loop to watch, or -1 once closed.
     fn fileno(&self) -> i32 {
         let state = self.0.get().map(|wakeup| wakeup.state());
         state.and_then(|state| state.sockets.clone()).map_or(-1, |sockets| sockets.fileno())
     }
 
-    /// The keys of replies that have something. While there are more, the bell goes on ringing.
+    /// Return the keys of up to `limit` replies that have events.
+    ///
+    /// If there are more, the socket stays readable.
     fn ready_keys(&self, limit: usize) -> Vec<u64> {
         let Some(wakeup) = self.0.get() else { return Vec::new() };
         let Some(sockets) = wakeup.state().sockets.clone() else { return Vec::new() };
-        // First, so that each byte leads to a look that comes after it was sent.
+        // Drained first, so that a byte written from now on causes another call.
         sockets.drain();
         let (keys, more) = {
             let mut state = wakeup.state();
@@ -113,7 +115,7 @@ impl PyHttpWakeup {
         keys
     }
 
-    /// Closes the socket.
+    /// Close the socket.
     fn close(&self) {
         if let Some(wakeup) = self.0.get() {
             wakeup.state().sockets = None;
@@ -143,7 +145,7 @@ impl SocketPair {
     }
 
     fn signal(&self) {
-        // There is room for it: no second byte is sent before the first has been read.
+        // The buffer has room: no second byte is written before the first has been read.
         let _ = std::io::Write::write(&mut &self.writer, &[0]);
     }
 
@@ -152,7 +154,7 @@ impl SocketPair {
     }
 }
 
-/// Nothing that a loop could watch.
+/// A placeholder for systems without pairs of sockets.
 #[cfg(not(unix))]
 #[derive(Debug)]
 enum SocketPair {}
@@ -160,7 +162,7 @@ enum SocketPair {}
 #[cfg(not(unix))]
 impl SocketPair {
     fn new() -> PyResult<Self> {
-        let message = "there are no pairs of sockets on this system";
+        let message = "this system has no pairs of sockets";
         Err(pyo3::exceptions::PyNotImplementedError::new_err(message))
     }
 

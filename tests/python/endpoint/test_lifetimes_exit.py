@@ -91,7 +91,7 @@ def test_who_asks_at_the_end_of_the_interpreter_is_told_so() -> None:
         done = ended("-c", program, server.url)
     assert done.stderr == ""
     assert done.stdout.splitlines()[1:] == [
-        "Python is shutting down, so no model can be asked any more"
+        "cannot send a request: Python is shutting down"
     ]
 
 

@@ -155,7 +155,7 @@ def test_a_fork_cannot_read_the_replies_of_its_parent() -> None:
             try:
                 use()
             except RuntimeError as error:
-                assert "the process that this one was forked from" in str(error)
+                assert "the parent of this forked process" in str(error)
             else:
                 raise AssertionError("it was used")
         reply.close()
