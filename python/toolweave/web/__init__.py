@@ -28,7 +28,7 @@ from .errors import HttpError  # noqa: E402
 from .formats import ENCODERS  # noqa: E402
 from .limits import WebLimits  # noqa: E402
 from .pages import Page, Suggestion  # noqa: E402
-from .responders import AgentResponder, ResponderRun, Responder, SceneResponder, Turn  # noqa: E402
+from .responders import AgentResponder, Responder, ResponderRun, SceneResponder, Turn  # noqa: E402
 from .security import Authenticate  # noqa: E402
 
 __all__ = [

@@ -10,7 +10,7 @@ from ..kinds import Outcome
 
 if TYPE_CHECKING:
     from ..store import MessageStore, StoredPendingInput
-    from .late import LateResultPublisher
+    from .late_results import LateResultPublisher
     from .runs import ChatRuns
 
 _log = logging.getLogger("toolweave.web")

@@ -17,20 +17,20 @@ from ..exceptions import ToolweaveError
 from ..limits import RateLimiter
 from .answers import AnswerResolver
 from .bodies import BodyReader
-from .disclosure import showing
-from .errors import HttpError, on_http_exception, on_toolweave_error, on_http_error
-from .feed import ChatChannels
-from .foreign import ProtocolRoutes
+from .channels import ChatChannels
+from .errors import HttpError, on_http_error, on_http_exception, on_toolweave_error
 from .formats import ENCODERS, Formats
-from .late import LateResultPublisher
+from .late_results import LateResultPublisher
 from .limits import WebLimits
-from .names import UserChats
 from .pages import Page
+from .protocol_routes import ProtocolRoutes
+from .redaction import showing
 from .routes import ChatRoutes
 from .runs import ChatRuns
 from .security import AccessControl, SecurityHeaders
 from .streams import EventStreams
-from .turns import MessageSubmitter
+from .submissions import MessageSubmitter
+from .user_chats import UserChats
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
     from ..store import MessageStore
-    from .disclosure import ErrorText
     from .formats import Encoders
+    from .redaction import ErrorText
     from .responders import Responder
     from .security import Authenticate
 

@@ -19,7 +19,7 @@ from .._core import FunctionContract, ToolCall
 from ..protocols import Approval
 
 if TYPE_CHECKING:
-    from .waiting import PendingAnswers
+    from .pending_answers import PendingAnswers
 
 CURRENT_ANSWERS: ContextVar[PendingAnswers | None] = ContextVar("toolweave_web_answers", default=None)
 """The answers that the run waits for which this code is part of."""

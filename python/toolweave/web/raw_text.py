@@ -7,10 +7,10 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from .._core import ReasoningDelta, TextDelta, ToolCallDelta
+from ..event_queue import EventQueue
 from ..kinds import SceneStatus
 from ..lifecycle import RawText
 from ..models import closing
-from ..event_queue import EventQueue
 from ..runs import Run
 from ..scenes import SceneStep
 

@@ -9,12 +9,12 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import BaseRoute, Route
 
 from .bodies import check_fields, flag_of, id_of, is_id, number_of, text_of
-from .disclosure import concealed_line, showing
 from .errors import HttpError
-from .names import shown_id
+from .redaction import concealed_line, showing
 from .security import who
 from .sse import one_line
 from .titles import titles
+from .user_chats import shown_id
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     from ..store import Chat, MessageStore, StoredMessage
     from .answers import AnswerResolver
     from .bodies import BodyReader
-    from .disclosure import ErrorText
-    from .feed import ChatChannels
+    from .channels import ChatChannels
     from .limits import WebLimits
-    from .names import UserChats
+    from .redaction import ErrorText
     from .runs import ChatRuns
     from .security import AccessControl
     from .streams import EventStreams
-    from .turns import MessageSubmitter
+    from .submissions import MessageSubmitter
+    from .user_chats import UserChats
 
     Endpoint = Callable[[Request, "str | None", Chat], Awaitable[Response]]
 

@@ -13,10 +13,10 @@ from ..lifecycle import Transcriber
 from ..lifecycle.scenes import reference_of
 from ..scenes import SceneStep
 from .approvals import CURRENT_ANSWERS
-from .disclosure import run_failed
+from .pending_answers import PendingAnswers
+from .redaction import run_failed
 from .responders import Turn
 from .tasks import end
-from .waiting import PendingAnswers
 from .writer import RunWriter, facts
 
 if TYPE_CHECKING:
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from ..executor import DeferredResults, ToolQuestion
     from ..lifecycle import TurnEvent
     from ..store import MessageStore, RunRecord
-    from .feed import ChatChannel
+    from .channels import ChatChannel
     from .limits import WebLimits
     from .merging import Draft
-    from .responders import ResponderRun, Responder
+    from .responders import Responder, ResponderRun
 
 _log = logging.getLogger("toolweave.web")
 

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from .. import Message
     from ..store import MessageStore
-    from .feed import ChatChannels
-    from .late import LateResultPublisher
+    from .channels import ChatChannels
+    from .late_results import LateResultPublisher
     from .limits import WebLimits
     from .responders import Responder
 

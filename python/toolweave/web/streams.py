@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
 
     from ..store import MessageStore, RunRecord
+    from .channels import ChatChannel, ChatChannels
     from .encoders import Encoder
-    from .feed import ChatChannel, ChatChannels
     from .formats import Formats
     from .limits import WebLimits
 

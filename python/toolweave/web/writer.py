@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ..executor import PendingResult
     from ..lifecycle import Transcriber, TurnEvent
     from ..store import MessageStore, WriteResult
-    from .feed import ChatChannel
+    from .channels import ChatChannel
     from .limits import WebLimits
     from .merging import Draft
     from .responders import ResponderRun

@@ -25,8 +25,8 @@ from toolweave import (
 from toolweave.store import MessageStore
 from toolweave.testing import ScriptedModel
 from toolweave.web import AgentResponder
-from toolweave.web.feed import ChatChannels
-from toolweave.web.late import LateResultPublisher
+from toolweave.web.channels import ChatChannels
+from toolweave.web.late_results import LateResultPublisher
 from toolweave.web.runs import ChatRuns
 
 LIMIT = 8_000

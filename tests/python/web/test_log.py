@@ -17,8 +17,8 @@ from toolweave import Agent, TextMessage
 from toolweave.store import MessageStore
 from toolweave.testing import ScriptedModel
 from toolweave.web import AgentResponder, Responder, SceneResponder
-from toolweave.web.feed import ChatChannels
-from toolweave.web.late import LateResultPublisher
+from toolweave.web.channels import ChatChannels
+from toolweave.web.late_results import LateResultPublisher
 from toolweave.web.runs import ChatRuns
 
 Event = dict[str, Any]

@@ -33,7 +33,7 @@ from toolweave.kinds import Role
 from toolweave.lifecycle import RawText, Transcriber, TurnEvent
 from toolweave.store import MessageStore
 from toolweave.web import Responder, SceneResponder, Turn, chat_app
-from toolweave.web.feed import ChatChannels
+from toolweave.web.channels import ChatChannels
 from toolweave.web.run import ChatRun
 from toolweave.web.writer import RunWriter
 

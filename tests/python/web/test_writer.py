@@ -13,7 +13,7 @@ from chat_servers import PATIENCE, QUICK
 from toolweave import TextDelta, ToolCall, ToolResult
 from toolweave.lifecycle import Transcriber, TurnEvent
 from toolweave.store import MessageStore, WriteResult
-from toolweave.web.feed import ChatChannels
+from toolweave.web.channels import ChatChannels
 from toolweave.web.writer import RunWriter
 
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .calls import TrackedCall, CallTracker, generation_of
-from .endings import CUT_OFF, RunOutcome, ending_of, failure_of, is_error, is_progress
-from .reading import chosen, fields_of, items_of, payload, says, text_of, to_text
-from .transcript import MessageSnapshot
+from .calls import CallTracker, TrackedCall, generation_of
+from .json_fields import chosen, fields_of, items_of, payload, says, text_of, to_text
+from .outcomes import CUT_OFF, RunOutcome, ending_of, failure_of, is_error, is_progress
+from .snapshot import MessageSnapshot
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from .calls import TrackedCall, CallTracker, generation_of
-from .endings import CUT_OFF, RunOutcome, ending_of, failure_of, is_error, is_progress
-from .reading import chosen, fields_of, items_of, number_of, payload, text_of
-from .refused import is_refused, taken
+from .calls import CallTracker, TrackedCall, generation_of
+from .json_fields import chosen, fields_of, items_of, number_of, payload, text_of
+from .outcomes import CUT_OFF, RunOutcome, ending_of, failure_of, is_error, is_progress
+from .unsafe_keys import is_refused, taken
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from ...exceptions import MessageError
 from .ai_sdk import AI_SDK_VERSIONS
-from .reading import text_of
+from .json_fields import text_of
 from .requests import SubmittedAnswer, id_at, items_at, object_at, said, text_at, wrong
 
 if TYPE_CHECKING:

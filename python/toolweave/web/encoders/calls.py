@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from .endings import is_progress
-from .reading import items_of, text_of
+from .json_fields import items_of, text_of
+from .outcomes import is_progress
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from ..store import MessageStore, StoredMessage
-    from .feed import ChatChannels
+    from .channels import ChatChannels
 
 
 class LateResultPublisher:

@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
     from ..store import MessageStore, RunRecord
-    from .answers import AnswerResolver, AnswerOutcome
+    from .answers import AnswerOutcome, AnswerResolver
     from .bodies import BodyReader
     from .encoders.requests import SubmittedAnswer
-    from .names import UserChats
     from .security import AccessControl
     from .streams import EventStreams
-    from .turns import MessageSubmitter
+    from .submissions import MessageSubmitter
+    from .user_chats import UserChats
 
 _MOST_ANSWERS = 100
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from .reading import fields_of, text_of
+from .json_fields import fields_of, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

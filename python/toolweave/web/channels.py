@@ -16,8 +16,8 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..store.reading import placeholder_event
-from .disclosure import concealed
 from .encoders.native import to_json
+from .redaction import concealed
 from .sse import frame
 from .tasks import end
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .reading import items_of, text_of
+from .json_fields import items_of, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import cast
 
-from .reading import to_text
+from .json_fields import to_text
 
 _REFUSED = ('"__proto__":', '"constructor":{')
 

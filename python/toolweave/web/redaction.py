@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 from .._checks import check_choice
 from ..executor.failure import FAILED, REFERENCES
 from ..lifecycle.scenes import REFERENCE
-from .names import shown
+from .user_chats import shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
