@@ -15,7 +15,7 @@ from ..exceptions import MessageError
 from ..slices import MANY
 from . import writing
 from .database import Database
-from .migrating import migrate as bring_up
+from .migrating import migrate as migrate_tables
 from .watching import Hub
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class StoreBase:
         migrate: bool = True,
         clock: Callable[[], float] = time.time,
         poll: float = 0.2,
-        patience: float = 10.0,
+        retry_timeout: float = 10.0,
         max_message_bytes: int = MAX_MESSAGE_BYTES,
     ) -> None:
         check_type("url", url, (str, URL, AsyncEngine), "a URL or an engine of SQLAlchemy")
@@ -58,9 +58,9 @@ class StoreBase:
         check_flag("migrate", migrate)
         check_callable("clock", clock, "a function without arguments")
         check_number("poll", poll, above=0)
-        check_number("patience", patience, least=0)
+        check_number("patience", retry_timeout, least=0)
         check_count("max_message_bytes", max_message_bytes, 1)
-        self._database = Database(url, schema, table_prefix, patience)
+        self._database = Database(url, schema, table_prefix, retry_timeout)
         self._migrate = migrate
         self._clock = clock
         self._limit = max_message_bytes
@@ -78,7 +78,7 @@ class StoreBase:
     async def __aenter__(self) -> Self:
         running_loop()
         async with self._database.opened():
-            await bring_up(self._database, change=self._migrate)
+            await migrate_tables(self._database, change=self._migrate)
         return self
 
     async def __aexit__(
@@ -123,7 +123,7 @@ class StoreBase:
             pending=pending,
         )
 
-    async def _drafted(
+    async def _draft_async(
         self,
         chat_id: str,
         events: Iterable[Mapping[str, Any]] = (),
@@ -163,7 +163,7 @@ class StoreBase:
             [each for each in messages if fits(messages=[each])],
         )
 
-    async def _change(
+    async def _transact(
         self,
         chat_id: str,
         work: Callable[[AsyncConnection, Chain, int], Awaitable[_T]],

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("toolweave.store")
 
-_LONGEST_METADATA = 1 << 20
+_MAX_METADATA_BYTES = 1 << 20
 """In bytes of JSON."""
 
 MAX_PREVIEW_CHARS = 2_000
@@ -50,7 +50,7 @@ MAX_PREVIEW_CHARS = 2_000
 _TEXT = re.compile(r'"text"\s*:\s*"((?:[^"\\]|\\u[0-9a-fA-F]{4}|\\[^u])*)')
 """A text in JSON, as far as it goes; what is cut off in the middle of an escape ends before it."""
 
-_AT_ONCE = 500
+_BATCH_SIZE = 500
 """How many rows are read or deleted in one go."""
 
 
@@ -80,7 +80,7 @@ async def create(
         "last_event": 0,
         "last_message": 0,
         "revision": 0,
-        "metadata_json": to_json(metadata, "the metadata of a chat", _LONGEST_METADATA),
+        "metadata_json": to_json(metadata, "the metadata of a chat", _MAX_METADATA_BYTES),
     }
     chats = database.tables.chats
     if max_chats is not None and user_id is not None and database.is_postgresql:
@@ -152,8 +152,8 @@ async def previews(
         .scalar_subquery()
     )
     found: dict[str, str] = {}
-    for place in range(0, len(chat_ids), _AT_ONCE):
-        some = chats.c.id.in_(chat_ids[place : place + _AT_ONCE])
+    for place in range(0, len(chat_ids), _BATCH_SIZE):
+        some = chats.c.id.in_(chat_ids[place : place + _BATCH_SIZE])
         rows = await connection.execute(select(chats.c.id, first.label("opening")).where(some))
         found.update({row.id: preview_of(row.opening) for row in rows if row.opening is not None})
     return {chat_id: opening for chat_id, opening in found.items() if opening}
@@ -196,7 +196,7 @@ async def purge(database: Database, before: int) -> PurgeResult:
     tables = database.tables
     chats, runs, conversations = tables.chats, tables.runs, tables.conversations
     running = exists().where(runs.c.chat_id == chats.c.id, runs.c.status == "running")
-    old = select(chats.c.id).where(chats.c.updated_utc < before, ~running).limit(_AT_ONCE)
+    old = select(chats.c.id).where(chats.c.updated_utc < before, ~running).limit(_BATCH_SIZE)
 
     async def some_chats(connection: AsyncConnection) -> int:
         found = await connection.execute(old.with_for_update(skip_locked=True))
@@ -246,7 +246,7 @@ async def _page(
     table: Table, chat_id: str, order: str, after: object, connection: AsyncConnection
 ) -> Sequence[RowMapping]:
     column = table.c[order]
-    statement = select(table).where(table.c.chat_id == chat_id).order_by(column).limit(_AT_ONCE)
+    statement = select(table).where(table.c.chat_id == chat_id).order_by(column).limit(_BATCH_SIZE)
     if after is not None:
         # As the database has it, which may be nothing that could be written there now.
         if isinstance(after, bytes):

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from ..exceptions import MessageError
-from .columns import LONGEST_ID, is_id
+from .columns import MAX_ID_LENGTH, is_id
 
 
 def checked_id(value: object, name: str) -> str:
@@ -19,8 +19,8 @@ def checked_id(value: object, name: str) -> str:
     """
     if not isinstance(value, str):
         raise TypeError(f"{name} is a str, not {type(value).__name__}")
-    if not value or len(value) > LONGEST_ID:
-        raise ValueError(f"{name} is 1 to {LONGEST_ID} characters long, not {len(value)}")
+    if not value or len(value) > MAX_ID_LENGTH:
+        raise ValueError(f"{name} is 1 to {MAX_ID_LENGTH} characters long, not {len(value)}")
     if not is_id(value):
         raise ValueError(f"{name} holds a control character or half of a character: {value!r}")
     return value

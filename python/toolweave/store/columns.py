@@ -10,22 +10,22 @@ from sqlalchemy.types import TypeDecorator
 if TYPE_CHECKING:
     from sqlalchemy.engine import Dialect
 
-LONGEST_ID = 255
+MAX_ID_LENGTH = 255
 """In characters."""
 
-_NOBODYS = "\ufffd" * (LONGEST_ID + 1)
+_INVALID_ID = "\ufffd" * (MAX_ID_LENGTH + 1)
 
 
 class Id(TypeDecorator[str]):
     """An id. What cannot be one, such as what somebody has put into a URL, is found nowhere."""
 
-    impl = String(LONGEST_ID)
+    impl = String(MAX_ID_LENGTH)
     cache_ok = True
 
     def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:
         """What is sent to the database."""
         del dialect
-        return _NOBODYS if value is not None and not is_id(value) else value
+        return _INVALID_ID if value is not None and not is_id(value) else value
 
 
 class Plain(TypeDecorator[str]):
@@ -42,7 +42,7 @@ class Plain(TypeDecorator[str]):
 
 def is_id(value: str) -> bool:
     """Whether all databases take it as an id: no control characters, no half characters."""
-    return 0 < len(value) <= LONGEST_ID and not any(
+    return 0 < len(value) <= MAX_ID_LENGTH and not any(
         character < " " or "\ud800" <= character <= "\udfff" for character in value
     )
 

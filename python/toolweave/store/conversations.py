@@ -151,7 +151,7 @@ class StoreConversations:
                 await asyncio.wait([renewing])
         finally:
             line.owner = None
-            await self._give_back(key, owner)
+            await self._release(key, owner)
 
     async def _taken(self, key: str, owner: str) -> bool:
         """Takes the lock, if nobody has it who lives."""
@@ -183,7 +183,7 @@ class StoreConversations:
             except StoreError as error:
                 _log.warning("a lock cannot be renewed", extra={"error": str(error)})
 
-    async def _give_back(self, key: str, owner: str) -> None:
+    async def _release(self, key: str, owner: str) -> None:
         table = self._database.tables.locks
         statement = delete(table).where(table.c.key == key, table.c.owner == owner)
         try:

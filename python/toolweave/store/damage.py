@@ -68,7 +68,7 @@ def call_id_of(row: Row[Any]) -> str:
     return text_of(row.call_id) or text_of(row.id)
 
 
-def awaited_call(row: Row[Any]) -> ToolCall:
+def pending_call(row: Row[Any]) -> ToolCall:
     """The call of something that is awaited.
 
     Raises:
@@ -81,7 +81,7 @@ def awaited_call(row: Row[Any]) -> ToolCall:
         raise DamagedError("call_json", f"is no call: {type(error).__name__}") from None
 
 
-def entered_call(row: Row[Any]) -> ToolCall:
+def started_call(row: Row[Any]) -> ToolCall:
     """A call whose tool was entered, without its arguments where they cannot be read."""
     call_id, name = call_id_of(row), text_of(row.name)
     try:

@@ -20,7 +20,7 @@ from sqlalchemy.pool import AsyncAdaptedQueuePool, StaticPool
 
 from ..exceptions import StoreError
 from .tables import make_tables
-from .urls import check_kind, completed, is_file, open_file
+from .urls import check_backend, completed, is_file, open_file
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
@@ -39,7 +39,7 @@ _OLDEST_SQLITE = (3, 35)
 _BUSY_SECONDS = 30.0
 """How long SQLite waits for another process that writes."""
 
-_STEP_SECONDS = 0.1
+_OPENING_STEP_SECONDS = 0.1
 """How long SQLite waits at once while a store is opened: nobody can be cancelled meanwhile."""
 
 _BUSY = "toolweave_busy"
@@ -49,7 +49,7 @@ TRANSACTION = "toolweave_transaction"
 """Where work says, in the `info` of a connection, by what its transaction can be told."""
 
 
-class Trace(NamedTuple):
+class TransactionRef(NamedTuple):
     """By what it can be told later whether PostgreSQL has done a transaction."""
 
     number: int
@@ -60,7 +60,7 @@ class Trace(NamedTuple):
     """What the chat becomes."""
 
 
-_LEVEL = "toolweave_synchronous"
+_SYNCHRONOUS = "toolweave_synchronous"
 """Where the `info` of a connection of SQLite says what was told to it last."""
 
 _TEXT = partial(str, encoding="utf-8", errors="replace")
@@ -76,7 +76,7 @@ class _Attempt:
 
     found: object = None
     """What the work has returned."""
-    trace: Trace | None = None
+    trace: TransactionRef | None = None
     """What PostgreSQL knows the transaction by."""
     is_committing: bool = False
     """Whether it may have been done although nothing was heard."""
@@ -97,15 +97,15 @@ class Database:
         url: str | URL | AsyncEngine,
         schema: str | None = None,
         prefix: str = "",
-        patience: float = 0.0,
+        retry_timeout: float = 0.0,
     ) -> None:
-        self._patience = patience
+        self._retry_timeout = retry_timeout
         self.tables = make_tables(schema, prefix)
         self.schema = schema
         self.prefix = prefix
-        self._is_ours = not isinstance(url, AsyncEngine)
+        self._owns_engine = not isinstance(url, AsyncEngine)
         self._engine = url if isinstance(url, AsyncEngine) else _engine(completed(url))
-        check_kind(self._engine.dialect.name)
+        check_backend(self._engine.dialect.name)
         self.is_postgresql = self._engine.dialect.name == "postgresql"
         if schema is not None and not self.is_postgresql:
             raise ValueError("SQLite has no schemas; give the tables a prefix instead")
@@ -114,11 +114,11 @@ class Database:
         # One connection that all share can have one transaction only. Otherwise, who writes to
         # SQLite in this process stands in a line, which is fairer than to ask again and again.
         shares = isinstance(self._engine.sync_engine.pool, StaticPool)
-        self._reads = asyncio.Lock() if shares else None
-        self._writes = None if self.is_postgresql else self._reads or asyncio.Lock()
+        self._read_lock = asyncio.Lock() if shares else None
+        self._write_lock = None if self.is_postgresql else self._read_lock or asyncio.Lock()
         self._tasks: set[asyncio.Task[Any]] = set()
         # While the store is opened: until when to try.
-        self._opening: float | None = None
+        self._open_deadline: float | None = None
         self.is_open = False
 
     def __str__(self) -> str:
@@ -134,14 +134,14 @@ class Database:
     async def opened(self) -> AsyncGenerator[None, None]:
         """Sees whether the database is there, and closes it if what follows fails.
 
-        Where SQLite is locked by others it is tried again until `patience` is over, from here to
+        Where SQLite is locked by others it is tried again until `retry_timeout` is over, from here to
         the end of the block.
 
         Raises:
             StoreError: It is not, or is too old.
         """
         self.is_open = True
-        self._opening = time.monotonic() + self._patience
+        self._open_deadline = time.monotonic() + self._retry_timeout
         try:
             await self._find()
             yield
@@ -152,7 +152,7 @@ class Database:
             await self.close()
             raise
         finally:
-            self._opening = None
+            self._open_deadline = None
         _log.info("a store is open", extra={"database": str(self)})
 
     async def _find(self) -> None:
@@ -161,24 +161,24 @@ class Database:
                 await self._run(self._prepare)
             except StoreError as error:
                 # Of two that open a new file at once SQLite refuses one, and does not let it wait.
-                if self.is_postgresql or not error.transient or time.monotonic() >= self._until():
+                if self.is_postgresql or not error.transient or time.monotonic() >= self._retry_deadline():
                     raise
             else:
                 return
             await asyncio.sleep(_PAUSE)
 
-    def _until(self) -> float:
+    def _retry_deadline(self) -> float:
         """Until when something that begins now is tried again."""
-        if self._opening is not None and not self.is_postgresql:
-            return self._opening
-        return time.monotonic() + self._patience
+        if self._open_deadline is not None and not self.is_postgresql:
+            return self._open_deadline
+        return time.monotonic() + self._retry_timeout
 
     async def close(self) -> None:
         """Waits for what was begun, and closes the connections that are ours."""
         self.is_open = False
         while self._tasks:
             await asyncio.wait(list(self._tasks))
-        if self._is_ours:
+        if self._owns_engine:
             await self._engine.dispose()
 
     async def write(
@@ -202,7 +202,7 @@ class Database:
         Raises:
             StoreError: The database did not do it.
         """
-        deadline = self._until()
+        deadline = self._retry_deadline()
         while True:
             attempt = _Attempt()
             try:
@@ -225,9 +225,9 @@ class Database:
         starts_with_write: bool,
         is_durable: bool,
     ) -> _T:
-        async with self._turn(self._writes), self._connected() as connection:
+        async with self._holding(self._write_lock), self._connected() as connection:
             if not self.is_postgresql:
-                if self._is_ours:
+                if self._owns_engine:
                     await _synchronize(connection, "FULL" if is_durable else "NORMAL")
                 if not starts_with_write:
                     await _begin(connection, "BEGIN IMMEDIATE")
@@ -242,7 +242,7 @@ class Database:
             await connection.commit()
             return found
 
-    async def was_committed(self, trace: Trace) -> bool:
+    async def was_committed(self, trace: TransactionRef) -> bool:
         """Whether PostgreSQL has done a transaction of which it did not say that it had.
 
         Raises:
@@ -303,14 +303,14 @@ class Database:
         """
 
         async def run() -> _T:
-            async with self._turn(self._reads), self._connected() as connection:
+            async with self._holding(self._read_lock), self._connected() as connection:
                 if snapshot and self.is_postgresql:
                     await connection.execution_options(isolation_level="REPEATABLE READ")
                 elif snapshot:
                     await _begin(connection, "BEGIN")
                 return await work(connection)
 
-        deadline = self._until() if again else 0.0
+        deadline = self._retry_deadline() if again else 0.0
         while True:
             try:
                 return await self._run(run)
@@ -347,15 +347,15 @@ class Database:
     async def _connected(self) -> AsyncGenerator[AsyncConnection, None]:
         """A connection that waits for others no longer than it may."""
         async with self._engine.connect() as connection:
-            if self._is_ours and not self.is_postgresql:
-                wait = _BUSY_SECONDS if self._opening is None else _STEP_SECONDS
+            if self._owns_engine and not self.is_postgresql:
+                wait = _BUSY_SECONDS if self._open_deadline is None else _OPENING_STEP_SECONDS
                 if connection.info.get(_BUSY, _BUSY_SECONDS) != wait:
                     await connection.exec_driver_sql(f"PRAGMA busy_timeout={wait * 1000:.0f}")
                     connection.info[_BUSY] = wait
             yield connection
 
     @asynccontextmanager
-    async def _turn(self, lock: asyncio.Lock | None) -> AsyncGenerator[None, None]:
+    async def _holding(self, lock: asyncio.Lock | None) -> AsyncGenerator[None, None]:
         if lock is None:
             yield
         else:
@@ -366,11 +366,11 @@ class Database:
         url = self._engine.url
         if not self.is_postgresql:
             _check_version()
-            if self._is_ours and (is_file(url) or url.query):
+            if self._owns_engine and (is_file(url) or url.query):
                 # A driver that fails leaves a thread behind, which fails in turn.
-                await asyncio.to_thread(open_file, url, _STEP_SECONDS)
+                await asyncio.to_thread(open_file, url, _OPENING_STEP_SECONDS)
         async with self._connected() as connection:
-            if self._is_ours and not self.is_postgresql:
+            if self._owns_engine and not self.is_postgresql:
                 # Readers and a writer do not wait for each other. Kept in the file.
                 await connection.exec_driver_sql("PRAGMA journal_mode=WAL")
 
@@ -392,7 +392,7 @@ def translated(what: str) -> Generator[None, None, None]:
     try:
         yield
     except DBAPIError as error:
-        passes = error.connection_invalidated or _passes(error)
+        passes = error.connection_invalidated or _is_transient(error)
         raise StoreError(f"{what} failed: {_said(error.orig)}", passes) from error
     except PoolTimeoutError as error:
         raise StoreError(f"{what} has no connection left; {_said(error)}", True) from error
@@ -403,11 +403,11 @@ def translated(what: str) -> Generator[None, None, None]:
     except Exception as error:
         # asyncpg's own, where SQLAlchemy is not between.
         if type(error).__module__.partition(".")[0] in ("asyncpg", "aiosqlite", "sqlite3"):
-            raise StoreError(f"{what} failed: {_said(error)}", _passes(error)) from error
+            raise StoreError(f"{what} failed: {_said(error)}", _is_transient(error)) from error
         raise
 
 
-def _passes(error: BaseException) -> bool:
+def _is_transient(error: BaseException) -> bool:
     """Whether a failure of a driver may pass by itself."""
     states = ("08", "40", "53", "55P03", "57P")
     link: BaseException | None = error
@@ -464,9 +464,9 @@ def _engine(url: URL) -> AsyncEngine:
 
 async def _synchronize(connection: AsyncConnection, level: str) -> None:
     """Says how much SQLite does for what is written next; a lasting write makes all before last."""
-    if connection.info.get(_LEVEL, "FULL") != level:
+    if connection.info.get(_SYNCHRONOUS, "FULL") != level:
         await connection.exec_driver_sql(f"PRAGMA synchronous={level}")
-        connection.info[_LEVEL] = level
+        connection.info[_SYNCHRONOUS] = level
 
 
 async def _begin(connection: AsyncConnection, statement: str) -> None:

@@ -10,8 +10,8 @@ from ..exceptions import MessageError
 from ..executor.deferred import METADATA as DEFERRED
 from ..executor.failure import with_references
 from .columns import is_id, plain
-from .damage import call_id_of, entered_call, optional_text
-from .reading import UNREADABLE, outcome, row_of
+from .damage import call_id_of, started_call, optional_text
+from .reading import UNREADABLE, outcome, find_row
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -113,7 +113,7 @@ class InterruptedRun:
             call_id = call_id_of(row)
             is_known = call_id in ids if generation is None else False
             if not is_known and (generation, call_id) not in heard:
-                unheard.setdefault(generation, []).append(entered_call(row))
+                unheard.setdefault(generation, []).append(started_call(row))
         return [
             ToolCallMessage(
                 calls,
@@ -139,7 +139,7 @@ class InterruptedRun:
         results = {result.tool_call_id: result for result in known}
         keys: dict[str, str] = {}
         for call in message.tool_calls:
-            row = row_of(self._rows, call, message.generation_id, self._run_id)
+            row = find_row(self._rows, call, message.generation_id, self._run_id)
             if call.id in results:
                 if row is not None and row.result_json is not None:
                     # The row has the reference of its exception as well.
@@ -151,7 +151,7 @@ class InterruptedRun:
             if key is not None:
                 keys[call.id] = key
                 continue
-            row = row_of(self._rows, call, message.generation_id, self._run_id)
+            row = find_row(self._rows, call, message.generation_id, self._run_id)
             results[call.id] = outcome(call, row).result
             self.count += 1
             self.events.append(self._result(message, results[call.id]))

@@ -48,7 +48,7 @@ class Listener:
         self._lost = lost
         self._connection: AsyncConnection | None = None
         self._is_alive = False
-        self._is_missed = False
+        self._has_failed = False
         self._next = 0.0
 
     @property
@@ -66,13 +66,13 @@ class Listener:
             with translated(f"listening to {self._database}"):
                 await self._connect()
         except StoreError as error:
-            if not self._is_missed:
+            if not self._has_failed:
                 _log.warning("changes are not notified", extra={"error": str(error)})
-            self._is_missed = True
+            self._has_failed = True
             return
-        if self._is_missed:
+        if self._has_failed:
             _log.info("changes are notified again")
-        self._is_missed = False
+        self._has_failed = False
         # What came before is asked for once.
         self._lost()
 

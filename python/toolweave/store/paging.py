@@ -32,7 +32,7 @@ if TYPE_CHECKING:
         Awaitable[dict[tuple[int, str], CallOutcome]],
     ]
 
-_AT_ONCE = 100
+_BATCH_SIZE = 100
 """How many rows are read at first around a page; twice as many each time."""
 
 _CALLS = (MessageKind.TOOLS_CALL.value, MessageKind.TOOLS_AGGREGATE.value)
@@ -64,10 +64,10 @@ class Window:
         self._read = read
         self._low = self._high = after
         self._rows: list[StoredMessage | StoreProblem] = []
-        self.is_end = False
+        self.at_end = False
         """Whether there is nothing behind the window."""
-        self._is_start = after <= 0
-        self._step = _AT_ONCE
+        self._at_start = after <= 0
+        self._step = _BATCH_SIZE
 
     async def _settling(self) -> Reconciler:
         """The messages of the window, not finished yet."""
@@ -81,7 +81,7 @@ class Window:
         """Reads the rows behind the window."""
         where = self._table.c.sequence_number > self._high
         found = await self._fetch(where, self._table.c.sequence_number, limit)
-        self.is_end = limit is None or len(found) < limit
+        self.at_end = limit is None or len(found) < limit
         self._rows += found
         if found:
             self._high = found[-1].sequence_number
@@ -90,7 +90,7 @@ class Window:
         """Reads the rows before the window."""
         number = self._table.c.sequence_number
         found = await self._fetch(number <= self._low, number.desc(), limit)
-        self._is_start = len(found) < limit
+        self._at_start = len(found) < limit
         self._rows[:0] = reversed(found)
         if found:
             self._low = found[-1].sequence_number - 1
@@ -101,13 +101,13 @@ class Window:
             reconciler = await self._settling()
             number = self._table.c.sequence_number
             if (
-                not self.is_end
+                not self.at_end
                 and any(reconciler.missing)
                 and await self._has(_RESULTS, number > self._high)
             ):
                 await self.forth(self._next_step())
             elif (
-                not self._is_start
+                not self._at_start
                 and reconciler.has_unmatched_results
                 and await self._has(_CALLS, number <= self._low)
             ):
@@ -159,7 +159,7 @@ async def page(window: Window, outcomes: Outcomes, after: int, limit: int | None
         else:
             found = reconciler.finish(known)
         part = found.part(after, limit)
-        if limit is None or window.is_end or len(part.stored) >= limit:
+        if limit is None or window.at_end or len(part.stored) >= limit:
             return part
         # Of those that cannot be read nothing is in the page.
-        missing = max(limit - len(part.stored), _AT_ONCE)
+        missing = max(limit - len(part.stored), _BATCH_SIZE)

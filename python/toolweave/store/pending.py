@@ -15,7 +15,7 @@ from ..kinds import Outcome
 from .checks import to_json
 from .damage import (
     DamagedError,
-    awaited_call,
+    pending_call,
     object_of,
     optional_text,
     stored_resolution,
@@ -136,7 +136,7 @@ def _pending(row: Row[Any]) -> StoredPendingInput:
     if kind == "unreadable":
         problems.append("kind is none that is known here")
     try:
-        call = awaited_call(row)
+        call = pending_call(row)
     except DamagedError as error:
         problems.append(str(error))
         call = ToolCall(text_of(row.call_id), "", {})

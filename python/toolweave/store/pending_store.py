@@ -74,7 +74,7 @@ class PendingStore(StoreBase):
                 raise StoreError(f"the key {key!r} is taken in the chat {chat_id!r}")
             await append(connection, self._database, chain, what, now)
 
-        await self._change(chat_id, work)
+        await self._transact(chat_id, work)
         return key
 
     async def resolve(
@@ -103,7 +103,7 @@ class PendingStore(StoreBase):
             )
 
         try:
-            return await self._change(chat_id, work)
+            return await self._transact(chat_id, work)
         except ChatNotFoundError:
             return Outcome.NOT_FOUND
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("toolweave.store")
 
-_MOST_IDS = 500
+_MAX_IDS = 500
 """With how many ids rows are asked for; if there are more, all rows are."""
 
 UNREADABLE = "unreadable"
@@ -157,7 +157,7 @@ async def _outcomes(
     active = {row.id for row in await connection.execute(running)}
     statement = select(pending).where(pending.c.chat_id == chat_id, pending.c.kind == "deferred")
     ids: list[str] | None = None
-    if len(missing) <= _MOST_IDS:
+    if len(missing) <= _MAX_IDS:
         ids = [call.id for _, call in missing]
         statement = statement.where(pending.c.key.in_([_key(*each) for each in missing]))
     awaited = {row.key: row for row in await connection.execute(statement)}
@@ -165,7 +165,7 @@ async def _outcomes(
     outcomes: dict[tuple[int, str], CallOutcome] = {}
     for stored, call in missing:
         entry = awaited.get(_key(stored, call))
-        row = row_of(rows, call, stored.generation_id, stored.run_id)
+        row = find_row(rows, call, stored.generation_id, stored.run_id)
         if stored.run_id is not None and stored.run_id in active:
             if entry is None and row is not None and row.result_json is not None:
                 outcomes[stored.sequence_number, call.id] = outcome(call, row)
@@ -206,7 +206,7 @@ async def call_rows(
     }
 
 
-def row_of(
+def find_row(
     rows: Mapping[tuple[str | None, str], Row[Any]],
     call: ToolCall,
     generation_id: str | None,

@@ -34,7 +34,7 @@ class _Calls:
     stored: StoredMessage
     calls: list[ToolCall]
     results: dict[str, ToolResult]
-    is_as_written: bool = True
+    is_unchanged: bool = True
     """Whether message and results can stay as they are."""
     answers: set[int] = field(default_factory=set[int])
     """Where the messages are that hold results of these calls."""
@@ -60,7 +60,7 @@ class Reconciler:
         # What is left of messages with results.
         self._results: dict[int, list[tuple[_Calls, ToolResult]]] = {}
         for position, each in enumerate(self._stored):
-            self._see(position, each)
+            self._add(position, each)
 
     @property
     def is_long(self) -> bool:
@@ -94,7 +94,7 @@ class Reconciler:
                     continue
                 result, problem = outcome
                 found.results[call.id] = result
-                found.is_as_written = False
+                found.is_unchanged = False
                 if result.error_code is ErrorCode.INTERRUPTED:
                     text = f"the call {call.id!r} of {call.name!r} had no result: interrupted"
                     self._report("interrupted", found.stored, text, call.id)
@@ -102,12 +102,12 @@ class Reconciler:
                     text = f"the stored result of the call {call.id!r} cannot be read: {problem}"
                     self._report("unreadable", found.stored, text, call.id)
             self._decide(found)
-        kept = list(self._settled())
-        messages = tuple(each.message for each in kept if self._can_be_sent(each))
+        kept = list(self._reconciled())
+        messages = tuple(each.message for each in kept if self._is_sendable(each))
         problems = sorted(self._problems, key=lambda problem: problem.sequence_number)
         return History(messages, tuple(kept), tuple(problems))
 
-    def _see(self, position: int, stored: StoredMessage) -> None:
+    def _add(self, position: int, stored: StoredMessage) -> None:
         match stored.message:
             case ToolCallMessage(tool_calls):
                 calls: dict[str, ToolCall] = {}
@@ -117,7 +117,7 @@ class Reconciler:
                         self._report("duplicate_call", stored, text, call.id)
                     calls.setdefault(call.id, call)
                 found = _Calls(position, stored, list(calls.values()), {})
-                found.is_as_written = len(calls) == len(tool_calls)
+                found.is_unchanged = len(calls) == len(tool_calls)
                 self._open_calls(found)
             case ToolAggregateMessage(tool_calls, tool_results):
                 results = {result.tool_call_id: result for result in tool_results}
@@ -125,7 +125,7 @@ class Reconciler:
             case ToolResultMessage(tool_results):
                 self._results[position] = []
                 for result in tool_results:
-                    self._see_result(position, stored, result)
+                    self._add_result(position, stored, result)
             case _:
                 pass
 
@@ -136,7 +136,7 @@ class Reconciler:
             if call.id not in found.results:
                 self._open.setdefault(call.id, []).append(found)
 
-    def _see_result(self, position: int, stored: StoredMessage, result: ToolResult) -> None:
+    def _add_result(self, position: int, stored: StoredMessage, result: ToolResult) -> None:
         call_id = result.tool_call_id
         waiting = self._open.get(call_id)
         if waiting:
@@ -154,7 +154,7 @@ class Reconciler:
     def _decide(self, found: _Calls) -> None:
         """Whether the results follow directly, and are all there, as providers want it."""
         if isinstance(found.stored.message, ToolAggregateMessage):
-            found.is_as_written = found.is_as_written and not found.answers
+            found.is_unchanged = found.is_unchanged and not found.answers
             return
         if not found.results:
             return  # all of them are still to come
@@ -162,16 +162,16 @@ class Reconciler:
         follows = found.answers == set(follow)
         alone = all(other is found for p in found.answers for other, _ in self._results[p])
         complete = len(found.results) == len(found.calls)
-        found.is_as_written = found.is_as_written and follows and alone and complete
+        found.is_unchanged = found.is_unchanged and follows and alone and complete
 
-    def _settled(self) -> Iterator[StoredMessage]:
+    def _reconciled(self) -> Iterator[StoredMessage]:
         for position, stored in enumerate(self._stored):
             message = stored.message
             calls = self._calls.get(position)
-            if calls is not None and not calls.is_as_written:
+            if calls is not None and not calls.is_unchanged:
                 yield replace(stored, message=_with_results(message, calls))
             elif isinstance(message, ToolResultMessage):
-                left = [result for of, result in self._results[position] if of.is_as_written]
+                left = [result for of, result in self._results[position] if of.is_unchanged]
                 if len(left) == len(message.tool_results):
                     yield stored
                 elif left:
@@ -179,7 +179,7 @@ class Reconciler:
             else:
                 yield stored
 
-    def _can_be_sent(self, stored: StoredMessage) -> bool:
+    def _is_sendable(self, stored: StoredMessage) -> bool:
         message = stored.message
         if isinstance(message, UnknownMessage):
             text = f"messages of the kind {message.kind!r} are not known here; it was left out"

@@ -11,7 +11,7 @@ from . import runs
 from .interrupted import InterruptedRun
 from .reading import call_rows, events
 from .truncation import truncate_event
-from .writing import append, draft, take_numbers
+from .writing import append, draft, reserve_event_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -66,7 +66,7 @@ async def recover(
     }
     told = [*(truncate_event(each, limit) for each in remains.events), ended]
     what = draft(run.chat_id, limit, events=told, messages=messages)
-    await take_numbers(connection, database, chain, len(told))
+    await reserve_event_numbers(connection, database, chain, len(told))
     written = await append(connection, database, chain, what, now, run_id=run.run_id)
     await runs.end(connection, database, run.run_id, now, STOP_REASON, None)
     _log.warning(

@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 
-_BATCH = 500
+_BATCH_SIZE = 500
 """Rows of one statement; SQLAlchemy prepares them all on the event loop."""
 
 
 def in_batches(items: Sequence[_T]) -> Iterator[Sequence[_T]]:
     """Parts of a sequence that one statement can take."""
-    return (items[start : start + _BATCH] for start in range(0, len(items), _BATCH))
+    return (items[start : start + _BATCH_SIZE] for start in range(0, len(items), _BATCH_SIZE))
 
 
 async def insert_rows(

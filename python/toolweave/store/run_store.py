@@ -55,7 +55,7 @@ class RunStore(StoreBase):
         checked_id(run_id, "run_id")
         checked_id(owner, "owner")
         optional_id(user_id, "user_id")
-        what = await self._drafted(chat_id, events, messages)
+        what = await self._draft_async(chat_id, events, messages)
 
         async def work(connection: AsyncConnection, chain: Chain, now: int) -> RunRecord:
             return await runs.start(
@@ -71,13 +71,13 @@ class RunStore(StoreBase):
             )
 
         try:
-            return await self._change(chat_id, work, len(what.events))
+            return await self._transact(chat_id, work, len(what.events))
         except ChatBusyError as busy:
             active = await self.run(busy.run_id)
             if active is None or active.lease.timestamp() >= self._clock():
                 raise
         await self._recover(active)
-        return await self._change(chat_id, work, len(what.events))
+        return await self._transact(chat_id, work, len(what.events))
 
     async def renew(self, run_id: str, owner: str, lease: float = 30.0) -> bool:
         """Says that the owner of a run is alive.
@@ -125,7 +125,7 @@ class RunStore(StoreBase):
         run = await self.run(run_id)
         if run is None:
             raise RunLostError(f"there is no run {run_id!r}", run_id)
-        what = await self._drafted(run.chat_id, events, messages)
+        what = await self._draft_async(run.chat_id, events, messages)
 
         async def work(connection: AsyncConnection, chain: Chain, now: int) -> WriteResult:
             return await runs.finish(
@@ -141,7 +141,7 @@ class RunStore(StoreBase):
             )
 
         try:
-            return await self._change(run.chat_id, work, len(what.events))
+            return await self._transact(run.chat_id, work, len(what.events))
         except ChatNotFoundError as gone:
             text = f"the chat of the run {run_id!r} was deleted"
             raise RunLostError(text, run_id) from gone
@@ -206,7 +206,7 @@ class RunStore(StoreBase):
             return await recovery.recover(connection, self._database, chain, run, now, self._limit)
 
         try:
-            return await self._change(run.chat_id, work)
+            return await self._transact(run.chat_id, work)
         except ChatNotFoundError:
             return None
 

@@ -243,7 +243,7 @@ class MessageStore(RunStore, PendingStore):
             RunLostError: The run is not the owner's, or has ended.
             MessageError: Something is no event or message, is too long, or of another chat.
         """
-        what = await self._drafted(chat_id, events, messages, started, finished, pending)
+        what = await self._draft_async(chat_id, events, messages, started, finished, pending)
 
         async def work(connection: AsyncConnection, chain: Chain, now: int) -> WriteResult:
             if run_id is not None and owner is not None:
@@ -259,7 +259,7 @@ class MessageStore(RunStore, PendingStore):
             )
 
         try:
-            return await self._change(chat_id, work, len(what.events), is_durable=not what.only_events)
+            return await self._transact(chat_id, work, len(what.events), is_durable=not what.only_events)
         except ChatNotFoundError as error:
             if run_id is not None and owner is not None:
                 text = f"the chat of the run {run_id!r} was deleted"

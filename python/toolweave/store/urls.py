@@ -41,13 +41,13 @@ def completed(url: str | URL) -> URL:
         driver, module, extra = _DRIVERS[made.drivername]
         extras.require(module, extra)
         made = made.set(drivername=driver)
-    check_kind(made.get_backend_name())
+    check_backend(made.get_backend_name())
     if made.get_backend_name() == "sqlite":
-        _check_file(made)
+        _check_sqlite_options(made)
     return made
 
 
-def _check_file(url: URL) -> None:
+def _check_sqlite_options(url: URL) -> None:
     """Refuses what would open another file than is meant, or be left out without a word."""
     path = url.database or ""
     # The values are not repeated: people put anything into URLs.
@@ -68,7 +68,7 @@ def _check_file(url: URL) -> None:
         raise StoreError(f"a name that begins with 'file:' needs uri=true, as in {example}")
 
 
-def check_kind(name: str) -> None:
+def check_backend(name: str) -> None:
     """Refuses other kinds of databases.
 
     Raises:
@@ -83,7 +83,7 @@ def is_file(url: URL) -> bool:
     return url.database not in (None, "", ":memory:") and not url.query
 
 
-def open_file(url: URL, patience: float) -> None:
+def open_file(url: URL, retry_timeout: float) -> None:
     """Opens a file of SQLite, and makes it if the URL lets it be made.
 
     Raises:
@@ -92,4 +92,4 @@ def open_file(url: URL, patience: float) -> None:
     path, options = str(url.database), {**url.query}
     if options.pop("uri", None) is not None:
         path = f"{path}?{urlencode(options, doseq=True)}"
-    sqlite3.connect(path, timeout=patience, uri=bool(url.query)).close()
+    sqlite3.connect(path, timeout=retry_timeout, uri=bool(url.query)).close()

@@ -33,7 +33,7 @@ dead without anybody having noticed."""
 GONE = -1
 """The revision of a chat that is not there."""
 
-_AT_ONCE = 500
+_BATCH_SIZE = 500
 """How many chats are asked for in one query."""
 
 
@@ -112,10 +112,10 @@ class Hub:
         self._watches: dict[str, set[Watch]] = {}
         # As far as somebody has been told.
         self._revisions: dict[str, int] = {}
-        self._hurry = asyncio.Event()
-        self._listener = Listener(database, self.tell, self._hurry.set)
+        self._wakeup = asyncio.Event()
+        self._listener = Listener(database, self.tell, self._wakeup.set)
         self._task: asyncio.Task[None] | None = None
-        self._is_away = False
+        self._is_unreachable = False
         self._is_closed = False
 
     async def join(self, chat_id: str, watch: Watch) -> None:
@@ -184,21 +184,21 @@ class Hub:
                 await self._listener.connect()
             pause = _LISTENING_POLL if self._listener.is_connected else self._poll
             with suppress(asyncio.TimeoutError):
-                await asyncio.wait_for(self._hurry.wait(), max(pause, self._poll))
-            self._hurry.clear()
+                await asyncio.wait_for(self._wakeup.wait(), max(pause, self._poll))
+            self._wakeup.clear()
             await self._ask()
 
     async def _ask(self) -> None:
         watched = list(self._watches)
-        for start in range(0, len(watched), _AT_ONCE):
+        for start in range(0, len(watched), _BATCH_SIZE):
             try:
-                found = await self._asked(watched[start : start + _AT_ONCE])
+                found = await self._asked(watched[start : start + _BATCH_SIZE])
             except StoreError as error:
-                if not self._is_away:
+                if not self._is_unreachable:
                     _log.warning("changes cannot be asked for", extra={"error": str(error)})
-                self._is_away = True
+                self._is_unreachable = True
                 return
-            self._is_away = False
+            self._is_unreachable = False
             for chat_id, revision in found.items():
                 if chat_id in self._watches and revision != self._revisions.get(chat_id):
                     self._revisions[chat_id] = revision

@@ -26,7 +26,7 @@ from ..executor.failure import REFERENCES, references_of
 from ..slices import in_slices
 from .checks import bounded, checked_id, optional_id, to_json
 from .columns import plain
-from .database import TRANSACTION, Database, Trace
+from .database import TRANSACTION, Database, TransactionRef
 from .records import PendingInput, StoredMessage, StreamEvent, WriteResult, moment
 from .rows import in_batches, insert_rows
 from .truncation import truncate_message
@@ -141,11 +141,11 @@ async def lock(
     if row is None:
         raise ChatNotFoundError(f"there is no chat {chat_id!r}", chat_id)
     if database.is_postgresql:
-        connection.info[TRANSACTION] = Trace(row.number, chat_id, row.revision)
+        connection.info[TRANSACTION] = TransactionRef(row.number, chat_id, row.revision)
     return Chain(chat_id, row.last_event - events, row.last_message, row.revision)
 
 
-async def take_numbers(
+async def reserve_event_numbers(
     connection: AsyncConnection, database: Database, chain: Chain, events: int
 ) -> None:
     """Takes numbers for events of which nobody knew when the chat was locked."""

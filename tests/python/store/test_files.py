@@ -67,7 +67,7 @@ def test_a_file_that_may_only_be_read_is_not_written(tmp_path: Path) -> None:
 
     async def main() -> None:
         url = f"sqlite:///file:{path}?mode=ro&uri=true"
-        async with MessageStore(url, migrate=False, patience=0.0) as store:
+        async with MessageStore(url, migrate=False, retry_timeout=0.0) as store:
             assert len(await store.events("c")) == 1
             with pytest.raises(StoreError, match="readonly"):
                 await use(store)

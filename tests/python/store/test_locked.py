@@ -44,10 +44,10 @@ def test_a_locked_file_is_waited_for_as_long_as_the_patience_is(
     with held(path):
         began = time.monotonic()
         with pytest.raises(StoreError, match="locked") as failed:
-            with_store(f"sqlite:///{path}", use, patience=0.2)
+            with_store(f"sqlite:///{path}", use, retry_timeout=0.2)
         assert 0.2 <= time.monotonic() - began < SOON
         assert failed.value.transient
-    with_store(f"sqlite:///{path}", use, patience=0.0)
+    with_store(f"sqlite:///{path}", use, retry_timeout=0.0)
 
 
 def test_who_opens_a_locked_file_can_be_cancelled(tmp_path: Path) -> None:

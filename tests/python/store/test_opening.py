@@ -183,5 +183,5 @@ def test_what_is_not_installed_is_named_with_its_extra(missing: str, use: str, e
 def test_a_server_that_is_away_is_told_at_once() -> None:
     url = f"postgresql://ann@127.0.0.1:{free_port()}/chats"
     with pytest.raises(StoreError, match="cannot be reached") as failed:
-        with_store(url, use, patience=1000.0)
+        with_store(url, use, retry_timeout=1000.0)
     assert failed.value.transient

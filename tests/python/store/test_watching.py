@@ -12,7 +12,7 @@ from store_processes import StoreProcess
 from stored_runs import PATIENCE, text, with_store
 from toolweave import StoreError
 from toolweave.store import MessageStore
-from toolweave.store.database import Trace
+from toolweave.store.database import TransactionRef
 
 
 def test_a_watch_hears_of_whatever_another_process_does(store_url: str) -> None:
@@ -118,7 +118,7 @@ def test_writes_wait_for_a_server_that_restarts_and_are_done_once(
         assert [event["delta"] for event in events] == [str(n) for n in range(count)]
         assert [event["sequenceNumber"] for event in events] == list(range(1, count + 1))
 
-    with_store(postgres_url, scenario, patience=PATIENCE)
+    with_store(postgres_url, scenario, retry_timeout=PATIENCE)
 
 
 class Proxy:
@@ -194,7 +194,7 @@ def test_who_does_not_want_to_wait_is_told_that_it_may_pass(
             await asyncio.to_thread(postgres_server.start)
         await store.write("c")
 
-    with_store(postgres_url, scenario, patience=0.0)
+    with_store(postgres_url, scenario, retry_timeout=0.0)
 
 
 def test_a_closed_store_lets_those_go_who_wait(store_url: str) -> None:
@@ -222,9 +222,9 @@ def test_a_transaction_that_a_crash_has_taken_back_was_not_done(postgres_url: st
             number = (await connection.execute(sql("SELECT txid_current()"))).scalar_one()
             await connection.commit()
             revision = (await connection.execute(sql("SELECT revision FROM chats"))).scalar_one()
-        assert await database.was_committed(Trace(number, "c", revision))
+        assert await database.was_committed(TransactionRef(number, "c", revision))
         # The number was given to another transaction, or has not been given again yet.
-        assert not await database.was_committed(Trace(number, "c", revision + 1))
-        assert not await database.was_committed(Trace(number + 1000, "c", revision))
+        assert not await database.was_committed(TransactionRef(number, "c", revision + 1))
+        assert not await database.was_committed(TransactionRef(number + 1000, "c", revision))
 
     with_store(postgres_url, scenario)
