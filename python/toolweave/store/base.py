@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from .. import Message, ToolCall, ToolResult
     from .records import PendingInput
-    from .writing import Chain, Draft
+    from .writing import LockedChat, Draft
 
 _T = TypeVar("_T")
 _Event = TypeVar("_Event", bound="Mapping[str, Any]")
@@ -113,7 +113,7 @@ class StoreBase:
         finished: Iterable[tuple[ToolCall, ToolResult]] = (),
         pending: Iterable[PendingInput] = (),
     ) -> Draft:
-        return writing.draft(
+        return writing.make_draft(
             chat_id,
             self._limit,
             events=events,
@@ -166,7 +166,7 @@ class StoreBase:
     async def _transact(
         self,
         chat_id: str,
-        work: Callable[[AsyncConnection, Chain, int], Awaitable[_T]],
+        work: Callable[[AsyncConnection, LockedChat, int], Awaitable[_T]],
         events: int = 0,
         *,
         is_durable: bool = True,
@@ -182,9 +182,9 @@ class StoreBase:
 
         async def run(connection: AsyncConnection) -> tuple[_T, int]:
             now = self.now()
-            chain = await writing.lock(connection, self._database, chat_id, now, events=events)
-            return await work(connection, chain, now), chain.revision
+            locked = await writing.lock(connection, self._database, chat_id, now, events=events)
+            return await work(connection, locked, now), locked.revision
 
         found, revision = await self._database.write(run, starts_with_write=True, is_durable=is_durable)
-        self._hub.tell(chat_id, revision)
+        self._hub.publish(chat_id, revision)
         return found

@@ -27,9 +27,9 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from ..exceptions import ChatLimitError, StoreError
 from .checks import to_json
-from .columns import plain
+from .columns import safe_text
 from .damage import DamagedError, object_of
-from .records import Chat, PurgeResult, moment
+from .records import Chat, PurgeResult, to_datetime
 from .watching import GONE
 
 if TYPE_CHECKING:
@@ -165,7 +165,7 @@ def preview_of(message: str) -> str:
     if found is None:
         return ""
     try:
-        return plain(json.loads(f'"{found[1]}"'))
+        return safe_text(json.loads(f'"{found[1]}"'))
     except ValueError:
         return ""
 
@@ -290,8 +290,8 @@ def _chat(row: Row[Any]) -> Chat:
     return Chat(
         chat_id=row.id,
         user_id=row.user_id,
-        created=moment(row.created_utc),
-        updated=moment(row.updated_utc),
+        created=to_datetime(row.created_utc),
+        updated=to_datetime(row.updated_utc),
         last_event=row.last_event,
         last_message=row.last_message,
         metadata=metadata,

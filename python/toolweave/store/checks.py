@@ -47,10 +47,10 @@ def to_json(value: object, what: str, limit: int) -> str:
         except UnicodeEncodeError:
             # Half a character: only as an escape.
             text = json.dumps(value, separators=(",", ":"))
-    return bounded(text, what, limit)
+    return check_size(text, what, limit)
 
 
-def bounded(text: str, what: str, limit: int) -> str:
+def check_size(text: str, what: str, limit: int) -> str:
     """The text, if it is not too long.
 
     Raises:

@@ -28,7 +28,7 @@ class Id(TypeDecorator[str]):
         return _INVALID_ID if value is not None and not is_id(value) else value
 
 
-class Plain(TypeDecorator[str]):
+class SafeText(TypeDecorator[str]):
     """Text of anybody's. Characters that no database takes are replaced."""
 
     impl = Text
@@ -37,7 +37,7 @@ class Plain(TypeDecorator[str]):
     def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:
         """What is sent to the database."""
         del dialect
-        return None if value is None else plain(value)
+        return None if value is None else safe_text(value)
 
 
 def is_id(value: str) -> bool:
@@ -47,8 +47,8 @@ def is_id(value: str) -> bool:
     )
 
 
-def plain(value: str) -> str:
-    """The text as a `Plain` column has it."""
+def safe_text(value: str) -> str:
+    """The text as a `SafeText` column has it."""
     if value.isascii():
         return value.replace("\0", "\ufffd")
     return value.encode("utf-8", "replace").decode("utf-8").replace("\0", "\ufffd")

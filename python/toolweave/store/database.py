@@ -20,7 +20,7 @@ from sqlalchemy.pool import AsyncAdaptedQueuePool, StaticPool
 
 from ..exceptions import StoreError
 from .tables import make_tables
-from .urls import check_backend, completed, is_file, open_file
+from .urls import check_backend, with_driver, is_file, open_file
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
@@ -76,7 +76,7 @@ class _Attempt:
 
     found: object = None
     """What the work has returned."""
-    trace: TransactionRef | None = None
+    transaction: TransactionRef | None = None
     """What PostgreSQL knows the transaction by."""
     is_committing: bool = False
     """Whether it may have been done although nothing was heard."""
@@ -104,7 +104,7 @@ class Database:
         self.schema = schema
         self.prefix = prefix
         self._owns_engine = not isinstance(url, AsyncEngine)
-        self._engine = url if isinstance(url, AsyncEngine) else _engine(completed(url))
+        self._engine = url if isinstance(url, AsyncEngine) else _engine(with_driver(url))
         check_backend(self._engine.dialect.name)
         self.is_postgresql = self._engine.dialect.name == "postgresql"
         if schema is not None and not self.is_postgresql:
@@ -211,11 +211,11 @@ class Database:
                 if not error.transient or time.monotonic() > deadline:
                     raise
                 _log.info("a write is tried again", extra={"error": str(error)})
-                is_known = not attempt.is_committing or attempt.trace is not None
+                is_known = not attempt.is_committing or attempt.transaction is not None
                 if not is_known:
                     raise
             await asyncio.sleep(_PAUSE)
-            if attempt.trace is not None and await self.was_committed(attempt.trace):
+            if attempt.transaction is not None and await self.was_committed(attempt.transaction):
                 return cast("_T", attempt.found)
 
     async def _write(
@@ -237,12 +237,12 @@ class Database:
             connection.info.pop(TRANSACTION, None)
             found = await work(connection)
             attempt.found = found
-            attempt.trace = connection.info.pop(TRANSACTION, None)
+            attempt.transaction = connection.info.pop(TRANSACTION, None)
             attempt.is_committing = self.is_postgresql
             await connection.commit()
             return found
 
-    async def was_committed(self, trace: TransactionRef) -> bool:
+    async def was_committed(self, transaction: TransactionRef) -> bool:
         """Whether PostgreSQL has done a transaction of which it did not say that it had.
 
         Raises:
@@ -254,17 +254,17 @@ class Database:
             # As long as it goes on it has the row. A crash takes back the number of what was not
             # done, and gives it to another.
             found = await connection.execute(
-                select(chats.c.revision).where(chats.c.id == trace.chat_id).with_for_update()
+                select(chats.c.revision).where(chats.c.id == transaction.chat_id).with_for_update()
             )
             revision = found.scalar_one_or_none()
-            if revision is not None and revision < trace.revision:
+            if revision is not None and revision < transaction.revision:
                 return False
             # There is no asking for the state of numbers that are not given yet.
             next_one = func.txid_snapshot_xmax(func.txid_current_snapshot())
-            given = await connection.execute(select(next_one > trace.number))
+            given = await connection.execute(select(next_one > transaction.number))
             if not given.scalar_one():
                 return False
-            status = await connection.execute(select(func.txid_status(trace.number)))
+            status = await connection.execute(select(func.txid_status(transaction.number)))
             return bool(status.scalar_one() == "committed")
 
         return await self.read(work)
@@ -289,7 +289,7 @@ class Database:
         work: Callable[[AsyncConnection], Awaitable[_T]],
         *,
         snapshot: bool = False,
-        again: bool = True,
+        retry: bool = True,
     ) -> _T:
         """Does work that only reads.
 
@@ -310,7 +310,7 @@ class Database:
                     await _begin(connection, "BEGIN")
                 return await work(connection)
 
-        deadline = self._retry_deadline() if again else 0.0
+        deadline = self._retry_deadline() if retry else 0.0
         while True:
             try:
                 return await self._run(run)
@@ -325,7 +325,7 @@ class Database:
             raise StoreError("the store is not open; use it as `async with MessageStore(...)`")
 
         async def run() -> _T:
-            with translated(f"the database {self}"):
+            with translated_errors(f"the database {self}"):
                 return await work()
 
         task = asyncio.create_task(run())
@@ -383,7 +383,7 @@ def _check_version() -> None:
 
 
 @contextmanager
-def translated(what: str) -> Generator[None, None, None]:
+def translated_errors(what: str) -> Generator[None, None, None]:
     """Failures of the database as ours: neither statements nor values are in the text.
 
     Raises:
@@ -392,8 +392,8 @@ def translated(what: str) -> Generator[None, None, None]:
     try:
         yield
     except DBAPIError as error:
-        passes = error.connection_invalidated or _is_transient(error)
-        raise StoreError(f"{what} failed: {_said(error.orig)}", passes) from error
+        transient = error.connection_invalidated or _is_transient(error)
+        raise StoreError(f"{what} failed: {_said(error.orig)}", transient) from error
     except PoolTimeoutError as error:
         raise StoreError(f"{what} has no connection left; {_said(error)}", True) from error
     except SQLAlchemyError as error:

@@ -9,7 +9,7 @@ from .._core import StreamReducer, ToolAggregateMessage, ToolCall, ToolCallMessa
 from ..exceptions import MessageError
 from ..executor.deferred import METADATA as DEFERRED
 from ..executor.failure import with_references
-from .columns import is_id, plain
+from .columns import is_id, safe_text
 from .damage import call_id_of, started_call, optional_text
 from .reading import UNREADABLE, outcome, find_row
 
@@ -68,7 +68,7 @@ class InterruptedRun:
         found = list(reducer.messages(run_id))
         for message in [*found, *self._unheard(found)]:
             if isinstance(message, (ToolCallMessage, ToolAggregateMessage)):
-                self._settle(message)
+                self._complete_calls(message)
             else:
                 self.messages.append(message)
 
@@ -99,7 +99,7 @@ class InterruptedRun:
     def _unheard(self, found: Iterable[Message]) -> list[_Calls]:
         """Messages for calls whose tool was entered before anybody was told of them."""
         heard = {
-            (message.generation_id, plain(call.id))
+            (message.generation_id, safe_text(call.id))
             for message in found
             if isinstance(message, (ToolCallMessage, ToolAggregateMessage))
             for call in message.tool_calls
@@ -131,7 +131,7 @@ class InterruptedRun:
             wanted += "_unheard"
         return wanted
 
-    def _settle(self, message: _Calls) -> None:
+    def _complete_calls(self, message: _Calls) -> None:
         """Gives a result to all calls but those whose result comes later."""
         known: tuple[ToolResult, ...] = (
             message.tool_results if isinstance(message, ToolAggregateMessage) else ()
@@ -147,7 +147,7 @@ class InterruptedRun:
                     if stored.problem is None:
                         results[call.id] = stored.result
                 continue
-            key = self._awaited.get(plain(call.id))
+            key = self._awaited.get(safe_text(call.id))
             if key is not None:
                 keys[call.id] = key
                 continue

@@ -8,7 +8,7 @@ import time
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from ..exceptions import StoreError
-from .database import translated
+from .database import translated_errors
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -63,7 +63,7 @@ class Listener:
         self._next = time.monotonic() + _PAUSE
         await self.close()
         try:
-            with translated(f"listening to {self._database}"):
+            with translated_errors(f"listening to {self._database}"):
                 await self._connect()
         except StoreError as error:
             if not self._has_failed:
@@ -82,7 +82,7 @@ class Listener:
         connection, self._connection = self._connection, None
         if connection is not None:
             try:
-                with translated("the end of listening"):
+                with translated_errors("the end of listening"):
                     await connection.close()
             except StoreError:
                 _log.debug("the connection that listened had ended")

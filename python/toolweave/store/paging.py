@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from .database import Database
     from .records import CallOutcome
 
-    Outcomes = Callable[
+    OutcomeLoader = Callable[
         [Iterable[tuple[StoredMessage, ToolCall]]],
         Awaitable[dict[tuple[int, str], CallOutcome]],
     ]
@@ -69,7 +69,7 @@ class Window:
         self._at_start = after <= 0
         self._step = _BATCH_SIZE
 
-    async def _settling(self) -> Reconciler:
+    async def _reconcile(self) -> Reconciler:
         """The messages of the window, not finished yet."""
         stored = [each for each in self._rows if isinstance(each, StoredMessage)]
         problems = [each for each in self._rows if isinstance(each, StoreProblem)]
@@ -77,7 +77,7 @@ class Window:
             return await asyncio.to_thread(Reconciler, stored, problems)
         return Reconciler(stored, problems)
 
-    async def forth(self, limit: int | None) -> None:
+    async def read_forward(self, limit: int | None) -> None:
         """Reads the rows behind the window."""
         where = self._table.c.sequence_number > self._high
         found = await self._fetch(where, self._table.c.sequence_number, limit)
@@ -86,7 +86,7 @@ class Window:
         if found:
             self._high = found[-1].sequence_number
 
-    async def back(self, limit: int) -> None:
+    async def read_backward(self, limit: int) -> None:
         """Reads the rows before the window."""
         number = self._table.c.sequence_number
         found = await self._fetch(number <= self._low, number.desc(), limit)
@@ -98,20 +98,20 @@ class Window:
     async def close(self) -> Reconciler:
         """Reads on until no call and no result has its other part outside of the window."""
         while True:
-            reconciler = await self._settling()
+            reconciler = await self._reconcile()
             number = self._table.c.sequence_number
             if (
                 not self.at_end
                 and any(reconciler.missing)
-                and await self._has(_RESULTS, number > self._high)
+                and await self._exists(_RESULTS, number > self._high)
             ):
-                await self.forth(self._next_step())
+                await self.read_forward(self._next_step())
             elif (
                 not self._at_start
                 and reconciler.has_unmatched_results
-                and await self._has(_CALLS, number <= self._low)
+                and await self._exists(_CALLS, number <= self._low)
             ):
-                await self.back(self._next_step())
+                await self.read_backward(self._next_step())
             else:
                 return reconciler
 
@@ -119,7 +119,7 @@ class Window:
         step, self._step = self._step, 2 * self._step
         return step
 
-    async def _has(self, kinds: tuple[str, ...], where: ColumnElement[bool]) -> bool:
+    async def _exists(self, kinds: tuple[str, ...], where: ColumnElement[bool]) -> bool:
         table = self._table
         statement = select(func.count()).select_from(
             select(table.c.id)
@@ -140,7 +140,7 @@ class Window:
         return [self._read(row) async for row in in_slices(rows)]
 
 
-async def page(window: Window, outcomes: Outcomes, after: int, limit: int | None) -> History:
+async def page(window: Window, outcomes: OutcomeLoader, after: int, limit: int | None) -> History:
     """A part of a chat, as of the whole of it.
 
     Args:
@@ -151,15 +151,15 @@ async def page(window: Window, outcomes: Outcomes, after: int, limit: int | None
     """
     missing = limit
     while True:
-        await window.forth(missing)
+        await window.read_forward(missing)
         reconciler = await window.close()
         known = await outcomes(list(reconciler.missing))
         if reconciler.is_long:
             found = await asyncio.to_thread(reconciler.finish, known)
         else:
             found = reconciler.finish(known)
-        part = found.part(after, limit)
-        if limit is None or window.at_end or len(part.stored) >= limit:
-            return part
+        page = found.page(after, limit)
+        if limit is None or window.at_end or len(page.stored) >= limit:
+            return page
         # Of those that cannot be read nothing is in the page.
-        missing = max(limit - len(part.stored), _BATCH_SIZE)
+        missing = max(limit - len(page.stored), _BATCH_SIZE)

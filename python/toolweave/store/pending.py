@@ -21,7 +21,7 @@ from .damage import (
     stored_resolution,
     text_of,
 )
-from .records import PendingKind, StoredPendingInput, moment
+from .records import PendingKind, StoredPendingInput, to_datetime
 
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncConnection
@@ -158,7 +158,7 @@ def _pending(row: Row[Any]) -> StoredPendingInput:
         schema=schema,
         note=optional_text(row.note),
         chat_id=row.chat_id,
-        created=moment(row.created_utc),
+        created=to_datetime(row.created_utc),
         problem=f"the row of the key {row.key!r} is damaged: {'; '.join(problems)}"
         if problems
         else None,

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from .. import ToolCall
     from .records import PendingKind, StoredPendingInput
-    from .writing import Chain
+    from .writing import LockedChat
 
 
 class PendingStore(StoreBase):
@@ -69,10 +69,10 @@ class PendingStore(StoreBase):
             chat_id, pending=[PendingInput(key, kind, call, run_id, question, schema, note)]
         )
 
-        async def work(connection: AsyncConnection, chain: Chain, now: int) -> None:
+        async def work(connection: AsyncConnection, locked: LockedChat, now: int) -> None:
             if await pending.is_taken(connection, self._database, chat_id, key):
                 raise StoreError(f"the key {key!r} is taken in the chat {chat_id!r}")
-            await append(connection, self._database, chain, what, now)
+            await append(connection, self._database, locked, what, now)
 
         await self._transact(chat_id, work)
         return key
@@ -97,7 +97,7 @@ class PendingStore(StoreBase):
         """
         resolution = Resolution(to_json_value(value), is_error)
 
-        async def work(connection: AsyncConnection, _: Chain, now: int) -> Outcome:
+        async def work(connection: AsyncConnection, _: LockedChat, now: int) -> Outcome:
             return await pending.resolve(
                 connection, self._database, chat_id, key, resolution, self._limit, now
             )

@@ -16,11 +16,11 @@ from ..executor.deferred import METADATA as DEFERRED
 from ..executor.results import to_text, truncate
 from ..kinds import ErrorCode
 from ..slices import in_slices
-from .columns import plain
+from .columns import safe_text
 from .damage import DamagedError, call_id_of, optional_text, stored_resolution, stored_result
 from .paging import Window, page
-from .records import CallOutcome, History, StoredMessage, StoreProblem, StreamEvent, moment
-from .writing import NUMBERED, numbered
+from .records import CallOutcome, History, StoredMessage, StoreProblem, StreamEvent, to_datetime
+from .writing import COLUMN_FIELDS, with_position
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -78,14 +78,14 @@ def _event(chat_id: str, number: int, when: int, run_id: str | None, text: str) 
         _log.error("an event cannot be read", extra={"chat_id": chat_id, "sequence_number": number})
         event = placeholder_event(chat_id, number, when)
         return event if run_id is None else {**event, "runId": run_id}
-    for name in NUMBERED:
+    for name in COLUMN_FIELDS:
         fields.pop(name, None)
-    return numbered(fields, chat_id, number, when)
+    return with_position(fields, chat_id, number, when)
 
 
 def placeholder_event(chat_id: str, number: int, timestamp: int = 0) -> StreamEvent:
     """The event that stands in the place of one that cannot be read."""
-    return numbered({"kind": UNREADABLE, "done": True}, chat_id, number, timestamp)
+    return with_position({"kind": UNREADABLE, "done": True}, chat_id, number, timestamp)
 
 
 async def history(
@@ -136,7 +136,7 @@ def to_stored(row: Row[Any]) -> StoredMessage:
     return StoredMessage(
         row.id,
         row.sequence_number,
-        moment(row.timestamp_utc),
+        to_datetime(row.timestamp_utc),
         message_from_json(row.message_json),
         row.run_id,
         row.generation_id,
@@ -170,7 +170,7 @@ async def _outcomes(
             if entry is None and row is not None and row.result_json is not None:
                 outcomes[stored.sequence_number, call.id] = outcome(call, row)
             continue
-        if entry is not None and entry.call_id == plain(call.id):
+        if entry is not None and entry.call_id == safe_text(call.id):
             if entry.result_json is not None:
                 outcomes[stored.sequence_number, call.id] = late_result(call, entry)
             continue
@@ -213,7 +213,7 @@ def find_row(
     run_id: str | None,
 ) -> Row[Any] | None:
     """The row of a call, if its tool was entered or it has a result."""
-    call_id = plain(call.id)
+    call_id = safe_text(call.id)
     return rows.get((generation_id, call_id)) or rows.get((run_id, call_id))
 
 

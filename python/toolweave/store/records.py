@@ -24,7 +24,7 @@ where the database does not say it any more."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
-def moment(milliseconds: int) -> datetime:
+def to_datetime(milliseconds: int) -> datetime:
     """The time that milliseconds since 1970 stand for, exactly; 1970 where that is damaged."""
     try:
         return _EPOCH + timedelta(milliseconds=milliseconds)
@@ -123,7 +123,7 @@ class History:
     problems: tuple[StoreProblem, ...] = ()
     """What had to be mended or left out for that."""
 
-    def part(self, after: int, limit: int | None) -> History:
+    def page(self, after: int, limit: int | None) -> History:
         """Some of it: what is settled, is so for the whole.
 
         Args:

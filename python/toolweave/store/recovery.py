@@ -11,7 +11,7 @@ from . import runs
 from .interrupted import InterruptedRun
 from .reading import call_rows, events
 from .truncation import truncate_event
-from .writing import append, draft, reserve_event_numbers
+from .writing import append, make_draft, reserve_event_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .. import Message
     from .database import Database
     from .records import RunRecord
-    from .writing import Chain
+    from .writing import LockedChat
 
 _log = logging.getLogger("toolweave.store")
 
@@ -32,7 +32,7 @@ STOP_REASON = "interrupted"
 async def recover(
     connection: AsyncConnection,
     database: Database,
-    chain: Chain,
+    locked: LockedChat,
     run: RunRecord,
     now: int,
     limit: int,
@@ -65,9 +65,9 @@ async def recover(
         "stopReason": STOP_REASON,
     }
     told = [*(truncate_event(each, limit) for each in remains.events), ended]
-    what = draft(run.chat_id, limit, events=told, messages=messages)
-    await reserve_event_numbers(connection, database, chain, len(told))
-    written = await append(connection, database, chain, what, now, run_id=run.run_id)
+    what = make_draft(run.chat_id, limit, events=told, messages=messages)
+    await reserve_event_numbers(connection, database, locked, len(told))
+    written = await append(connection, database, locked, what, now, run_id=run.run_id)
     await runs.end(connection, database, run.run_id, now, STOP_REASON, None)
     _log.warning(
         "a run whose owner is gone was ended",

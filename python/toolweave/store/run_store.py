@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from .. import Message
     from .records import RunRecord, WriteResult
-    from .writing import Chain
+    from .writing import LockedChat
 
 
 class RunStore(StoreBase):
@@ -57,11 +57,11 @@ class RunStore(StoreBase):
         optional_id(user_id, "user_id")
         what = await self._draft_async(chat_id, events, messages)
 
-        async def work(connection: AsyncConnection, chain: Chain, now: int) -> RunRecord:
+        async def work(connection: AsyncConnection, locked: LockedChat, now: int) -> RunRecord:
             return await runs.start(
                 connection,
                 self._database,
-                chain,
+                locked,
                 what,
                 now,
                 run_id=run_id,
@@ -91,7 +91,7 @@ class RunStore(StoreBase):
         )
 
     async def renew_all(
-        self, owner: str, lease: float = 30.0, *, besides: Collection[str] = ()
+        self, owner: str, lease: float = 30.0, *, exclude: Collection[str] = ()
     ) -> frozenset[str]:
         """Says that an owner is alive, for all of its runs at once.
 
@@ -105,7 +105,7 @@ class RunStore(StoreBase):
         """
         until = self.now() + round(lease * 1000)
         return await self._database.write(
-            lambda connection: runs.renew_all(connection, self._database, owner, until, besides)
+            lambda connection: runs.renew_all(connection, self._database, owner, until, exclude)
         )
 
     async def finish_run(
@@ -127,11 +127,11 @@ class RunStore(StoreBase):
             raise RunLostError(f"there is no run {run_id!r}", run_id)
         what = await self._draft_async(run.chat_id, events, messages)
 
-        async def work(connection: AsyncConnection, chain: Chain, now: int) -> WriteResult:
+        async def work(connection: AsyncConnection, locked: LockedChat, now: int) -> WriteResult:
             return await runs.finish(
                 connection,
                 self._database,
-                chain,
+                locked,
                 what,
                 now,
                 run_id=run_id,
@@ -153,12 +153,12 @@ class RunStore(StoreBase):
             Whether it is active.
         """
         now = self.now()
-        chain = await self._database.write(
+        locked = await self._database.write(
             lambda connection: runs.request_stop(connection, self._database, run_id, now)
         )
-        if chain is not None:
-            self._hub.tell(chain.chat_id, chain.revision)
-        return chain is not None
+        if locked is not None:
+            self._hub.publish(locked.chat_id, locked.revision)
+        return locked is not None
 
     async def run(self, run_id: str) -> RunRecord | None:
         """A run, if there is one."""
@@ -202,8 +202,8 @@ class RunStore(StoreBase):
     async def _recover(self, run: RunRecord) -> RunRecord | None:
         """Ends a run, unless somebody else has, or it has been heard of since."""
 
-        async def work(connection: AsyncConnection, chain: Chain, now: int) -> RunRecord | None:
-            return await recovery.recover(connection, self._database, chain, run, now, self._limit)
+        async def work(connection: AsyncConnection, locked: LockedChat, now: int) -> RunRecord | None:
+            return await recovery.recover(connection, self._database, locked, run, now, self._limit)
 
         try:
             return await self._transact(run.chat_id, work)

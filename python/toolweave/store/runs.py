@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import insert, select, update
 
 from ..exceptions import ChatBusyError, StoreError
-from .records import RunRecord, WriteResult, moment
+from .records import RunRecord, WriteResult, to_datetime
 from .writing import append, check_owner, lock
 
 if TYPE_CHECKING:
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncConnection
 
     from .database import Database
-    from .writing import Chain, Draft
+    from .writing import LockedChat, Draft
 
 
 async def start(
     connection: AsyncConnection,
     database: Database,
-    chain: Chain,
+    locked: LockedChat,
     what: Draft,
     now: int,
     *,
@@ -39,21 +39,21 @@ async def start(
         StoreError: There was a run with that id, or a message with the id of one of its messages.
     """
     runs = database.tables.runs
-    active = await _running(connection, database, chain.chat_id)
+    active = await _running(connection, database, locked.chat_id)
     if active is not None:
         raise ChatBusyError(
-            f"the chat {chain.chat_id!r} has an active run, {active['id']!r}; wait until it has "
+            f"the chat {locked.chat_id!r} has an active run, {active['id']!r}; wait until it has "
             "ended, or stop it",
-            chain.chat_id,
+            locked.chat_id,
             active["id"],
         )
     known = await connection.execute(select(runs.c.id).where(runs.c.id == run_id))
     if known.first() is not None:
         raise StoreError(f"there was a run {run_id!r} before; an id is used once")
-    await _check_new(connection, database, chain.chat_id, what)
+    await _check_new(connection, database, locked.chat_id, what)
     row: dict[str, Any] = {
         "id": run_id,
-        "chat_id": chain.chat_id,
+        "chat_id": locked.chat_id,
         "user_id": user_id,
         "owner": owner,
         "status": "running",
@@ -63,10 +63,10 @@ async def start(
         "lease_utc": now + lease,
         "started_utc": now,
         "finished_utc": None,
-        "first_event": chain.last_event + 1,
+        "first_event": locked.last_event + 1,
     }
     await connection.execute(insert(runs), [row])
-    written = await append(connection, database, chain, what, now, run_id=run_id)
+    written = await append(connection, database, locked, what, now, run_id=run_id)
     return to_record(row, written)
 
 
@@ -85,7 +85,7 @@ async def _check_new(
 async def finish(
     connection: AsyncConnection,
     database: Database,
-    chain: Chain,
+    locked: LockedChat,
     what: Draft,
     now: int,
     *,
@@ -100,7 +100,7 @@ async def finish(
         RunLostError: It is not the owner's, or has ended.
     """
     await check_owner(connection, database, run_id, owner)
-    written = await append(connection, database, chain, what, now, run_id=run_id)
+    written = await append(connection, database, locked, what, now, run_id=run_id)
     await end(connection, database, run_id, now, stop_reason, error)
     return written
 
@@ -149,13 +149,13 @@ async def renew_all(
     database: Database,
     owner: str,
     until: int,
-    besides: Collection[str] = (),
+    exclude: Collection[str] = (),
 ) -> frozenset[str]:
     """Says that an owner is alive; the runs that are its own, but for some."""
     runs = database.tables.runs
     rows = await connection.execute(
         update(runs)
-        .where(runs.c.owner == owner, runs.c.status == "running", runs.c.id.not_in(besides))
+        .where(runs.c.owner == owner, runs.c.status == "running", runs.c.id.not_in(exclude))
         .values(lease_utc=until)
         .returning(runs.c.id)
     )
@@ -164,19 +164,19 @@ async def renew_all(
 
 async def request_stop(
     connection: AsyncConnection, database: Database, run_id: str, now: int
-) -> Chain | None:
+) -> LockedChat | None:
     """Asks a run to stop; None if it is not active."""
     runs = database.tables.runs
     row = await find(connection, database, runs.c.id == run_id)
     if row is None or row["status"] != "running":
         return None
-    chain = await lock(connection, database, row["chat_id"], now)
+    locked = await lock(connection, database, row["chat_id"], now)
     changed = await connection.execute(
         update(runs)
         .where(runs.c.id == run_id, runs.c.status == "running")
         .values(stop_requested=True)
     )
-    return chain if changed.rowcount else None
+    return locked if changed.rowcount else None
 
 
 async def find(
@@ -223,9 +223,9 @@ def to_record(row: Mapping[str, Any], written: WriteResult | None = None) -> Run
         stop_requested=bool(row["stop_requested"]),
         stop_reason=row["stop_reason"],
         error=row["error"],
-        lease=moment(row["lease_utc"]),
-        started=moment(row["started_utc"]),
-        finished=None if finished is None else moment(finished),
+        lease=to_datetime(row["lease_utc"]),
+        started=to_datetime(row["started_utc"]),
+        finished=None if finished is None else to_datetime(finished),
         first_event=row["first_event"],
         written=written or WriteResult(),
     )

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from .. import Message, ToolCall, ToolResult
     from .records import StoredMessage
-    from .writing import Chain
+    from .writing import LockedChat
 
 
 class MessageStore(RunStore, PendingStore):
@@ -137,8 +137,8 @@ class MessageStore(RunStore, PendingStore):
                 exist_ok=False,
                 max_chats=None,
             )
-            chain = await writing.lock(connection, self._database, chat_id, now)
-            await writing.append(connection, self._database, chain, what, now)
+            locked = await writing.lock(connection, self._database, chat_id, now)
+            await writing.append(connection, self._database, locked, what, now)
             return made
 
         return await self._database.write(work, starts_with_write=True)
@@ -189,7 +189,7 @@ class MessageStore(RunStore, PendingStore):
         gone = await self._database.write(
             lambda connection: chats.remove(connection, self._database, [chat_id])
         )
-        self._hub.tell(chat_id, GONE)
+        self._hub.publish(chat_id, GONE)
         return bool(gone)
 
     def export_chat(self, chat_id: str) -> AsyncGenerator[str, None]:
@@ -245,13 +245,13 @@ class MessageStore(RunStore, PendingStore):
         """
         what = await self._draft_async(chat_id, events, messages, started, finished, pending)
 
-        async def work(connection: AsyncConnection, chain: Chain, now: int) -> WriteResult:
+        async def work(connection: AsyncConnection, locked: LockedChat, now: int) -> WriteResult:
             if run_id is not None and owner is not None:
                 await writing.check_owner(connection, self._database, run_id, owner)
             return await writing.append(
                 connection,
                 self._database,
-                chain,
+                locked,
                 what,
                 now,
                 run_id=run_id,

@@ -18,7 +18,7 @@ from sqlalchemy import (
     text,
 )
 
-from .columns import Id, Plain
+from .columns import Id, SafeText
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ def make_tables(schema: str | None = None, prefix: str = "") -> Tables:
         return Column(column, BigInteger, nullable=nullable)
 
     def written(column: str, *, nullable: bool = False) -> Column[str]:
-        return Column(column, Plain, nullable=nullable)
+        return Column(column, SafeText, nullable=nullable)
 
     chats = Table(
         name("chats"),

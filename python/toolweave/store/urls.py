@@ -22,7 +22,7 @@ _SQLITE_OPTIONS = ("cache", "immutable", "mode", "modeof", "nolock", "psow", "ur
 """What SQLite reads in a URL of its own; all else it would leave out without a word."""
 
 
-def completed(url: str | URL) -> URL:
+def with_driver(url: str | URL) -> URL:
     """The URL with the driver that we use.
 
     Raises:

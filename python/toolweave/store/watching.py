@@ -113,7 +113,7 @@ class Hub:
         # As far as somebody has been told.
         self._revisions: dict[str, int] = {}
         self._wakeup = asyncio.Event()
-        self._listener = Listener(database, self.tell, self._wakeup.set)
+        self._listener = Listener(database, self.publish, self._wakeup.set)
         self._task: asyncio.Task[None] | None = None
         self._is_unreachable = False
         self._is_closed = False
@@ -148,7 +148,7 @@ class Hub:
         """What is known of a chat that is watched."""
         return self._revisions.get(chat_id, GONE)
 
-    def tell(self, chat_id: str, revision: int) -> None:
+    def publish(self, chat_id: str, revision: int) -> None:
         """Tells all who watch a chat that it has changed, unless they know.
 
         Args:
@@ -209,6 +209,6 @@ class Hub:
         chats = self._database.tables.chats
         statement = select(chats.c.id, chats.c.revision).where(chats.c.id.in_(chat_ids))
         rows = await self._database.read(
-            lambda connection: connection.execute(statement), again=False
+            lambda connection: connection.execute(statement), retry=False
         )
         return {**dict.fromkeys(chat_ids, GONE), **{row.id: row.revision for row in rows}}

@@ -24,10 +24,10 @@ from .._core import (
 from ..exceptions import ChatNotFoundError, MessageError, RunLostError
 from ..executor.failure import REFERENCES, references_of
 from ..slices import in_slices
-from .checks import bounded, checked_id, optional_id, to_json
-from .columns import plain
+from .checks import check_size, checked_id, optional_id, to_json
+from .columns import safe_text
 from .database import TRANSACTION, Database, TransactionRef
-from .records import PendingInput, StoredMessage, StreamEvent, WriteResult, moment
+from .records import PendingInput, StoredMessage, StreamEvent, WriteResult, to_datetime
 from .rows import in_batches, insert_rows
 from .truncation import truncate_message
 
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 AWAITED = ("approval", "question", "deferred")
 """The kinds of what can be waited for."""
 
-NUMBERED = ("chatId", "sequenceNumber", "timestampUtc")
+COLUMN_FIELDS = ("chatId", "sequenceNumber", "timestampUtc")
 """The fields of an event that are columns, and not in its JSON."""
 
 
@@ -60,7 +60,7 @@ class Draft:
     """Calls that have their result."""
     pending: tuple[PendingInput, ...] = ()
     """What somebody is waited for from now on."""
-    apart: tuple[ToolAggregateMessage, ...] = ()
+    detached: tuple[ToolAggregateMessage, ...] = ()
     """Messages whose results are kept with their calls only, as they were given."""
 
     @property
@@ -70,7 +70,7 @@ class Draft:
 
 
 @dataclass
-class Chain:
+class LockedChat:
     """The end of a chat, while its row is locked."""
 
     chat_id: str
@@ -79,7 +79,7 @@ class Chain:
     revision: int
 
 
-def draft(
+def make_draft(
     chat_id: str,
     limit: int,
     *,
@@ -95,20 +95,20 @@ def draft(
         MessageError: Something is no event or no message, is too long, or belongs to another chat.
         TypeError: Something is of another type.
     """
-    apart: list[ToolAggregateMessage] = []
+    detached: list[ToolAggregateMessage] = []
     return Draft(
         tuple(_event(chat_id, each, limit) for each in events),
-        tuple(_message(chat_id, each, limit, apart) for each in messages),
+        tuple(_message(chat_id, each, limit, detached) for each in messages),
         tuple(_call(each) for each in started),
         tuple((_call(call), _result(result)) for call, result in finished),
         tuple(_awaited(each) for each in pending),
-        tuple(apart),
+        tuple(detached),
     )
 
 
 async def lock(
     connection: AsyncConnection, database: Database, chat_id: str, now: int, *, events: int = 0
-) -> Chain:
+) -> LockedChat:
     """Makes all others wait who write to the chat, and tells them of a change.
 
     Args:
@@ -142,18 +142,18 @@ async def lock(
         raise ChatNotFoundError(f"there is no chat {chat_id!r}", chat_id)
     if database.is_postgresql:
         connection.info[TRANSACTION] = TransactionRef(row.number, chat_id, row.revision)
-    return Chain(chat_id, row.last_event - events, row.last_message, row.revision)
+    return LockedChat(chat_id, row.last_event - events, row.last_message, row.revision)
 
 
 async def reserve_event_numbers(
-    connection: AsyncConnection, database: Database, chain: Chain, events: int
+    connection: AsyncConnection, database: Database, locked: LockedChat, events: int
 ) -> None:
     """Takes numbers for events of which nobody knew when the chat was locked."""
     chats = database.tables.chats
     await connection.execute(
         update(chats)
-        .where(chats.c.id == chain.chat_id)
-        .values(last_event=chain.last_event + events)
+        .where(chats.c.id == locked.chat_id)
+        .values(last_event=locked.last_event + events)
     )
 
 
@@ -179,7 +179,7 @@ async def check_owner(
 async def append(
     connection: AsyncConnection,
     database: Database,
-    chain: Chain,
+    locked: LockedChat,
     what: Draft,
     now: int,
     *,
@@ -191,12 +191,12 @@ async def append(
     written: list[StreamEvent] = []
     rows: list[dict[str, Any]] = []
     async for fields, text in in_slices(what.events):
-        chain.last_event += 1
-        written.append(numbered(fields, chain.chat_id, chain.last_event, now))
+        locked.last_event += 1
+        written.append(with_position(fields, locked.chat_id, locked.last_event, now))
         rows.append(
             {
-                "chat_id": chain.chat_id,
-                "sequence_number": chain.last_event,
+                "chat_id": locked.chat_id,
+                "sequence_number": locked.last_event,
                 "kind": fields["kind"],
                 "timestamp_utc": now,
                 "run_id": fields.get("runId", run_id),
@@ -205,15 +205,15 @@ async def append(
         )
     if rows:
         await insert_rows(connection, tables.events, rows)
-    stored = await _append_messages(connection, database, chain, what, now, run_id, generation_id)
-    scope = (chain.chat_id, run_id, generation_id)
+    stored = await _append_messages(connection, database, locked, what, now, run_id, generation_id)
+    scope = (locked.chat_id, run_id, generation_id)
     if what.started:
         await _start(connection, database, scope, what.started, now)
     for call, result in what.finished:
         await _finish(connection, database, scope, call, result, now)
-    for message in what.apart:
+    for message in what.detached:
         of_message = (
-            chain.chat_id,
+            locked.chat_id,
             message.run_id or run_id,
             message.generation_id or generation_id,
         )
@@ -222,12 +222,12 @@ async def append(
             call = calls[result.tool_call_id]
             await _finish(connection, database, of_message, call, result, now)
     if what.pending:
-        waits = [_pending_row(chain.chat_id, each, run_id, now) for each in what.pending]
+        waits = [_pending_row(locked.chat_id, each, run_id, now) for each in what.pending]
         await insert_rows(connection, tables.pending, waits)
-    return WriteResult(tuple(written), stored, chain.revision)
+    return WriteResult(tuple(written), stored, locked.revision)
 
 
-def numbered(fields: Mapping[str, Any], chat_id: str, number: int, timestamp: int) -> StreamEvent:
+def with_position(fields: Mapping[str, Any], chat_id: str, number: int, timestamp: int) -> StreamEvent:
     """An event with its place in the chat."""
     return {
         "kind": fields["kind"],
@@ -241,7 +241,7 @@ def numbered(fields: Mapping[str, Any], chat_id: str, number: int, timestamp: in
 async def _append_messages(
     connection: AsyncConnection,
     database: Database,
-    chain: Chain,
+    locked: LockedChat,
     what: Draft,
     now: int,
     run_id: str | None,
@@ -251,7 +251,7 @@ async def _append_messages(
         return ()
     messages, chats = database.tables.messages, database.tables.chats
     ids = [message.id for message, _ in what.messages if message.id is not None]
-    in_chat = messages.c.chat_id == chain.chat_id
+    in_chat = messages.c.chat_id == locked.chat_id
     numbers: dict[str, int] = {}
     for some in in_batches(ids):
         found = await connection.execute(
@@ -260,16 +260,16 @@ async def _append_messages(
             )
         )
         numbers.update((row.id, row.sequence_number) for row in found)
-    first_new = chain.last_message + 1
+    first_new = locked.last_message + 1
     rows: dict[str, dict[str, Any]] = {}
     stored: list[StoredMessage] = []
     async for (message, text), message_id in in_slices(zip(what.messages, ids, strict=True)):
         if message_id not in numbers:
-            chain.last_message += 1
-            numbers[message_id] = chain.last_message
+            locked.last_message += 1
+            numbers[message_id] = locked.last_message
         row: dict[str, Any] = {
             "id": message_id,
-            "chat_id": chain.chat_id,
+            "chat_id": locked.chat_id,
             "role": str(message.role),
             "kind": str(message.kind),
             "timestamp_utc": now,
@@ -283,7 +283,7 @@ async def _append_messages(
             StoredMessage(
                 message_id,
                 row["sequence_number"],
-                moment(now),
+                to_datetime(now),
                 message,
                 row["run_id"],
                 row["generation_id"],
@@ -293,7 +293,7 @@ async def _append_messages(
     if new:
         await insert_rows(connection, messages, new)
         await connection.execute(
-            update(chats).where(chats.c.id == chain.chat_id).values(last_message=chain.last_message)
+            update(chats).where(chats.c.id == locked.chat_id).values(last_message=locked.last_message)
         )
     for row in rows.values():
         if row["sequence_number"] < first_new:
@@ -321,7 +321,7 @@ async def _start(
         attempts.update((row.call_id, row.attempt) for row in found)
     rows: list[dict[str, Any]] = []
     async for call in in_slices(started):
-        call_id = plain(call.id)
+        call_id = safe_text(call.id)
         attempts[call_id] = attempts.get(call_id, 0) + 1
         rows.append(_call_row(scope, call, attempts[call_id], now))
     await insert_rows(connection, calls, rows)
@@ -420,14 +420,14 @@ def _event(chat_id: str, given: object, limit: int) -> tuple[Mapping[str, Any], 
     kind = fields["kind"]
     if fields.get("chatId", chat_id) != chat_id:
         raise MessageError(f"an event of another chat cannot be written to {chat_id!r}")
-    for name in NUMBERED:
+    for name in COLUMN_FIELDS:
         fields.pop(name, None)
     optional_id(fields.get("runId"), "the `runId` of an event")
     return fields, to_json(fields, f"an event of kind {kind!r}", limit)
 
 
 def _message(
-    chat_id: str, message: object, limit: int, apart: list[ToolAggregateMessage]
+    chat_id: str, message: object, limit: int, detached: list[ToolAggregateMessage]
 ) -> tuple[Message, str]:
     if not isinstance(message, MessageBase):
         raise TypeError(f"a message is one of toolweave's, not {type(message).__name__}")
@@ -440,8 +440,8 @@ def _message(
         optional_id(getattr(message, name), f"the {name} of a message")
     short, text = truncate_message(message, message.to_json(), limit)
     if short is not message and isinstance(message, ToolAggregateMessage):
-        apart.append(message)
-    return short, bounded(text, f"the message {message.id!r}", limit)
+        detached.append(message)
+    return short, check_size(text, f"the message {message.id!r}", limit)
 
 
 def _call(call: object) -> ToolCall:
