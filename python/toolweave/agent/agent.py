@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ..executor import ToolExecutor
     from ..kinds import Outcome
     from ..natural import ToolMode, ToolUseOptions
-    from ..natural.prepared import Tag
+    from ..natural.prepared_tools import Tag
     from ..natural.request import HistoryForm
     from ..protocols import ChatModel, Journal, Messages, Model, ModelOptions
     from ..tools import Toolset

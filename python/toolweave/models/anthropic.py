@@ -176,7 +176,9 @@ class AnthropicModel(ClientModel["AsyncAnthropic"]):
         """
         if tools and not self.native_tools:
             raise ValueError(f"{self!r} makes no native calls, so it takes no tools")
-        asked = await serialize_request(lambda: self._request(messages, tools, options), messages, tools)
+        asked = await serialize_request(
+            lambda: self._request(messages, tools, options), messages, tools
+        )
         client = self._clients.get()
 
         async def ask() -> Stream:

@@ -52,7 +52,8 @@ def with_envelope(
     calls = aggregate.tool_calls
     if any(_may_have_arguments(written) for written in given):
         calls = tuple(
-            _with_written_arguments(call, written) for call, written in zip(calls, given, strict=True)
+            _with_written_arguments(call, written)
+            for call, written in zip(calls, given, strict=True)
         )
     return aggregate.__replace__(
         tool_calls=calls,

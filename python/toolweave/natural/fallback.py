@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from .. import FunctionContract, InvalidToolCall
     from ..protocols import Model
-    from .prepared import PreparedTools
+    from .prepared_tools import PreparedTools
 
 _log = logging.getLogger("toolweave.natural")
 
@@ -114,7 +114,9 @@ class Fallback:
             _log_outcome(call, "the answer of the fallback does not fit either")
             return None
         _log_outcome(call, "the fallback has mended the call", level=logging.INFO)
-        recorded = [Repair("", "fallback", call.raw[:_MAX_RECORDED_CHARS], answer[:_MAX_RECORDED_CHARS])]
+        recorded = [
+            Repair("", "fallback", call.raw[:_MAX_RECORDED_CHARS], answer[:_MAX_RECORDED_CHARS])
+        ]
         if contract.name != call.name:
             recorded.insert(0, Repair("", "fallback", call.name, contract.name))
         return read.__replace__(raw=call.raw, repairs=(*recorded, *read.repairs))
@@ -179,7 +181,7 @@ class Fallback:
         except Exception:  # noqa: BLE001 - the call is only not mended
             _log.warning("the fallback could not be asked", exc_info=True)
             return None
-        if finish is not FinishReason.STOP_SEQUENCE:
+        if finish is not FinishReason.STOP:
             _log.warning("the fallback gave no whole answer", extra={"finish_reason": finish.value})
             return None
         text = "".join(pieces)

@@ -28,7 +28,7 @@ from ..models.excess_calls import drop_excess_calls
 from ..models.serialization import serialize_request
 from ..tools.search import listed
 from .fallback import Fallback
-from .prepared import PreparedToolsCache, reiterable
+from .prepared_tools import PreparedToolsCache, reiterable
 from .reader import CUT_OFF, MAX_PIECE_CHARS, read_updates
 from .request import Style, native_request
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from .. import Event, FunctionContract, Message
     from ..options import ParserOptions, Tools
     from ..protocols import Messages, Model, ModelOptions, ReadingModel
-    from .prepared import PreparedTools, Tag
+    from .prepared_tools import PreparedTools, Tag
     from .reader import ParsedEvent, ReplyEvent
     from .request import HistoryForm, Request
 
@@ -143,13 +143,13 @@ class NaturalToolUseParser:
         self.strict = strict
         """Whether a call that cannot be run is an error."""
         self._tools = reiterable(tools)
-        self._prepared_tools = PreparedToolsCache(**options)
+        self._tool_cache = PreparedToolsCache(**options)
         self._fallback = None if fallback is None else Fallback(fallback)
         self._rewrites_plain = rewrite_plain_replies
         self._style = Style(tag=tag, fenced=fenced, form=form, stop=stop)
         self._deltas = options.get("deltas", True)
         self._id_factory = options.get("id_factory") or _call_id
-        self._prepared_tools.of(self._tools)
+        self._tool_cache.of(self._tools)
 
     @property
     def name(self) -> str:
@@ -184,7 +184,7 @@ class NaturalToolUseParser:
             ConsolidationError: The conversation cannot be written as text.
             MessageError: The conversation cannot be read.
         """
-        prepared = self._prepared_tools.of(self._tools if tools is None else tools)
+        prepared = self._tool_cache.of(self._tools if tools is None else tools)
         return self._request(messages, prepared, options)[0]
 
     async def stream(
@@ -216,7 +216,7 @@ class NaturalToolUseParser:
             ToolUseParsingError: There is a call that cannot be run, in strict mode. What stood
                 before it has been yielded.
         """
-        prepared = self._prepared_tools.of(self._tools if tools is None else tools)
+        prepared = self._tool_cache.of(self._tools if tools is None else tools)
         conversation = as_messages(messages)
         request, found = await serialize_request(
             lambda: self._request(conversation, prepared, options), conversation
@@ -323,11 +323,15 @@ class NaturalToolUseParser:
                 deltas=self._deltas,
                 call_ids=call_ids,
             )
-        reader = UpdateReader(prepared.parser, inline=inline, deltas=self._deltas, call_ids=call_ids)
+        reader = UpdateReader(
+            prepared.parser, inline=inline, deltas=self._deltas, call_ids=call_ids
+        )
         updates = self.model.stream(request.messages, tools=request.tools, options=request.options)
         return read_updates(updates, reader)
 
-    async def _check_call(self, event: ParsedEvent, prepared: PreparedTools, text: list[str]) -> ParsedEvent:
+    async def _check_call(
+        self, event: ParsedEvent, prepared: PreparedTools, text: list[str]
+    ) -> ParsedEvent:
         """The event, or a mended call in its place."""
         if isinstance(event, TextDelta):
             if self._rewrites_plain:
@@ -335,7 +339,9 @@ class NaturalToolUseParser:
         elif isinstance(event, FabricatedResult):
             _log.warning("the model made up a result", extra={"tool": event.name})
         elif isinstance(event, InvalidToolCall):
-            mended = None if self._fallback is None else await self._fallback.repair(event, prepared)
+            mended = (
+                None if self._fallback is None else await self._fallback.repair(event, prepared)
+            )
             if mended is not None:
                 return mended
             # One record for each of them would be as many as the model likes.

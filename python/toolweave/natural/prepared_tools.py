@@ -118,7 +118,7 @@ class PreparedToolsCache:
 
     def __init__(self, **options: Unpack[ParserOptions]) -> None:
         self._options = options
-        self._prepared_tools: list[PreparedTools] = []
+        self._tool_cache: list[PreparedTools] = []
 
     def of(self, tools: Tools) -> PreparedTools:
         """The offer of these tools.
@@ -130,11 +130,11 @@ class PreparedToolsCache:
         """
         given = _contracts_of(tools)
         # As a rule the contracts are the very same objects as last time, which compare at once.
-        for prepared in self._prepared_tools:
+        for prepared in self._tool_cache:
             if prepared.given == given:
                 return prepared
         prepared = PreparedTools(*given, **self._options)
-        self._prepared_tools = [prepared, *self._prepared_tools[: _MAX_PREPARED - 1]]
+        self._tool_cache = [prepared, *self._tool_cache[: _MAX_PREPARED - 1]]
         return prepared
 
 

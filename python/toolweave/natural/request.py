@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from .. import FunctionContract, Message
-    from .prepared import PreparedTools, Tag
+    from .prepared_tools import PreparedTools, Tag
 
 STOP_SEQUENCE = "<tool_response"
 """What a model must not write itself: what a tool answers."""

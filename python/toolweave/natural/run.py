@@ -30,7 +30,7 @@ from ..kinds import FinishReason
 from ..models import closing
 from ..runs import Run
 from ..tools.search import describe
-from .envelope import with_envelope, split_aggregate, is_slow_to_parse
+from .envelope import is_slow_to_parse, split_aggregate, with_envelope
 from .parts import MAX_SEPARATE_CALLS
 from .reader import CUT_OFF
 
@@ -133,20 +133,20 @@ class ReplyRun(Run["ToolUseEvent"]):
         them. They are there as soon as all calls of the reply have a result, or are deferred. White
         space between calls is no message; the text behind them begins with it.
         """
-        reiterable: list[Message] = []
+        kept: list[Message] = []
         aggregates = iter(self._aggregates)
         said = 0
         for message in self._joined():
             if isinstance(message, ToolCallMessage):
                 aggregate = next(aggregates, None)
                 if aggregate is not None:
-                    reiterable.append(aggregate)
+                    kept.append(aggregate)
             elif isinstance(message, UsageMessage):
-                reiterable.append(message)
+                kept.append(message)
             elif not (isinstance(message, TextMessage) and message.text.isspace()):
-                reiterable.append(message.__replace__(id=self._id(said)))
+                kept.append(message.__replace__(id=self._id(said)))
                 said += 1
-        return tuple(reiterable)
+        return tuple(kept)
 
     @property
     def generation_id(self) -> str:
@@ -406,7 +406,7 @@ class ReplyRun(Run["ToolUseEvent"]):
                 if message is not None:
                     self._out.put(message)
         elif isinstance(event, ToolProgress):
-            self._out.prepared(event)
+            self._out.offer(event)
         else:
             self._out.put(event)
 

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from ..protocols import Journal, Messages, Model, ModelOptions
     from ..tools import Toolset
     from ..tools.toolset import Handlers, ToolLike
-    from .prepared import Tag
     from .options import ExecutorOptions, ToolUseOptions
     from .parser import ToolMode
+    from .prepared_tools import Tag
     from .request import HistoryForm
     from .run import ToolUseEvent
 
@@ -197,7 +197,9 @@ class FunctionCalling:
             said += await self._retry_empty(messages, reply, options).wait()
         return said
 
-    def _retry_empty(self, messages: Messages, reply: ReplyRun, options: ModelOptions | None) -> ReplyRun:
+    def _retry_empty(
+        self, messages: Messages, reply: ReplyRun, options: ModelOptions | None
+    ) -> ReplyRun:
         """Begins another reply to a conversation, after one that was empty."""
         _log.info("an empty reply is asked for once more", extra={"agent": self.name})
         return self.open([*as_messages(messages), reply.reminder], options=options)

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from servers.dialects import DONE, delta, openai_text
 from servers.http_models import SHORT, ask, failed, nothing_logged_shows_the_key, received
-from servers.model_answers import ParsedEvent
+from servers.model_answers import Read
 from servers.raw import Connection, raw_server
 from servers.scripts import answer, events, raw
 from servers.sse import Do
@@ -30,7 +30,7 @@ ONE = delta(content="One ")
 TWO = b'data: {"choices": [{"index": 0, "delta": {"content": "zw\xc3\xb6lf"}}]}\n\n'
 
 
-def broke(came: ParsedEvent, *says: str, text: str = "One ") -> int:
+def broke(came: Read, *says: str, text: str = "One ") -> int:
     """How many bytes had come of a reply that broke after this text."""
     assert came.text == text
     error = failed(came, *says)

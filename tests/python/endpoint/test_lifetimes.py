@@ -120,16 +120,16 @@ def test_a_model_works_in_one_loop_after_the_other(loop: str) -> None:
 
 @every_loop
 def test_a_reply_that_its_loop_has_left_open_is_closed_with_it(loop: str) -> None:
-    async def begin(model: HttpModel, reiterable: list[AsyncIterator[Update]]) -> None:
+    async def begin(model: HttpModel, kept: list[AsyncIterator[Update]]) -> None:
         stream = model.stream(HELLO)
         assert await anext(stream) == TextDelta("a")
-        reiterable.append(stream)
+        kept.append(stream)
 
     with nothing_left(), raw_server(endless()) as server:
         model = model_at(server)
         for number in range(TIMES):
-            reiterable: list[AsyncIterator[Update]] = []
-            run(loop, begin(model, reiterable))
+            kept: list[AsyncIterator[Update]] = []
+            run(loop, begin(model, kept))
             server.left(number)
 
 

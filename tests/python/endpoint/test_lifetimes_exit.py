@@ -90,9 +90,7 @@ def test_who_asks_at_the_end_of_the_interpreter_is_told_so() -> None:
     with raw_server(events(*openai_text(["Hi ", "there"]))) as server:
         done = ended("-c", program, server.url)
     assert done.stderr == ""
-    assert done.stdout.splitlines()[1:] == [
-        "cannot send a request: Python is shutting down"
-    ]
+    assert done.stdout.splitlines()[1:] == ["cannot send a request: Python is shutting down"]
 
 
 def test_a_thread_that_looks_up_a_name_does_not_hold_up_the_end() -> None:

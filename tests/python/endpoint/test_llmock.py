@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from servers.model_answers import ParsedEvent, read
+from servers.model_answers import Read, read
 from toolweave import FinishUpdate, FunctionContract, Joiner, TextMessage
 from toolweave.models.http import HttpModel
 from toolweave.natural import NaturalToolUse
@@ -23,8 +23,8 @@ WEATHER = FunctionContract(
 )
 
 
-def ask(llmock: Any, *, asked: Any = None, **options: Any) -> ParsedEvent:
-    async def main() -> ParsedEvent:
+def ask(llmock: Any, *, asked: Any = None, **options: Any) -> Read:
+    async def main() -> Read:
         settings = {"max_retries": 0, "provider": "acme", **options}
         async with HttpModel(llmock.base_url("openai"), "gpt-x", KEY, **settings) as model:
             return await read(model, ASKED, **(asked or {}))

@@ -12,7 +12,7 @@ from servers.adapters import KEY
 from servers.dialects import delta, openai_text
 from servers.http2 import Stream, http2_server
 from servers.http_models import SHORT, ask, failed, model, nothing_logged_shows_the_key
-from servers.model_answers import ParsedEvent, read
+from servers.model_answers import Read, read
 from servers.proxies import proxy
 from servers.raw import Connection, deaf_server, raw_server
 from servers.scripts import events, refusal
@@ -38,8 +38,8 @@ def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
     return Authority(tmp_path_factory.mktemp("authority"))
 
 
-def answer_of(url: str, **options: Any) -> ParsedEvent:
-    async def main() -> ParsedEvent:
+def answer_of(url: str, **options: Any) -> Read:
+    async def main() -> Read:
         async with model(url, **options) as one:
             return await read(one)
 
@@ -191,7 +191,7 @@ def speak(stream: Stream) -> None:
 def test_http_2_is_spoken_where_the_server_can(authority: Authority) -> None:
     tls = authority.server(protocols=("h2", "http/1.1"))
 
-    async def main(url: str) -> list[ParsedEvent]:
+    async def main(url: str) -> list[Read]:
         async with model(url, roots=authority.pem) as one:
             await read(one)  # makes the connection
             return [*await asyncio.gather(*(read(one) for _ in range(20)))]
@@ -236,7 +236,7 @@ def test_whoever_stops_reading_resets_its_stream_alone() -> None:
             stream.send(delta("stop"))
             stream.end()
 
-    async def main() -> ParsedEvent:
+    async def main() -> Read:
         async with model(server.url, http_version="2") as one:
             async for _ in one.stream([]):
                 break

@@ -22,7 +22,7 @@ from servers.dialects import (
     openai_usage,
 )
 from servers.http_models import ask, failed, in_one, model
-from servers.model_answers import ParsedEvent, read
+from servers.model_answers import Read, read
 from servers.raw import Script, raw_server
 from servers.scripts import answer, document, events, raw
 from toolweave import (
@@ -120,38 +120,38 @@ def test_chunks_that_say_nothing_and_further_choices_are_passed_over() -> None:
 
 
 HELLO = json.dumps({"choices": [{"index": 0, "delta": {"content": "Hé"}}]}, ensure_ascii=False)
-STOP_SEQUENCE = json.dumps({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
+STOP = json.dumps({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
 INDENTED = json.dumps(json.loads(HELLO), ensure_ascii=False, indent=1)
 
 
 @pytest.mark.parametrize(
     "body",
     [
-        pytest.param(f"data: {HELLO}\n\ndata: {STOP_SEQUENCE}\n\ndata: [DONE]\n\n", id="plain"),
-        pytest.param(f"data:{HELLO}\n\ndata:{STOP_SEQUENCE}\n\ndata:[DONE]\n\n", id="no space"),
-        pytest.param(f"data: {HELLO}\r\n\r\ndata: {STOP_SEQUENCE}\r\n\r\ndata: [DONE]\r\n\r\n", id="CRLF"),
-        pytest.param(f"data: {HELLO}\r\rdata: {STOP_SEQUENCE}\r\rdata: [DONE]\r\r", id="CR"),
-        pytest.param(f"data: {HELLO}\n\r\ndata: {STOP_SEQUENCE}\r\rdata: [DONE]\n\n", id="mixed"),
-        pytest.param(f"\ufeffdata: {HELLO}\n\ndata: {STOP_SEQUENCE}\n\n", id="BOM, no DONE"),
-        pytest.param(f"data: {HELLO}\n\ndata: {STOP_SEQUENCE}\n", id="no blank line in the end"),
-        pytest.param(f"data: {HELLO}\n\ndata: {STOP_SEQUENCE}", id="no line end in the end"),
-        pytest.param(f"data: {HELLO}\n\ndata: {STOP_SEQUENCE}\n\ndata: [DONE]", id="none after DONE"),
+        pytest.param(f"data: {HELLO}\n\ndata: {STOP}\n\ndata: [DONE]\n\n", id="plain"),
+        pytest.param(f"data:{HELLO}\n\ndata:{STOP}\n\ndata:[DONE]\n\n", id="no space"),
+        pytest.param(f"data: {HELLO}\r\n\r\ndata: {STOP}\r\n\r\ndata: [DONE]\r\n\r\n", id="CRLF"),
+        pytest.param(f"data: {HELLO}\r\rdata: {STOP}\r\rdata: [DONE]\r\r", id="CR"),
+        pytest.param(f"data: {HELLO}\n\r\ndata: {STOP}\r\rdata: [DONE]\n\n", id="mixed"),
+        pytest.param(f"\ufeffdata: {HELLO}\n\ndata: {STOP}\n\n", id="BOM, no DONE"),
+        pytest.param(f"data: {HELLO}\n\ndata: {STOP}\n", id="no blank line in the end"),
+        pytest.param(f"data: {HELLO}\n\ndata: {STOP}", id="no line end in the end"),
+        pytest.param(f"data: {HELLO}\n\ndata: {STOP}\n\ndata: [DONE]", id="none after DONE"),
         pytest.param(
-            "".join(f"data: {line}\n" for line in INDENTED.split("\n")) + f"\ndata: {STOP_SEQUENCE}\n\n",
+            "".join(f"data: {line}\n" for line in INDENTED.split("\n")) + f"\ndata: {STOP}\n\n",
             id="several lines",
         ),
         pytest.param(
-            f": hello\n\nevent: x\nid: 1\nretry: 5\ndata: {HELLO}\nfield\n\n:\n\ndata: {STOP_SEQUENCE}\n\n",
+            f": hello\n\nevent: x\nid: 1\nretry: 5\ndata: {HELLO}\nfield\n\n:\n\ndata: {STOP}\n\n",
             id="comments and other fields",
         ),
-        pytest.param(f"data\ndata: {HELLO}\n\ndata\n\ndata: \n\ndata: {STOP_SEQUENCE}\n\n", id="empty data"),
-        pytest.param(f"data: {HELLO} \n\n\n\n\ndata:   {STOP_SEQUENCE}\n\ndata: [DONE] \n\n", id="spaces"),
+        pytest.param(f"data\ndata: {HELLO}\n\ndata\n\ndata: \n\ndata: {STOP}\n\n", id="empty data"),
+        pytest.param(f"data: {HELLO} \n\n\n\n\ndata:   {STOP}\n\ndata: [DONE] \n\n", id="spaces"),
         pytest.param(
-            f"data: {HELLO}\n\ndata: {STOP_SEQUENCE}\n\ndata: [DONE]\n\ndata: {HELLO}\n\nnonsense",
+            f"data: {HELLO}\n\ndata: {STOP}\n\ndata: [DONE]\n\ndata: {HELLO}\n\nnonsense",
             id="more after DONE",
         ),
         pytest.param(
-            f"data: {HELLO}\n\ndata: {STOP_SEQUENCE}\n\ndata: [DONE]\n\ndata: {{\n\n", id="faults after DONE"
+            f"data: {HELLO}\n\ndata: {STOP}\n\ndata: [DONE]\n\ndata: {{\n\n", id="faults after DONE"
         ),
     ],
 )
@@ -171,7 +171,7 @@ def test_a_reply_without_a_reason_is_taken_as_cut_off(caplog: pytest.LogCaptureF
 @pytest.mark.parametrize(
     ("wrote", "reason"),
     [
-        ("STOP_SEQUENCE", "stop"),
+        ("STOP", "stop"),
         ("eos", "stop"),
         ("model_length", "length"),
         ("function_call", "tool_calls"),
@@ -333,7 +333,7 @@ class Shelf:
         # With connections of its own: models of the same settings share theirs.
         self._model = model(url, connect_timeout=9.5)
 
-    def read(self, body: Iterable[bytes], **shape: Any) -> ParsedEvent:
+    def read(self, body: Iterable[bytes], **shape: Any) -> Read:
         self.body, self.shape = [*body], shape
 
         return asyncio.run(read(self._model))

@@ -285,10 +285,10 @@ def test_a_reply_of_nothing_but_calls_beyond_the_limit_keeps_one_that_counts_the
 
 def test_calls_whose_results_are_messages_of_their_own_are_left_out_with_them() -> None:
     calls, results = too_many(9, first=1)
-    reiterable = tw.ToolCall("call_0", "F", {})
+    kept = tw.ToolCall("call_0", "F", {})
     history = [
         tw.TextMessage("Go on."),
-        tw.ToolCallMessage([reiterable, *calls]),
+        tw.ToolCallMessage([kept, *calls]),
         tw.ToolResultMessage([tw.ToolResult("call_0", "F", "ok"), *results[:4]]),
         tw.ToolResultMessage(results[4:]),
         tw.TextMessage("And now?"),
@@ -297,7 +297,7 @@ def test_calls_whose_results_are_messages_of_their_own_are_left_out_with_them() 
     assert (text, last) == (history[0], history[-1])
     assert isinstance(asked, tw.ToolCallMessage)
     assert isinstance(answered, tw.ToolResultMessage)
-    assert asked.tool_calls == (reiterable,)
+    assert asked.tool_calls == (kept,)
     assert [result.tool_call_id for result in answered.tool_results] == ["call_0"]
     assert answered.tool_results[0].result.startswith("ok\n")
     assert "9 more calls" in answered.tool_results[0].result

@@ -11,7 +11,7 @@ import toolweave as tw
 from sample_natural_tools import add, call, ping
 from toolweave.models import as_messages
 from toolweave.natural import FunctionCalling, NaturalToolUse, NaturalToolUseParser
-from toolweave.natural.prepared import PreparedToolsCache
+from toolweave.natural.prepared_tools import PreparedToolsCache
 from toolweave.testing import RecordingObserver, ScriptedModel
 
 
@@ -231,9 +231,9 @@ def test_without_deferred_tools_nothing_changes() -> None:
 
 
 def test_tools_are_compiled_once_whatever_was_found() -> None:
-    tools, prepared_tools = tw.Toolset([*TOOLS, ping]), PreparedToolsCache()
-    prepared = prepared_tools.of(tools)
-    assert prepared_tools.of(tools) is prepared_tools.of([*TOOLS, tools.get("ping")]) is prepared
+    tools, cache = tw.Toolset([*TOOLS, ping]), PreparedToolsCache()
+    prepared = cache.of(tools)
+    assert cache.of(tools) is cache.of([*TOOLS, tools.get("ping")]) is prepared
     history = as_messages([ASKED, found("get_weather")])
     names = prepared.found(history)
     first = prepared.prompt("Be brief.", "name", fenced=True, found=names)
@@ -241,8 +241,8 @@ def test_tools_are_compiled_once_whatever_was_found() -> None:
     assert prepared.prompt("Be brief.", "name", fenced=True) != first
     tools.remove("get_weather")
     tools.add(get_weather.replace(defer_loading=False))
-    assert prepared_tools.of(tools) is not prepared
-    assert "get_weather" in [tool.name for tool in prepared_tools.of(tools).described()]
+    assert cache.of(tools) is not prepared
+    assert "get_weather" in [tool.name for tool in cache.of(tools).described()]
 
 
 def test_definitions_of_providers_can_be_deferred() -> None:

@@ -39,7 +39,7 @@ def test_a_reply_that_is_cancelled_while_its_calls_are_written_down_keeps_them(
         go_on.wait(10)
         return with_envelope(*arguments)
 
-    monkeypatch.setattr(run, "enveloped", slowly)
+    monkeypatch.setattr(run, "with_envelope", slowly)
 
     async def main() -> tuple[tw.Message, ...]:
         model = ScriptedModel(

@@ -85,8 +85,8 @@ def test_a_reply_that_breaks_off_has_only_calls_that_were_whole(
     reply: tuple[list[Update], list[tuple[str, str, str]]], cut: int
 ) -> None:
     fragments, calls = reply
-    reiterable = fragments[: cut % len(fragments) + 1]
-    found = calls_of([*reiterable, tw.FinishUpdate("length")])
+    kept = fragments[: cut % len(fragments) + 1]
+    found = calls_of([*kept, tw.FinishUpdate("length")])
     whole = [call for call in found if isinstance(call, tw.ToolCall)]
     assert [call.raw for call in whole] == [text for _, _, text in calls[: len(found) - 1]]
     assert found[-1].kind == "unclosed"

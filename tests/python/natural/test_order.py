@@ -64,9 +64,9 @@ def test_events_tell_of_each_message_with_calls_in_that_order(
 
     events, reply = virtual_time.run(main())
     told = [event for event in events if isinstance(event, tw.ToolAggregateMessage)]
-    reiterable = [each for each in reply.messages if isinstance(each, tw.ToolAggregateMessage)]
-    assert told == reiterable
-    calls = [call for message in reiterable for call in message.tool_calls]
+    kept = [each for each in reply.messages if isinstance(each, tw.ToolAggregateMessage)]
+    assert told == kept
+    calls = [call for message in kept for call in message.tool_calls]
     whole = reply.aggregate
     assert calls == ([] if whole is None else list(whole.tool_calls))
     count = sum(kind == "call" for kind, _ in pieces)

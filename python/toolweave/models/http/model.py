@@ -142,7 +142,9 @@ class HttpModel:
         fixed["accept"] = "text/event-stream" if streaming else "application/json"
         self.name: str = model if name is None else name
         """What traces call the model."""
-        self.provider: str = provider or ("azure.ai.openai" if azure else provider_for_url(base_url))
+        self.provider: str = provider or (
+            "azure.ai.openai" if azure else provider_for_url(base_url)
+        )
         """Whose model it is."""
         self.native_tools = native_tools
         """Whether it makes native calls."""
@@ -312,7 +314,9 @@ class HttpModel:
                 if name is None:
                     raise endpoint.error(failure)
                 refused |= {name}
-                body = await serialize_request(partial(endpoint.body, asked, refused), messages, tools)
+                body = await serialize_request(
+                    partial(endpoint.body, asked, refused), messages, tools
+                )
             endpoint.remember(refused)
             if isinstance(last, FinishUpdate):
                 endpoint.check(last.reason)

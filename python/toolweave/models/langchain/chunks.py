@@ -51,7 +51,9 @@ def invalidating_suffix(arguments: str) -> str:
     if _as_langchain_reads(arguments) is None:
         return ""
     # Which of them it takes depends on where the arguments broke off.
-    return next(end for end in _INVALIDATING_SUFFIXES if _as_langchain_reads(arguments + end) is None)
+    return next(
+        end for end in _INVALIDATING_SUFFIXES if _as_langchain_reads(arguments + end) is None
+    )
 
 
 def _as_langchain_reads(arguments: str) -> dict[str, Any] | None:

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     )
 
     from ... import FunctionContract, Message
-    from ...natural.prepared import Tag
+    from ...natural.prepared_tools import Tag
 
 _ERRORS = ("failed", "denied", "retried")
 

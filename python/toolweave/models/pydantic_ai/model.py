@@ -9,7 +9,7 @@ from pydantic_ai.models import Model, infer_model
 from pydantic_ai.models.wrapper import WrapperModel
 from pydantic_ai.settings import merge_model_settings
 
-from ...natural.prepared import PreparedToolsCache
+from ...natural.prepared_tools import PreparedToolsCache
 from .reply import call_id, parse_response
 from .requests import RequestBuilder
 from .streaming import NaturalStream
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pydantic_ai.usage import RequestUsage
     from typing_extensions import Unpack
 
-    from ...natural.prepared import Tag
+    from ...natural.prepared_tools import Tag
     from ...options import ParserOptions
     from .requests import TextRequest
 
@@ -71,9 +71,9 @@ class NaturalToolUseModel(WrapperModel):
                 f"{', '.join(sorted(unknown))} cannot be set: pydantic-ai needs its own"
             )
         options["id_factory"] = call_id
-        prepared_tools = PreparedToolsCache(**options)
+        tool_cache = PreparedToolsCache(**options)
         # One name, since the base class has many of its own.
-        self._requests = RequestBuilder(prepared_tools, tag=tag, fenced=fenced, stop=stop)
+        self._requests = RequestBuilder(tool_cache, tag=tag, fenced=fenced, stop=stop)
 
     @property
     def profile(self) -> ModelProfile:
@@ -105,7 +105,7 @@ class NaturalToolUseModel(WrapperModel):
         response = await self.wrapped.request(
             text_request.messages, text_request.settings, text_request.parameters
         )
-        return parse_response(response, text_request.prepared.parser.fresh())
+        return parse_response(response, text_request.tools.parser.fresh())
 
     @asynccontextmanager
     async def request_stream(
@@ -120,7 +120,7 @@ class NaturalToolUseModel(WrapperModel):
         async with self.wrapped.request_stream(
             text_request.messages, text_request.settings, text_request.parameters, run_context
         ) as stream:
-            yield NaturalStream(stream, text_request.prepared.parser.fresh(), model_request_parameters)
+            yield NaturalStream(stream, text_request.tools.parser.fresh(), model_request_parameters)
 
     async def count_tokens(
         self,

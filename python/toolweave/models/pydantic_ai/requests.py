@@ -10,7 +10,7 @@ from pydantic_ai.profiles import DEFAULT_PROMPTED_OUTPUT_TEMPLATE
 from pydantic_ai.settings import ToolOrOutput
 
 from ..._core import FunctionContract
-from ...natural.prepared import PreparedToolsCache
+from ...natural.prepared_tools import PreparedToolsCache
 from ...natural.request import STOP_SEQUENCE
 from .history import HistoryWriter
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pydantic_ai.settings import ModelSettings
     from pydantic_ai.tools import ToolDefinition
 
-    from ...natural.prepared import PreparedTools, Tag
+    from ...natural.prepared_tools import PreparedTools, Tag
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class TextRequest:
     """What the request asks for beyond that."""
     parameters: ModelRequestParameters
     """What kind of reply is wanted: without tools."""
-    prepared: PreparedTools
+    tools: PreparedTools
     """The tools."""
 
 
@@ -43,14 +43,16 @@ class RequestBuilder:
     """Makes requests without tools out of requests with tools.
 
     Args:
-        offers: The tools that were offered before.
+        tool_cache: The tools of earlier requests.
         tag: How calls are written.
         fenced: Whether arguments stand in a Markdown fence.
         stop: Whether the model is asked to stop where it would make up a result.
     """
 
-    def __init__(self, prepared_tools: PreparedToolsCache, *, tag: Tag, fenced: bool, stop: bool) -> None:
-        self._prepared_tools = prepared_tools
+    def __init__(
+        self, tool_cache: PreparedToolsCache, *, tag: Tag, fenced: bool, stop: bool
+    ) -> None:
+        self._tool_cache = tool_cache
         self._tag: Tag = tag
         self._fenced = fenced
         self._stop = stop
@@ -71,7 +73,7 @@ class RequestBuilder:
             prepared: The same, as the model prepared them.
         """
         tools = _callable_tools(prepared, settings)
-        prepared = self._prepared_tools.of([_contract(tool) for tool in tools])
+        prepared_tools = self._tool_cache.of([_contract(tool) for tool in tools])
         # The wrapped model prepares what it is given itself, so most of it has to be as it came.
         inner = replace(
             parameters,
@@ -84,20 +86,24 @@ class RequestBuilder:
         )
         if prepared.output_mode == "tool" or (
             # A model that is held to the JSON of its output cannot call a tool any more.
-            prepared.contracts and prepared.output_mode in ("native", "prompted")
+            prepared_tools.contracts and prepared.output_mode in ("native", "prompted")
         ):
             inner = replace(
                 inner, output_mode="text", output_object=None, prompted_output_template=None
             )
-        written = HistoryWriter(prepared.contracts, tag=self._tag, fenced=self._fenced).write(messages)
-        written, inner = self._prompt(written, inner, prepared, _output_instructions(prepared, tools))
-        return TextRequest(written, self._settings(settings, prepared), inner, prepared)
+        written = HistoryWriter(prepared_tools.contracts, tag=self._tag, fenced=self._fenced).write(
+            messages
+        )
+        written, inner = self._prompt(
+            written, inner, prepared_tools, _output_instructions(prepared, tools)
+        )
+        return TextRequest(written, self._settings(settings, prepared_tools), inner, prepared_tools)
 
     def _prompt(
         self,
         messages: list[ModelMessage],
         parameters: ModelRequestParameters,
-        prepared: PreparedTools,
+        tools: PreparedTools,
         output_instructions: str,
     ) -> tuple[list[ModelMessage], ModelRequestParameters]:
         """Adds the tools to what the model is told first, where there is something.
@@ -106,9 +112,9 @@ class RequestBuilder:
         """
 
         def prompted(existing: str | None) -> str:
-            return prepared.prompt(existing, self._tag, fenced=self._fenced) + output_instructions
+            return tools.prompt(existing, self._tag, fenced=self._fenced) + output_instructions
 
-        if not prepared.contracts:
+        if not tools.contracts:
             return messages, parameters
         parts = parameters.instruction_parts
         if parts is None:
@@ -131,11 +137,13 @@ class RequestBuilder:
             parts = [InstructionPart(prompted(None))]
         return messages, replace(parameters, instruction_parts=parts)
 
-    def _settings(self, settings: ModelSettings | None, prepared: PreparedTools) -> ModelSettings | None:
+    def _settings(
+        self, settings: ModelSettings | None, tools: PreparedTools
+    ) -> ModelSettings | None:
         remaining = dict(settings or {})
         for name in ("tool_choice", "parallel_tool_calls"):
             remaining.pop(name, None)
-        if self._stop and prepared.contracts:
+        if self._stop and tools.contracts:
             stops = list(cast("list[str]", remaining.get("stop_sequences")) or [])
             if STOP_SEQUENCE not in stops:
                 remaining["stop_sequences"] = [*stops, STOP_SEQUENCE]
