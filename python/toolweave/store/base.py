@@ -140,7 +140,7 @@ class StoreBase:
             self._draft, chat_id, told, said, tuple(started), tuple(finished), tuple(pending)
         )
 
-    def fitting(
+    def filter_writable(
         self, chat_id: str, events: Iterable[_Event], messages: Iterable[Message]
     ) -> tuple[list[_Event], list[Message]]:
         """Return the events and messages that can be written, in order.

@@ -292,7 +292,7 @@ class RunWriter:
             return await self._store_batch(batch)
         except MessageError as error:
             self._stop(error)
-            rest = self._store.fitting(self.chat_id, batch.drafts, batch.messages)
+            rest = self._store.filter_writable(self.chat_id, batch.drafts, batch.messages)
             return await self._store_batch(_Batch(*rest, replace(batch.step, started=())))
 
     async def _store_batch(self, batch: _Batch) -> WriteResult:
@@ -360,7 +360,7 @@ class RunWriter:
             await self._spawn()
         async with self._lock:
             new = self._new()[self._taken_messages :]
-            drafts, messages = self._store.fitting(self.chat_id, self._drafts, new)
+            drafts, messages = self._store.filter_writable(self.chat_id, self._drafts, new)
             lost = len(self._drafts) - len(drafts) + len(new) - len(messages)
             self._drafts = drafts
             self._unfit.update({each.id for each in new} - {each.id for each in messages})
