@@ -52,7 +52,7 @@ def test_a_page_is_a_part_of_the_whole(
             for _ in range(4):
                 after = data.draw(st.integers(-1, len(messages) + 1))
                 limit = data.draw(st.none() | st.integers(0, len(messages) + 1))
-                assert await store.load(chat, after=after, limit=limit) == whole.part(after, limit)
+                assert await store.load(chat, after=after, limit=limit) == whole.page(after, limit)
 
     with_store("sqlite://", scenario)
 
@@ -65,7 +65,7 @@ def test_parts_that_stand_far_apart_are_found(store_url: str) -> None:
         await store.write("c", messages=[*between, call, *between, result, *between])
         whole = await store.load("c")
         for after in (390, 400, 401, 795, 801, 802):
-            assert await store.load("c", after=after, limit=10) == whole.part(after, 10)
+            assert await store.load("c", after=after, limit=10) == whole.page(after, 10)
 
     with_store(store_url, scenario)
 
