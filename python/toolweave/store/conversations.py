@@ -31,11 +31,11 @@ _log = logging.getLogger("toolweave.store")
 
 
 @dataclass
-class _Line:
+class _LocalLock:
     """Those of this process who want the same conversation."""
 
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
-    users: int = 0
+    user_count: int = 0
     """How many hold it or wait for it."""
     owner: str | None = None
     """What is written in the database by who holds it."""
@@ -62,7 +62,7 @@ class StoreConversations:
         self._store = store
         self._database = store.database
         self._lease = lease
-        self._lines: dict[str, _Line] = {}
+        self._local_locks: dict[str, _LocalLock] = {}
 
     def __repr__(self) -> str:
         return f"StoreConversations({self._store!r})"
@@ -96,8 +96,8 @@ class StoreConversations:
         values = {"updated_utc": self._store.now(), "conversation_json": text}
         insert = _insert(self._database.is_postgresql, table, {"key": key, **values})
         statement = insert.on_conflict_do_update(index_elements=["key"], set_=values)
-        line = self._lines.get(key)
-        owner = None if line is None else line.owner
+        local_lock = self._local_locks.get(key)
+        owner = None if local_lock is None else local_lock.owner
 
         async def work(connection: AsyncConnection) -> None:
             if owner is not None:
@@ -124,25 +124,25 @@ class StoreConversations:
     async def lock(self, key: str) -> AsyncGenerator[None, None]:
         """Held while a conversation is loaded, gone on with and saved."""
         checked_id(key, "the key of a conversation")
-        line = self._lines.setdefault(key, _Line())
-        line.users += 1
+        local_lock = self._local_locks.setdefault(key, _LocalLock())
+        local_lock.user_count += 1
         try:
-            async with line.lock, self._held(key, line):
+            async with local_lock.lock, self._acquired(key, local_lock):
                 yield
         finally:
-            line.users -= 1
-            if not line.users:
-                del self._lines[key]
+            local_lock.user_count -= 1
+            if not local_lock.user_count:
+                del self._local_locks[key]
 
     @asynccontextmanager
-    async def _held(self, key: str, line: _Line) -> AsyncGenerator[None, None]:
+    async def _acquired(self, key: str, local_lock: _LocalLock) -> AsyncGenerator[None, None]:
         owner = uuid.uuid4().hex
         try:
-            is_taken = await self._taken(key, owner)
-            while not is_taken:
+            is_acquired = await self._try_acquire(key, owner)
+            while not is_acquired:
                 await asyncio.sleep(self._store.poll)
-                is_taken = await self._taken(key, owner)
-            line.owner = owner
+                is_acquired = await self._try_acquire(key, owner)
+            local_lock.owner = owner
             renewing = asyncio.create_task(self._renew(key, owner))
             try:
                 yield
@@ -150,17 +150,17 @@ class StoreConversations:
                 renewing.cancel()
                 await asyncio.wait([renewing])
         finally:
-            line.owner = None
+            local_lock.owner = None
             await self._release(key, owner)
 
-    async def _taken(self, key: str, owner: str) -> bool:
+    async def _try_acquire(self, key: str, owner: str) -> bool:
         """Takes the lock, if nobody has it who lives."""
         table = self._database.tables.locks
         now = self._store.now()
-        mine = {"owner": owner, "lease_utc": now + round(self._lease * 1000)}
-        insert = _insert(self._database.is_postgresql, table, {"key": key, **mine})
+        claim = {"owner": owner, "lease_utc": now + round(self._lease * 1000)}
+        insert = _insert(self._database.is_postgresql, table, {"key": key, **claim})
         statement = insert.on_conflict_do_update(
-            index_elements=["key"], set_=mine, where=table.c.lease_utc < now
+            index_elements=["key"], set_=claim, where=table.c.lease_utc < now
         ).returning(table.c.owner)
 
         async def work(connection: AsyncConnection) -> bool:
