@@ -41,15 +41,15 @@ class Listener:
     """
 
     def __init__(
-        self, database: Database, heard: Callable[[str, int], None], lost: Callable[[], None]
+        self, database: Database, on_change: Callable[[str, int], None], on_disconnect: Callable[[], None]
     ) -> None:
         self._database = database
-        self._heard = heard
-        self._lost = lost
+        self._on_change = on_change
+        self._on_disconnect = on_disconnect
         self._connection: AsyncConnection | None = None
         self._is_alive = False
         self._has_failed = False
-        self._next = 0.0
+        self._next_attempt = 0.0
 
     @property
     def is_connected(self) -> bool:
@@ -58,9 +58,9 @@ class Listener:
 
     async def connect(self) -> None:
         """Tries to connect, if it is time for that."""
-        if not self._database.is_postgresql or time.monotonic() < self._next:
+        if not self._database.is_postgresql or time.monotonic() < self._next_attempt:
             return
-        self._next = time.monotonic() + _PAUSE
+        self._next_attempt = time.monotonic() + _PAUSE
         await self.close()
         try:
             with translated_errors(f"listening to {self._database}"):
@@ -74,7 +74,7 @@ class Listener:
             _log.info("changes are notified again")
         self._has_failed = False
         # What came before is asked for once.
-        self._lost()
+        self._on_disconnect()
 
     async def close(self) -> None:
         """Ends the connection."""
@@ -102,15 +102,15 @@ class Listener:
         listening = cast("_Driver", driver)
         loop = asyncio.get_running_loop()
 
-        def heard(*said: object) -> None:
+        def on_change(*said: object) -> None:
             revision, _, chat_id = str(said[-1]).partition(" ")
-            self._heard(chat_id, int(revision))
+            self._on_change(chat_id, int(revision))
 
-        def ended(*_: object) -> None:
+        def on_terminated(*_: object) -> None:
             self._is_alive = False
             if not loop.is_closed():
-                self._lost()
+                self._on_disconnect()
 
-        listening.add_termination_listener(ended)
-        await listening.add_listener(self._database.channel, heard)
+        listening.add_termination_listener(on_terminated)
+        await listening.add_listener(self._database.channel, on_change)
         self._is_alive = True

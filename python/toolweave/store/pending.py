@@ -78,7 +78,7 @@ async def resolution(
     return None if row is None or row.result_json is None else stored_resolution(row)[0]
 
 
-async def awaited(
+async def list_pending(
     connection: AsyncConnection, database: Database, chat_id: str
 ) -> list[StoredPendingInput]:
     """What is awaited in a chat, the oldest first."""
@@ -96,7 +96,7 @@ async def awaited(
     return [_pending(row) for row in await connection.execute(statement)]
 
 
-async def is_taken(connection: AsyncConnection, database: Database, chat_id: str, key: str) -> bool:
+async def key_exists(connection: AsyncConnection, database: Database, chat_id: str, key: str) -> bool:
     """Whether something is or was awaited under a key."""
     return await _find(connection, database, chat_id, key) is not None
 
@@ -119,7 +119,7 @@ def _schema(row: Row[Any]) -> Validator:
         return Validator(object_of(row.schema_json, "schema_json"))
     except (DamagedError, SchemaError) as error:
         text = f"no answer to the question {row.key!r} of the chat {row.chat_id!r} can be checked"
-        raise StoreError(f"{text}: {_said(error)}") from error
+        raise StoreError(f"{text}: {_describe(error)}") from error
 
 
 def _same(one: Resolution, other: Resolution) -> bool:
@@ -165,5 +165,5 @@ def _pending(row: Row[Any]) -> StoredPendingInput:
     )
 
 
-def _said(error: DamagedError | SchemaError) -> str:
+def _describe(error: DamagedError | SchemaError) -> str:
     return str(error) if isinstance(error, DamagedError) else "schema_json is no JSON Schema"

@@ -30,21 +30,21 @@ def with_driver(url: str | URL) -> URL:
             ignored.
     """
     try:
-        made = make_url(url)
+        parsed = make_url(url)
     except (ArgumentError, ValueError, TypeError):
         # The text is not repeated: it may hold a password.
         raise StoreError(
             "the URL of the store cannot be read; it looks like sqlite:///chats.db or "
             "postgresql://user:password@host/database"
         ) from None
-    if made.drivername in _DRIVERS:
-        driver, module, extra = _DRIVERS[made.drivername]
+    if parsed.drivername in _DRIVERS:
+        driver, module, extra = _DRIVERS[parsed.drivername]
         extras.require(module, extra)
-        made = made.set(drivername=driver)
-    check_backend(made.get_backend_name())
-    if made.get_backend_name() == "sqlite":
-        _check_sqlite_options(made)
-    return made
+        parsed = parsed.set(drivername=driver)
+    check_backend(parsed.get_backend_name())
+    if parsed.get_backend_name() == "sqlite":
+        _check_sqlite_options(parsed)
+    return parsed
 
 
 def _check_sqlite_options(url: URL) -> None:

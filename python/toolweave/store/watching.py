@@ -66,7 +66,7 @@ class Watch:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self._hub.leave(self._chat_id, self)
+        self._hub.unsubscribe(self._chat_id, self)
 
     @property
     def revision(self) -> int:
@@ -128,15 +128,15 @@ class Hub:
         self._watches.setdefault(chat_id, set()).add(watch)
         try:
             if chat_id not in self._revisions:
-                found = await self._asked([chat_id])
+                found = await self._fetch_revisions([chat_id])
                 self._revisions.setdefault(chat_id, found[chat_id])
         except BaseException:
-            self.leave(chat_id, watch)
+            self.unsubscribe(chat_id, watch)
             raise
         if self._task is None or self._task.done():
-            self._task = asyncio.create_task(self._follow())
+            self._task = asyncio.create_task(self._poll_changes())
 
-    def leave(self, chat_id: str, watch: Watch) -> None:
+    def unsubscribe(self, chat_id: str, watch: Watch) -> None:
         """Stops telling it."""
         others = self._watches.get(chat_id, set())
         others.discard(watch)
@@ -178,7 +178,7 @@ class Hub:
         for chat_id in list(self._watches):
             self._wake(chat_id)
 
-    async def _follow(self) -> None:
+    async def _poll_changes(self) -> None:
         while not self._is_closed:
             if self._watches and not self._listener.is_connected:
                 await self._listener.connect()
@@ -186,13 +186,13 @@ class Hub:
             with suppress(asyncio.TimeoutError):
                 await asyncio.wait_for(self._wakeup.wait(), max(pause, self._poll))
             self._wakeup.clear()
-            await self._ask()
+            await self._check_revisions()
 
-    async def _ask(self) -> None:
+    async def _check_revisions(self) -> None:
         watched = list(self._watches)
         for start in range(0, len(watched), _BATCH_SIZE):
             try:
-                found = await self._asked(watched[start : start + _BATCH_SIZE])
+                found = await self._fetch_revisions(watched[start : start + _BATCH_SIZE])
             except StoreError as error:
                 if not self._is_unreachable:
                     _log.warning("changes cannot be asked for", extra={"error": str(error)})
@@ -204,7 +204,7 @@ class Hub:
                     self._revisions[chat_id] = revision
                     self._wake(chat_id)
 
-    async def _asked(self, chat_ids: list[str]) -> dict[str, int]:
+    async def _fetch_revisions(self, chat_ids: list[str]) -> dict[str, int]:
         """The revisions of chats."""
         chats = self._database.tables.chats
         statement = select(chats.c.id, chats.c.revision).where(chats.c.id.in_(chat_ids))
