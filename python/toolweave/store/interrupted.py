@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .. import Message
     from .records import StreamEvent
 
-    _Calls: TypeAlias = ToolCallMessage | ToolAggregateMessage
+    _CallMessage: TypeAlias = ToolCallMessage | ToolAggregateMessage
 
 _log = logging.getLogger("toolweave.store")
 
@@ -66,7 +66,7 @@ class InterruptedRun:
         self.count = 0
         """How many calls had no result."""
         found = list(reducer.messages(run_id))
-        for message in [*found, *self._unheard(found)]:
+        for message in [*found, *self._unreported(found)]:
             if isinstance(message, (ToolCallMessage, ToolAggregateMessage)):
                 self._complete_calls(message)
             else:
@@ -96,24 +96,24 @@ class InterruptedRun:
         known = {name: entry[name] for name in names if name in entry}
         return {"kind": entry["kind"], "runId": self._run_id, **known, "delta": "", "done": True}
 
-    def _unheard(self, found: Iterable[Message]) -> list[_Calls]:
+    def _unreported(self, found: Iterable[Message]) -> list[_CallMessage]:
         """Messages for calls whose tool was entered before anybody was told of them."""
-        heard = {
+        reported = {
             (message.generation_id, safe_text(call.id))
             for message in found
             if isinstance(message, (ToolCallMessage, ToolAggregateMessage))
             for call in message.tool_calls
         }
-        ids = {call_id for _, call_id in heard}
-        unheard: dict[str | None, list[ToolCall]] = {}
+        ids = {call_id for _, call_id in reported}
+        unreported: dict[str | None, list[ToolCall]] = {}
         for row in self._rows.values():
             generation = optional_text(row.generation_id)
             if generation is not None and not is_id(generation):
                 generation = None  # damaged
             call_id = call_id_of(row)
             is_known = call_id in ids if generation is None else False
-            if not is_known and (generation, call_id) not in heard:
-                unheard.setdefault(generation, []).append(started_call(row))
+            if not is_known and (generation, call_id) not in reported:
+                unreported.setdefault(generation, []).append(started_call(row))
         return [
             ToolCallMessage(
                 calls,
@@ -122,7 +122,7 @@ class InterruptedRun:
                 run_id=self._run_id,
                 chat_id=self._chat_id,
             )
-            for generation, calls in unheard.items()
+            for generation, calls in unreported.items()
         ]
 
     def _free_id(self, wanted: str, found: Iterable[Message]) -> str:
@@ -131,7 +131,7 @@ class InterruptedRun:
             wanted += "_unheard"
         return wanted
 
-    def _complete_calls(self, message: _Calls) -> None:
+    def _complete_calls(self, message: _CallMessage) -> None:
         """Gives a result to all calls but those whose result comes later."""
         known: tuple[ToolResult, ...] = (
             message.tool_results if isinstance(message, ToolAggregateMessage) else ()
@@ -175,7 +175,7 @@ class InterruptedRun:
             self.changed.add(message.id)
             self.events.append({**whole.to_dict(), "done": True})
 
-    def _result(self, message: _Calls, result: ToolResult) -> StreamEvent:
+    def _result(self, message: _CallMessage, result: ToolResult) -> StreamEvent:
         answered = ToolCall(result.tool_call_id, result.name, {})
         told = ToolAggregateMessage([answered], [result]).to_dict()["toolResults"][0]
         if metadata := with_references({}, [result]):
