@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class _Calls:
+class _MessageCalls:
     """The calls of one message, and the results that were found for them."""
 
     position: int
@@ -53,12 +53,12 @@ class Reconciler:
     ) -> None:
         self._stored = list(stored)
         self._problems = list(problems)
-        self._calls: dict[int, _Calls] = {}
+        self._calls: dict[int, _MessageCalls] = {}
         # Where a call with an id has no result yet; the last one is meant.
-        self._open: dict[str, list[_Calls]] = {}
+        self._open: dict[str, list[_MessageCalls]] = {}
         self._known: set[str] = set()
         # What is left of messages with results.
-        self._results: dict[int, list[tuple[_Calls, ToolResult]]] = {}
+        self._results: dict[int, list[tuple[_MessageCalls, ToolResult]]] = {}
         for position, each in enumerate(self._stored):
             self._add(position, each)
 
@@ -116,12 +116,12 @@ class Reconciler:
                         text = f"the id {call.id!r} repeats; the first call with it stays"
                         self._report("duplicate_call", stored, text, call.id)
                     calls.setdefault(call.id, call)
-                found = _Calls(position, stored, list(calls.values()), {})
+                found = _MessageCalls(position, stored, list(calls.values()), {})
                 found.is_unchanged = len(calls) == len(tool_calls)
                 self._open_calls(found)
             case ToolAggregateMessage(tool_calls, tool_results):
                 results = {result.tool_call_id: result for result in tool_results}
-                self._open_calls(_Calls(position, stored, list(tool_calls), results))
+                self._open_calls(_MessageCalls(position, stored, list(tool_calls), results))
             case ToolResultMessage(tool_results):
                 self._results[position] = []
                 for result in tool_results:
@@ -129,7 +129,7 @@ class Reconciler:
             case _:
                 pass
 
-    def _open_calls(self, found: _Calls) -> None:
+    def _open_calls(self, found: _MessageCalls) -> None:
         self._calls[found.position] = found
         for call in found.calls:
             self._known.add(call.id)
@@ -151,7 +151,7 @@ class Reconciler:
             text = f"a result of {call_id!r}, which nobody has called, was left out"
             self._report("orphan_result", stored, text, call_id)
 
-    def _decide(self, found: _Calls) -> None:
+    def _decide(self, found: _MessageCalls) -> None:
         """Whether the results follow directly, and are all there, as providers want it."""
         if isinstance(found.stored.message, ToolAggregateMessage):
             found.is_unchanged = found.is_unchanged and not found.answers
@@ -198,7 +198,7 @@ class Reconciler:
         self._problems.append(StoreProblem(kind, sentence, number, message_id, call_id))
 
 
-def _with_results(message: Message, found: _Calls) -> Message:
+def _with_results(message: Message, found: _MessageCalls) -> Message:
     results = [found.results[call.id] for call in found.calls if call.id in found.results]
     metadata = with_references(message.metadata, results)
     if isinstance(message, ToolAggregateMessage):
