@@ -65,14 +65,14 @@ class PendingStore(StoreBase):
         if schema is not None:
             Validator(schema)
         key = uuid.uuid4().hex if key is None else key
-        what = self._draft(
+        draft = self._draft(
             chat_id, pending=[PendingInput(key, kind, call, run_id, question, schema, note)]
         )
 
         async def work(connection: AsyncConnection, locked: LockedChat, now: int) -> None:
             if await pending.is_taken(connection, self._database, chat_id, key):
                 raise StoreError(f"the key {key!r} is taken in the chat {chat_id!r}")
-            await append(connection, self._database, locked, what, now)
+            await append(connection, self._database, locked, draft, now)
 
         await self._transact(chat_id, work)
         return key

@@ -65,9 +65,9 @@ async def recover(
         "stopReason": STOP_REASON,
     }
     told = [*(truncate_event(each, limit) for each in remains.events), ended]
-    what = make_draft(run.chat_id, limit, events=told, messages=messages)
+    draft = make_draft(run.chat_id, limit, events=told, messages=messages)
     await reserve_event_numbers(connection, database, locked, len(told))
-    written = await append(connection, database, locked, what, now, run_id=run.run_id)
+    written = await append(connection, database, locked, draft, now, run_id=run.run_id)
     await runs.end(connection, database, run.run_id, now, STOP_REASON, None)
     _log.warning(
         "a run whose owner is gone was ended",

@@ -55,14 +55,14 @@ class RunStore(StoreBase):
         checked_id(run_id, "run_id")
         checked_id(owner, "owner")
         optional_id(user_id, "user_id")
-        what = await self._draft_async(chat_id, events, messages)
+        draft = await self._draft_async(chat_id, events, messages)
 
         async def work(connection: AsyncConnection, locked: LockedChat, now: int) -> RunRecord:
             return await runs.start(
                 connection,
                 self._database,
                 locked,
-                what,
+                draft,
                 now,
                 run_id=run_id,
                 owner=owner,
@@ -71,13 +71,13 @@ class RunStore(StoreBase):
             )
 
         try:
-            return await self._transact(chat_id, work, len(what.events))
+            return await self._transact(chat_id, work, len(draft.events))
         except ChatBusyError as busy:
             active = await self.run(busy.run_id)
             if active is None or active.lease.timestamp() >= self._clock():
                 raise
         await self._recover(active)
-        return await self._transact(chat_id, work, len(what.events))
+        return await self._transact(chat_id, work, len(draft.events))
 
     async def renew(self, run_id: str, owner: str, lease: float = 30.0) -> bool:
         """Says that the owner of a run is alive.
@@ -125,14 +125,14 @@ class RunStore(StoreBase):
         run = await self.run(run_id)
         if run is None:
             raise RunLostError(f"there is no run {run_id!r}", run_id)
-        what = await self._draft_async(run.chat_id, events, messages)
+        draft = await self._draft_async(run.chat_id, events, messages)
 
         async def work(connection: AsyncConnection, locked: LockedChat, now: int) -> WriteResult:
             return await runs.finish(
                 connection,
                 self._database,
                 locked,
-                what,
+                draft,
                 now,
                 run_id=run_id,
                 owner=owner,
@@ -141,7 +141,7 @@ class RunStore(StoreBase):
             )
 
         try:
-            return await self._transact(run.chat_id, work, len(what.events))
+            return await self._transact(run.chat_id, work, len(draft.events))
         except ChatNotFoundError as gone:
             text = f"the chat of the run {run_id!r} was deleted"
             raise RunLostError(text, run_id) from gone

@@ -24,7 +24,7 @@ async def start(
     connection: AsyncConnection,
     database: Database,
     locked: LockedChat,
-    what: Draft,
+    draft: Draft,
     now: int,
     *,
     run_id: str,
@@ -50,7 +50,7 @@ async def start(
     known = await connection.execute(select(runs.c.id).where(runs.c.id == run_id))
     if known.first() is not None:
         raise StoreError(f"there was a run {run_id!r} before; an id is used once")
-    await _check_new(connection, database, locked.chat_id, what)
+    await _check_new(connection, database, locked.chat_id, draft)
     row: dict[str, Any] = {
         "id": run_id,
         "chat_id": locked.chat_id,
@@ -66,16 +66,16 @@ async def start(
         "first_event": locked.last_event + 1,
     }
     await connection.execute(insert(runs), [row])
-    written = await append(connection, database, locked, what, now, run_id=run_id)
+    written = await append(connection, database, locked, draft, now, run_id=run_id)
     return to_record(row, written)
 
 
 async def _check_new(
-    connection: AsyncConnection, database: Database, chat_id: str, what: Draft
+    connection: AsyncConnection, database: Database, chat_id: str, draft: Draft
 ) -> None:
     """Whether nothing that a run is to answer was said before: it would be answered twice."""
     messages = database.tables.messages
-    ids = [message.id for message, _ in what.messages]
+    ids = [message.id for message, _ in draft.messages]
     said = select(messages.c.id).where(messages.c.chat_id == chat_id, messages.c.id.in_(ids))
     found = (await connection.execute(said.limit(1))).first() if ids else None
     if found is not None:
@@ -86,7 +86,7 @@ async def finish(
     connection: AsyncConnection,
     database: Database,
     locked: LockedChat,
-    what: Draft,
+    draft: Draft,
     now: int,
     *,
     run_id: str,
@@ -100,7 +100,7 @@ async def finish(
         RunLostError: It is not the owner's, or has ended.
     """
     await check_owner(connection, database, run_id, owner)
-    written = await append(connection, database, locked, what, now, run_id=run_id)
+    written = await append(connection, database, locked, draft, now, run_id=run_id)
     await end(connection, database, run_id, now, stop_reason, error)
     return written
 

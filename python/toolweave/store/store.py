@@ -121,8 +121,8 @@ class MessageStore(RunStore, PendingStore):
         optional_id(user_id, "user_id")
         fields = checked_object({} if metadata is None else metadata, "metadata")
         # What was said elsewhere may be of any length.
-        what = await asyncio.to_thread(self._draft, chat_id, (), tuple(messages))
-        if (twice := _first_repeated(message.id for message, _ in what.messages)) is not None:
+        draft = await asyncio.to_thread(self._draft, chat_id, (), tuple(messages))
+        if (twice := _first_repeated(message.id for message, _ in draft.messages)) is not None:
             raise MessageError(f"two messages have the id {twice!r}")
         now = self.now()
 
@@ -138,7 +138,7 @@ class MessageStore(RunStore, PendingStore):
                 max_chats=None,
             )
             locked = await writing.lock(connection, self._database, chat_id, now)
-            await writing.append(connection, self._database, locked, what, now)
+            await writing.append(connection, self._database, locked, draft, now)
             return made
 
         return await self._database.write(work, starts_with_write=True)
@@ -243,7 +243,7 @@ class MessageStore(RunStore, PendingStore):
             RunLostError: The run is not the owner's, or has ended.
             MessageError: Something is no event or message, is too long, or of another chat.
         """
-        what = await self._draft_async(chat_id, events, messages, started, finished, pending)
+        draft = await self._draft_async(chat_id, events, messages, started, finished, pending)
 
         async def work(connection: AsyncConnection, locked: LockedChat, now: int) -> WriteResult:
             if run_id is not None and owner is not None:
@@ -252,14 +252,14 @@ class MessageStore(RunStore, PendingStore):
                 connection,
                 self._database,
                 locked,
-                what,
+                draft,
                 now,
                 run_id=run_id,
                 generation_id=generation_id,
             )
 
         try:
-            return await self._transact(chat_id, work, len(what.events), is_durable=not what.only_events)
+            return await self._transact(chat_id, work, len(draft.events), is_durable=not draft.only_events)
         except ChatNotFoundError as error:
             if run_id is not None and owner is not None:
                 text = f"the chat of the run {run_id!r} was deleted"

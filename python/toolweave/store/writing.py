@@ -180,7 +180,7 @@ async def append(
     connection: AsyncConnection,
     database: Database,
     locked: LockedChat,
-    what: Draft,
+    draft: Draft,
     now: int,
     *,
     run_id: str | None = None,
@@ -190,7 +190,7 @@ async def append(
     tables = database.tables
     written: list[StreamEvent] = []
     rows: list[dict[str, Any]] = []
-    async for fields, text in in_slices(what.events):
+    async for fields, text in in_slices(draft.events):
         locked.last_event += 1
         written.append(with_position(fields, locked.chat_id, locked.last_event, now))
         rows.append(
@@ -205,13 +205,13 @@ async def append(
         )
     if rows:
         await insert_rows(connection, tables.events, rows)
-    stored = await _append_messages(connection, database, locked, what, now, run_id, generation_id)
+    stored = await _append_messages(connection, database, locked, draft, now, run_id, generation_id)
     scope = (locked.chat_id, run_id, generation_id)
-    if what.started:
-        await _start(connection, database, scope, what.started, now)
-    for call, result in what.finished:
+    if draft.started:
+        await _start(connection, database, scope, draft.started, now)
+    for call, result in draft.finished:
         await _finish(connection, database, scope, call, result, now)
-    for message in what.detached:
+    for message in draft.detached:
         of_message = (
             locked.chat_id,
             message.run_id or run_id,
@@ -221,8 +221,8 @@ async def append(
         for result in message.tool_results:
             call = calls[result.tool_call_id]
             await _finish(connection, database, of_message, call, result, now)
-    if what.pending:
-        waits = [_pending_row(locked.chat_id, each, run_id, now) for each in what.pending]
+    if draft.pending:
+        waits = [_pending_row(locked.chat_id, each, run_id, now) for each in draft.pending]
         await insert_rows(connection, tables.pending, waits)
     return WriteResult(tuple(written), stored, locked.revision)
 
@@ -242,15 +242,15 @@ async def _append_messages(
     connection: AsyncConnection,
     database: Database,
     locked: LockedChat,
-    what: Draft,
+    draft: Draft,
     now: int,
     run_id: str | None,
     generation_id: str | None,
 ) -> tuple[StoredMessage, ...]:
-    if not what.messages:
+    if not draft.messages:
         return ()
     messages, chats = database.tables.messages, database.tables.chats
-    ids = [message.id for message, _ in what.messages if message.id is not None]
+    ids = [message.id for message, _ in draft.messages if message.id is not None]
     in_chat = messages.c.chat_id == locked.chat_id
     numbers: dict[str, int] = {}
     for some in in_batches(ids):
@@ -263,7 +263,7 @@ async def _append_messages(
     first_new = locked.last_message + 1
     rows: dict[str, dict[str, Any]] = {}
     stored: list[StoredMessage] = []
-    async for (message, text), message_id in in_slices(zip(what.messages, ids, strict=True)):
+    async for (message, text), message_id in in_slices(zip(draft.messages, ids, strict=True)):
         if message_id not in numbers:
             locked.last_message += 1
             numbers[message_id] = locked.last_message
