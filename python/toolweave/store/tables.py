@@ -59,88 +59,88 @@ def make_tables(schema: str | None = None, prefix: str = "") -> Tables:
     """
     metadata = MetaData(schema=schema)
 
-    def name(of: str) -> str:
+    def prefixed(of: str) -> str:
         return f"{prefix}{of}"
 
     def of_chat(table: str) -> ForeignKeyConstraint:
-        target = name("chats") if schema is None else f"{schema}.{name('chats')}"
+        target = prefixed("chats") if schema is None else f"{schema}.{prefixed('chats')}"
         return ForeignKeyConstraint(
-            ["chat_id"], [f"{target}.id"], name=name(f"{table}_chat_fk"), ondelete="CASCADE"
+            ["chat_id"], [f"{target}.id"], prefixed=prefixed(f"{table}_chat_fk"), ondelete="CASCADE"
         )
 
-    def identifier(column: str, *, nullable: bool = False) -> Column[str]:
+    def id_column(column: str, *, nullable: bool = False) -> Column[str]:
         return Column(column, Id, nullable=nullable)
 
-    def time(column: str, *, nullable: bool = False) -> Column[int]:
+    def time_column(column: str, *, nullable: bool = False) -> Column[int]:
         return Column(column, BigInteger, nullable=nullable)
 
-    def written(column: str, *, nullable: bool = False) -> Column[str]:
+    def text_column(column: str, *, nullable: bool = False) -> Column[str]:
         return Column(column, SafeText, nullable=nullable)
 
     chats = Table(
-        name("chats"),
+        prefixed("chats"),
         metadata,
-        identifier("id"),
-        identifier("user_id", nullable=True),
-        time("created_utc"),
-        time("updated_utc"),
+        id_column("id"),
+        id_column("user_id", nullable=True),
+        time_column("created_utc"),
+        time_column("updated_utc"),
         Column("last_event", BigInteger, nullable=False),
         Column("last_message", BigInteger, nullable=False),
         Column("revision", BigInteger, nullable=False),
-        written("metadata_json"),
-        PrimaryKeyConstraint("id", name=name("chats_pk")),
-        Index(name("chats_of_user"), "user_id", "created_utc"),
-        Index(name("chats_by_age"), "created_utc"),
-        Index(name("chats_by_use"), "updated_utc"),
+        text_column("metadata_json"),
+        PrimaryKeyConstraint("id", prefixed=prefixed("chats_pk")),
+        Index(prefixed("chats_of_user"), "user_id", "created_utc"),
+        Index(prefixed("chats_by_age"), "created_utc"),
+        Index(prefixed("chats_by_use"), "updated_utc"),
     )
     messages = Table(
-        name("messages"),
+        prefixed("messages"),
         metadata,
-        identifier("id"),
-        identifier("chat_id"),
-        written("role"),
-        written("kind"),
-        time("timestamp_utc"),
+        id_column("id"),
+        id_column("chat_id"),
+        text_column("role"),
+        text_column("kind"),
+        time_column("timestamp_utc"),
         Column("sequence_number", BigInteger, nullable=False),
-        written("message_json"),
-        identifier("run_id", nullable=True),
-        identifier("generation_id", nullable=True),
-        PrimaryKeyConstraint("chat_id", "id", name=name("messages_pk")),
-        UniqueConstraint("chat_id", "sequence_number", name=name("messages_order")),
+        text_column("message_json"),
+        id_column("run_id", nullable=True),
+        id_column("generation_id", nullable=True),
+        PrimaryKeyConstraint("chat_id", "id", prefixed=prefixed("messages_pk")),
+        UniqueConstraint("chat_id", "sequence_number", prefixed=prefixed("messages_order")),
         of_chat("messages"),
     )
     events = Table(
-        name("events"),
+        prefixed("events"),
         metadata,
-        identifier("chat_id"),
+        id_column("chat_id"),
         Column("sequence_number", BigInteger, nullable=False),
-        written("kind"),
-        time("timestamp_utc"),
-        identifier("run_id", nullable=True),
-        written("event_json"),
-        PrimaryKeyConstraint("chat_id", "sequence_number", name=name("events_pk")),
+        text_column("kind"),
+        time_column("timestamp_utc"),
+        id_column("run_id", nullable=True),
+        text_column("event_json"),
+        PrimaryKeyConstraint("chat_id", "sequence_number", prefixed=prefixed("events_pk")),
         of_chat("events"),
     )
     runs = Table(
-        name("runs"),
+        prefixed("runs"),
         metadata,
-        identifier("id"),
-        identifier("chat_id"),
-        identifier("user_id", nullable=True),
-        identifier("owner"),
-        written("status"),
+        id_column("id"),
+        id_column("chat_id"),
+        id_column("user_id", nullable=True),
+        id_column("owner"),
+        text_column("status"),
         Column("stop_requested", Boolean, nullable=False),
-        written("stop_reason", nullable=True),
-        written("error", nullable=True),
-        time("lease_utc"),
-        time("started_utc"),
-        time("finished_utc", nullable=True),
+        text_column("stop_reason", nullable=True),
+        text_column("error", nullable=True),
+        time_column("lease_utc"),
+        time_column("started_utc"),
+        time_column("finished_utc", nullable=True),
         Column("first_event", BigInteger, nullable=False),
-        PrimaryKeyConstraint("id", name=name("runs_pk")),
+        PrimaryKeyConstraint("id", prefixed=prefixed("runs_pk")),
         of_chat("runs"),
-        Index(name("runs_of_chat"), "chat_id"),
+        Index(prefixed("runs_of_chat"), "chat_id"),
         Index(
-            name("runs_one_running"),
+            prefixed("runs_one_running"),
             "chat_id",
             unique=True,
             sqlite_where=text("status = 'running'"),
@@ -148,59 +148,59 @@ def make_tables(schema: str | None = None, prefix: str = "") -> Tables:
         ),
     )
     calls = Table(
-        name("tool_calls"),
+        prefixed("tool_calls"),
         metadata,
-        identifier("id"),
-        identifier("chat_id"),
-        identifier("run_id", nullable=True),
-        identifier("generation_id", nullable=True),
-        written("call_id"),
-        written("name"),
-        written("arguments_json"),
-        written("status"),
+        id_column("id"),
+        id_column("chat_id"),
+        id_column("run_id", nullable=True),
+        id_column("generation_id", nullable=True),
+        text_column("call_id"),
+        text_column("name"),
+        text_column("arguments_json"),
+        text_column("status"),
         Column("attempt", Integer, nullable=False),
-        time("started_utc"),
-        time("finished_utc", nullable=True),
-        written("result_json", nullable=True),
-        PrimaryKeyConstraint("id", name=name("tool_calls_pk")),
+        time_column("started_utc"),
+        time_column("finished_utc", nullable=True),
+        text_column("result_json", nullable=True),
+        PrimaryKeyConstraint("id", prefixed=prefixed("tool_calls_pk")),
         of_chat("tool_calls"),
-        Index(name("tool_calls_of_run"), "chat_id", "run_id"),
+        Index(prefixed("tool_calls_of_run"), "chat_id", "run_id"),
     )
     pending = Table(
-        name("pending_results"),
+        prefixed("pending_results"),
         metadata,
-        identifier("chat_id"),
-        identifier("key"),
-        written("kind"),
-        written("status"),
-        identifier("run_id", nullable=True),
-        written("call_id"),
-        written("call_json"),
-        written("question", nullable=True),
-        written("schema_json", nullable=True),
-        written("note", nullable=True),
-        written("result_json", nullable=True),
-        time("created_utc"),
-        time("resolved_utc", nullable=True),
-        PrimaryKeyConstraint("chat_id", "key", name=name("pending_results_pk")),
+        id_column("chat_id"),
+        id_column("key"),
+        text_column("kind"),
+        text_column("status"),
+        id_column("run_id", nullable=True),
+        text_column("call_id"),
+        text_column("call_json"),
+        text_column("question", nullable=True),
+        text_column("schema_json", nullable=True),
+        text_column("note", nullable=True),
+        text_column("result_json", nullable=True),
+        time_column("created_utc"),
+        time_column("resolved_utc", nullable=True),
+        PrimaryKeyConstraint("chat_id", "key", prefixed=prefixed("pending_results_pk")),
         of_chat("pending_results"),
     )
     conversations = Table(
-        name("conversations"),
+        prefixed("conversations"),
         metadata,
-        identifier("key"),
-        time("updated_utc"),
-        written("conversation_json"),
-        PrimaryKeyConstraint("key", name=name("conversations_pk")),
-        Index(name("conversations_by_use"), "updated_utc"),
+        id_column("key"),
+        time_column("updated_utc"),
+        text_column("conversation_json"),
+        PrimaryKeyConstraint("key", prefixed=prefixed("conversations_pk")),
+        Index(prefixed("conversations_by_use"), "updated_utc"),
     )
     locks = Table(
-        name("conversation_locks"),
+        prefixed("conversation_locks"),
         metadata,
-        identifier("key"),
-        identifier("owner"),
-        time("lease_utc"),
-        PrimaryKeyConstraint("key", name=name("conversation_locks_pk")),
+        id_column("key"),
+        id_column("owner"),
+        time_column("lease_utc"),
+        PrimaryKeyConstraint("key", prefixed=prefixed("conversation_locks_pk")),
     )
     return Tables(
         metadata,
@@ -212,5 +212,5 @@ def make_tables(schema: str | None = None, prefix: str = "") -> Tables:
         pending,
         conversations,
         locks,
-        name("store_version"),
+        prefixed("store_version"),
     )
