@@ -260,7 +260,7 @@ class AgentRun(Run["AgentEvent"]):
                     break
             if stop is StopReason.MAX_ITERATIONS and self._rules.answer_at_limit:
                 for _ in range(2):
-                    reply = self._next(empty, offered=False)
+                    reply = self._next(empty, with_tools=False)
                     async with self._reading(reply):
                         async for event in reply:
                             yield event
@@ -313,7 +313,7 @@ class AgentRun(Run["AgentEvent"]):
                 found.append((settled, late))
         return found
 
-    def _next(self, empty: ReplyRun | None = None, *, offered: bool = True) -> ReplyRun:
+    def _next(self, empty: ReplyRun | None = None, *, with_tools: bool = True) -> ReplyRun:
         """Begins the next reply; `empty` is the last one, if that is to be asked for again."""
         self._iterations += 1
         instructions = self._rules.instructions
@@ -329,7 +329,7 @@ class AgentRun(Run["AgentEvent"]):
             options=self._rules.options,
             run_id=self._run_id,
             chat_id=self._chat_id,
-            offered=offered,
+            with_tools=with_tools,
             context=self._context,
             journal=self._journal,
         )

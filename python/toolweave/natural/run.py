@@ -86,7 +86,7 @@ class ReplyRun(Run["ToolUseEvent"]):
         envelope: Envelope,
         options: ModelOptions | None = None,
         call_ids: Callable[[int], str] | None = None,
-        offered: bool = True,
+        with_tools: bool = True,
         context: contextvars.Context | None = None,
         admit: Callable[[ReplyRun], bool] | None = None,
         journal: Journal | None = None,
@@ -96,7 +96,7 @@ class ReplyRun(Run["ToolUseEvent"]):
         self._asked: Messages = messages
         self._options = options
         self._call_ids = call_ids
-        self._offered = offered
+        self._with_tools = with_tools
         # Tools must not be seen as part of the request to the model, so they run in this context.
         self._context = contextvars.copy_context() if context is None else context
         self._envelope = envelope
@@ -186,16 +186,16 @@ class ReplyRun(Run["ToolUseEvent"]):
         The same request again would get the same reply from a model that chooses the likeliest
         words. It belongs to that request alone, not to the conversation.
         """
-        return TextMessage(_REMINDER_WITH_TOOLS if tuple(self._offered_tools) else _REMINDER)
+        return TextMessage(_REMINDER_WITH_TOOLS if tuple(self._shown_tools) else _REMINDER)
 
     @property
     def request(self) -> Request:
         """What the model is sent."""
-        return self._parser.request(self._asked, tools=self._offered_tools, options=self._options)
+        return self._parser.request(self._asked, tools=self._shown_tools, options=self._options)
 
     @property
-    def _offered_tools(self) -> Tools:
-        return self._executor.toolset if self._offered else ()
+    def _shown_tools(self) -> Tools:
+        return self._executor.toolset if self._with_tools else ()
 
     def _joined(self) -> tuple[Message, ...]:
         """What the model has said and used so far."""
@@ -307,7 +307,7 @@ class ReplyRun(Run["ToolUseEvent"]):
         parser = self._parser
         asked = parser.stream(
             self._asked,
-            tools=self._offered_tools,
+            tools=self._shown_tools,
             options=self._options,
             call_ids=self._call_ids,
         )
