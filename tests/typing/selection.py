@@ -21,13 +21,19 @@ from toolweave.models.openai import OpenAIModel
 from toolweave.selection import (
     CallLimiter,
     Decision,
+    Scorer,
     ScorerReply,
     ScorerRequest,
-    Scorer,
     ToolSource,
     as_scorer,
 )
-from toolweave.selection.calls import Bounds, Calls, MakesTransport, Told, Transport
+from toolweave.selection.calls import (
+    CallLimits,
+    CallListener,
+    CallScheduler,
+    SupportsTransport,
+    Transport,
+)
 from toolweave.selection.native import NativeScorer
 from toolweave.selection.tasks import TaskTransport
 
@@ -48,8 +54,8 @@ class OwnScorer:
 
 
 class OwnCalls(OwnScorer):
-    def make_transport(self, told: Told) -> Transport:
-        return TaskTransport(self, told)
+    def make_transport(self, listener: CallListener) -> Transport:
+        return TaskTransport(self, listener)
 
 
 class OwnSource:
@@ -69,8 +75,8 @@ async def select(registry: RegistrySnapshot) -> None:
     assert_type(as_scorer(texts), Scorer)
     model = HttpModel("http://127.0.0.1:8080/v1", "qwen3")
     ToolSelector(registry, model)
-    own: list[MakesTransport] = [NativeScorer(model), OwnCalls()]
-    Calls(own[0].make_transport, Bounds(8.0, 8, CallLimiter(4)))
+    own: list[SupportsTransport] = [NativeScorer(model), OwnCalls()]
+    CallScheduler(own[0].make_transport, CallLimits(8.0, 8, CallLimiter(4)))
     selector = ToolSelector(registry, OpenAIModel("gpt-x"))
     selection = await selector.select("x", item_type="Recipe", context={"request.site": "y"})
     assert_type(selection, Selection)

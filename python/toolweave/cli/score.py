@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from .._core import RegistrySnapshot
     from ..selection import Scorer, Selection, SelectionPolicy
-    from ..selection.benchmark import Labelled, Measured, Method, Recall
+    from ..selection.benchmark import LabelledQuery, Measurement, Method, Recall
 
 SUMMARY = "find the tool of a tools.xml for a query, or measure how well models do"
 DESCRIPTION = (
@@ -121,17 +121,19 @@ async def _measure(
 ) -> None:
     from ..selection import benchmark
 
-    queries = benchmark.labelled(registry, registry.entries)
+    queries = benchmark.labelled_queries(registry, registry.entries)
     if not queries:
         raise InputError(f"{shown(options.file)} has no examples of tools to choose between")
-    asked = queries if options.limit is None else benchmark.spread(queries, options.limit)
-    done: list[Measured] = []
+    asked = queries if options.limit is None else benchmark.sample(queries, options.limit)
+    done: list[Measurement] = []
     async with AsyncExitStack() as stack:
         scorer = await _scorer(options, stack)
         for method in methods:
             policy = _policy("choose", options)
             done.append(
-                await benchmark.measure(method, registry, asked, scorer, policy, told=_progress)
+                await benchmark.measure(
+                    method, registry, asked, scorer, policy, on_result=_progress
+                )
             )
     found = benchmark.recall(registry, queries, _policy("choose", options))
     if options.json:
@@ -146,7 +148,7 @@ async def _measure(
         sys.stdout.write("\n".join(_report(scorer, len(queries), done, found)) + "\n")
 
 
-def _report(scorer: Scorer, examples: int, done: Sequence[Measured], found: Recall) -> list[str]:
+def _report(scorer: Scorer, examples: int, done: Sequence[Measurement], found: Recall) -> list[str]:
     lines = [f"{done[0].queries} of {examples} examples, asked of {scorer.name}", ""]
     if scorer.name == WORDS:
         lines.insert(1, "(no model: it counts the words that query and tool have in common)")
@@ -184,7 +186,7 @@ _HEAD = (
 """Calls, characters of prompts, tokens and seconds are those of one query, on average."""
 
 
-def _row(done: Measured) -> tuple[str, ...]:
+def _row(done: Measurement) -> tuple[str, ...]:
     def each(total: float, places: int = 0) -> str:
         return f"{total / done.queries:.{places}f}"
 
@@ -212,7 +214,7 @@ def _row(done: Measured) -> tuple[str, ...]:
     )
 
 
-def _facts(done: Measured) -> dict[str, Any]:
+def _facts(done: Measurement) -> dict[str, Any]:
     usage = done.usage
     return {
         **{name: value for name, value in done.__dict__.items() if name != "usage"},
@@ -253,7 +255,7 @@ def _selected(selection: Selection) -> dict[str, Any]:
     }
 
 
-def _progress(method: Method, query: Labelled, selection: Selection) -> None:
+def _progress(method: Method, query: LabelledQuery, selection: Selection) -> None:
     from ..selection.benchmark import is_right
 
     chosen = "no tool" if selection.tool is None else selection.tool.name

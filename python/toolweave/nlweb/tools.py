@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from .._core import RegistrySnapshot, ToolEntry, type_name
 from ..handlers.target import registered
-from ..selection.sources import as_it_is, kinds
+from ..selection.sources import snapshot_of, supertypes_of
 
 if TYPE_CHECKING:
     from ..selection.sources import ToolSource
@@ -44,7 +44,7 @@ class TypeHierarchy:
         self.fingerprint = json.dumps(self._parents) if own else ""
         """Differs when anything about the types does; empty where none is declared."""
 
-    def kinds(self, item_type: str, otherwise: Sequence[str]) -> Sequence[str]:
+    def supertypes(self, item_type: str, otherwise: Sequence[str]) -> Sequence[str]:
         """A type and all it is a kind of, the most specific first.
 
         Args:
@@ -82,7 +82,7 @@ class NLWebTools:
     @property
     def snapshot(self) -> NLWebSnapshot:
         """The registry as it is now, which later changes do not reach."""
-        source, hierarchy, now = as_it_is(self._source), self._hierarchy(), self._now
+        source, hierarchy, now = snapshot_of(self._source), self._hierarchy(), self._now
         if now is None or now.source is not source or now.hierarchy is not hierarchy:
             now = self._now = NLWebSnapshot(source, hierarchy)
         return now
@@ -133,7 +133,7 @@ class NLWebSnapshot:
 
     def supertypes(self, item_type: str) -> Sequence[str]:
         """A type and all it is a kind of, the most specific first."""
-        return self.hierarchy.kinds(type_name(item_type), kinds(self.source, item_type))
+        return self.hierarchy.supertypes(type_name(item_type), supertypes_of(self.source, item_type))
 
 
 def with_the_query(entry: ToolEntry) -> ToolEntry:

@@ -26,7 +26,7 @@ strategies are good for.
 
 from __future__ import annotations
 
-from .limit import CallLimiter
+from .limiter import CallLimiter
 from .policy import SelectionPolicy, Strategy
 from .result import Decision, Score, Selection
 from .scorer import Scorer, ScorerReply, ScorerRequest

@@ -4,76 +4,78 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .listed import asked
+from .prompts import build_prompt
+from .scoreboard import Scoreboard, StrategyResult
 from .scorer import ScorerRequest
-from .tally import Decided, Tally
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from .calls import Calls
-    from .offer import Offer
+    from .calls import CallScheduler
+    from .candidates import Candidates
     from .policy import Strategy
     from .question import Question
 
 
-class Fault(NamedTuple):
-    """A fault of a reply."""
+class InvalidReply(NamedTuple):
+    """Reply that cannot be used, or only its scores."""
 
     error: str
     """The same as a sentence, which a model is told that is asked again."""
-    usable: bool = False
+    has_scores: bool = False
     """True if the reply has scores all the same: only parameters do not fit."""
 
 
-class Listing(NamedTuple):
+class CombinedStrategy(NamedTuple):
     """A way to ask about all tools at once."""
 
-    strategy: Strategy
-    parts: Callable[[Offer], tuple[str, dict[str, Any]]]
+    name: Strategy
+    build: Callable[[Candidates], tuple[str, dict[str, Any]]]
     """The first part of the prompt and the schema of the reply: the same for every query."""
-    read: Callable[[Offer, Tally, str | Mapping[str, Any]], Fault | None]
+    read: Callable[[Candidates, Scoreboard, str | Mapping[str, Any]], InvalidReply | None]
     """Takes down what a reply says; gives what is wrong with it."""
-    silence: str
+    missing_note: str
     """The note on a tool that the reply says nothing of."""
 
 
-async def ask_at_once(listing: Listing, offer: Offer, question: Question, calls: Calls) -> Decided:
+async def ask_combined(
+    strategy: CombinedStrategy, candidates: Candidates, question: Question, calls: CallScheduler
+) -> StrategyResult:
     """Asks about all tools.
 
     Where the reply cannot be used, the model is told why and asked again, as often as the policy
     says. A score whose parameters do not fit counts in the end, with what is wrong with them.
 
     Args:
-        listing: How to ask.
+        strategy: How to ask.
         offer: The tools.
         question: What is asked.
         calls: Makes the calls; whoever made it closes it.
     """
-    if listing.strategy not in offer.kept:
-        offer.kept[listing.strategy] = listing.parts(offer)
-    head, schema = offer.kept[listing.strategy]
-    best: Tally | None = None
+    if strategy.name not in candidates.prompt_cache:
+        candidates.prompt_cache[strategy.name] = strategy.build(candidates)
+    head, schema = candidates.prompt_cache[strategy.name]
+    best: Scoreboard | None = None
     error: str | None = None
-    for _ in range(offer.policy.attempts):
-        prompt = asked(head, offer, question, error)
-        request = ScorerRequest(prompt, schema, listing.strategy, question.query, offer.tools)
+    for _ in range(candidates.policy.attempts):
+        prompt = build_prompt(head, candidates, question, error)
+        request = ScorerRequest(prompt, schema, strategy.name, question.query, candidates.tools)
         calls.start([(0, request)])
         [(_, (content, error))] = await calls.next()
         if content is None:
             break
-        tally = Tally(offer, listing.silence)
-        fault = listing.read(offer, tally, content)
-        if fault is None or fault.usable:
-            best = tally
-        if fault is None:
+        scoreboard = Scoreboard(candidates, strategy.missing_note)
+        invalid = strategy.read(candidates, scoreboard, content)
+        if invalid is None or invalid.has_scores:
+            best = scoreboard
+        if invalid is None:
             break
-        error = fault.error
+        error = invalid.error
     if best is None:
-        best = Tally(offer, listing.silence)
-        best.unread = True
+        best = Scoreboard(candidates, strategy.missing_note)
+        best.unreadable = True
         best.fail(error or "no reply")
-    tally = best
-    ranking = offer.ranking()
-    ranking.offer(list(enumerate(tally.scores)))
-    return Decided(tally, ranking.finish())
+    scoreboard = best
+    ranking = candidates.ranking()
+    ranking.offer(list(enumerate(scoreboard.scores)))
+    return StrategyResult(scoreboard, ranking.finish())

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, cast
 
-from .attempts import Fault, Listing, ask_at_once
-from .listed import listed, members
+from .attempts import CombinedStrategy, InvalidReply, ask_combined
+from .prompts import prompt_head, read_members
 from .question import quoted
 
 if TYPE_CHECKING:
-    from .calls import Calls
-    from .offer import Offer
+    from .calls import CallScheduler
+    from .candidates import Candidates
     from .question import Question
-    from .tally import Decided, Tally
+    from .scoreboard import Scoreboard, StrategyResult
 
 _TASK = """\
 Here are tools, and at the end a query of a user. Score from 0 to 100 how well each tool serves \
@@ -27,51 +27,59 @@ the tool, filled from the query. Give the tool that serves the query best the hi
 _UNREADABLE = "the reply is not a JSON object with the scores of the tools"
 
 
-async def score_batch(offer: Offer, question: Question, calls: Calls) -> Decided:
-    """Asks for the scores of all tools at once; see `ask_at_once`.
+async def score_batch(
+    candidates: Candidates, question: Question, calls: CallScheduler
+) -> StrategyResult:
+    """Asks for the scores of all tools at once; see `ask_combined`.
 
     A tool that the reply leaves out has no score, which is recorded.
     """
-    return await ask_at_once(_LISTING, offer, question, calls)
+    return await ask_combined(_STRATEGY, candidates, question, calls)
 
 
-def _read(offer: Offer, tally: Tally, content: str | Mapping[str, Any]) -> Fault | None:
+def _read(
+    candidates: Candidates, scoreboard: Scoreboard, content: str | Mapping[str, Any]
+) -> InvalidReply | None:
     """Takes down the scores of a reply; gives what is wrong if it has none."""
-    said: dict[int, object] = {}
-    for name, value in members(content).found.items():
-        at = offer.position(name)
+    values: dict[int, object] = {}
+    for name, value in read_members(content).found.items():
+        at = candidates.position(name)
         # Of two members that mean one tool, that which has its very name counts.
-        if at is not None and (at not in said or name == offer.names[at]):
-            said[at] = value
-    for at, tool in enumerate(offer.tools):
-        if at not in said:
-            tally.fail("the reply leaves this tool out", [at])
+        if at is not None and (at not in values or name == candidates.names[at]):
+            values[at] = value
+    for at, tool in enumerate(candidates.tools):
+        if at not in values:
+            scoreboard.fail("the reply leaves this tool out", [at])
             continue
-        value = said[at]
+        value = values[at]
         fields = (
             cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {"score": value}
         )
-        tally.read(at, tool.reader.read(fields), fields)
-    scored = [one for one in tally.found if one is not None and one.score is not None]
+        scoreboard.read(at, tool.reader.read(fields), fields)
+    scored = [one for one in scoreboard.results if one is not None and one.score is not None]
     if not scored:
-        return Fault(_UNREADABLE)
+        return InvalidReply(_UNREADABLE)
     best = max(scored, key=lambda one: one.score or 0.0)
-    return None if best.error is None else Fault(_of(best.tool.name, best.error), usable=True)
+    return (
+        None
+        if best.error is None
+        else InvalidReply(_of(best.tool.name, best.error), has_scores=True)
+    )
 
 
 def _of(name: str, error: str) -> str:
     return f"of {quoted(name)}, {error}"
 
 
-def _parts(offer: Offer) -> tuple[str, dict[str, Any]]:
-    reply = _REPLY.format(threshold=offer.policy.threshold)
-    return listed(_TASK, offer, reply), _schema(offer)
+def _parts(candidates: Candidates) -> tuple[str, dict[str, Any]]:
+    reply = _REPLY.format(threshold=candidates.policy.threshold)
+    return prompt_head(_TASK, candidates, reply), _schema(candidates)
 
 
-def _schema(offer: Offer) -> dict[str, Any]:
+def _schema(candidates: Candidates) -> dict[str, Any]:
     properties = {
         name: {**form.schema, "required": ["score"]}
-        for name, form in zip(offer.names, offer.forms, strict=True)
+        for name, form in zip(candidates.names, candidates.reply_formats, strict=True)
     }
     return {
         "type": "object",
@@ -81,4 +89,4 @@ def _schema(offer: Offer) -> dict[str, Any]:
     }
 
 
-_LISTING = Listing("batch", _parts, _read, "not scored")
+_STRATEGY = CombinedStrategy("batch", _parts, _read, "not scored")

@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from .._core import ToolEntry, UsageUpdate, type_name
-from .plan_rounds import best_by_words
-from .offer import Offer
+from .candidates import Candidates
 from .policy import SelectionPolicy
+from .prefilter import best_by_words
 from .selector import ToolSelector
-from .sources import ToolSource, kinds
+from .sources import ToolSource, supertypes_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,7 +33,7 @@ RECALL_AT = 3
 """How many tools ``prefilter`` keeps."""
 
 
-class Labelled(NamedTuple):
+class LabelledQuery(NamedTuple):
     """A query whose tool is known."""
 
     query: str
@@ -45,7 +45,7 @@ class Labelled(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Measured:
+class Measurement:
     """What one way to ask did on all queries."""
 
     method: Method
@@ -90,7 +90,7 @@ class Recall:
         return self.found / self.queries if self.queries else 0.0
 
 
-def labelled(source: ToolSource, entries: Iterable[ToolEntry]) -> list[Labelled]:
+def labelled_queries(source: ToolSource, entries: Iterable[ToolEntry]) -> list[LabelledQuery]:
     """The queries that a registry has as examples, where there is something to choose.
 
     Args:
@@ -106,10 +106,10 @@ def labelled(source: ToolSource, entries: Iterable[ToolEntry]) -> list[Labelled]
             if example.strip():
                 key = (example, type_name(entry.type), entry.site)
                 tools.setdefault(key, set()).add(entry.name)
-    return [Labelled(*key, frozenset(names)) for key, names in tools.items()]
+    return [LabelledQuery(*key, frozenset(names)) for key, names in tools.items()]
 
 
-def spread(queries: Sequence[Labelled], limit: int) -> list[Labelled]:
+def sample(queries: Sequence[LabelledQuery], limit: int) -> list[LabelledQuery]:
     """At most so many of the queries, from all parts of the registry."""
     if len(queries) <= limit:
         return list(queries)
@@ -119,12 +119,12 @@ def spread(queries: Sequence[Labelled], limit: int) -> list[Labelled]:
 async def measure(
     method: Method,
     source: ToolSource,
-    queries: Iterable[Labelled],
+    queries: Iterable[LabelledQuery],
     scorer: Scorer,
     policy: SelectionPolicy,
     *,
-    told: Callable[[Method, Labelled, Selection], None] | None = None,
-) -> Measured:
+    on_result: Callable[[Method, LabelledQuery, Selection], None] | None = None,
+) -> Measurement:
     """Asks all queries in one way, one after another.
 
     Args:
@@ -133,23 +133,23 @@ async def measure(
         queries: The queries.
         scorer: Who is asked.
         policy: All but the way to ask.
-        told: Called after each query.
+        on_result: Called after each query.
     """
     policy = (
         replace(policy, strategy="choose", prefilter=RECALL_AT)
         if method == "prefilter"
         else replace(policy, strategy=method)
     )
-    counting = _Counting(scorer)
-    made: list[tuple[Labelled, Selection]] = []
+    counting = _CountingScorer(scorer)
+    made: list[tuple[LabelledQuery, Selection]] = []
     for query in queries:
-        selector = ToolSelector(Without(source, query.query), counting, policy, cache_ttl=0)
+        selector = ToolSelector(WithoutExample(source, query.query), counting, policy, cache_ttl=0)
         selection = await selector.select(query.query, item_type=query.item_type, site=query.site)
         made.append((query, selection))
-        if told is not None:
-            told(method, query, selection)
+        if on_result is not None:
+            on_result(method, query, selection)
     selections = [selection for _, selection in made]
-    return Measured(
+    return Measurement(
         method=method,
         queries=len(made),
         right=sum(is_right(query, selection) for query, selection in made),
@@ -163,26 +163,26 @@ async def measure(
     )
 
 
-def recall(source: ToolSource, queries: Iterable[Labelled], policy: SelectionPolicy) -> Recall:
+def recall(source: ToolSource, queries: Iterable[LabelledQuery], policy: SelectionPolicy) -> Recall:
     """How often the words of a query find its tool among the best `RECALL_AT`."""
     asked = found = 0
     for query in queries:
-        tools = Without(source, query.query).tools_for(query.item_type, query.site)
+        tools = WithoutExample(source, query.query).tools_for(query.item_type, query.site)
         if len(tools) <= RECALL_AT:
             continue
-        offer = Offer(tools, kinds(source, query.item_type), query.site, policy)
-        best = best_by_words(offer, query.query, RECALL_AT)
+        candidates = Candidates(tools, supertypes_of(source, query.item_type), query.site, policy)
+        best = best_by_words(candidates, query.query, RECALL_AT)
         asked += 1
-        found += any(offer.names[at] in query.tools for at in best)
+        found += any(candidates.names[at] in query.tools for at in best)
     return Recall(asked, found)
 
 
-def is_right(query: Labelled, selection: Selection) -> bool:
+def is_right(query: LabelledQuery, selection: Selection) -> bool:
     """Whether the tool is one that the query belongs to."""
     return selection.tool is not None and selection.tool.name in query.tools
 
 
-class Without:
+class WithoutExample:
     """A registry in which no tool has a certain example.
 
     Args:
@@ -203,7 +203,7 @@ class Without:
 
     def supertypes(self, item_type: str) -> Sequence[str]:
         """A type and all it is a kind of."""
-        return kinds(self._source, item_type)
+        return supertypes_of(self._source, item_type)
 
     def _is_in(self, tool: ToolEntry) -> bool:
         return self._example in tool.examples or self._example in (tool.prompt or "")
@@ -224,7 +224,7 @@ class Without:
         )
 
 
-class _Counting:
+class _CountingScorer:
     """A scorer that knows how much it was told."""
 
     def __init__(self, scorer: Scorer) -> None:

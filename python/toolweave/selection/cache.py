@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .._single_flight import Follower, Hit, Leader
 
 
-class Kept(NamedTuple):
+class CachedSelection(NamedTuple):
     """A selection, and what it was before its caller had it."""
 
     selection: Selection
@@ -27,7 +27,7 @@ class Kept(NamedTuple):
     """Those in its ranking."""
 
 
-class SelectionCache(ResultCache[Kept]):
+class SelectionCache(ResultCache[CachedSelection]):
     """As `ResultCache`, for any number of event loops at once.
 
     Those on the same loop wait for each other. What is kept, all have.
@@ -39,27 +39,29 @@ class SelectionCache(ResultCache[Kept]):
         super().__init__(max_entries, clock=clock)
         self._lock = threading.Lock()
 
-    def begin(self, key: str) -> Hit[Kept] | Leader[Kept] | Follower[Kept]:
+    def begin(
+        self, key: str
+    ) -> Hit[CachedSelection] | Leader[CachedSelection] | Follower[CachedSelection]:
         """Asks for a selection. To be called on a running event loop."""
         with self._lock:
             return super().begin(key)
 
-    def store(self, key: str, value: Kept, ttl: float | None) -> None:
+    def store(self, key: str, value: CachedSelection, ttl: float | None) -> None:
         """Keeps a selection for `ttl` seconds: None for ever, 0 not at all."""
         with self._lock:
             super().store(key, value, ttl)
 
 
-def keep(selection: Selection) -> Kept:
+def to_cached(selection: Selection) -> CachedSelection:
     """A selection as it is now. Parameters are plain dicts, and callers may change theirs."""
-    return Kept(
+    return CachedSelection(
         selection,
-        _copied(selection.parameters),
-        tuple(_copied(one.parameters) for one in selection.ranking),
+        _copy_parameters(selection.parameters),
+        tuple(_copy_parameters(one.parameters) for one in selection.ranking),
     )
 
 
-def again(kept: Kept, duration: float) -> Selection:
+def from_cached(kept: CachedSelection, duration: float) -> Selection:
     """A selection that was made before, for somebody else.
 
     Args:
@@ -68,10 +70,10 @@ def again(kept: Kept, duration: float) -> Selection:
     """
     return replace(
         kept.selection,
-        parameters=_copied(kept.parameters),
+        parameters=_copy_parameters(kept.parameters),
         ranking=tuple(
-            replace(one, parameters=_copied(parameters))
-            for one, parameters in zip(kept.selection.ranking, kept.ranked, strict=True)
+            replace(one, parameters=_copy_parameters(parameters))
+            for one, parameters in zip(kept.selection.ranking, kept.ranking_parameters, strict=True)
         ),
         calls=0,
         usage=None,
@@ -80,14 +82,14 @@ def again(kept: Kept, duration: float) -> Selection:
     )
 
 
-def _copied(parameters: dict[str, Any]) -> dict[str, Any]:
-    return {name: _copy(value) for name, value in parameters.items()}
+def _copy_parameters(parameters: dict[str, Any]) -> dict[str, Any]:
+    return {name: _copy_json(value) for name, value in parameters.items()}
 
 
-def _copy(value: object) -> Any:
+def _copy_json(value: object) -> Any:
     """A JSON value; `copy.deepcopy` takes ten times as long."""
     if isinstance(value, dict):
-        return _copied(cast("dict[str, Any]", value))
+        return _copy_parameters(cast("dict[str, Any]", value))
     if isinstance(value, list):
-        return [_copy(item) for item in cast("list[object]", value)]
+        return [_copy_json(item) for item in cast("list[object]", value)]
     return value

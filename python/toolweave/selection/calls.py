@@ -13,17 +13,17 @@ from .._deadlines import Deadlines
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from .limit import CallLimiter, Turn
+    from .limiter import CallLimiter, SlotWaiter
     from .scorer import ScorerRequest
 
 Answer: TypeAlias = "tuple[str | Mapping[str, Any] | None, str | None]"
 """The reply to one call and None, or None and the reason why there is no reply."""
 
-_MOST_SAID = 300
+_MAX_ERROR_CHARS = 300
 
 
 @dataclass(frozen=True)
-class Bounds:
+class CallLimits:
     """The limits that all calls of a selection keep to."""
 
     timeout: float | None
@@ -34,24 +34,24 @@ class Bounds:
     """Whose places they take."""
 
 
-class Told(Protocol):
+class CallListener(Protocol):
     """Hears from a transport what becomes of calls, which it knows by their numbers."""
 
-    def began(self) -> None:
+    def on_start(self) -> None:
         """Count a call that is being made."""
 
-    def came(
+    def on_reply(
         self, number: int, content: str | Mapping[str, Any], usage: UsageUpdate | None = None
     ) -> None:
         """Take the reply to a call."""
 
-    def failed(self, number: int, error: str) -> None:
+    def on_error(self, number: int, error: str) -> None:
         """Take why there is no reply to a call."""
 
-    def ended(self, number: int) -> None:
+    def on_end(self, number: int) -> None:
         """Take back the place of a call, once it is over or has stopped."""
 
-    def interrupted(self, error: BaseException) -> None:
+    def on_interrupt(self, error: BaseException) -> None:
         """Raise what is meant for the program where the answers are waited for."""
 
 
@@ -68,15 +68,15 @@ class Transport(Protocol):
         """Wait until all calls have stopped, which were told to."""
 
 
-class MakesTransport(Protocol):
+class SupportsTransport(Protocol):
     """A scorer that carries the requests of a selection itself, all of them together."""
 
-    def make_transport(self, told: Told) -> Transport:
+    def make_transport(self, listener: CallListener) -> Transport:
         """Make what carries the requests of one selection, on the running event loop."""
         ...
 
 
-class Calls:
+class CallScheduler:
     """Makes the calls of one selection, no more at once than allowed.
 
     Failures are answers. Nothing but what is meant for the program, or whoever waits being
@@ -88,26 +88,26 @@ class Calls:
         bounds: What the calls have to keep to.
     """
 
-    def __init__(self, transport: Callable[[Told], Transport], bounds: Bounds) -> None:
-        self.made = 0
+    def __init__(self, transport: Callable[[CallListener], Transport], limits: CallLimits) -> None:
+        self.started = 0
         """The number of calls that began."""
-        self.failed_any = False
+        self.any_failed = False
         """True if one raised or took too long: asked again, it might answer."""
         self.usage: UsageUpdate | None = None
         """The tokens they took, as far as that is known."""
-        self._bounds = bounds
+        self._limits = limits
         self._loop = asyncio.get_running_loop()
         self._deadlines = Deadlines(self._loop)
-        self._waiting: deque[tuple[int, ScorerRequest]] = deque()
-        self._open: dict[int, _Call] = {}
+        self._backlog: deque[tuple[int, ScorerRequest]] = deque()
+        self._pending: dict[int, _Call] = {}
         # Those of them that wait for a place.
-        self._lined: deque[_Call] = deque()
+        self._queued: deque[_Call] = deque()
         # Those that have a place; one that was given up has it until it has stopped.
-        self._placed: set[int] = set()
+        self._running: set[int] = set()
         self._last = 0
-        self._turn: Turn | None = None
+        self._waiter: SlotWaiter | None = None
         self._granted = 0
-        self._arrived: list[tuple[int, Answer]] = []
+        self._answers: list[tuple[int, Answer]] = []
         self._wake: asyncio.Future[None] | None = None
         self._fatal: BaseException | None = None
         self._transport = transport(self)
@@ -118,7 +118,7 @@ class Calls:
         Args:
             requests: Positions, of which no two calls in flight have the same, and requests.
         """
-        self._waiting.extend(requests)
+        self._backlog.extend(requests)
 
     async def next(self) -> list[tuple[int, Answer]]:
         """All that has come since it was last asked, in order; waits until there is something.
@@ -127,9 +127,9 @@ class Calls:
             Positions and answers; nothing once all calls are over.
         """
         # Not when a call ends: what came of it may be all that is needed.
-        if self._waiting or self._lined:
-            self._fill()
-        while not self._arrived and self._fatal is None and (self._open or self._turn):
+        if self._backlog or self._queued:
+            self._start_queued()
+        while not self._answers and self._fatal is None and (self._pending or self._waiter):
             self._wake = self._loop.create_future()
             try:
                 await self._wake
@@ -137,31 +137,31 @@ class Calls:
                 self._wake = None
         if self._fatal is not None:
             raise self._fatal
-        arrived, self._arrived = self._arrived, []
+        arrived, self._answers = self._answers, []
         return arrived
 
     async def close(self) -> None:
         """Stop what is still in flight, and wait until it has stopped."""
-        self._waiting.clear()
-        for call in self._lined:
-            del self._open[call.number]
-        self._lined.clear()
-        self._leave()
+        self._backlog.clear()
+        for call in self._queued:
+            del self._pending[call.number]
+        self._queued.clear()
+        self._release_unused()
         self._deadlines.close()
-        for number in list(self._open):
-            self._drop(number)
+        for number in list(self._pending):
+            self._abandon(number)
         await self._transport.aclose()
 
-    def began(self) -> None:
-        """Count a call that is being made; see `Told`."""
-        self.made += 1
+    def on_start(self) -> None:
+        """Count a call that is being made; see `CallListener`."""
+        self.started += 1
 
-    def came(
+    def on_reply(
         self, number: int, content: str | Mapping[str, Any], usage: UsageUpdate | None = None
     ) -> None:
-        """Take the reply to a call; see `Told`."""
+        """Take the reply to a call; see `CallListener`."""
         # What comes too late, or after it was given up, is of no interest.
-        if number not in self._open:
+        if number not in self._pending:
             return
         if usage is not None:
             before = self.usage or UsageUpdate()
@@ -170,94 +170,94 @@ class Calls:
                 before.output_tokens + usage.output_tokens,
                 before.cached_input_tokens + usage.cached_input_tokens,
             )
-        self._settle(number, (content, None))
+        self._complete(number, (content, None))
 
-    def failed(self, number: int, error: str) -> None:
-        """Take why there is no reply to a call; see `Told`."""
-        if number in self._open:
-            self.failed_any = True
-            self._settle(number, (None, error))
+    def on_error(self, number: int, error: str) -> None:
+        """Take why there is no reply to a call; see `CallListener`."""
+        if number in self._pending:
+            self.any_failed = True
+            self._complete(number, (None, error))
 
-    def ended(self, number: int) -> None:
-        """Take back the place of a call; see `Told`."""
-        if number in self._placed:
-            self._placed.remove(number)
-            self._bounds.limiter.release()
-        self.failed(number, "the call was cancelled by the scorer itself")
+    def on_end(self, number: int) -> None:
+        """Take back the place of a call; see `CallListener`."""
+        if number in self._running:
+            self._running.remove(number)
+            self._limits.limiter.release()
+        self.on_error(number, "the call was cancelled by the scorer itself")
 
-    def interrupted(self, error: BaseException) -> None:
-        """Raise what is meant for the program; see `Told`."""
+    def on_interrupt(self, error: BaseException) -> None:
+        """Raise what is meant for the program; see `CallListener`."""
         self._fatal = error
         self._notify()
 
     def expire(self, number: int) -> None:
         """Give up a call whose time is over."""
-        call = self._open.get(number)
+        call = self._pending.get(number)
         if call is None:
             return
-        if number in self._placed:
+        if number in self._running:
             # First, as it is nothing but its end that is told of one that was given up.
-            self.failed(number, f"no reply within {self._bounds.timeout:g} s")
+            self.on_error(number, f"no reply within {self._limits.timeout:g} s")
             self._transport.stop(number)
             return
-        self._lined.remove(call)
-        if not self._lined:
-            self._leave()
-        self.failed(number, no_place(self._bounds))
+        self._queued.remove(call)
+        if not self._queued:
+            self._release_unused()
+        self.on_error(number, limiter_timeout(self._limits))
 
-    def _wanted(self) -> int:
+    def _new_call_count(self) -> int:
         """The number of further calls that may line up by the limit of this selection."""
-        return max(0, min(len(self._waiting), self._bounds.max_concurrency - len(self._open)))
+        return max(0, min(len(self._backlog), self._limits.max_concurrency - len(self._pending)))
 
-    def _fill(self) -> None:
+    def _start_queued(self) -> None:
         """Begin what has a place, and line up for one where there is more to do."""
-        called = [self._call(*self._waiting.popleft()) for _ in range(self._wanted())]
-        self._lined.extend(called)
-        places = min(len(self._lined), self._granted)
+        called = [self._call(*self._backlog.popleft()) for _ in range(self._new_call_count())]
+        self._queued.extend(called)
+        places = min(len(self._queued), self._granted)
         self._granted -= places
-        places += self._bounds.limiter.take(len(self._lined) - places)
+        places += self._limits.limiter.try_acquire(len(self._queued) - places)
         for _ in range(places):
-            call = self._lined.popleft()
-            self._placed.add(call.number)
+            call = self._queued.popleft()
+            self._running.add(call.number)
             self._transport.begin(call.number, call.request)
-        if self._bounds.timeout is not None:
+        if self._limits.timeout is not None:
             # The wait for a place is part of their time.
-            until = self._loop.time() + self._bounds.timeout
+            until = self._loop.time() + self._limits.timeout
             for call in called:
-                if call.number in self._open:
+                if call.number in self._pending:
                     self._deadlines.add(until, call)
-        if not self._lined:
-            self._leave()
-        elif self._turn is None:
-            self._turn = self._bounds.limiter.line_up(self._called)
+        if not self._queued:
+            self._release_unused()
+        elif self._waiter is None:
+            self._waiter = self._limits.limiter.enqueue(self._called)
 
     def _call(self, position: int, request: ScorerRequest) -> _Call:
         self._last += 1
-        call = self._open[self._last] = _Call(self, self._last, position, request)
+        call = self._pending[self._last] = _Call(self, self._last, position, request)
         return call
 
     def _called(self) -> None:
         """There is a place."""
-        self._turn = None
+        self._waiter = None
         self._granted += 1
-        if not self._arrived:
-            self._fill()
+        if not self._answers:
+            self._start_queued()
 
-    def _leave(self) -> None:
+    def _release_unused(self) -> None:
         """Give back what is not needed any more."""
-        if self._turn is not None:
-            self._turn.leave()
-            self._turn = None
+        if self._waiter is not None:
+            self._waiter.leave()
+            self._waiter = None
         for _ in range(self._granted):
-            self._bounds.limiter.release()
+            self._limits.limiter.release()
         self._granted = 0
 
-    def _drop(self, number: int) -> None:
-        del self._open[number]
+    def _abandon(self, number: int) -> None:
+        del self._pending[number]
         self._transport.stop(number)
 
-    def _settle(self, number: int, answer: Answer) -> None:
-        self._arrived.append((self._open.pop(number).position, answer))
+    def _complete(self, number: int, answer: Answer) -> None:
+        self._answers.append((self._pending.pop(number).position, answer))
         self._notify()
 
     def _notify(self) -> None:
@@ -271,7 +271,9 @@ class _Call:
 
     __slots__ = ("_calls", "number", "position", "request")
 
-    def __init__(self, calls: Calls, number: int, position: int, request: ScorerRequest) -> None:
+    def __init__(
+        self, calls: CallScheduler, number: int, position: int, request: ScorerRequest
+    ) -> None:
         self._calls = calls
         self.number = number
         self.position = position
@@ -281,12 +283,12 @@ class _Call:
         self._calls.expire(self.number)
 
 
-def no_place(bounds: Bounds) -> str:
+def limiter_timeout(limits: CallLimits) -> str:
     """What is said of a call that had no place in time."""
-    return f"not asked within {bounds.timeout:g} s: all {bounds.limiter.limit} places were taken"
+    return f"not asked within {limits.timeout:g} s: all {limits.limiter.limit} places were taken"
 
 
-def said(error: BaseException) -> str:
+def describe_error(error: BaseException) -> str:
     """An exception in one line."""
-    text = str(error).strip().partition("\n")[0][:_MOST_SAID]
+    text = str(error).strip().partition("\n")[0][:_MAX_ERROR_CHARS]
     return f"{type(error).__name__}: {text}" if text else type(error).__name__

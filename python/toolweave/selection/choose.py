@@ -5,17 +5,17 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, cast
 
-from .attempts import Fault, Listing, ask_at_once
-from .form import SCORE
-from .listed import listed, members, otherwise
+from .attempts import CombinedStrategy, InvalidReply, ask_combined
+from .prompts import fallback_sentence, prompt_head, read_members
+from .reply_format import SCORE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from .calls import Calls
-    from .offer import Offer
+    from .calls import CallScheduler
+    from .candidates import Candidates
     from .question import Question
-    from .tally import Decided, Tally
+    from .scoreboard import Scoreboard, StrategyResult
 
 _TASK = """\
 Here are tools, and at the end a query of a user. Find the one tool that serves the query \
@@ -30,45 +30,49 @@ tool, filled from the query}}"""
 _UNREADABLE = "the reply is not a JSON object with a tool and a score"
 
 
-async def choose(offer: Offer, question: Question, calls: Calls) -> Decided:
-    """Asks which tool is best; see `ask_at_once`."""
-    return await ask_at_once(_LISTING, offer, question, calls)
+async def choose(
+    candidates: Candidates, question: Question, calls: CallScheduler
+) -> StrategyResult:
+    """Asks which tool is best; see `ask_combined`."""
+    return await ask_combined(_STRATEGY, candidates, question, calls)
 
 
-def _read(offer: Offer, tally: Tally, content: str | Mapping[str, Any]) -> Fault | None:
+def _read(
+    candidates: Candidates, scoreboard: Scoreboard, content: str | Mapping[str, Any]
+) -> InvalidReply | None:
     """Takes down what a reply says; gives what is wrong with it."""
-    found, error = members(content)
+    found, error = read_members(content)
     name = found.pop("tool", None)
     if not isinstance(name, str):
-        return Fault(_UNREADABLE)
-    at = offer.position(name.strip())
+        return InvalidReply(_UNREADABLE)
+    at = candidates.position(name.strip())
     if at is None:
-        return Fault(f"the reply names {_short(name)}, and there is no such tool")
+        return InvalidReply(f"the reply names {_short(name)}, and there is no such tool")
     score = found.pop("score", None)
     if score is None:
-        return Fault(error or _UNREADABLE)
+        return InvalidReply(error or _UNREADABLE)
     given = found.pop("parameters", None)
     # Models that put them beside the score mean the same.
     parameters = cast("dict[str, Any]", given) if isinstance(given, dict) else found
-    said = {**parameters, "score": score}
-    reading = offer.tools[at].reader.read(said)
-    wrong = tally.read(at, reading, said, score).error
-    return None if wrong is None else Fault(wrong, usable=True)
+    fields = {**parameters, "score": score}
+    reading = candidates.tools[at].reader.read(fields)
+    wrong = scoreboard.read(at, reading, fields, score).error
+    return None if wrong is None else InvalidReply(wrong, has_scores=True)
 
 
-def _parts(offer: Offer) -> tuple[str, dict[str, Any]]:
-    task = _TASK.format(otherwise=otherwise(offer))
-    reply = _REPLY.format(threshold=offer.policy.threshold)
-    return listed(task, offer, reply), _schema(offer)
+def _parts(candidates: Candidates) -> tuple[str, dict[str, Any]]:
+    task = _TASK.format(otherwise=fallback_sentence(candidates))
+    reply = _REPLY.format(threshold=candidates.policy.threshold)
+    return prompt_head(task, candidates, reply), _schema(candidates)
 
 
-def _schema(offer: Offer) -> dict[str, Any]:
-    kinds = {json.dumps(tool.parameters): tool.parameters for tool in offer.tools}
+def _schema(candidates: Candidates) -> dict[str, Any]:
+    kinds = {json.dumps(tool.parameters): tool.parameters for tool in candidates.tools}
     parameters = list(kinds.values())
     return {
         "type": "object",
         "properties": {
-            "tool": {"type": "string", "enum": list(offer.names)},
+            "tool": {"type": "string", "enum": list(candidates.names)},
             "score": SCORE,
             "parameters": parameters[0] if len(parameters) == 1 else {"anyOf": parameters},
         },
@@ -81,4 +85,4 @@ def _short(name: str) -> str:
     return json.dumps(name[:100], ensure_ascii=False)
 
 
-_LISTING = Listing("choose", _parts, _read, "not named")
+_STRATEGY = CombinedStrategy("choose", _parts, _read, "not named")

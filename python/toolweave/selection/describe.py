@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .._core import PromptTemplate
 from ..registry.purpose import QUERIES, purpose
-from .form import example_of, is_score
+from .reply_format import example_reply, is_score
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from .._core import ToolEntry
 
-TYPES = frozenset({"request.itemType", "site.itemType"})
+TYPE_PLACEHOLDERS = frozenset({"request.itemType", "site.itemType"})
 """The placeholders that stand for the type."""
 
 
@@ -53,7 +53,9 @@ def describe(
         prompt_chars: How much of what its prompt says of it; None for all.
     """
     facts = tuple(
-        name for name in tool.placeholders if name not in (*QUERIES, *TYPES, "request.site")
+        name
+        for name in tool.placeholders
+        if name not in (*QUERIES, *TYPE_PLACEHOLDERS, "request.site")
     )
     text = _purpose(tool, item_type, site, facts)
     if prompt_chars is not None:
@@ -72,7 +74,7 @@ def _purpose(tool: ToolEntry, item_type: str, site: str | None, facts: Iterable[
     """The text that says what a tool is for, with placeholders filled in."""
     values = {name: f"[{name}]" for name in facts}
     values.update(dict.fromkeys(QUERIES, "the query"))
-    values.update(dict.fromkeys(TYPES, item_type))
+    values.update(dict.fromkeys(TYPE_PLACEHOLDERS, item_type))
     values["request.site"] = site or ""
     return PromptTemplate(purpose(tool.prompt, tool.name)).render(values)
 
@@ -84,7 +86,7 @@ def _parameters(tool: ToolEntry) -> dict[str, Any]:
     required = frozenset(tool.parameters.get("required", ()))
     return {
         name: f"{value} (required)" if name in required and isinstance(value, str) else value
-        for name, value in example_of(tool).items()
+        for name, value in example_reply(tool).items()
         if not is_score(name)
     }
 

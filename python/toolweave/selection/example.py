@@ -17,17 +17,17 @@ _MOST_PARTS = 1000
 _ANYTHING = "any value"
 
 
-def shown(schema: object, *, root: object = None) -> Any:
+def schema_example(schema: object, *, root: object = None) -> Any:
     """An example in which each value says in words what belongs there.
 
     Args:
         schema: The schema.
         root: The schema that it is part of, whose ``$defs`` it may refer to.
     """
-    return _Example(schema if root is None else root).of(schema, 0)
+    return _ExampleBuilder(schema if root is None else root).of(schema, 0)
 
 
-class _Example:
+class _ExampleBuilder:
     def __init__(self, root: object) -> None:
         self._root = root
         self._left = _MOST_PARTS
@@ -63,10 +63,10 @@ class _Example:
 
 def _merged(schema: Mapping[str, Any], key: str, options: list[object]) -> Mapping[str, Any]:
     """A schema with the first of its options; that it may be null goes without saying."""
-    said = {name: value for name, value in schema.items() if name != key}
+    rest = {name: value for name, value in schema.items() if name != key}
     known = [each for each in options if each != {"type": "null"}] or options
     first = known[0]
-    return {**said, **cast("Mapping[str, Any]", first)} if isinstance(first, Mapping) else said
+    return {**rest, **cast("Mapping[str, Any]", first)} if isinstance(first, Mapping) else rest
 
 
 def _in_words(schema: Mapping[str, Any]) -> str:

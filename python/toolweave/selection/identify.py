@@ -6,16 +6,16 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from .._core import type_name
-from .listed import AGAIN, mended
+from .prompts import AGAIN, parse_object
 from .question import quoted
 from .scorer import ScorerRequest
-from .sources import as_it_is
+from .sources import snapshot_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from .._core import ToolEntry
-    from .calls import Calls
+    from .calls import CallScheduler
     from .question import Question
     from .sources import ToolSource
 
@@ -39,7 +39,7 @@ One JSON object and nothing else: {{"item_type": the name of the type}}
 """
 
 
-class Identified(NamedTuple):
+class IdentifiedType(NamedTuple):
     """The type that a query is about."""
 
     item_type: str
@@ -50,14 +50,18 @@ class Identified(NamedTuple):
 
 def known_types(source: ToolSource) -> Sequence[str]:
     """The types that a registry has tools for, the root apart; none where it cannot say."""
-    found: object = getattr(as_it_is(source), "types", ())
+    found: object = getattr(snapshot_of(source), "types", ())
     types = cast("Iterable[str]", found) if isinstance(found, (tuple, list)) else ()
     return tuple(name for name in types if name != ROOT)[:_MOST_TYPES]
 
 
 async def identify(
-    source: ToolSource, types: Sequence[str], question: Question, calls: Calls, attempts: int
-) -> Identified:
+    source: ToolSource,
+    types: Sequence[str],
+    question: Question,
+    calls: CallScheduler,
+    attempts: int,
+) -> IdentifiedType:
     """Ask a model what a query is about.
 
     Args:
@@ -88,18 +92,18 @@ async def identify(
             break
         found = _read(content, names)
         if found is not None:
-            return Identified(found)
+            return IdentifiedType(found)
         error = "the reply is not a JSON object with one of the types"
-    return Identified(ROOT, error)
+    return IdentifiedType(ROOT, error)
 
 
 def _read(content: str | Mapping[str, Any], names: Sequence[str]) -> str | None:
-    value = mended(content)
-    said = value.get("item_type") if isinstance(value, Mapping) else value
-    if not isinstance(said, str):
+    value = parse_object(content)
+    name = value.get("item_type") if isinstance(value, Mapping) else value
+    if not isinstance(name, str):
         return None
-    wanted = type_name(said.strip("\"'`. \n")).casefold()
-    return next((name for name in names if name.casefold() == wanted), None)
+    wanted = type_name(name.strip("\"'`. \n")).casefold()
+    return next((known for known in names if known.casefold() == wanted), None)
 
 
 def _own(source: ToolSource, item_type: str, site: str | None) -> list[ToolEntry]:
@@ -110,5 +114,5 @@ def _own(source: ToolSource, item_type: str, site: str | None) -> list[ToolEntry
 def _named(tools: Sequence[ToolEntry]) -> str:
     names = ", ".join(" ".join(tool.name.split()) for tool in tools[:_MOST_TOOLS])
     examples = [example for tool in tools for example in tool.examples[:1]][:2]
-    said = "; ".join(quoted(" ".join(example.split())) for example in examples)
-    return f"{names} ({said})" if said else names
+    queries = "; ".join(quoted(" ".join(example.split())) for example in examples)
+    return f"{names} ({queries})" if queries else names

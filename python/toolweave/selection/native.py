@@ -9,14 +9,14 @@ from .. import tracing
 from ..kinds import FinishReason
 from ..models.conversation import as_messages
 from ..models.http.batch import Batch
-from .calls import said
+from .calls import describe_error
 from .model import ModelScorer, cut_off
 
 if TYPE_CHECKING:
     from ..models.http import HttpModel
     from ..models.http.batch import Outcome
     from ..protocols import ModelOptions
-    from .calls import Told
+    from .calls import CallListener
     from .scorer import ScorerRequest
 
 
@@ -32,9 +32,9 @@ class NativeScorer(ModelScorer):
         super().__init__(model, options=options)
         self._http = model
 
-    def make_transport(self, told: Told) -> NativeTransport:
+    def make_transport(self, listener: CallListener) -> NativeTransport:
         """Make what carries the requests of one selection, on the running event loop."""
-        return NativeTransport(self, self._http, told)
+        return NativeTransport(self, self._http, listener)
 
 
 class NativeTransport:
@@ -46,19 +46,19 @@ class NativeTransport:
     Args:
         scorer: Says what is asked.
         model: Who is asked.
-        told: Who hears what becomes of calls.
+        listener: Who hears what becomes of calls.
     """
 
-    def __init__(self, scorer: NativeScorer, model: HttpModel, told: Told) -> None:
+    def __init__(self, scorer: NativeScorer, model: HttpModel, listener: CallListener) -> None:
         self._scorer = scorer
         self._model = model
-        self._told = told
+        self._listener = listener
         self._batch = Batch(model.endpoint, self._collect)
         self._spans: dict[int, tracing.Span | None] = {}
 
     def begin(self, number: int, request: ScorerRequest) -> None:
         """Make a call."""
-        self._told.began()
+        self._listener.on_start()
         self._spans[number] = None
         try:
             model, options = self._model, self._scorer.asked(request)
@@ -69,7 +69,7 @@ class NativeTransport:
         except Exception as err:  # noqa: BLE001 - what cannot be asked is an error of its tools
             self._fail(number, err)
         except BaseException as err:  # noqa: BLE001 - what is meant for the program
-            self._told.interrupted(err)
+            self._listener.on_interrupt(err)
 
     def stop(self, number: int) -> None:
         """Close the connection of a call."""
@@ -97,13 +97,13 @@ class NativeTransport:
         if span is not None:
             span.set(tracing.RESPONSE_FINISH_REASONS, [outcome.finish_reason.value])
         if outcome.finish_reason is FinishReason.STOP:
-            self._told.came(number, outcome.text, outcome.usage)
+            self._listener.on_reply(number, outcome.text, outcome.usage)
         else:
-            self._told.failed(number, said(cut_off(outcome.finish_reason)))
+            self._listener.on_error(number, describe_error(cut_off(outcome.finish_reason)))
         self._end(number)
 
     def _fail(self, number: int, error: Exception) -> None:
-        self._told.failed(number, said(error))
+        self._listener.on_error(number, describe_error(error))
         self._end(number, error)
 
     def _end(self, number: int, error: BaseException | None = None) -> None:
@@ -111,4 +111,4 @@ class NativeTransport:
         span = self._spans.pop(number)
         if span is not None:
             span.__exit__(None if error is None else type(error), error, None)
-        self._told.ended(number)
+        self._listener.on_end(number)

@@ -11,7 +11,7 @@ from .._checks import check_iterable, check_type
 Strategy: TypeAlias = Literal["choose", "each", "batch"]
 """How a model is asked; see docs/selection.md."""
 
-Asked: TypeAlias = Literal["choose", "each", "batch", "type"]
+RequestKind: TypeAlias = Literal["choose", "each", "batch", "type"]
 """What one question to a model asks for: one of the strategies, or the type of the query."""
 
 _COUNTS = ("top", "max_concurrency", "attempts")

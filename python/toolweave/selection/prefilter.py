@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from .offer import Offer
+    from .candidates import Candidates
 
 ENOUGH = 0.5
 """The share of the words of a query that the tools have to have that are asked about alone."""
@@ -26,7 +26,7 @@ class RoundPlan(NamedTuple):
     """Why they are left out."""
 
 
-def best_by_words(offer: Offer, query: str, limit: int) -> list[int]:
+def best_by_words(candidates: Candidates, query: str, limit: int) -> list[int]:
     """The tools that have most of what the query says, by BM25, the best first.
 
     Fewer where fewer have any word of it.
@@ -36,10 +36,10 @@ def best_by_words(offer: Offer, query: str, limit: int) -> list[int]:
         query: The query.
         limit: How many.
     """
-    return [at for at, _ in offer.index.search(query, limit)]
+    return [at for at, _ in candidates.index.search(query, limit)]
 
 
-def plan_rounds(offer: Offer, query: str) -> RoundPlan:
+def plan_rounds(candidates: Candidates, query: str) -> RoundPlan:
     """The tools that a model is asked about, each question in document order.
 
     Where there are more than ``prefilter`` tools, and the best of them by words have at least
@@ -50,14 +50,14 @@ def plan_rounds(offer: Offer, query: str) -> RoundPlan:
         offer: The tools.
         query: The query.
     """
-    policy, count = offer.policy, len(offer.tools)
+    policy, count = candidates.policy, len(candidates.tools)
     limit = policy.prefilter
     if limit is None or count <= limit:
         return RoundPlan([list(range(count))], [], "")
-    order = best_by_words(offer, query, count)
+    order = best_by_words(candidates, query, count)
     known = set(order)
     order += [at for at in range(count) if at not in known]
-    if offer.index.coverage(query, order[:limit]) >= ENOUGH:
+    if candidates.index.coverage(query, order[:limit]) >= ENOUGH:
         rounds, note = [order[:limit]], "left out by the prefilter"
     else:
         size = policy.max_candidates
@@ -65,8 +65,8 @@ def plan_rounds(offer: Offer, query: str) -> RoundPlan:
         rounds = [order[start : start + size] for start in starts]
         note = f"left out after {len(rounds)} rounds"
     asked = {at for part in rounds for at in part}
-    if policy.fallback in offer.names:
-        fallback = offer.names.index(policy.fallback)
+    if policy.fallback in candidates.names:
+        fallback = candidates.names.index(policy.fallback)
         for part in rounds:
             if fallback not in part:
                 part.append(fallback)

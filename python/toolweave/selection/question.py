@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from .._core import type_name
 from ..registry.purpose import QUERIES
-from .describe import TYPES
+from .describe import TYPE_PLACEHOLDERS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,13 +32,13 @@ class Question:
         self.query = query
         """The query."""
         self.item_type = item_type
-        """The type, in its short form; empty where nobody has said it yet."""
+        """The type, in its short form; empty where nobody has sections it yet."""
         self.site = site
         """The site, if any."""
         self.context = context
         """Values of further placeholders."""
 
-    def of_type(self, item_type: str) -> Question:
+    def with_type(self, item_type: str) -> Question:
         """The same question about a type."""
         return Question(self.query, item_type, self.site, self.context)
 
@@ -47,7 +47,7 @@ class Question:
         values = {"request.site": self.site or ""}
         for name in QUERIES:
             values[name] = self.query
-        for name in TYPES:
+        for name in TYPE_PLACEHOLDERS:
             values[name] = self.item_type
         values.update(self.context)
         return values
@@ -60,7 +60,7 @@ class Question:
         """
         # What a prompt would say for the query, such as with the queries before it.
         query = self.context.get("request.query", self.query)
-        said = [f"# Query\n{quoted(query)}"]
+        sections = [f"# Query\n{quoted(query)}"]
         known = {
             name: self.context[name]
             for description in descriptions
@@ -69,8 +69,8 @@ class Question:
         }
         if known:
             facts = "\n".join(f"[{name}]: {quoted(value)}" for name, value in known.items())
-            said.insert(0, f"# Facts\n{facts}")
-        return "\n\n".join(said)
+            sections.insert(0, f"# Facts\n{facts}")
+        return "\n\n".join(sections)
 
 
 # `json.dumps` makes a new one each time.
@@ -82,7 +82,7 @@ def quoted(text: str) -> str:
     return _encode(text)
 
 
-def checked(
+def build_question(
     query: object, item_type: object, site: object, context: Mapping[str, str] | None
 ) -> Question:
     """What somebody asks, whatever it is.

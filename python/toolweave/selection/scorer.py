@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from .._core import ToolEntry, UsageUpdate
-    from .policy import Asked
+    from .policy import RequestKind
 
 
 class ScorerRequest(NamedTuple):
@@ -17,7 +17,7 @@ class ScorerRequest(NamedTuple):
     """The whole of it."""
     schema: dict[str, Any]
     """The JSON Schema that the reply has to fit."""
-    strategy: Asked
+    strategy: RequestKind
     """What is asked for: scores in one of the ways there are, or the type of the query."""
     query: str
     """The query that it is about."""

@@ -14,29 +14,29 @@ from .. import tracing
 from .._checks import check_callable, check_count, check_number, check_type
 from .._loops import running_loop
 from .._single_flight import Follower, Hit
-from .cache import SelectionCache, again, keep
-from .calls import Bounds, Calls
+from .builder import SelectionBuilder, type_note
+from .cache import SelectionCache, from_cached, to_cached
+from .calls import CallLimits, CallScheduler
+from .candidates import Candidates
 from .identify import ROOT, identify, known_types
-from .limit import PROCESS, CallLimiter
-from .offer import Offer
-from .outcome import Outcome, type_note
+from .limiter import PROCESS_LIMITER, CallLimiter
 from .policy import SelectionPolicy
-from .question import Question, checked
-from .rounds import decide
+from .question import Question, build_question
+from .rounds import ask_in_rounds
 from .scorer import Scorer
 from .scorers import AnyScorer, as_scorer
-from .sources import ToolSource, as_it_is, kinds
+from .sources import ToolSource, snapshot_of, supertypes_of
 from .tasks import TaskTransport
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from .calls import MakesTransport, Told, Transport
+    from .calls import CallListener, SupportsTransport, Transport
     from .result import Selection
 
 _log = logging.getLogger("toolweave.selection")
 
-_MOST_OFFERS = 256
+_MAX_CANDIDATE_LISTS = 256
 
 
 class ToolSelector:
@@ -105,9 +105,9 @@ class ToolSelector:
         """What it may cost, and what makes a tool the winner."""
         self._cache_ttl = cache_ttl
         self._cache = SelectionCache(cache_size, clock=clock)
-        self._limiter = PROCESS if limiter is None else limiter
+        self._limiter = PROCESS_LIMITER if limiter is None else limiter
         self._clock = clock
-        self._offers: OrderedDict[tuple[str, str, str | None], Offer] = OrderedDict()
+        self._candidates: OrderedDict[tuple[str, str, str | None], Candidates] = OrderedDict()
 
     def __repr__(self) -> str:
         scorer = "no scorer" if self.scorer is None else self.scorer.name
@@ -146,44 +146,50 @@ class ToolSelector:
         """
         running_loop()
         began = self._clock()
-        question = checked(query, item_type, site, context)
-        # Another thread may read the registry again at any time.
-        source = as_it_is(self.registry)
+        question = build_question(query, item_type, site, context)
+        # Another thread may read the registry from_cached at any time.
+        source = snapshot_of(self.registry)
         types = () if question.item_type else known_types(source)
-        now = _Now(source, source.fingerprint, types)
+        now = _SelectionSource(source, source.fingerprint, types)
         scorer = self.scorer
         if not question.item_type and (scorer is None or not now.types):
-            question = question.of_type(ROOT)
-        if question.item_type and self._is_settled(offer := self._offer(now, question)):
+            question = question.with_type(ROOT)
+        if question.item_type and self._needs_no_model(
+            candidates := self._candidates_for(now, question)
+        ):
             # Nothing to ask, and nothing worth keeping.
-            made = Outcome(question, self.registry, self.policy, type_note(source, question))
-            return self._told(made.settled(offer, None, self._clock() - began))
+            builder = SelectionBuilder(
+                question, self.registry, self.policy, type_note(source, question)
+            )
+            return self._log_selection(
+                builder.without_model(candidates, None, self._clock() - began)
+            )
         if scorer is None:
-            count = len(self._offer(now, question).tools)
+            count = len(self._candidates_for(now, question).tools)
             raise ValueError(
                 f"the type {question.item_type} has {count} tools to choose from, "
                 "but the selector has no scorer; give it a model"
             )
         if self._cache_ttl <= 0:
-            return self._told((await self._select(scorer, now, question, began))[0])
+            return self._log_selection((await self._select(scorer, now, question, began))[0])
         found = self._cache.begin(self._key(scorer, now.fingerprint, question))
         if isinstance(found, Follower):
             found = await found.outcome()
         if isinstance(found, Hit):
-            return self._told(again(found.value, self._clock() - began))
+            return self._log_selection(from_cached(found.value, self._clock() - began))
         with found:
             selection, lasting = await self._select(scorer, now, question, began)
-            found.finish(keep(selection), ttl=self._cache_ttl if lasting else 0)
-        return self._told(selection)
+            found.finish(to_cached(selection), ttl=self._cache_ttl if lasting else 0)
+        return self._log_selection(selection)
 
     async def _select(
-        self, scorer: Scorer, now: _Now, question: Question, began: float
+        self, scorer: Scorer, now: _SelectionSource, question: Question, began: float
     ) -> tuple[Selection, bool]:
         """A selection, and whether it is worth keeping."""
         policy = self.policy
         with tracing.select_tool(policy.strategy, question.item_type or ROOT) as span:
-            bounds = Bounds(policy.timeout, policy.max_concurrency, self._limiter)
-            calls = Calls(_transport_of(scorer), bounds)
+            limits = CallLimits(policy.timeout, policy.max_concurrency, self._limiter)
+            calls = CallScheduler(_transport_factory(scorer), limits)
             try:
                 selection, lasting = await self._decide(now, question, calls, began)
             finally:
@@ -191,43 +197,45 @@ class ToolSelector:
             span.set("toolweave.selection.tool", selection.tool and selection.tool.name)
             span.set("toolweave.selection.decision", selection.decision)
             span.set("toolweave.selection.calls", selection.calls)
-        return selection, lasting and not calls.failed_any
+        return selection, lasting and not calls.any_failed
 
     async def _decide(
-        self, now: _Now, question: Question, calls: Calls, began: float
+        self, now: _SelectionSource, question: Question, calls: CallScheduler, began: float
     ) -> tuple[Selection, bool]:
         policy, source, found = self.policy, now.source, None
         if not question.item_type:
             found = await identify(source, now.types, question, calls, policy.attempts)
-            question = question.of_type(found.item_type)
-        offer = self._offer(now, question)
-        made = Outcome(question, self.registry, policy, type_note(source, question, found))
-        if self._is_settled(offer):
-            return made.settled(offer, calls, self._clock() - began), True
-        choice = await decide(offer, question, calls)
-        selection = made.chosen(offer, choice, calls, self._clock() - began)
+            question = question.with_type(found.item_type)
+        candidates = self._candidates_for(now, question)
+        builder = SelectionBuilder(
+            question, self.registry, policy, type_note(source, question, found)
+        )
+        if self._needs_no_model(candidates):
+            return builder.without_model(candidates, calls, self._clock() - began), True
+        result = await ask_in_rounds(candidates, question, calls)
+        selection = builder.from_result(candidates, result, calls, self._clock() - began)
         failed = found is not None and found.error is not None
-        return selection, not (failed or choice.unread or _flawed(selection))
+        return selection, not (failed or result.unreadable or _has_errors(selection))
 
-    def _is_settled(self, offer: Offer) -> bool:
+    def _needs_no_model(self, candidates: Candidates) -> bool:
         """True if nobody has to be asked: there is no tool, or one that needs nothing."""
-        if len(offer.tools) != 1:
-            return not offer.tools
+        if len(candidates.tools) != 1:
+            return not candidates.tools
         shortcut = self.policy.single_shortcut or self.scorer is None
-        return shortcut or not offer.tools[0].parameters.get("properties")
+        return shortcut or not candidates.tools[0].parameters.get("properties")
 
-    def _offer(self, now: _Now, question: Question) -> Offer:
+    def _candidates_for(self, now: _SelectionSource, question: Question) -> Candidates:
         """The tools of a type and site. What is worked out about them is kept."""
         key = (now.fingerprint, question.item_type, question.site)
-        offer = self._offers.get(key)
-        if offer is None:
+        candidates = self._candidates.get(key)
+        if candidates is None:
             tools = now.source.tools_for(question.item_type, question.site)
-            above = kinds(now.source, question.item_type)
-            offer = Offer(tools, above, question.site, self.policy)
-            self._offers[key] = offer
-            while len(self._offers) > _MOST_OFFERS:
-                self._offers.popitem(last=False)
-        return offer
+            above = supertypes_of(now.source, question.item_type)
+            candidates = Candidates(tools, above, question.site, self.policy)
+            self._candidates[key] = candidates
+            while len(self._candidates) > _MAX_CANDIDATE_LISTS:
+                self._candidates.popitem(last=False)
+        return candidates
 
     def _key(self, scorer: Scorer, fingerprint: str, question: Question) -> str:
         # The policy and the scorer are always the same here, but models may change their names,
@@ -243,7 +251,7 @@ class ToolSelector:
             )
         )
 
-    def _told(self, selection: Selection) -> Selection:
+    def _log_selection(self, selection: Selection) -> Selection:
         level = logging.WARNING if selection.errors else logging.INFO
         if _log.isEnabledFor(level):
             chosen = None if selection.tool is None else selection.tool.name
@@ -269,7 +277,7 @@ class ToolSelector:
         return selection
 
 
-class _Now(NamedTuple):
+class _SelectionSource(NamedTuple):
     """A registry as it is while a question is answered."""
 
     source: ToolSource
@@ -278,14 +286,14 @@ class _Now(NamedTuple):
     """The types that a query may be about whose type nobody says, the root apart."""
 
 
-def _transport_of(scorer: Scorer) -> Callable[[Told], Transport]:
+def _transport_factory(scorer: Scorer) -> Callable[[CallListener], Transport]:
     """The function that makes the transport of a selection."""
     # Not by its type: to look at a protocol takes as long as some of the calls.
     if callable(getattr(scorer, "make_transport", None)):
-        return cast("MakesTransport", scorer).make_transport
+        return cast("SupportsTransport", scorer).make_transport
     return functools.partial(TaskTransport, scorer)
 
 
-def _flawed(selection: Selection) -> bool:
+def _has_errors(selection: Selection) -> bool:
     """True if something is wrong with the parameters of the tool that was chosen."""
     return any(one.error for one in selection.ranking if one.tool is selection.tool)

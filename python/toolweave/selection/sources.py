@@ -25,17 +25,17 @@ class ToolSource(Protocol):
         ...
 
 
-def as_it_is(source: ToolSource) -> ToolSource:
+def snapshot_of(source: ToolSource) -> ToolSource:
     """A registry that does not change: its snapshot, where it has one."""
     return cast("ToolSource", getattr(source, "snapshot", source))
 
 
-def kinds(source: ToolSource, item_type: str) -> Sequence[str]:
+def supertypes_of(source: ToolSource, item_type: str) -> Sequence[str]:
     """A type and all it is a kind of, the most specific first.
 
     A registry may declare types of its own, and says so itself; for others schema.org is asked.
     """
-    own: object = getattr(as_it_is(source), "supertypes", None)
+    own: object = getattr(snapshot_of(source), "supertypes", None)
     if callable(own):
         return cast("Callable[[str], Sequence[str]]", own)(item_type)
     return supertypes(item_type)

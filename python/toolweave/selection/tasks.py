@@ -6,10 +6,10 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING
 
-from .calls import said
+from .calls import describe_error
 
 if TYPE_CHECKING:
-    from .calls import Told
+    from .calls import CallListener
     from .scorer import Scorer, ScorerRequest
 
 _log = logging.getLogger("toolweave.selection")
@@ -26,12 +26,12 @@ class TaskTransport:
 
     Args:
         scorer: Who is asked.
-        told: Who hears what becomes of calls.
+        listener: Who hears what becomes of calls.
     """
 
-    def __init__(self, scorer: Scorer, told: Told) -> None:
+    def __init__(self, scorer: Scorer, listener: CallListener) -> None:
         self._scorer = scorer
-        self._told = told
+        self._listener = listener
         self._loop = asyncio.get_running_loop()
         self._tasks: dict[int, asyncio.Task[None]] = {}
 
@@ -72,19 +72,19 @@ class TaskTransport:
     async def _ask(self, number: int, request: ScorerRequest) -> None:
         """Ask, and tell of the reply. Nothing but a cancellation is raised."""
         try:
-            self._told.began()
+            self._listener.on_start()
             reply = await self._scorer.ask(request)
         except asyncio.CancelledError:
             raise
         except Exception as err:  # noqa: BLE001 - a scorer may raise what it likes
-            self._told.failed(number, said(err))
+            self._listener.on_error(number, describe_error(err))
         except BaseException as err:  # noqa: BLE001 - what is meant for the program
-            self._told.interrupted(err)
+            self._listener.on_interrupt(err)
         else:
-            self._told.came(number, reply.content, reply.usage)
+            self._listener.on_reply(number, reply.content, reply.usage)
         finally:
             self._end(number)
 
     def _end(self, number: int) -> None:
         if self._tasks.pop(number, None) is not None:
-            self._told.ended(number)
+            self._listener.on_end(number)

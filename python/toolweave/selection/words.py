@@ -38,18 +38,18 @@ class WordScorer:
     async def ask(self, request: ScorerRequest) -> ScorerReply:
         """Answers as the strategy that asks wants it."""
         scores = [score(request.query, tool) for tool in request.tools]
-        said: dict[str, Any]
+        content: dict[str, Any]
         match request.strategy:
             case "type":
                 best = max(range(len(scores)), key=scores.__getitem__, default=None)
                 fits = best is not None and scores[best] > 0
-                said = {
+                content = {
                     "item_type": request.tools[best].type if best is not None and fits else ROOT
                 }
             case "each":
-                said = _about(request.tools[0], scores[0], request.query)
+                content = _about(request.tools[0], scores[0], request.query)
             case "batch":
-                said = {
+                content = {
                     tool.name: _about(tool, score, request.query)
                     for tool, score in zip(request.tools, scores, strict=True)
                 }
@@ -57,12 +57,12 @@ class WordScorer:
                 best = max(range(len(scores)), key=scores.__getitem__)
                 about = _about(request.tools[best], scores[best], request.query)
                 del about["score"]
-                said = {
+                content = {
                     "tool": request.tools[best].name,
                     "score": scores[best],
                     "parameters": about,
                 }
-        return ScorerReply(said)
+        return ScorerReply(content)
 
 
 def score(query: str, tool: ToolEntry) -> int:
@@ -70,10 +70,10 @@ def score(query: str, tool: ToolEntry) -> int:
     asked = _words(query)
     if not asked:
         return 0
-    told = describe(
+    described = describe(
         tool, item_type=tool.type, site=tool.site, examples=len(tool.examples), prompt_chars=None
     )
-    known = _words("\n".join((tool.name.replace("_", " "), told.text, *tool.examples)))
+    known = _words("\n".join((tool.name.replace("_", " "), described.text, *tool.examples)))
     return round(100 * len(asked & known) / len(asked))
 
 

@@ -12,12 +12,12 @@ from toolweave import RegistrySnapshot, Selection, SelectionPolicy, UsageUpdate
 from toolweave.selection import ScorerReply, ScorerRequest
 from toolweave.selection.benchmark import (
     METHODS,
-    Labelled,
-    Without,
-    labelled,
+    LabelledQuery,
+    WithoutExample,
+    labelled_queries,
     measure,
     recall,
-    spread,
+    sample,
 )
 from toolweave.selection.words import WordScorer
 from virtual_time import run
@@ -37,39 +37,41 @@ POLICY = SelectionPolicy()
 
 
 def test_each_example_is_a_query_with_its_type_and_its_tool() -> None:
-    found = labelled(REGISTRY, REGISTRY.entries)
+    found = labelled_queries(REGISTRY, REGISTRY.entries)
     assert found == [
-        Labelled("Find soups", "Thing", None, frozenset({"search"})),
-        Labelled(SOUP, "Thing", None, frozenset({"details"})),
-        Labelled(CAKE, "Thing", None, frozenset({"compare"})),
-        Labelled("How long does soup boil?", "Recipe", None, frozenset({"details"})),
-        Labelled("Play it", "Movie", "films", frozenset({"watch"})),
+        LabelledQuery("Find soups", "Thing", None, frozenset({"search"})),
+        LabelledQuery(SOUP, "Thing", None, frozenset({"details"})),
+        LabelledQuery(CAKE, "Thing", None, frozenset({"compare"})),
+        LabelledQuery("How long does soup boil?", "Recipe", None, frozenset({"details"})),
+        LabelledQuery("Play it", "Movie", "films", frozenset({"watch"})),
     ]
 
 
 def test_where_there_is_nothing_to_choose_an_example_is_no_query() -> None:
     alone = RegistrySnapshot.of([entry("search", examples=["Find soups"])])
-    assert labelled(alone, alone.entries) == []
+    assert labelled_queries(alone, alone.entries) == []
 
 
 def test_an_example_of_two_tools_belongs_to_both() -> None:
     both = RegistrySnapshot.of([entry(name, examples=["Soup"]) for name in ("a", "b")])
-    assert labelled(both, both.entries) == [Labelled("Soup", "Thing", None, frozenset({"a", "b"}))]
+    assert labelled_queries(both, both.entries) == [
+        LabelledQuery("Soup", "Thing", None, frozenset({"a", "b"}))
+    ]
 
 
 def test_a_part_of_the_queries_is_from_all_parts() -> None:
-    queries = [Labelled(str(number), "Thing", None, frozenset()) for number in range(10)]
-    assert [query.query for query in spread(queries, 4)] == ["0", "2", "5", "7"]
-    assert spread(queries, 20) == queries
+    queries = [LabelledQuery(str(number), "Thing", None, frozenset()) for number in range(10)]
+    assert [query.query for query in sample(queries, 4)] == ["0", "2", "5", "7"]
+    assert sample(queries, 20) == queries
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_the_example_that_is_asked_is_told_once_only(method: Any) -> None:
     scorer = ScriptedScorer([{"tool": "compare", "score": 90, "compare": 90}])
-    [query] = [one for one in labelled(REGISTRY, REGISTRY.entries) if one.query == CAKE]
+    [query] = [one for one in labelled_queries(REGISTRY, REGISTRY.entries) if one.query == CAKE]
     run(measure(method, REGISTRY, [query], scorer, POLICY))
     assert [prompt.count(CAKE) for prompt in scorer.prompts] == [1] * len(scorer.prompts)
-    assert Without(REGISTRY, CAKE).fingerprint != REGISTRY.fingerprint
+    assert WithoutExample(REGISTRY, CAKE).fingerprint != REGISTRY.fingerprint
 
 
 def test_what_is_measured_is_what_happened() -> None:
@@ -79,31 +81,31 @@ def test_what_is_measured_is_what_happened() -> None:
         ScorerReply(named("details", 80), UsageUpdate(100, 10, 50)),
         named("search", 10, search_query="x"),
     ]
-    queries = labelled(REGISTRY, REGISTRY.entries)[:3]
-    told: list[Labelled] = []
+    queries = labelled_queries(REGISTRY, REGISTRY.entries)[:3]
+    seen: list[LabelledQuery] = []
 
-    def tell(method: str, query: Labelled, selection: Selection) -> None:
+    def record(method: str, query: LabelledQuery, selection: Selection) -> None:
         assert (method, selection.query) == ("choose", query.query)
-        told.append(query)
+        seen.append(query)
 
     scorer = ScriptedScorer(replies)
-    measured = run(measure("choose", REGISTRY, queries, scorer, POLICY, told=tell))
+    measured = run(measure("choose", REGISTRY, queries, scorer, POLICY, on_result=record))
     assert (measured.queries, measured.right, measured.calls) == (3, 2, 4)
     assert (measured.ties, measured.fallbacks, measured.errors) == (0, 1, 0)
     assert measured.usage == UsageUpdate(210, 21, 100)
     assert measured.prompt_chars == sum(map(len, scorer.prompts))
     assert measured.accuracy == pytest.approx(2 / 3)
-    assert told == queries
+    assert seen == queries
 
 
 def test_ties_are_counted() -> None:
-    queries = labelled(REGISTRY, REGISTRY.entries)[:1]
+    queries = labelled_queries(REGISTRY, REGISTRY.entries)[:1]
     measured = run(measure("each", REGISTRY, queries, ScriptedScorer([{"score": 80}]), POLICY))
     assert (measured.ties, measured.right) == (1, 1)
 
 
 def test_recall_counts_only_queries_with_more_tools_than_are_kept() -> None:
-    few = [query for query in labelled(REGISTRY, REGISTRY.entries) if query.site is None]
+    few = [query for query in labelled_queries(REGISTRY, REGISTRY.entries) if query.site is None]
     assert recall(REGISTRY, few, POLICY).queries == 0
     four = RegistrySnapshot.of(
         [
@@ -113,7 +115,7 @@ def test_recall_counts_only_queries_with_more_tools_than_are_kept() -> None:
             entry("gamma", examples=["Xyzzy"]),
         ]
     )
-    found = recall(four, labelled(four, four.entries), POLICY)
+    found = recall(four, labelled_queries(four, four.entries), POLICY)
     assert (found.queries, found.found, found.share) == (5, 4, 0.8)
 
 
@@ -141,7 +143,7 @@ def test_words_in_common_are_scored_the_same_in_every_way() -> None:
 @pytest.mark.parametrize("file", public_files())
 def test_words_find_the_tools_of_public_files(file: Path) -> None:
     registry = RegistrySnapshot.read(file.read_bytes())
-    queries = labelled(registry, registry.entries)
+    queries = labelled_queries(registry, registry.entries)
     assert queries
     found = recall(registry, queries, POLICY)
     # Of few queries, one that words do not find is a large share.

@@ -20,7 +20,7 @@ from toolweave import Selection, SelectionPolicy, ToolSelector
 from toolweave.models.openai import OpenAIModel
 from toolweave.selection import CallLimiter, ScorerReply, ScorerRequest
 from toolweave.selection import tasks as tasks_module
-from toolweave.selection.calls import Calls, Told, Transport
+from toolweave.selection.calls import CallListener, CallScheduler, Transport
 from toolweave.selection.tasks import TaskTransport
 from virtual_time import VirtualTimeLoop, now, run
 
@@ -221,8 +221,8 @@ async def test_all_selections_together_have_no_more_than_the_limiter() -> None:
 @on_a_loop
 async def test_places_are_given_in_order_and_back_by_whoever_is_cancelled() -> None:
     limiter = CallLimiter(1)
-    assert limiter.take()
-    assert not limiter.take()
+    assert limiter.try_acquire()
+    assert not limiter.try_acquire()
     got: list[str] = []
 
     async def one(name: str) -> None:
@@ -285,7 +285,7 @@ def test_a_loop_that_is_gone_holds_up_nobody() -> None:
     gone.close()
     limiter.release()
     assert limiter.free == 1
-    assert limiter.take()
+    assert limiter.try_acquire()
     with pytest.raises(RuntimeError, match="closed"):
         waiting.cancel()
     waiting._log_destroy_pending = False  # type: ignore[attr-defined]
@@ -315,7 +315,7 @@ async def test_who_lines_up_is_called_with_a_place_and_whoever_leaves_gives_it_b
     limiter = CallLimiter(1)
     called: list[str] = []
     _, second, third, _ = (
-        limiter.line_up(functools.partial(called.append, name)) for name in "abcd"
+        limiter.enqueue(functools.partial(called.append, name)) for name in "abcd"
     )
     # Nobody is called before the loop comes to it.
     assert (called, limiter.free) == ([], 0)
@@ -334,7 +334,12 @@ async def test_who_lines_up_is_called_with_a_place_and_whoever_leaves_gives_it_b
 
 def test_as_many_places_are_taken_as_there_are() -> None:
     limiter = CallLimiter(3)
-    assert [limiter.take(2), limiter.take(2), limiter.take(2), limiter.free] == [2, 1, 0, 0]
+    assert [
+        limiter.try_acquire(2),
+        limiter.try_acquire(2),
+        limiter.try_acquire(2),
+        limiter.free,
+    ] == [2, 1, 0, 0]
 
 
 def test_a_limit_of_nothing_is_refused() -> None:
@@ -409,16 +414,16 @@ def test_a_real_client_chooses_and_says_what_it_took() -> None:
 
 def test_a_scorer_may_make_the_calls_of_a_selection_itself() -> None:
     class Own(ScriptedScorer):
-        told: Told
+        listener: CallListener
 
-        def make_transport(self, told: Told) -> Transport:
-            self.told = told
-            return TaskTransport(self, told)
+        def make_transport(self, listener: CallListener) -> Transport:
+            self.listener = listener
+            return TaskTransport(self, listener)
 
     scorer, limiter = Own([named("search")]), CallLimiter(2)
     selection = run(ToolSelector(ITEMS, scorer, limiter=limiter).select("x"))
     assert (selection.score, selection.calls, limiter.free) == (90, 1, 2)
-    assert isinstance(scorer.told, Calls)
+    assert isinstance(scorer.listener, CallScheduler)
 
 
 def test_a_selector_works_on_one_loop_after_another() -> None:

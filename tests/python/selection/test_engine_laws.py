@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from toolweave import UsageUpdate
 from toolweave.selection import CallLimiter, ScorerRequest
-from toolweave.selection.calls import Bounds, Calls, Told, no_place
+from toolweave.selection.calls import CallLimits, CallListener, CallScheduler, limiter_timeout
 from virtual_time import run
 
 TIMEOUT = 8.0
@@ -25,7 +25,7 @@ AFTER = st.sampled_from([0.0, 1.0, 2.0, 7.0])
 class Scripted:
     """A transport that does with each request what is written in it."""
 
-    told: Told
+    listener: CallListener
     linger: float
     open: dict[int, asyncio.TimerHandle] = field(default_factory=dict)
     begun: list[int] = field(default_factory=list)
@@ -35,12 +35,12 @@ class Scripted:
 
     def begin(self, number: int, request: ScorerRequest) -> None:
         how, _, after = request.prompt.partition("|")
-        self.told.began()
+        self.listener.on_start()
         self.begun.append(number)
         loop = asyncio.get_running_loop()
         if how == "at once":
-            self.told.failed(number, "no")
-            self.told.ended(number)
+            self.listener.on_error(number, "no")
+            self.listener.on_end(number)
             return
         wait = TIMEOUT * 10 if how == "late" else float(after)
         self.open[number] = loop.call_later(wait, self._answer, number, how)
@@ -48,17 +48,17 @@ class Scripted:
 
     def _answer(self, number: int, how: str) -> None:
         if how == "fails":
-            self.told.failed(number, "no")
+            self.listener.on_error(number, "no")
         elif how != "ends":
-            self.told.came(number, "yes", UsageUpdate(1, 2))
+            self.listener.on_reply(number, "yes", UsageUpdate(1, 2))
         if how == "twice":
-            self.told.came(number, "no")
-            self.told.failed(number, "no")
+            self.listener.on_reply(number, "no")
+            self.listener.on_error(number, "no")
         self._end(number)
 
     def _end(self, number: int) -> None:
         if self.open.pop(number, None) is not None:
-            self.told.ended(number)
+            self.listener.on_end(number)
         if not self.open:
             self.over.set()
 
@@ -90,11 +90,11 @@ def test_calls_are_answered_once_and_give_their_places_back(
         limiter = CallLimiter(places)
         made: list[Scripted] = []
 
-        def transport(told: Told) -> Scripted:
-            made.append(Scripted(told, linger))
+        def transport(listener: CallListener) -> Scripted:
+            made.append(Scripted(listener, linger))
             return made[0]
 
-        calls = Calls(transport, Bounds(TIMEOUT, most, limiter))
+        calls = CallScheduler(transport, CallLimits(TIMEOUT, most, limiter))
         requests = [ScorerRequest(f"{how}|{after}", {}, "each", "?", ()) for how, after in outcomes]
         calls.start(enumerate(requests))
         answers: dict[int, tuple[object, str | None]] = {}
@@ -107,7 +107,7 @@ def test_calls_are_answered_once_and_give_their_places_back(
         await calls.close()
         [scripted] = made
         assert scripted.most <= places
-        assert calls.made == len(scripted.begun) == len(set(scripted.begun))
+        assert calls.started == len(scripted.begun) == len(set(scripted.begun))
         assert (limiter.free, scripted.open) == (places, {})
         wanted = {
             "comes": ("yes", None),
@@ -118,7 +118,7 @@ def test_calls_are_answered_once_and_give_their_places_back(
             "ends": (None, "the call was cancelled by the scorer itself"),
         }
         # The wait for a place is part of the timeout.
-        over = {(None, no_place(Bounds(TIMEOUT, most, limiter))), wanted["late"]}
+        over = {(None, limiter_timeout(CallLimits(TIMEOUT, most, limiter))), wanted["late"]}
         may_wait = places < min(most, len(outcomes))
         for position, answer in answers.items():
             assert answer == wanted[outcomes[position][0]] or (may_wait and answer in over)
@@ -127,6 +127,6 @@ def test_calls_are_answered_once_and_give_their_places_back(
         said = sum(content is not None for content, _ in answers.values())
         used = calls.usage or UsageUpdate()
         assert used.input_tokens >= said
-        assert calls.failed_any or all(error is None for _, error in answers.values())
+        assert calls.any_failed or all(error is None for _, error in answers.values())
 
     run(main())

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from sample_selections import ScriptedScorer
 from toolweave import SelectionPolicy, ToolRegistry, ToolSelector
-from toolweave.selection.example import shown
+from toolweave.selection.example import schema_example
 from virtual_time import run
 
 
@@ -113,14 +113,14 @@ def test_an_example_is_shown_as_it_is() -> None:
     ],
 )
 def test_a_schema_is_shown_in_words(schema: Any, expected: Any) -> None:
-    assert shown(schema) == expected
+    assert schema_example(schema) == expected
 
 
 def test_a_schema_that_holds_itself_ends() -> None:
     branches = {f"branch{number}": {"$ref": "#"} for number in range(100)}
     tree = {"type": "object", "properties": branches}
-    assert len(json.dumps(shown(tree))) < 1_000_000
-    assert shown({"$ref": "#"}) == "any value"
+    assert len(json.dumps(schema_example(tree))) < 1_000_000
+    assert schema_example({"$ref": "#"}) == "any value"
 
 
 NAMES = st.sampled_from(["a", "b", "type", "properties", "items"])
@@ -141,6 +141,6 @@ SCHEMAS = st.recursive(
 def test_whatever_the_schema_the_members_are_those_that_are_asked_for(
     members: dict[str, Any],
 ) -> None:
-    example = shown({"type": "object", "properties": members})
+    example = schema_example({"type": "object", "properties": members})
     assert list(example) == list(members)
     json.dumps(example)

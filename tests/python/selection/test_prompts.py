@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from sample_selections import ITEMS, ScriptedScorer, entry, named, public_files, tools
 from toolweave import RegistrySnapshot, SelectionPolicy, ToolRegistry, ToolSelector
+from toolweave.selection.candidates import Candidates
 from toolweave.selection.describe import Description, describe
-from toolweave.selection.offer import Offer
 from virtual_time import run
 
 PROMPT = """
@@ -176,7 +176,7 @@ def test_one_prompt_without_examples_is_shorter_than_those_of_its_tools(file: Pa
 
 
 def test_all_tools_of_an_offer_are_the_offer_with_all_that_was_worked_out() -> None:
-    offer = Offer(ITEMS.entries, ["Thing"], None, SelectionPolicy())
-    assert offer.part(range(3)) is offer
-    assert offer.part([0, 2]).names == ("search", "compare")
-    assert offer.part([2, 1, 0]).names == ("compare", "details", "search")
+    candidates = Candidates(ITEMS.entries, ["Thing"], None, SelectionPolicy())
+    assert candidates.subset(range(3)) is candidates
+    assert candidates.subset([0, 2]).names == ("search", "compare")
+    assert candidates.subset([2, 1, 0]).names == ("compare", "details", "search")

@@ -44,14 +44,14 @@ class CallLimiter:
         self._free = limit
         self._lock = threading.Lock()
         # Not a deque: who is cancelled leaves from the middle of the line.
-        self._line: OrderedDict[Turn, None] = OrderedDict()
+        self._waiters: OrderedDict[SlotWaiter, None] = OrderedDict()
 
     @property
     def free(self) -> int:
         """How many places nobody has."""
         return self._free
 
-    def take(self, count: int = 1) -> int:
+    def try_acquire(self, count: int = 1) -> int:
         """Takes up to so many places without waiting; says how many it could have."""
         with self._lock:
             # Where some are waiting, none is free: a place that is given back is handed on.
@@ -61,36 +61,36 @@ class CallLimiter:
 
     async def acquire(self) -> None:
         """Takes a place when it is one's turn."""
-        if self.take():
+        if self.try_acquire():
             return
         called: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        turn = self.line_up(lambda: None if called.done() else called.set_result(None))
+        turn = self.enqueue(lambda: None if called.done() else called.set_result(None))
         try:
             await called
         except BaseException:
             turn.leave()
             raise
 
-    def line_up(self, called: Callable[[], object]) -> Turn:
+    def enqueue(self, called: Callable[[], object]) -> SlotWaiter:
         """Lines up for a place without waiting for it.
 
         Args:
             called: Called on the running event loop, once it is one's turn. Whoever takes the
                 place then gives it back with `release`, and has done with the turn.
         """
-        turn = Turn(self, called)
+        turn = SlotWaiter(self, called)
         with self._lock:
             if not self._free:
-                self._line[turn] = None
+                self._waiters[turn] = None
                 return turn
             self._free -= 1
         turn.grant()
         return turn
 
-    def leave(self, turn: Turn) -> None:
+    def leave(self, turn: SlotWaiter) -> None:
         """Takes a turn out of the line; where its place was granted, that is given back."""
         with self._lock:
-            self._line.pop(turn, None)
+            self._waiters.pop(turn, None)
             granted = turn.granted
         if granted:
             self.release()
@@ -98,8 +98,8 @@ class CallLimiter:
     def release(self) -> None:
         """Gives a place back."""
         with self._lock:
-            while self._line:
-                turn, _ = self._line.popitem(last=False)
+            while self._waiters:
+                turn, _ = self._waiters.popitem(last=False)
                 try:
                     turn.grant()
                 except RuntimeError:
@@ -109,7 +109,7 @@ class CallLimiter:
             self._free += 1
 
 
-class Turn:
+class SlotWaiter:
     """Somebody in line at a limiter."""
 
     __slots__ = ("_called", "_left", "_limiter", "_loop", "granted")
@@ -142,5 +142,5 @@ class Turn:
             self._called()
 
 
-PROCESS = CallLimiter(32)
+PROCESS_LIMITER = CallLimiter(32)
 """For all selections that are given no other."""

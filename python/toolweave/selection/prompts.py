@@ -17,7 +17,7 @@ from .question import quoted
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from .offer import Offer
+    from .candidates import Candidates
     from .question import Question
 
 _reader = ReplyReader()
@@ -28,7 +28,7 @@ Your reply to this was of no use: {error}. Reply with that JSON object and nothi
 """The end of a prompt that is asked again."""
 
 
-def listed(task: str, offer: Offer, reply: str) -> str:
+def prompt_head(task: str, candidates: Candidates, reply: str) -> str:
     """The first part of a prompt, which is the same for every query.
 
     Args:
@@ -37,35 +37,35 @@ def listed(task: str, offer: Offer, reply: str) -> str:
         reply: What the reply has to look like.
     """
     parts = [task, "# Tools"]
-    parts += [described.block for described in offer.descriptions]
+    parts += [described.block for described in candidates.descriptions]
     parts.append(f"# Reply\n{reply}")
-    examples = "\n".join(_examples(offer))
+    examples = "\n".join(_examples(candidates))
     if examples:
         # Close to the query: small models go by what they read last.
         parts.append(f"# Examples\n{examples}")
     return "\n\n".join(parts) + "\n\n"
 
 
-def _examples(offer: Offer) -> Iterator[str]:
+def _examples(candidates: Candidates) -> Iterator[str]:
     """Queries with their tools: one of each tool, then a second of each, and so on.
 
     Else the last ones would all be for the same tool.
     """
-    rows = zip_longest(*(described.examples for described in offer.descriptions))
+    rows = zip_longest(*(described.examples for described in candidates.descriptions))
     for row in rows:
-        for name, example in zip(offer.names, row, strict=True):
+        for name, example in zip(candidates.names, row, strict=True):
             if example is not None:
                 yield f"{quoted(example)} is for {name}"
 
 
-def otherwise(offer: Offer) -> str:
+def fallback_sentence(candidates: Candidates) -> str:
     """What is said of the fallback, if it is among the tools."""
-    if offer.policy.fallback not in offer.names:
+    if candidates.policy.fallback not in candidates.names:
         return ""
-    return f" If none clearly does, it is {offer.policy.fallback}."
+    return f" If none clearly does, it is {candidates.policy.fallback}."
 
 
-def asked(head: str, offer: Offer, question: Question, error: str | None) -> str:
+def build_prompt(head: str, candidates: Candidates, question: Question, error: str | None) -> str:
     """The whole prompt.
 
     Args:
@@ -74,11 +74,11 @@ def asked(head: str, offer: Offer, question: Question, error: str | None) -> str
         question: What is asked.
         error: What was wrong with the reply to the same question.
     """
-    prompt = head + question.ending(offer.descriptions)
+    prompt = head + question.ending(candidates.descriptions)
     return prompt if error is None else prompt + AGAIN.format(error=error)
 
 
-class Members(NamedTuple):
+class ReplyMembers(NamedTuple):
     """The object that a reply is or holds."""
 
     found: dict[str, Any]
@@ -87,16 +87,16 @@ class Members(NamedTuple):
     """Why there is no score among them."""
 
 
-def members(content: str | Mapping[str, Any]) -> Members:
+def read_members(content: str | Mapping[str, Any]) -> ReplyMembers:
     """What a reply says, without regard to which tools there are."""
-    read = _reader.read(mended(content))
+    read = _reader.read(parse_object(content))
     found = dict(read.parameters)
     if read.score is not None:
         found["score"] = read.score
-    return Members(found, read.error)
+    return ReplyMembers(found, read.error)
 
 
-def mended(content: str | Mapping[str, Any]) -> str | Mapping[str, Any]:
+def parse_object(content: str | Mapping[str, Any]) -> str | Mapping[str, Any]:
     """The object that the whole of a text is, if it is one; else the text.
 
     The reader looks for an object with a score, which in a broken list of scores is an inner one.

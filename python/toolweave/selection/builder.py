@@ -6,24 +6,24 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 from .result import Score, Selection
-from .sources import as_it_is
+from .sources import snapshot_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from .._core import ToolEntry
-    from .calls import Calls
-    from .identify import Identified
-    from .offer import Offer
+    from .calls import CallScheduler
+    from .candidates import Candidates
+    from .identify import IdentifiedType
     from .policy import SelectionPolicy
     from .question import Question
-    from .rounds import Choice
+    from .rounds import RoundResult
     from .sources import ToolSource
 
-_WITH_THE_QUERY = ("search_query", "query")
+_QUERY_PARAMETERS = ("search_query", "query")
 
 
-class Outcome:
+class SelectionBuilder:
     """Makes the selection that answers a question.
 
     Args:
@@ -41,43 +41,47 @@ class Outcome:
         self._registry = registry
         self._note = note
 
-    def settled(self, offer: Offer, calls: Calls | None, duration: float) -> Selection:
+    def without_model(
+        self, candidates: Candidates, calls: CallScheduler | None, duration: float
+    ) -> Selection:
         """The selection where there is one tool at most, and no model is asked about it."""
-        if not offer.tools:
+        if not candidates.tools:
             reason = f"There are no tools for the type {self._about()}."
             return self._selection(None, None, {}, (), "none", reason, "single", calls, duration)
-        tool = offer.tools[0]
-        parameters = _with_the_query(tool, {}, self._question.query)
+        tool = candidates.tools[0]
+        parameters = _fill_query(tool, {}, self._question.query)
         return self._single(Score(tool, 100.0, parameters), calls, duration)
 
-    def chosen(self, offer: Offer, choice: Choice, calls: Calls, duration: float) -> Selection:
+    def from_result(
+        self, candidates: Candidates, result: RoundResult, calls: CallScheduler, duration: float
+    ) -> Selection:
         """The selection where a model was asked."""
         query = self._question.query
-        if len(offer.tools) == 1:
+        if len(candidates.tools) == 1:
             # There is nothing to compare it with: what counts is its parameters.
-            [found] = choice.ranking
-            parameters = _with_the_query(found.tool, found.parameters, query)
+            [found] = result.ranking
+            parameters = _fill_query(found.tool, found.parameters, query)
             return self._single(Score(found.tool, 100.0, parameters, found.error), calls, duration)
-        winner, decision = choice.winner, choice.decision
+        winner, decision = result.winner, result.decision
         tool = None if winner is None else winner.tool
         score = None if winner is None else winner.score
         parameters = {} if winner is None else winner.parameters
         if tool is not None and decision == "fallback":
-            parameters = _with_the_query(tool, parameters, query)
+            parameters = _fill_query(tool, parameters, query)
         return self._selection(
             tool,
             score,
             parameters,
-            choice.ranking,
+            result.ranking,
             decision,
-            self._reason(choice),
+            self._reason(result),
             self._policy.strategy,
             calls,
             duration,
-            ties=tuple(one.tool for one in choice.ties),
+            ties=tuple(one.tool for one in result.ties),
         )
 
-    def _single(self, found: Score, calls: Calls | None, duration: float) -> Selection:
+    def _single(self, found: Score, calls: CallScheduler | None, duration: float) -> Selection:
         tool, parameters = found.tool, dict(found.parameters)
         reason = f"{tool.name} is the only tool for the type {self._about()}."
         if found.error is not None:
@@ -96,7 +100,7 @@ class Outcome:
         decision: Any,
         reason: str,
         strategy: str,
-        calls: Calls | None,
+        calls: CallScheduler | None,
         duration: float,
         ties: tuple[ToolEntry, ...] = (),
     ) -> Selection:
@@ -113,7 +117,7 @@ class Outcome:
             reason=reason,
             ties=ties,
             strategy=strategy,
-            calls=0 if calls is None else calls.made,
+            calls=0 if calls is None else calls.started,
             usage=None if calls is None else calls.usage,
             duration=duration,
             policy=self._policy,
@@ -127,21 +131,21 @@ class Outcome:
         about = question.item_type
         return about if question.site is None else f"{about} at the site {question.site}"
 
-    def _reason(self, choice: Choice) -> str:
-        policy, tool = self._policy, None if choice.winner is None else choice.winner.tool
+    def _reason(self, result: RoundResult) -> str:
+        policy, tool = self._policy, None if result.winner is None else result.winner.tool
         need = f"the threshold of {policy.threshold:g}"
         # The winner's, unless it is the fallback.
-        first = choice.ranking[0]
-        if first.score is not None and choice.decision == "early_stop":
+        first = result.ranking[0]
+        if first.score is not None and result.decision == "early_stop":
             return (
                 f"{first.tool.name} scored {first.score:g}: enough to stop at "
                 f"({policy.early_stop:g})."
             )
-        if first.score is not None and choice.decision == "threshold":
+        if first.score is not None and result.decision == "threshold":
             won = f"{first.tool.name} has the highest score, {first.score:g}, which reaches {need}"
-            also = ", ".join(tied.tool.name for tied in choice.ties)
+            also = ", ".join(tied.tool.name for tied in result.ties)
             return f"{won}; tied with {also}." if also else f"{won}."
-        if choice.unread:
+        if result.unreadable:
             why = f"No score could be had ({first.error})"
         elif first.score is None:
             why = "No tool has a score"
@@ -164,7 +168,9 @@ class TypeNote:
         """True if a model was asked for the type."""
 
 
-def type_note(source: ToolSource, question: Question, found: Identified | None = None) -> TypeNote:
+def type_note(
+    source: ToolSource, question: Question, found: IdentifiedType | None = None
+) -> TypeNote:
     """Remark on a type that a model identified, or that nobody knows.
 
     Args:
@@ -179,7 +185,7 @@ def type_note(source: ToolSource, question: Question, found: Identified | None =
         else:
             text = f"The model says that the query is about the type {name}."
         return TypeNote(text, identified=True)
-    suggest_type: object = getattr(as_it_is(source), "suggest_type", None)
+    suggest_type: object = getattr(snapshot_of(source), "suggest_type", None)
     meant = None
     if callable(suggest_type):
         meant = cast("Callable[[str], str | None]", suggest_type)(name)
@@ -188,12 +194,12 @@ def type_note(source: ToolSource, question: Question, found: Identified | None =
     return TypeNote(f"There is no type {name!r}, so it has the tools of Thing; {meant!r} is one.")
 
 
-def _with_the_query(tool: ToolEntry, parameters: dict[str, Any], query: str) -> dict[str, Any]:
+def _fill_query(tool: ToolEntry, parameters: dict[str, Any], query: str) -> dict[str, Any]:
     """The parameters of a tool that no reply spoke of; what it is to search for is known."""
     properties: Mapping[str, Any] = tool.parameters.get("properties") or {}
     known = {
         name: query
-        for name in _WITH_THE_QUERY
+        for name in _QUERY_PARAMETERS
         if name not in parameters and _takes_text(properties.get(name))
     }
     return {**parameters, **known}

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from ..registry.purpose import QUERIES
-from .example import shown
+from .example import schema_example
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 SCORE: dict[str, Any] = {"type": "integer", "minimum": 0, "maximum": 100}
 """The JSON Schema of a score."""
 
-_SCORE_SAID = "integer from 0 to 100"
+_SCORE_TEXT = "integer from 0 to 100"
 
 
 def is_score(name: str) -> bool:
@@ -24,28 +24,28 @@ def is_score(name: str) -> bool:
     return name.casefold() == "score"
 
 
-class Form(NamedTuple):
+class ReplyFormat(NamedTuple):
     """What the reply about a tool has to look like."""
 
     text: str
     """For the model to read."""
     schema: dict[str, Any]
     """For the provider to enforce."""
-    asks: bool
+    mentions_query: bool
     """Whether the prompt of the tool says what the query is."""
 
 
-def form_of(tool: ToolEntry) -> Form:
+def reply_format(tool: ToolEntry) -> ReplyFormat:
     """What the reply about a tool has to look like: its structure, with a score in any case."""
-    structure = example_of(tool)
+    structure = example_reply(tool)
     if not any(is_score(name) for name in structure):
-        structure = {"score": _SCORE_SAID, **structure}
-    said = json.dumps(structure, ensure_ascii=False)
-    text = f"Reply with one JSON object and nothing else, in this form:\n{said}"
-    return Form(text, tool.schema, not QUERIES.isdisjoint(tool.placeholders))
+        structure = {"score": _SCORE_TEXT, **structure}
+    example = json.dumps(structure, ensure_ascii=False)
+    text = f"Reply with one JSON object and nothing else, in this form:\n{example}"
+    return ReplyFormat(text, tool.schema, not QUERIES.isdisjoint(tool.placeholders))
 
 
-def example_of(tool: ToolEntry) -> dict[str, Any]:
+def example_reply(tool: ToolEntry) -> dict[str, Any]:
     """An example of the reply, also where the structure is a JSON Schema.
 
     A model that is shown a schema writes a schema.
@@ -58,6 +58,6 @@ def example_of(tool: ToolEntry) -> dict[str, Any]:
     }:
         return structure
     return {
-        name: _SCORE_SAID if is_score(name) else shown(schema, root=structure)
+        name: _SCORE_TEXT if is_score(name) else schema_example(schema, root=structure)
         for name, schema in asked.items()
     }

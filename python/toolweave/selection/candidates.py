@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._core import Ranking, SearchIndex
 from .describe import Description, describe
-from .form import Form, form_of
+from .reply_format import ReplyFormat, reply_format
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,12 +23,12 @@ _ARGUMENTS = 1
 _PROMPT = 1
 
 
-class Offer:
+class Candidates:
     """The tools of a type and site, in document order.
 
     Args:
         tools: The tools.
-        kinds: The type and all it is a kind of, in their short forms, the most specific first.
+        supertypes: The type and all it is a kind of, in their short forms, the most specific first.
         site: The site, if any.
         policy: How much is told about each.
     """
@@ -36,7 +36,7 @@ class Offer:
     def __init__(
         self,
         tools: Sequence[ToolEntry],
-        kinds: Sequence[str],
+        supertypes: Sequence[str],
         site: str | None,
         policy: SelectionPolicy,
     ) -> None:
@@ -44,9 +44,9 @@ class Offer:
         """The tools."""
         self.names = tuple(tool.name for tool in tools)
         """Their names."""
-        self.item_type = kinds[0]
+        self.item_type = supertypes[0]
         """The type."""
-        self._kinds = kinds
+        self._supertypes = supertypes
         self.site = site
         """The site, if any."""
         self.policy = policy
@@ -54,9 +54,9 @@ class Offer:
         # The only tool is taken whatever its score.
         self.threshold = policy.threshold if len(self.tools) > 1 else 0.0
         """The score from which on the parameters of a tool matter."""
-        self.kept: dict[str, tuple[str, dict[str, Any]]] = {}
+        self.prompt_cache: dict[str, tuple[str, dict[str, Any]]] = {}
         """By strategy: the part of its prompt that is the same for every query, and the schema."""
-        nearness = {kind: len(kinds) - place for place, kind in enumerate(kinds)}
+        nearness = {kind: len(supertypes) - place for place, kind in enumerate(supertypes)}
         # By type first, then site over all sites.
         self._specificity = tuple(
             2 * nearness.get(tool.type, 0) + (tool.site is not None) for tool in tools
@@ -98,9 +98,9 @@ class Offer:
         )
 
     @cached_property
-    def forms(self) -> tuple[Form, ...]:
+    def reply_formats(self) -> tuple[ReplyFormat, ...]:
         """What the reply about each has to look like, where it is asked about alone."""
-        return tuple(form_of(tool) for tool in self.tools)
+        return tuple(reply_format(tool) for tool in self.tools)
 
     @cached_property
     def index(self) -> SearchIndex:
@@ -117,11 +117,13 @@ class Offer:
             ]
         )
 
-    def part(self, positions: Sequence[int]) -> Offer:
+    def subset(self, positions: Sequence[int]) -> Candidates:
         """Some of the tools, with what is known about them; all of them are this very offer."""
         if len(positions) == len(self.tools) and list(positions) == sorted(set(positions)):
             return self
-        part = Offer([self.tools[at] for at in positions], self._kinds, self.site, self.policy)
+        part = Candidates(
+            [self.tools[at] for at in positions], self._supertypes, self.site, self.policy
+        )
         # Where a cached property looks first.
         part.__dict__["descriptions"] = tuple(self.descriptions[at] for at in positions)
         return part

@@ -13,8 +13,8 @@ from paths import DOCS, SHARED
 from sample_selections import Scores, ScriptedScorer, entry
 from toolweave import RegistrySnapshot, Selection, SelectionPolicy, ToolEntry, ToolSelector
 from toolweave.selection import ScorerReply, ScorerRequest
-from toolweave.selection.plan_rounds import best_by_words, plan_rounds
-from toolweave.selection.offer import Offer
+from toolweave.selection.candidates import Candidates
+from toolweave.selection.prefilter import best_by_words, plan_rounds
 from virtual_time import run
 
 NUMBERS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
@@ -158,7 +158,7 @@ def test_every_tool_is_asked_about_once_or_left_out_with_a_reason(
     tools = [entry(f"tool {number}", examples=[f"All about {number}"]) for number in range(count)]
     tools.insert(count // 2, entry("search"))
     policy = SelectionPolicy(prefilter=prefilter, max_candidates=size, max_rounds=most)
-    asked = plan_rounds(Offer(tools, ["Thing"], None, policy), query)
+    asked = plan_rounds(Candidates(tools, ["Thing"], None, policy), query)
     fallback = count // 2
     parts = [at for part in asked.rounds for at in part if at != fallback]
     assert sorted([*parts, *asked.left_out, fallback]) == list(range(count + 1))
@@ -197,7 +197,7 @@ def share(hits: list[bool]) -> str:
 def test_the_right_tool_of_a_paraphrase_is_among_those_asked_about() -> None:
     tools, names = pool()
     policy = SelectionPolicy(prefilter=KEPT, max_candidates=len(tools))
-    offer = Offer(tools, ["Thing"], None, policy)
+    candidates = Candidates(tools, ["Thing"], None, policy)
     measured: dict[str, list[tuple[bool, bool]]] = {}
     for line in PARAPHRASES.read_text("utf-8").splitlines():
         row = json.loads(line)
@@ -208,11 +208,11 @@ def test_the_right_tool_of_a_paraphrase_is_among_those_asked_about() -> None:
             if tool.name in (row["tool"], *row.get("also", ()))
         }
         # By words alone, and the first ones where too few have any.
-        best = best_by_words(offer, row["query"], KEPT)
+        best = best_by_words(candidates, row["query"], KEPT)
         best += [at for at in range(len(tools)) if at not in best][: KEPT - len(best)]
-        asked = [at for part in plan_rounds(offer, row["query"]).rounds for at in part]
+        asked = [at for part in plan_rounds(candidates, row["query"]).rounds for at in part]
         found = tuple(
-            not right.isdisjoint(offer.names[at] for at in some) for some in (best, asked)
+            not right.isdisjoint(candidates.names[at] for at in some) for some in (best, asked)
         )
         measured.setdefault(row["language"], []).append((found[0], found[1]))
     rows = {

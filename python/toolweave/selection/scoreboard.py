@@ -10,10 +10,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from .._core import RankingResult, ScoredReply
-    from .offer import Offer
+    from .candidates import Candidates
 
 
-class Tally:
+class Scoreboard:
     """The findings about each tool, by position.
 
     Args:
@@ -21,18 +21,18 @@ class Tally:
         note: What is said of tools that nothing is found out about.
     """
 
-    def __init__(self, offer: Offer, note: str) -> None:
-        self.found: list[Score | None] = [None] * len(offer.tools)
+    def __init__(self, candidates: Candidates, note: str) -> None:
+        self.results: list[Score | None] = [None] * len(candidates.tools)
         """The findings; None where there are none."""
-        self.unread = False
+        self.unreadable = False
         """True if a reply about all tools could not be used."""
-        self._offer = offer
+        self._candidates = candidates
         self._note = note
 
     @property
     def scores(self) -> list[float | None]:
         """The scores, as far as there are any."""
-        return [None if one is None else one.score for one in self.found]
+        return [None if one is None else one.score for one in self.results]
 
     def read(
         self,
@@ -55,29 +55,29 @@ class Tally:
         error = reading.error
         if score is None:
             score = reading.score
-        if score is not None and score < self._offer.threshold:
+        if score is not None and score < self._candidates.threshold:
             error = None
-        tool = self._offer.tools[position]
-        found = self.found[position] = Score(tool, score, reading.parameters, error, reply=reply)
+        tool = self._candidates.tools[position]
+        found = self.results[position] = Score(tool, score, reading.parameters, error, reply=reply)
         return found
 
     def fail(self, error: str, positions: Iterable[int] | None = None) -> None:
         """Takes down what went wrong, with these tools or with all."""
-        tools = self._offer.tools
+        tools = self._candidates.tools
         for at in range(len(tools)) if positions is None else positions:
-            self.found[at] = Score(tools[at], error=error)
+            self.results[at] = Score(tools[at], error=error)
 
     def rank(self, order: Iterable[int]) -> tuple[Score, ...]:
         """All that is known about the tools, in this order."""
-        tools, found = self._offer.tools, self.found
-        return tuple([found[at] or Score(tools[at], note=self._note) for at in order])
+        tools, results = self._candidates.tools, self.results
+        return tuple([results[at] or Score(tools[at], note=self._note) for at in order])
 
 
-class Decided:
+class StrategyResult:
     """Which tool won, and what is known about all."""
 
-    __slots__ = ("result", "tally")
+    __slots__ = ("result", "scoreboard")
 
-    def __init__(self, tally: Tally, result: RankingResult) -> None:
-        self.tally = tally
+    def __init__(self, scoreboard: Scoreboard, result: RankingResult) -> None:
+        self.scoreboard = scoreboard
         self.result = result
