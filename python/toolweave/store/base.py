@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from .. import Message, ToolCall, ToolResult
     from .records import PendingInput
-    from .writing import LockedChat, Draft
+    from .writing import Draft, LockedChat
 
 _T = TypeVar("_T")
 _Event = TypeVar("_Event", bound="Mapping[str, Any]")
@@ -58,7 +58,7 @@ class StoreBase:
         check_flag("migrate", migrate)
         check_callable("clock", clock, "a function without arguments")
         check_number("poll", poll, above=0)
-        check_number("patience", retry_timeout, least=0)
+        check_number("retry_timeout", retry_timeout, least=0)
         check_count("max_message_bytes", max_message_bytes, 1)
         self._database = Database(url, schema, table_prefix, retry_timeout)
         self._migrate = migrate
@@ -185,6 +185,8 @@ class StoreBase:
             locked = await writing.lock(connection, self._database, chat_id, now, events=events)
             return await work(connection, locked, now), locked.revision
 
-        found, revision = await self._database.write(run, starts_with_write=True, is_durable=is_durable)
+        found, revision = await self._database.write(
+            run, starts_with_write=True, is_durable=is_durable
+        )
         self._hub.publish(chat_id, revision)
         return found

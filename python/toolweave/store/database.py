@@ -20,7 +20,7 @@ from sqlalchemy.pool import AsyncAdaptedQueuePool, StaticPool
 
 from ..exceptions import StoreError
 from .tables import make_tables
-from .urls import check_backend, with_driver, is_file, open_file
+from .urls import check_backend, is_file, open_file, with_driver
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
@@ -161,7 +161,11 @@ class Database:
                 await self._run(self._prepare)
             except StoreError as error:
                 # Of two that open a new file at once SQLite refuses one, and does not let it wait.
-                if self.is_postgresql or not error.transient or time.monotonic() >= self._retry_deadline():
+                if (
+                    self.is_postgresql
+                    or not error.transient
+                    or time.monotonic() >= self._retry_deadline()
+                ):
                     raise
             else:
                 return
@@ -206,7 +210,9 @@ class Database:
         while True:
             attempt = _Attempt()
             try:
-                return await self._run(partial(self._write, work, attempt, starts_with_write, is_durable))
+                return await self._run(
+                    partial(self._write, work, attempt, starts_with_write, is_durable)
+                )
             except StoreError as error:
                 if not error.transient or time.monotonic() > deadline:
                     raise

@@ -10,8 +10,8 @@ from ..exceptions import MessageError
 from ..executor.deferred import METADATA as DEFERRED
 from ..executor.failure import with_references
 from .columns import is_id, safe_text
-from .damage import call_id_of, started_call, optional_text
-from .reading import UNREADABLE, outcome, find_row
+from .damage import call_id_of, optional_text, started_call
+from .reading import UNREADABLE, find_row, outcome
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -41,7 +41,10 @@ class Listener:
     """
 
     def __init__(
-        self, database: Database, on_change: Callable[[str, int], None], on_disconnect: Callable[[], None]
+        self,
+        database: Database,
+        on_change: Callable[[str, int], None],
+        on_disconnect: Callable[[], None],
     ) -> None:
         self._database = database
         self._on_change = on_change
@@ -102,8 +105,8 @@ class Listener:
         listening = cast("_Driver", driver)
         loop = asyncio.get_running_loop()
 
-        def on_change(*said: object) -> None:
-            revision, _, chat_id = str(said[-1]).partition(" ")
+        def on_notification(*arguments: object) -> None:
+            revision, _, chat_id = str(arguments[-1]).partition(" ")
             self._on_change(chat_id, int(revision))
 
         def on_terminated(*_: object) -> None:
@@ -112,5 +115,5 @@ class Listener:
                 self._on_disconnect()
 
         listening.add_termination_listener(on_terminated)
-        await listening.add_listener(self._database.channel, on_change)
+        await listening.add_listener(self._database.channel, on_notification)
         self._is_alive = True

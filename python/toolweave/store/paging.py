@@ -158,8 +158,8 @@ async def page(window: Window, outcomes: OutcomeLoader, after: int, limit: int |
             found = await asyncio.to_thread(reconciler.finish, known)
         else:
             found = reconciler.finish(known)
-        page = found.page(after, limit)
-        if limit is None or window.at_end or len(page.stored) >= limit:
-            return page
-        # Of those that cannot be read nothing is in the page.
-        missing = max(limit - len(page.stored), _BATCH_SIZE)
+        chosen = found.page(after, limit)
+        if limit is None or window.at_end or len(chosen.stored) >= limit:
+            return chosen
+        # Messages that cannot be read do not count towards the limit.
+        missing = max(limit - len(chosen.stored), _BATCH_SIZE)

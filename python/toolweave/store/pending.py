@@ -15,9 +15,9 @@ from ..kinds import Outcome
 from .checks import to_json
 from .damage import (
     DamagedError,
-    pending_call,
     object_of,
     optional_text,
+    pending_call,
     stored_resolution,
     text_of,
 )
@@ -96,7 +96,9 @@ async def list_pending(
     return [_pending(row) for row in await connection.execute(statement)]
 
 
-async def key_exists(connection: AsyncConnection, database: Database, chat_id: str, key: str) -> bool:
+async def key_exists(
+    connection: AsyncConnection, database: Database, chat_id: str, key: str
+) -> bool:
     """Whether something is or was awaited under a key."""
     return await _find(connection, database, chat_id, key) is not None
 

@@ -70,7 +70,7 @@ class PendingStore(StoreBase):
         )
 
         async def work(connection: AsyncConnection, locked: LockedChat, now: int) -> None:
-            if await pending.is_taken(connection, self._database, chat_id, key):
+            if await pending.key_exists(connection, self._database, chat_id, key):
                 raise StoreError(f"the key {key!r} is taken in the chat {chat_id!r}")
             await append(connection, self._database, locked, draft, now)
 
@@ -116,5 +116,5 @@ class PendingStore(StoreBase):
     async def pending(self, chat_id: str) -> list[StoredPendingInput]:
         """What is awaited in a chat, the oldest first."""
         return await self._database.read(
-            lambda connection: pending.awaited(connection, self._database, chat_id)
+            lambda connection: pending.list_pending(connection, self._database, chat_id)
         )

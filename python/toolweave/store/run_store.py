@@ -202,7 +202,9 @@ class RunStore(StoreBase):
     async def _recover(self, run: RunRecord) -> RunRecord | None:
         """Ends a run, unless somebody else has, or it has been heard of since."""
 
-        async def work(connection: AsyncConnection, locked: LockedChat, now: int) -> RunRecord | None:
+        async def work(
+            connection: AsyncConnection, locked: LockedChat, now: int
+        ) -> RunRecord | None:
             return await recovery.recover(connection, self._database, locked, run, now, self._limit)
 
         try:

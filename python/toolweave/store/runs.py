@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncConnection
 
     from .database import Database
-    from .writing import LockedChat, Draft
+    from .writing import Draft, LockedChat
 
 
 async def start(

@@ -259,7 +259,9 @@ class MessageStore(RunStore, PendingStore):
             )
 
         try:
-            return await self._transact(chat_id, work, len(draft.events), is_durable=not draft.only_events)
+            return await self._transact(
+                chat_id, work, len(draft.events), is_durable=not draft.only_events
+            )
         except ChatNotFoundError as error:
             if run_id is not None and owner is not None:
                 text = f"the chat of the run {run_id!r} was deleted"

@@ -65,7 +65,7 @@ def make_tables(schema: str | None = None, prefix: str = "") -> Tables:
     def of_chat(table: str) -> ForeignKeyConstraint:
         target = prefixed("chats") if schema is None else f"{schema}.{prefixed('chats')}"
         return ForeignKeyConstraint(
-            ["chat_id"], [f"{target}.id"], prefixed=prefixed(f"{table}_chat_fk"), ondelete="CASCADE"
+            ["chat_id"], [f"{target}.id"], name=prefixed(f"{table}_chat_fk"), ondelete="CASCADE"
         )
 
     def id_column(column: str, *, nullable: bool = False) -> Column[str]:
@@ -88,7 +88,7 @@ def make_tables(schema: str | None = None, prefix: str = "") -> Tables:
         Column("last_message", BigInteger, nullable=False),
         Column("revision", BigInteger, nullable=False),
         text_column("metadata_json"),
-        PrimaryKeyConstraint("id", prefixed=prefixed("chats_pk")),
+        PrimaryKeyConstraint("id", name=prefixed("chats_pk")),
         Index(prefixed("chats_of_user"), "user_id", "created_utc"),
         Index(prefixed("chats_by_age"), "created_utc"),
         Index(prefixed("chats_by_use"), "updated_utc"),
@@ -105,8 +105,8 @@ def make_tables(schema: str | None = None, prefix: str = "") -> Tables:
         text_column("message_json"),
         id_column("run_id", nullable=True),
         id_column("generation_id", nullable=True),
-        PrimaryKeyConstraint("chat_id", "id", prefixed=prefixed("messages_pk")),
-        UniqueConstraint("chat_id", "sequence_number", prefixed=prefixed("messages_order")),
+        PrimaryKeyConstraint("chat_id", "id", name=prefixed("messages_pk")),
+        UniqueConstraint("chat_id", "sequence_number", name=prefixed("messages_order")),
         of_chat("messages"),
     )
     events = Table(
@@ -118,7 +118,7 @@ def make_tables(schema: str | None = None, prefix: str = "") -> Tables:
         time_column("timestamp_utc"),
         id_column("run_id", nullable=True),
         text_column("event_json"),
-        PrimaryKeyConstraint("chat_id", "sequence_number", prefixed=prefixed("events_pk")),
+        PrimaryKeyConstraint("chat_id", "sequence_number", name=prefixed("events_pk")),
         of_chat("events"),
     )
     runs = Table(
@@ -136,7 +136,7 @@ def make_tables(schema: str | None = None, prefix: str = "") -> Tables:
         time_column("started_utc"),
         time_column("finished_utc", nullable=True),
         Column("first_event", BigInteger, nullable=False),
-        PrimaryKeyConstraint("id", prefixed=prefixed("runs_pk")),
+        PrimaryKeyConstraint("id", name=prefixed("runs_pk")),
         of_chat("runs"),
         Index(prefixed("runs_of_chat"), "chat_id"),
         Index(
@@ -162,7 +162,7 @@ def make_tables(schema: str | None = None, prefix: str = "") -> Tables:
         time_column("started_utc"),
         time_column("finished_utc", nullable=True),
         text_column("result_json", nullable=True),
-        PrimaryKeyConstraint("id", prefixed=prefixed("tool_calls_pk")),
+        PrimaryKeyConstraint("id", name=prefixed("tool_calls_pk")),
         of_chat("tool_calls"),
         Index(prefixed("tool_calls_of_run"), "chat_id", "run_id"),
     )
@@ -182,7 +182,7 @@ def make_tables(schema: str | None = None, prefix: str = "") -> Tables:
         text_column("result_json", nullable=True),
         time_column("created_utc"),
         time_column("resolved_utc", nullable=True),
-        PrimaryKeyConstraint("chat_id", "key", prefixed=prefixed("pending_results_pk")),
+        PrimaryKeyConstraint("chat_id", "key", name=prefixed("pending_results_pk")),
         of_chat("pending_results"),
     )
     conversations = Table(
@@ -191,7 +191,7 @@ def make_tables(schema: str | None = None, prefix: str = "") -> Tables:
         id_column("key"),
         time_column("updated_utc"),
         text_column("conversation_json"),
-        PrimaryKeyConstraint("key", prefixed=prefixed("conversations_pk")),
+        PrimaryKeyConstraint("key", name=prefixed("conversations_pk")),
         Index(prefixed("conversations_by_use"), "updated_utc"),
     )
     locks = Table(
@@ -200,7 +200,7 @@ def make_tables(schema: str | None = None, prefix: str = "") -> Tables:
         id_column("key"),
         id_column("owner"),
         time_column("lease_utc"),
-        PrimaryKeyConstraint("key", prefixed=prefixed("conversation_locks_pk")),
+        PrimaryKeyConstraint("key", name=prefixed("conversation_locks_pk")),
     )
     return Tables(
         metadata,

@@ -57,7 +57,7 @@ class Watch:
         self._event = asyncio.Event()
 
     async def __aenter__(self) -> Self:
-        await self._hub.join(self._chat_id, self)
+        await self._hub.subscribe(self._chat_id, self)
         return self
 
     async def __aexit__(
@@ -118,7 +118,7 @@ class Hub:
         self._is_unreachable = False
         self._is_closed = False
 
-    async def join(self, chat_id: str, watch: Watch) -> None:
+    async def subscribe(self, chat_id: str, watch: Watch) -> None:
         """Begins to tell a watch of what changes.
 
         Raises:

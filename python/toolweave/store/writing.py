@@ -227,7 +227,9 @@ async def append(
     return WriteResult(tuple(written), stored, locked.revision)
 
 
-def with_position(fields: Mapping[str, Any], chat_id: str, number: int, timestamp: int) -> StreamEvent:
+def with_position(
+    fields: Mapping[str, Any], chat_id: str, number: int, timestamp: int
+) -> StreamEvent:
     """An event with its place in the chat."""
     return {
         "kind": fields["kind"],
@@ -293,7 +295,9 @@ async def _append_messages(
     if new:
         await insert_rows(connection, messages, new)
         await connection.execute(
-            update(chats).where(chats.c.id == locked.chat_id).values(last_message=locked.last_message)
+            update(chats)
+            .where(chats.c.id == locked.chat_id)
+            .values(last_message=locked.last_message)
         )
     for row in rows.values():
         if row["sequence_number"] < first_new:
@@ -381,7 +385,9 @@ def _call_row(
     }
 
 
-def _pending_row(chat_id: str, awaited: PendingInput, run_id: str | None, now: int) -> dict[str, Any]:
+def _pending_row(
+    chat_id: str, awaited: PendingInput, run_id: str | None, now: int
+) -> dict[str, Any]:
     call = {
         "id": awaited.call.id,
         "name": awaited.call.name,

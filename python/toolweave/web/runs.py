@@ -219,7 +219,7 @@ class ChatRuns:
             try:
                 # All at once: each would wait for its turn to write, and the last too long.
                 alive = await asyncio.wait_for(
-                    self._store.renew_all(self._owner, lease, besides=given_up), lease / 3
+                    self._store.renew_all(self._owner, lease, exclude=given_up), lease / 3
                 )
             except (StoreError, asyncio.TimeoutError) as error:
                 _log.warning(

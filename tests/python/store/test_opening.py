@@ -153,7 +153,7 @@ def test_a_store_is_used_inside_a_block_only(store_url: str) -> None:
     ("options", "said"),
     [
         ({"poll": 0}, "poll"),
-        ({"patience": -1}, "patience"),
+        ({"retry_timeout": -1}, "retry_timeout"),
         ({"max_message_bytes": 0}, "max_message_bytes"),
     ],
 )

@@ -29,7 +29,7 @@ async def restart_under(
     config: dict[str, Any] = {
         "url": url,
         "effects": str(effects),
-        "options": {"patience": PATIENCE, "poll": 0.05},
+        "options": {"retry_timeout": PATIENCE, "poll": 0.05},
         # Nobody else looks after these runs while nobody can be told that they are alive.
         "limits": {"lease": PATIENCE},
     }
