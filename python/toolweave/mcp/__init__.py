@@ -24,7 +24,7 @@ except ImportError as _err:
     ) from _err
 
 from .client import MCPTools, connect_http, connect_stdio
-from .screening import ToolProblem
+from .listing_filter import ToolProblem
 from .server import http_app, mcp_server, serve_http, serve_stdio
 
 del _Client

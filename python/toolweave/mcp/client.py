@@ -20,9 +20,9 @@ from mcp.client.streamable_http import streamable_http_client
 from .._loops import running_loop
 from ..tools import Tool, ToolContext, Toolset
 from .connection import Connection
-from .definitions import tools_of
-from .screening import ToolProblem
-from .shallow import make_shallow
+from .definitions import build_tools
+from .listing_filter import ToolProblem
+from .limit_depth import limit_response_depth
 
 if TYPE_CHECKING:
     from mcp.client import Transport
@@ -35,7 +35,7 @@ log = logging.getLogger("toolweave.mcp")
 
 _HTTP_TIMEOUT = 30.0
 # One record for each tool that is left out would be as many as the server likes.
-_LOGGED = 20
+_MAX_LOGGED = 20
 
 
 class MCPTools(Toolset):
@@ -66,13 +66,13 @@ class MCPTools(Toolset):
         self._options = options
         self._listed: dict[str, tuple[mcp_types.Tool, Tool[..., Any]]] = {}
         # Listings are taken one after the other, in the order in which they came.
-        self._following = asyncio.Lock()
+        self._update_lock = asyncio.Lock()
         self._connection = Connection(
             name,
             transport,
             connect_timeout=connect_timeout,
             reconnect=reconnect,
-            on_listing=self._follow,
+            on_listing=self._update_tools,
         )
 
     @property
@@ -107,15 +107,15 @@ class MCPTools(Toolset):
     ) -> mcp_types.CallToolResult:
         return await self._connection.call(tool, arguments, context, repeatable=repeatable)
 
-    async def _follow(self, listing: list[mcp_types.Tool], problems: list[ToolProblem]) -> None:
+    async def _update_tools(self, listing: list[mcp_types.Tool], problems: list[ToolProblem]) -> None:
         """Makes the tools those that the server lists. One that stays the same stays itself."""
-        async with self._following:
-            await self._take(listing, problems)
+        async with self._update_lock:
+            await self._replace_tools(listing, problems)
 
-    async def _take(self, listing: list[mcp_types.Tool], problems: list[ToolProblem]) -> None:
-        wanted = [definition for definition in listing if self._wants(definition)]
+    async def _replace_tools(self, listing: list[mcp_types.Tool], problems: list[ToolProblem]) -> None:
+        wanted = [definition for definition in listing if self._is_included(definition)]
         ours = {tool.name for _, tool in self._listed.values()}
-        tools, unusable = await tools_of(
+        tools, unusable = await build_tools(
             wanted,
             self._send,
             server=self.name,
@@ -124,14 +124,14 @@ class MCPTools(Toolset):
             others=[tool.name for tool in self if tool.name not in ours],
         )
         self.problems = (*problems, *unusable)
-        for problem in self.problems[:_LOGGED]:
+        for problem in self.problems[:_MAX_LOGGED]:
             log.warning(
                 "a tool of an MCP server is left out: %s",
                 problem.message,
                 extra={"server": self.name, "tool": problem.name},
             )
-        if len(self.problems) > _LOGGED:
-            more = len(self.problems) - _LOGGED
+        if len(self.problems) > _MAX_LOGGED:
+            more = len(self.problems) - _MAX_LOGGED
             log.warning("%d more tools are left out", more, extra={"server": self.name})
         definitions = {definition.name: definition for definition in reversed(wanted)}
         before, self._listed = self._listed, {}
@@ -150,7 +150,7 @@ class MCPTools(Toolset):
                 self.add(tool)
                 self._listed[name] = definitions[name], tool
 
-    def _wants(self, definition: mcp_types.Tool) -> bool:
+    def _is_included(self, definition: mcp_types.Tool) -> bool:
         if self._include is None:
             return True
         if callable(self._include):
@@ -269,7 +269,7 @@ async def _http(
     # How long a tool may take is not for the transport to say.
     timeout = httpx2.Timeout(_HTTP_TIMEOUT, read=None)
     client = httpx2.AsyncClient(
-        headers=headers, timeout=timeout, auth=auth, event_hooks={"response": [make_shallow]}
+        headers=headers, timeout=timeout, auth=auth, event_hooks={"response": [limit_response_depth]}
     )
     async with client, streamable_http_client(url, http_client=client) as streams:
         yield streams

@@ -13,8 +13,8 @@ from mcp.client import InputRequiredRoundsExceededError, Transport
 from pydantic import ValidationError
 
 from ..exceptions import ToolFailed, ToolServerError, TransientToolError
-from .link import Link, sentence_of
-from .screening import ToolProblem
+from .session import MCPSession, error_summary
+from .listing_filter import ToolProblem
 
 if TYPE_CHECKING:
     from ..tools import ToolContext
@@ -50,7 +50,7 @@ class Connection:
         self._timeout = connect_timeout
         self._reconnect = reconnect
         self._on_listing = on_listing
-        self._link: Link | None = None
+        self._session: MCPSession | None = None
         self._connecting = asyncio.Lock()
         self._closed = False
         self._stale = asyncio.Event()
@@ -60,12 +60,12 @@ class Connection:
     @property
     def connected(self) -> bool:
         """Whether the server is there, as far as is known."""
-        return self._link is not None and not self._link.lost
+        return self._session is not None and not self._session.lost
 
     @property
     def instructions(self) -> str | None:
         """What the server says about the use of its tools."""
-        return None if self._link is None or self._link.lost else self._link.instructions
+        return None if self._session is None or self._session.lost else self._session.instructions
 
     async def open(self) -> None:
         """Connects, and lists the tools.
@@ -73,40 +73,40 @@ class Connection:
         Raises:
             ToolServerError: The server cannot be reached, or does not answer as one.
         """
-        link = Link(self._transport(), self._mark_stale)
+        session = MCPSession(self._transport(), self._mark_stale)
         try:
-            await link.open(self._timeout)
-            listing = await asyncio.wait_for(link.tools(), self._timeout)
+            await session.open(self._timeout)
+            listing = await asyncio.wait_for(session.tools(), self._timeout)
         except (asyncio.TimeoutError, TimeoutError):
-            await link.close()
+            await session.close()
             raise ToolServerError(
                 f"MCP server {self._name!r} did not answer within {self._timeout:g} seconds",
                 self._name,
             ) from None
         except Exception as err:
-            await link.close()
+            await session.close()
             raise ToolServerError(
-                f"MCP server {self._name!r} cannot be connected to: {sentence_of(err)}", self._name
+                f"MCP server {self._name!r} cannot be connected to: {error_summary(err)}", self._name
             ) from err
         except BaseException:
-            await link.close()
+            await session.close()
             raise
         try:
             await self._on_listing(*listing)
         except BaseException:
-            await link.close()
+            await session.close()
             raise
-        self._link = link
+        self._session = session
         self._stale.clear()
         self._fresh.set()
-        self._watchers = [asyncio.create_task(self._keep_fresh(link), name="toolweave-mcp-list")]
-        if link.announces_changes:
-            self._watchers.append(asyncio.create_task(link.listen(), name="toolweave-mcp-listen"))
+        self._watchers = [asyncio.create_task(self._refresh_when_stale(session), name="toolweave-mcp-list")]
+        if session.announces_changes:
+            self._watchers.append(asyncio.create_task(session.listen(), name="toolweave-mcp-listen"))
 
     async def close(self) -> None:
         """Disconnects for good."""
         self._closed = True
-        await self._hang_up()
+        await self._disconnect()
 
     async def call(
         self, name: str, arguments: Mapping[str, Any], context: ToolContext, *, repeatable: bool
@@ -118,20 +118,20 @@ class Connection:
             TransientToolError: The server was lost, and the call may be sent again.
         """
         for attempt in (1, 2):
-            link = await self._linked()
+            session = await self._connected_session()
             try:
-                result = await link.call(name, dict(arguments), context)
+                result = await session.call(name, dict(arguments), context)
             except MCPError as err:
                 if err.code == mcp_types.INVALID_REQUEST and err.message == "Session terminated":
                     # A restarted server knows nothing of the session, and did not look at the call.
                     if attempt == 1 and self._reconnect:
-                        await self._drop(link)
+                        await self._drop(session)
                         continue
-                    raise self._gone(repeatable=True) from err
-                if link.lost or _is_broken_off(err):
-                    raise self._gone(repeatable=repeatable) from err
+                    raise self._lost_error(repeatable=True) from err
+                if session.lost or _is_connection_lost(err):
+                    raise self._lost_error(repeatable=repeatable) from err
                 raise ToolFailed(
-                    f"MCP server {self._name!r} refused the call: {sentence_of(err)}"
+                    f"MCP server {self._name!r} refused the call: {error_summary(err)}"
                 ) from err
             except (ValidationError, InputRequiredRoundsExceededError) as err:
                 raise ToolFailed(
@@ -139,7 +139,7 @@ class Connection:
                 ) from err
             if not self._fresh.is_set():
                 # A tool that the call brought is there when the model is told of it.
-                await self._catch_up()
+                await self._wait_until_fresh()
             return result
         raise AssertionError("unreachable")
 
@@ -150,41 +150,41 @@ class Connection:
             ToolFailed: The connection is lost and is not made again.
             TransientToolError: The server cannot be reached.
         """
-        link = await self._linked()
-        await self._list(link)
+        session = await self._connected_session()
+        await self._list(session)
 
-    async def _linked(self) -> Link:
+    async def _connected_session(self) -> MCPSession:
         async with self._connecting:
-            link = self._link
-            if link is not None and not link.lost:
-                return link
+            session = self._session
+            if session is not None and not session.lost:
+                return session
             if self._closed or not self._reconnect:
                 raise ToolFailed(f"MCP server {self._name!r} is not connected any more")
             log.info("connecting again", extra={"server": self._name})
-            await self._hang_up()
+            await self._disconnect()
             try:
                 await self.open()
             except ToolServerError as err:
                 raise TransientToolError(str(err)) from err
-            assert self._link is not None  # noqa: S101 - for type checkers
-            return self._link
+            assert self._session is not None  # noqa: S101 - for type checkers
+            return self._session
 
-    async def _drop(self, link: Link) -> None:
+    async def _drop(self, session: MCPSession) -> None:
         async with self._connecting:
-            if self._link is link:
-                await self._hang_up()
+            if self._session is session:
+                await self._disconnect()
 
-    async def _hang_up(self) -> None:
-        link, self._link = self._link, None
+    async def _disconnect(self) -> None:
+        session, self._session = self._session, None
         watchers, self._watchers = self._watchers, []
         for watcher in watchers:
             watcher.cancel()
         if watchers:
             await asyncio.wait(watchers)
-        if link is not None:
-            await link.close()
+        if session is not None:
+            await session.close()
 
-    def _gone(self, *, repeatable: bool) -> ToolFailed | TransientToolError:
+    def _lost_error(self, *, repeatable: bool) -> ToolFailed | TransientToolError:
         said = f"MCP server {self._name!r} broke off while the tool was running"
         if repeatable:
             return TransientToolError(said)
@@ -194,31 +194,31 @@ class Connection:
         self._fresh.clear()
         self._stale.set()
 
-    async def _keep_fresh(self, link: Link) -> None:
+    async def _refresh_when_stale(self, session: MCPSession) -> None:
         try:
             while True:
                 await self._stale.wait()
                 self._stale.clear()
                 try:
-                    await self._list(link)
+                    await self._list(session)
                 except (MCPError, ValidationError) as err:
-                    log.warning("tools could not be listed again: %s", sentence_of(err))
+                    log.warning("tools could not be listed again: %s", error_summary(err))
                 if not self._stale.is_set():
                     self._fresh.set()
         finally:
             self._fresh.set()  # Nobody is left to wait for.
 
-    async def _list(self, link: Link) -> None:
-        await self._on_listing(*await link.tools())
+    async def _list(self, session: MCPSession) -> None:
+        await self._on_listing(*await session.tools())
 
-    async def _catch_up(self) -> None:
+    async def _wait_until_fresh(self) -> None:
         try:
             await asyncio.wait_for(self._fresh.wait(), self._timeout)
         except (asyncio.TimeoutError, TimeoutError):
             log.warning("tools have changed, and the server does not list them")
 
 
-def _is_broken_off(err: MCPError) -> bool:
+def _is_connection_lost(err: MCPError) -> bool:
     # The SDK says with this code, which servers use for errors of their own as well, that no
     # answer will come; its messages tell the two apart.
     return err.code == mcp_types.CONNECTION_CLOSED and err.message.startswith(

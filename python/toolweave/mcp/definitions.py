@@ -12,9 +12,9 @@ from ..exceptions import ContractError, SchemaError, ToolDefinitionError
 from ..slices import in_slices
 from ..tools import Tool, ToolContext
 from ..tools.names import usable_name
-from .lookalikes import foreign_letters, is_lookalike
-from .results import fields_of, unwrapped, value_of
-from .screening import OUTPUT_SCHEMA, ToolProblem
+from .confusables import mixed_scripts, is_confusable
+from .results import object_fields, unwrap_result, tool_output
+from .listing_filter import OUTPUT_SCHEMA, ToolProblem
 
 if TYPE_CHECKING:
     from ..tools.options import ToolOptions
@@ -25,13 +25,13 @@ MAX_DESCRIPTION_CHARS = 4096
 MAX_TOOLS = 1000
 """Further tools of a server are left out."""
 
-Send = Callable[[str, Mapping[str, Any], ToolContext, bool], Awaitable[mcp_types.CallToolResult]]
+ToolSender = Callable[[str, Mapping[str, Any], ToolContext, bool], Awaitable[mcp_types.CallToolResult]]
 """Calls a server's tool: by its name there, and whether the call may be sent twice."""
 
 
-async def tools_of(
+async def build_tools(
     listing: Sequence[mcp_types.Tool],
-    send: Send,
+    send: ToolSender,
     *,
     server: str,
     prefix: str = "",
@@ -58,7 +58,7 @@ async def tools_of(
             problems.append(
                 ToolProblem(definition.name, f"the server has more than {MAX_TOOLS} tools")
             )
-        elif problem := _disguise(definition.name, (*others, *tools)):
+        elif problem := _confusable_problem(definition.name, (*others, *tools)):
             problems.append(ToolProblem(definition.name, problem))
         else:
             name = usable_name(definition.name, prefix, taken)
@@ -72,31 +72,31 @@ async def tools_of(
     return tools, problems
 
 
-def _disguise(name: str, others: Iterable[str]) -> str | None:
+def _confusable_problem(name: str, others: Iterable[str]) -> str | None:
     """What is wrong with a name that looks like another."""
     if name.isascii():
         others = (other for other in others if not other.isascii())
-    if scripts := foreign_letters(name):
+    if scripts := mixed_scripts(name):
         return f"its name {name!a} mixes letters of {scripts}"
     for other in others:
-        if other != name and is_lookalike(name, other):
+        if other != name and is_confusable(name, other):
             return f"its name {name!a} looks like {other!a}"
     return None
 
 
 def _tool(
-    definition: mcp_types.Tool, name: str, send: Send, server: str, options: ToolOptions
+    definition: mcp_types.Tool, name: str, send: ToolSender, server: str, options: ToolOptions
 ) -> Tool[..., Any]:
     hints = definition.annotations or mcp_types.ToolAnnotations()
     # Without effect, or without a further one: it may be shared, and sent twice.
     repeatable = bool(hints.read_only_hint or hints.idempotent_hint)
-    schema = fields_of((definition.meta or {}).get(OUTPUT_SCHEMA))
+    schema = object_fields((definition.meta or {}).get(OUTPUT_SCHEMA))
     output = Validator(schema) if schema else None
 
     async def call(_toolweave_context: ToolContext, **arguments: Any) -> Any:
         result = await send(definition.name, arguments, _toolweave_context, repeatable)
-        value = value_of(name, result, output)
-        return value if output is None else unwrapped(schema, value)
+        value = tool_output(name, result, output)
+        return value if output is None else unwrap_result(schema, value)
 
     call.__name__ = call.__qualname__ = name
     given: ToolOptions = {"idempotent": repeatable, **options}

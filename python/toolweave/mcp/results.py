@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from .._core import Validator
 
 
-def value_of(name: str, result: mcp_types.CallToolResult, output: Validator | None) -> Any:
+def tool_output(name: str, result: mcp_types.CallToolResult, output: Validator | None) -> Any:
     """What the call returns.
 
     Structured content where there is any, otherwise the text of all parts. Models read text: in
@@ -45,18 +45,18 @@ def value_of(name: str, result: mcp_types.CallToolResult, output: Validator | No
     return structured
 
 
-def unwrapped(schema: Mapping[str, Any], value: Any) -> Any:
+def unwrap_result(schema: Mapping[str, Any], value: Any) -> Any:
     """A value without the object that the protocol's older versions wrap it in.
 
     There a result has to be an object, so SDKs write 5 as ``{"result": 5}``, with a schema that
     has this one property.
     """
-    wraps = list(fields_of(schema.get("properties"))) == ["result"]
-    fields = fields_of(value)
+    wraps = list(object_fields(schema.get("properties"))) == ["result"]
+    fields = object_fields(value)
     return fields["result"] if wraps and list(fields) == ["result"] else value
 
 
-def fields_of(value: object) -> Mapping[str, Any]:
+def object_fields(value: object) -> Mapping[str, Any]:
     """The fields of a JSON object; none of anything else."""
     return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
 

@@ -22,9 +22,9 @@ from .._core import ToolCall, ToolResult
 from ..exceptions import ValidationError
 from ..executor import ToolDeferred, ToolExecutor, ToolProgress, ToolQuestion
 from ..executor.results import to_text
-from .answers import call_result, tool_definition
-from .elicitation import put_to_client
-from .results import fields_of
+from .conversion import call_result, tool_definition
+from .server_elicitation import elicit_from_client
+from .results import object_fields
 
 if TYPE_CHECKING:
     from mcp.server.models import InitializationOptions
@@ -213,7 +213,7 @@ class _Service:
                 match event:
                     case ToolProgress(value=value):
                         shown += 1
-                        await _report(context, value, shown)
+                        await _report_progress(context, value, shown)
                     case ToolQuestion():
                         await self._ask(context, event)
                     case ToolDeferred():
@@ -228,7 +228,7 @@ class _Service:
         return call_result(result, tool)
 
     async def _ask(self, context: _Context, event: ToolQuestion) -> None:
-        answer, refused = await put_to_client(context, event.question, event.schema)
+        answer, refused = await elicit_from_client(context, event.question, event.schema)
         try:
             self._executor.resolve(event.key, answer, is_error=refused)
         except ValidationError:
@@ -247,12 +247,12 @@ class _Service:
             await context.session.send_tool_list_changed()
 
 
-async def _report(context: _Context, value: Any, number: int) -> None:
+async def _report_progress(context: _Context, value: Any, number: int) -> None:
     """Sends progress: the numbers and the message that a value has, or else its text."""
     if _is_number(value):
         await context.session.report_progress(value)
         return
-    fields = fields_of(value)
+    fields = object_fields(value)
     progress, total, message = (fields.get(key) for key in ("progress", "total", "message"))
     if _is_number(progress):
         await context.session.report_progress(

@@ -17,7 +17,7 @@ from toolweave import FunctionContract, ToolCall, ToolResult
 from toolweave.executor import ToolExecutor
 from toolweave.mcp import MCPTools
 from toolweave.mcp.definitions import MAX_DESCRIPTION_CHARS, MAX_TOOLS
-from toolweave.mcp.screening import MAX_DEFINITION_BYTES
+from toolweave.mcp.listing_filter import MAX_DEFINITION_BYTES
 from toolweave.tools.names import usable_name
 
 OBJECT = {"type": "object"}
@@ -174,7 +174,7 @@ def test_answers_are_held_to_what_the_server_announced(tmp_path: Path) -> None:
         "whole": wrapped,
         "slow": slow,
     }
-    answers: dict[str, Any] = {
+    conversion: dict[str, Any] = {
         "good": {"content": text("n is 4"), "structuredContent": {"n": 4}},
         "wrong": {"content": text("n is x"), "structuredContent": {"n": "x"}},
         "missing": {"content": text("n is 4")},
@@ -195,16 +195,16 @@ def test_answers_are_held_to_what_the_server_announced(tmp_path: Path) -> None:
     }
     listed = [
         {"name": name, "inputSchema": OBJECT, "outputSchema": announced.get(name)}
-        for name in answers
+        for name in conversion
     ]
     for definition in listed:
         if definition["outputSchema"] is None:
             del definition["outputSchema"]
 
     async def main() -> None:
-        plan = {"pages": [{"tools": listed}], "answers": answers}
+        plan = {"pages": [{"tools": listed}], "answers": conversion}
         async with plain_server(plan, tmp_path) as tools:
-            results = {result.name: result for result in await results_of(tools, *answers)}
+            results = {result.name: result for result in await results_of(tools, *conversion)}
             assert results["good"].value == {"n": 4}
             assert results["whole"].value == 5
             assert results["free"].value == {"any": "thing"}

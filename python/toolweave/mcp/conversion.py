@@ -32,10 +32,10 @@ def call_result(result: ToolResult, tool: Tool[..., Any] | None) -> mcp_types.Ca
     content: list[mcp_types.ContentBlock] = [mcp_types.TextContent(text=result.result)]
     if result.is_error:
         return mcp_types.CallToolResult(content=content, is_error=True)
-    value = _plain(result.value)
+    value = _json_value(result.value)
     announced = None if tool is None else _output_schema(tool)
     # Clients refuse an answer without the object that was announced, and say less about it.
-    if announced is not None and (fault := _fault(announced, value)) is not None:
+    if announced is not None and (fault := _schema_violation(announced, value)) is not None:
         message = f"Tool {result.name!r} returned what does not fit its own schema: {fault}"
         return mcp_types.CallToolResult(
             content=[mcp_types.TextContent(text=message)], is_error=True
@@ -51,12 +51,12 @@ def _input_schema(parameters: dict[str, Any] | None) -> dict[str, Any]:
     properties = schema.get("properties")
     if isinstance(properties, Mapping):
         schema["properties"] = {
-            name: _spelt_out(value) for name, value in cast("Mapping[str, Any]", properties).items()
+            name: _as_object_schema(value) for name, value in cast("Mapping[str, Any]", properties).items()
         }
     return schema
 
 
-def _spelt_out(schema: Any) -> Any:
+def _as_object_schema(schema: Any) -> Any:
     if schema is True:
         return {}
     return {"not": {}} if schema is False else schema
@@ -68,12 +68,12 @@ def _output_schema(tool: Tool[..., Any]) -> dict[str, Any] | None:
     return returns if isinstance(returns, dict) and returns.get("type") == "object" else None
 
 
-def _fault(schema: dict[str, Any], value: Any) -> str | None:
+def _schema_violation(schema: dict[str, Any], value: Any) -> str | None:
     violations = Validator(schema).iter_errors(value)
     return violations[0].message if violations else None
 
 
-def _plain(value: object) -> Any:
+def _json_value(value: object) -> Any:
     try:
         return to_json_value(value)
     except ResultError:

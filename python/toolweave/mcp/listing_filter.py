@@ -22,7 +22,7 @@ from mcp_types import methods
 from pydantic import ValidationError
 
 from ..slices import in_slices
-from .shallow import CUT, MAX_LEVELS, shallow
+from .limit_depth import CUT_MARKER, MAX_DEPTH, limit_depth
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -50,7 +50,7 @@ class ToolProblem:
     """What is wrong with it."""
 
 
-class Screen:
+class ListingFilter:
     """Takes the tools out of a listing that the SDK would refuse it for.
 
     Args:
@@ -65,7 +65,7 @@ class Screen:
     async def look(self, item: SessionMessage | Exception) -> SessionMessage | Exception:
         """Screen what came from the server, in place."""
         if isinstance(item, ValidationError):
-            item = _read_again(item)
+            item = _parse_too_deep(item)
         if not isinstance(item, SessionMessage):
             return item
         message = item.message
@@ -74,7 +74,7 @@ class Screen:
         tools = message.result.get("tools")
         if isinstance(tools, list):
             listed = cast("list[object]", tools)
-            passed = [self._passed(definition) async for definition in in_slices(listed)]
+            passed = [self._accept(definition) async for definition in in_slices(listed)]
             meta: object = message.result.get("_meta")
             if meta is not None and not isinstance(meta, dict):
                 return item  # The SDK refuses the page.
@@ -86,7 +86,7 @@ class Screen:
             ]
         return item
 
-    def _passed(self, definition: object) -> mcp_types.Tool | None:
+    def _accept(self, definition: object) -> mcp_types.Tool | None:
         if not isinstance(definition, dict):
             self.problems.append(ToolProblem("", "its definition is no object"))
             return None
@@ -106,8 +106,8 @@ class Screen:
         text = json.dumps([tool, output_schema])
         if len(text) > MAX_DEFINITION_BYTES:
             return f"its definition is longer than {MAX_DEFINITION_BYTES // 1024} KiB"
-        if json.dumps(CUT) in text:
-            return f"its definition is nested too deep; at most {MAX_LEVELS} levels are read"
+        if json.dumps(CUT_MARKER) in text:
+            return f"its definition is nested too deep; at most {MAX_DEPTH} levels are read"
         # What the protocol demands of a page, apart from its tools.
         page = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private", "tools": [tool]}
         try:
@@ -119,33 +119,33 @@ class Screen:
             return f"its definition is malformed at {place or 'its root'}: {first['msg']}"
 
 
-def tools_on(page: mcp_types.ListToolsResult) -> list[mcp_types.Tool]:
+def tools_of_page(page: mcp_types.ListToolsResult) -> list[mcp_types.Tool]:
     """The tools on a page that was screened."""
     passed: object = (page.meta or {}).get(TOOLS)
     return cast("list[mcp_types.Tool]", passed) if isinstance(passed, list) else page.tools
 
 
-def _read_again(error: ValidationError) -> SessionMessage | Exception:
+def _parse_too_deep(error: ValidationError) -> SessionMessage | Exception:
     """The message that could not be parsed, if it is only nested too deep."""
     first = error.errors(include_url=False)[0]
     text = first["input"]
     if first["type"] != "json_invalid" or not isinstance(text, str):
         return error
     try:
-        message = mcp_types.jsonrpc_message_adapter.validate_json(shallow(text), by_name=False)
+        message = mcp_types.jsonrpc_message_adapter.validate_json(limit_depth(text), by_name=False)
     except ValidationError:
         return error
     if isinstance(message, mcp_types.JSONRPCResponse) and "tools" not in message.result:
         # Half a result would pass for a whole one.
-        said = f"the answer is nested deeper than {MAX_LEVELS} levels"
+        said = f"the answer is nested deeper than {MAX_DEPTH} levels"
         fault = mcp_types.ErrorData(code=mcp_types.PARSE_ERROR, message=said)
         return SessionMessage(mcp_types.JSONRPCError(jsonrpc="2.0", id=message.id, error=fault))
     return SessionMessage(message)
 
 
 @asynccontextmanager
-async def screened(
-    transport: Transport, screen: Screen, on_end: Callable[[], None]
+async def filtered(
+    transport: Transport, screen: ListingFilter, on_end: Callable[[], None]
 ) -> AsyncGenerator[TransportStreams, None]:
     """The transport, with all that comes through it screened.
 
@@ -155,20 +155,20 @@ async def screened(
         on_end: Called when nothing more will come.
     """
     async with transport as (incoming, outgoing):
-        yield _Incoming(incoming, screen, on_end), outgoing
+        yield _FilteredStream(incoming, screen, on_end), outgoing
 
 
-class _Incoming:
+class _FilteredStream:
     """A stream of messages from a server that looks at each of them."""
 
     def __init__(
         self,
         stream: ReadStream[SessionMessage | Exception],
-        screen: Screen,
+        screen: ListingFilter,
         on_end: Callable[[], None],
     ) -> None:
         self._stream = stream
-        self._screen = screen
+        self._filter = screen
         self._on_end = on_end
 
     @property
@@ -177,9 +177,9 @@ class _Incoming:
         return getattr(self._stream, "last_context", None)
 
     async def receive(self) -> SessionMessage | Exception:
-        return await self._screen.look(await self._stream.receive())
+        return await self._filter.look(await self._stream.receive())
 
-    def __aiter__(self) -> _Incoming:
+    def __aiter__(self) -> _FilteredStream:
         return self
 
     async def __anext__(self) -> SessionMessage | Exception:
@@ -188,7 +188,7 @@ class _Incoming:
         except BaseException:
             self._on_end()
             raise
-        return await self._screen.look(item)
+        return await self._filter.look(item)
 
     async def aclose(self) -> None:
         await self._stream.aclose()

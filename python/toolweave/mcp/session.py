@@ -15,8 +15,8 @@ from mcp.client import IncomingMessage, Transport
 from mcp_types.version import LATEST_HANDSHAKE_VERSION, MODERN_PROTOCOL_VERSIONS
 
 from .. import __version__
-from .questions import ask
-from .screening import Screen, ToolProblem, screened, tools_on
+from .client_elicitation import ask
+from .listing_filter import ListingFilter, ToolProblem, filtered, tools_of_page
 
 if TYPE_CHECKING:
     from mcp.client import ClientRequestContext
@@ -30,12 +30,12 @@ MAX_PAGES = 100
 
 _RELISTEN_DELAY = 1.0
 # The call that a request of the server belongs to, where the transport can tell.
-_calling: contextvars.ContextVar[ToolContext | None] = contextvars.ContextVar(
+_current_call: contextvars.ContextVar[ToolContext | None] = contextvars.ContextVar(
     "toolweave_mcp_calling", default=None
 )
 
 
-class Link:
+class MCPSession:
     """One connection, from its handshake to its end. It does not come back.
 
     The SDK's cancel scopes have to be left by the task that entered them, and whoever connects may
@@ -54,10 +54,10 @@ class Link:
         self._on_tools_changed = on_tools_changed
         self._closing = asyncio.Event()
         self._calls: list[ToolContext] = []
-        self._screen = Screen(self._version)
+        self._filter = ListingFilter(self._version)
         self._client = Client(
-            screened(transport, self._screen, self._closing.set),
-            message_handler=self._hear,
+            filtered(transport, self._filter, self._closing.set),
+            message_handler=self._on_message,
             elicitation_callback=self._elicit,
             client_info=mcp_types.Implementation(name="toolweave", version=__version__),
             cache=None,
@@ -87,7 +87,7 @@ class Link:
             Exception: Whatever the transport or the SDK raises; `TimeoutError` if it takes longer.
         """
         ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._task = asyncio.create_task(self._hold(ready), name="toolweave-mcp-link")
+        self._task = asyncio.create_task(self._run(ready), name="toolweave-mcp-link")
         try:
             await asyncio.wait_for(asyncio.shield(ready), timeout)
         except BaseException:
@@ -117,26 +117,26 @@ class Link:
             MCPError: The server refuses, or is gone.
             ValidationError: The answer is not as the protocol says.
         """
-        self._screen.problems.clear()
+        self._filter.problems.clear()
         tools: list[mcp_types.Tool] = []
         cursor: str | None = None
         seen: set[str] = set()
         for _ in range(MAX_PAGES):
             page = await self._client.list_tools(cursor=cursor)
-            tools += tools_on(page)
+            tools += tools_of_page(page)
             cursor = page.next_cursor
             if cursor is None:
                 break
             if cursor in seen:
-                self._screen.problems.append(
+                self._filter.problems.append(
                     ToolProblem("", "the listing has no end: a page leads back to an earlier one")
                 )
                 break
             seen.add(cursor)
         else:
             message = f"the listing has more than {MAX_PAGES} pages; the rest is left out"
-            self._screen.problems.append(ToolProblem("", message))
-        return tools, list(self._screen.problems)
+            self._filter.problems.append(ToolProblem("", message))
+        return tools, list(self._filter.problems)
 
     async def call(
         self, name: str, arguments: dict[str, Any], context: ToolContext
@@ -157,7 +157,7 @@ class Link:
                 shown["message"] = message
             context.progress(shown)
 
-        with self._serving(context):
+        with self._track_call(context):
             return await self._client.call_tool(name, arguments, progress_callback=show)
 
     async def listen(self) -> None:
@@ -168,23 +168,23 @@ class Link:
             try:
                 async with self._client.listen(tools_list_changed=True) as events:
                     async for _ in events:
-                        pass  # `_hear` has heard of it, too.
+                        pass  # `_on_message` has heard of it, too.
             except (MCPError, RuntimeError, TimeoutError) as err:
                 log.debug("subscription to changes of tools ended: %s", err)
             await asyncio.sleep(_RELISTEN_DELAY)
             self._on_tools_changed()  # There is no replay of what was missed.
 
-    async def _hold(self, ready: asyncio.Future[None]) -> None:
-        _calling.set(None)
+    async def _run(self, ready: asyncio.Future[None]) -> None:
+        _current_call.set(None)
         try:
             async with self._client:
                 ready.set_result(None)
                 await self._closing.wait()
         except BaseException as err:  # noqa: BLE001 - told to whoever waits
             if not ready.done():
-                ready.set_exception(cause_of(err))
+                ready.set_exception(root_cause(err))
             elif isinstance(err, Exception):
-                log.warning("connection to an MCP server broke: %s", cause_of(err))
+                log.warning("connection to an MCP server broke: %s", root_cause(err))
         finally:
             self._closing.set()
 
@@ -194,25 +194,25 @@ class Link:
         except RuntimeError:
             return LATEST_HANDSHAKE_VERSION  # Before the handshake nothing is listed.
 
-    async def _hear(self, message: IncomingMessage) -> None:
+    async def _on_message(self, message: IncomingMessage) -> None:
         if isinstance(message, mcp_types.ToolListChangedNotification):
             self._on_tools_changed()
 
     @contextmanager
-    def _serving(self, context: ToolContext) -> Generator[None, None, None]:
-        token = _calling.set(context)
+    def _track_call(self, context: ToolContext) -> Generator[None, None, None]:
+        token = _current_call.set(context)
         self._calls.append(context)
         try:
             yield
         finally:
             self._calls.remove(context)
-            _calling.reset(token)
+            _current_call.reset(token)
 
     async def _elicit(
         self, context: ClientRequestContext, params: mcp_types.ElicitRequestParams
     ) -> mcp_types.ElicitResult | mcp_types.ErrorData:
         del context  # It knows the request, and nothing of the call.
-        asking = _calling.get()
+        asking = _current_call.get()
         if asking is None and len(self._calls) == 1:
             (asking,) = self._calls
         if asking is None:
@@ -224,7 +224,7 @@ class Link:
         return await ask(asking, params)
 
 
-def cause_of(err: BaseException) -> BaseException:
+def root_cause(err: BaseException) -> BaseException:
     """What went wrong, out of the groups that task groups wrap it in."""
     while True:
         nested: tuple[BaseException, ...] = getattr(err, "exceptions", ())
@@ -233,8 +233,8 @@ def cause_of(err: BaseException) -> BaseException:
         err = nested[0]
 
 
-def sentence_of(err: BaseException) -> str:
+def error_summary(err: BaseException) -> str:
     """The first line of what an error says, bounded: it is the server's text."""
-    cause = cause_of(err)
+    cause = root_cause(err)
     first = str(cause).strip().partition("\n")[0][:500]
     return first or type(cause).__name__

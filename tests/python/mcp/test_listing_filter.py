@@ -19,8 +19,8 @@ from mcp_processes import plain_server
 from toolweave import ToolCall, Toolset
 from toolweave.executor import ToolExecutor
 from toolweave.mcp import connect_http
-from toolweave.mcp.definitions import tools_of
-from toolweave.mcp.shallow import CUT, MAX_LEVELS, make_shallow, shallow
+from toolweave.mcp.definitions import build_tools
+from toolweave.mcp.limit_depth import CUT_MARKER, MAX_DEPTH, limit_response_depth, limit_depth
 
 OBJECT: dict[str, Any] = {"type": "object"}
 EVENTS = "text/event-stream"
@@ -45,8 +45,8 @@ def test_a_tool_nested_too_deep_does_not_hide_the_others(
 ) -> None:
     async def main() -> None:
         page = {"tools": LISTING}
-        answers = {"first": {"content": [], "structuredContent": deep(150)}}
-        plan = {"pages": [page], "answers": answers}
+        conversion = {"first": {"content": [], "structuredContent": deep(150)}}
+        plan = {"pages": [page], "answers": conversion}
         async with plain_server(plan, tmp_path, connect_timeout=10) as tools:
             assert [tool.name for tool in tools] == ["first", "last"]
             (problem,) = tools.problems
@@ -120,7 +120,7 @@ values = st.recursive(
 )
 
 
-@given(values, st.integers(MAX_LEVELS - 6, MAX_LEVELS + 200), st.booleans())
+@given(values, st.integers(MAX_DEPTH - 6, MAX_DEPTH + 200), st.booleans())
 def test_what_is_nested_too_deep_is_cut_and_nothing_else(
     value: Any, levels: int, ascii_only: bool
 ) -> None:
@@ -128,19 +128,19 @@ def test_what_is_nested_too_deep_is_cut_and_nothing_else(
     for level in range(levels):
         nested = [1, nested, "]"] if level % 2 else {"{": nested, '"\\': 1}
     text = json.dumps(nested, ensure_ascii=ascii_only)
-    found = json.loads(shallow(text))
-    assert found == _cut(nested, MAX_LEVELS)
-    assert shallow(shallow(text)) == shallow(text)
+    found = json.loads(limit_depth(text))
+    assert found == _limit_bytes(nested, MAX_DEPTH)
+    assert limit_depth(limit_depth(text)) == limit_depth(text)
 
 
-def _cut(value: Any, levels: int) -> Any:
+def _limit_bytes(value: Any, levels: int) -> Any:
     if not isinstance(value, (list, dict)):
         return value
     if levels == 0:
-        return CUT
+        return CUT_MARKER
     if isinstance(value, list):
-        return [_cut(item, levels - 1) for item in value]
-    return {key: _cut(member, levels - 1) for key, member in value.items()}
+        return [_limit_bytes(item, levels - 1) for item in value]
+    return {key: _limit_bytes(member, levels - 1) for key, member in value.items()}
 
 
 @given(st.lists(st.integers(0, 5_000), max_size=6), st.booleans())
@@ -159,11 +159,11 @@ def test_a_body_is_cut_in_whatever_pieces_it_comes(cuts: list[int], stream: bool
 
     async def main() -> bytes:
         transport = httpx2.MockTransport(answer)
-        hooks = {"response": [make_shallow]}
+        hooks = {"response": [limit_response_depth]}
         async with httpx2.AsyncClient(transport=transport, event_hooks=hooks) as client:
             return (await client.post("http://test/")).content
 
-    assert asyncio.run(main()).decode() == body.decode().replace(text, shallow(text))
+    assert asyncio.run(main()).decode() == body.decode().replace(text, limit_depth(text))
 
 
 async def _send(*_: object) -> Any:
@@ -172,7 +172,7 @@ async def _send(*_: object) -> Any:
 
 def listed(*names: str, others: tuple[str, ...] = ()) -> dict[str, str]:
     listing = [mcp_types.Tool(name=name, input_schema=OBJECT) for name in names]
-    _, problems = asyncio.run(tools_of(listing, _send, server="plain", others=others))
+    _, problems = asyncio.run(build_tools(listing, _send, server="plain", others=others))
     return {problem.name: problem.message for problem in problems}
 
 
