@@ -21,8 +21,8 @@ from .._loops import running_loop
 from ..tools import Tool, ToolContext, Toolset
 from .connection import Connection
 from .definitions import build_tools
+from .depth import limit_response_depth
 from .listing_filter import ToolProblem
-from .limit_depth import limit_response_depth
 
 if TYPE_CHECKING:
     from mcp.client import Transport
@@ -107,12 +107,16 @@ class MCPTools(Toolset):
     ) -> mcp_types.CallToolResult:
         return await self._connection.call(tool, arguments, context, repeatable=repeatable)
 
-    async def _update_tools(self, listing: list[mcp_types.Tool], problems: list[ToolProblem]) -> None:
+    async def _update_tools(
+        self, listing: list[mcp_types.Tool], problems: list[ToolProblem]
+    ) -> None:
         """Makes the tools those that the server lists. One that stays the same stays itself."""
         async with self._update_lock:
             await self._replace_tools(listing, problems)
 
-    async def _replace_tools(self, listing: list[mcp_types.Tool], problems: list[ToolProblem]) -> None:
+    async def _replace_tools(
+        self, listing: list[mcp_types.Tool], problems: list[ToolProblem]
+    ) -> None:
         wanted = [definition for definition in listing if self._is_included(definition)]
         ours = {tool.name for _, tool in self._listed.values()}
         tools, unusable = await build_tools(
@@ -269,7 +273,10 @@ async def _http(
     # How long a tool may take is not for the transport to say.
     timeout = httpx2.Timeout(_HTTP_TIMEOUT, read=None)
     client = httpx2.AsyncClient(
-        headers=headers, timeout=timeout, auth=auth, event_hooks={"response": [limit_response_depth]}
+        headers=headers,
+        timeout=timeout,
+        auth=auth,
+        event_hooks={"response": [limit_response_depth]},
     )
     async with client, streamable_http_client(url, http_client=client) as streams:
         yield streams

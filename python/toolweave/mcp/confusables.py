@@ -16,7 +16,9 @@ _COMPATIBLE_SCRIPTS = (
 )
 """Scripts that are written side by side; what is not here stands alone."""
 
-_SCRIPTLESS_PREFIXES = frozenset({"FULLWIDTH", "HALFWIDTH", "MODIFIER", "MASCULINE", "FEMININE", "MICRO"})
+_SCRIPTLESS_PREFIXES = frozenset(
+    {"FULLWIDTH", "HALFWIDTH", "MODIFIER", "MASCULINE", "FEMININE", "MICRO"}
+)
 """What the names of letters begin with that belong to several scripts, or say so further on."""
 
 _LATIN_LOOKALIKES = str.maketrans(

@@ -13,8 +13,8 @@ from mcp.client import InputRequiredRoundsExceededError, Transport
 from pydantic import ValidationError
 
 from ..exceptions import ToolFailed, ToolServerError, TransientToolError
-from .session import MCPSession, error_summary
 from .listing_filter import ToolProblem
+from .session import MCPSession, error_summary
 
 if TYPE_CHECKING:
     from ..tools import ToolContext
@@ -86,7 +86,8 @@ class Connection:
         except Exception as err:
             await session.close()
             raise ToolServerError(
-                f"MCP server {self._name!r} cannot be connected to: {error_summary(err)}", self._name
+                f"MCP server {self._name!r} cannot be connected to: {error_summary(err)}",
+                self._name,
             ) from err
         except BaseException:
             await session.close()
@@ -99,9 +100,13 @@ class Connection:
         self._session = session
         self._stale.clear()
         self._fresh.set()
-        self._watchers = [asyncio.create_task(self._refresh_when_stale(session), name="toolweave-mcp-list")]
+        self._watchers = [
+            asyncio.create_task(self._refresh_when_stale(session), name="toolweave-mcp-list")
+        ]
         if session.announces_changes:
-            self._watchers.append(asyncio.create_task(session.listen(), name="toolweave-mcp-listen"))
+            self._watchers.append(
+                asyncio.create_task(session.listen(), name="toolweave-mcp-listen")
+            )
 
     async def close(self) -> None:
         """Disconnects for good."""

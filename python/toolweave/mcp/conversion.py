@@ -51,7 +51,8 @@ def _input_schema(parameters: dict[str, Any] | None) -> dict[str, Any]:
     properties = schema.get("properties")
     if isinstance(properties, Mapping):
         schema["properties"] = {
-            name: _as_object_schema(value) for name, value in cast("Mapping[str, Any]", properties).items()
+            name: _as_object_schema(value)
+            for name, value in cast("Mapping[str, Any]", properties).items()
         }
     return schema
 

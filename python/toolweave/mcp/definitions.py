@@ -12,9 +12,9 @@ from ..exceptions import ContractError, SchemaError, ToolDefinitionError
 from ..slices import in_slices
 from ..tools import Tool, ToolContext
 from ..tools.names import usable_name
-from .confusables import mixed_scripts, is_confusable
-from .results import object_fields, unwrap_result, tool_output
+from .confusables import is_confusable, mixed_scripts
 from .listing_filter import OUTPUT_SCHEMA, ToolProblem
+from .results import object_fields, tool_output, unwrap_result
 
 if TYPE_CHECKING:
     from ..tools.options import ToolOptions
@@ -25,7 +25,9 @@ MAX_DESCRIPTION_CHARS = 4096
 MAX_TOOLS = 1000
 """Further tools of a server are left out."""
 
-ToolSender = Callable[[str, Mapping[str, Any], ToolContext, bool], Awaitable[mcp_types.CallToolResult]]
+ToolSender = Callable[
+    [str, Mapping[str, Any], ToolContext, bool], Awaitable[mcp_types.CallToolResult]
+]
 """Calls a server's tool: by its name there, and whether the call may be sent twice."""
 
 

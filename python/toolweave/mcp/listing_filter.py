@@ -22,7 +22,7 @@ from mcp_types import methods
 from pydantic import ValidationError
 
 from ..slices import in_slices
-from .limit_depth import CUT_MARKER, MAX_DEPTH, limit_depth
+from .depth import CUT_MARKER, MAX_DEPTH, limit_depth
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -62,7 +62,7 @@ class ListingFilter:
         self.problems: list[ToolProblem] = []
         """What was taken out since this list was last emptied."""
 
-    async def look(self, item: SessionMessage | Exception) -> SessionMessage | Exception:
+    async def process(self, item: SessionMessage | Exception) -> SessionMessage | Exception:
         """Screen what came from the server, in place."""
         if isinstance(item, ValidationError):
             item = _parse_too_deep(item)
@@ -145,17 +145,17 @@ def _parse_too_deep(error: ValidationError) -> SessionMessage | Exception:
 
 @asynccontextmanager
 async def filtered(
-    transport: Transport, screen: ListingFilter, on_end: Callable[[], None]
+    transport: Transport, listing_filter: ListingFilter, on_end: Callable[[], None]
 ) -> AsyncGenerator[TransportStreams, None]:
     """The transport, with all that comes through it screened.
 
     Args:
         transport: Not entered yet.
-        screen: Looks at each message.
+        listing_filter: Filter that each message goes through.
         on_end: Called when nothing more will come.
     """
     async with transport as (incoming, outgoing):
-        yield _FilteredStream(incoming, screen, on_end), outgoing
+        yield _FilteredStream(incoming, listing_filter, on_end), outgoing
 
 
 class _FilteredStream:
@@ -164,11 +164,11 @@ class _FilteredStream:
     def __init__(
         self,
         stream: ReadStream[SessionMessage | Exception],
-        screen: ListingFilter,
+        listing_filter: ListingFilter,
         on_end: Callable[[], None],
     ) -> None:
         self._stream = stream
-        self._filter = screen
+        self._filter = listing_filter
         self._on_end = on_end
 
     @property
@@ -177,7 +177,7 @@ class _FilteredStream:
         return getattr(self._stream, "last_context", None)
 
     async def receive(self) -> SessionMessage | Exception:
-        return await self._filter.look(await self._stream.receive())
+        return await self._filter.process(await self._stream.receive())
 
     def __aiter__(self) -> _FilteredStream:
         return self
@@ -188,7 +188,7 @@ class _FilteredStream:
         except BaseException:
             self._on_end()
             raise
-        return await self._filter.look(item)
+        return await self._filter.process(item)
 
     async def aclose(self) -> None:
         await self._stream.aclose()

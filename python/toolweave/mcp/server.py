@@ -23,8 +23,8 @@ from ..exceptions import ValidationError
 from ..executor import ToolDeferred, ToolExecutor, ToolProgress, ToolQuestion
 from ..executor.results import to_text
 from .conversion import call_result, tool_definition
-from .server_elicitation import elicit_from_client
 from .results import object_fields
+from .server_elicitation import elicit_from_client
 
 if TYPE_CHECKING:
     from mcp.server.models import InitializationOptions

@@ -27,7 +27,7 @@ async def elicit_from_client(
         schema: What the answer has to fit.
     """
     session = context.session
-    wanted = mcp_types.ClientCapabilities(server_elicitation=mcp_types.ElicitationCapability())
+    wanted = mcp_types.ClientCapabilities(elicitation=mcp_types.ElicitationCapability())
     if not session.can_send_request or not session.check_client_capability(wanted):
         return "The user cannot be asked over this connection", True
     asked = dict(schema or {"type": "string"})

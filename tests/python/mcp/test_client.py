@@ -100,14 +100,14 @@ def test_progress_questions_and_changes_come_through(transport: str, url: str) -
                 {"progress": 1.0, "total": 2.0, "message": "at 1"},
                 {"progress": 2.0, "total": 2.0, "message": "at 2"},
             ]
-            conversion: list[str] = []
+            answers: list[str] = []
             async for event in executor.stream([ToolCall("o", "order", {})]):
                 if isinstance(event, ToolQuestion):
                     assert event.question == "How large?"
                     executor.resolve(event.key, {"size": 4})
                 if isinstance(event, ToolResult):
-                    conversion.append(event.result)
-            assert conversion == ["ordered size 4"]
+                    answers.append(event.result)
+            assert answers == ["ordered size 4"]
             # A call brings a tool; over HTTP, word of that has a connection of its own.
             word, add = f"shout_{transport}", tools.get("add")
             await result_of(executor, "learn", {"word": word})

@@ -174,7 +174,7 @@ def test_answers_are_held_to_what_the_server_announced(tmp_path: Path) -> None:
         "whole": wrapped,
         "slow": slow,
     }
-    conversion: dict[str, Any] = {
+    answers: dict[str, Any] = {
         "good": {"content": text("n is 4"), "structuredContent": {"n": 4}},
         "wrong": {"content": text("n is x"), "structuredContent": {"n": "x"}},
         "missing": {"content": text("n is 4")},
@@ -195,16 +195,16 @@ def test_answers_are_held_to_what_the_server_announced(tmp_path: Path) -> None:
     }
     listed = [
         {"name": name, "inputSchema": OBJECT, "outputSchema": announced.get(name)}
-        for name in conversion
+        for name in answers
     ]
     for definition in listed:
         if definition["outputSchema"] is None:
             del definition["outputSchema"]
 
     async def main() -> None:
-        plan = {"pages": [{"tools": listed}], "answers": conversion}
+        plan = {"pages": [{"tools": listed}], "answers": answers}
         async with plain_server(plan, tmp_path) as tools:
-            results = {result.name: result for result in await results_of(tools, *conversion)}
+            results = {result.name: result for result in await results_of(tools, *answers)}
             assert results["good"].value == {"n": 4}
             assert results["whole"].value == 5
             assert results["free"].value == {"any": "thing"}

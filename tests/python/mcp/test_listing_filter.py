@@ -20,7 +20,7 @@ from toolweave import ToolCall, Toolset
 from toolweave.executor import ToolExecutor
 from toolweave.mcp import connect_http
 from toolweave.mcp.definitions import build_tools
-from toolweave.mcp.limit_depth import CUT_MARKER, MAX_DEPTH, limit_response_depth, limit_depth
+from toolweave.mcp.depth import CUT_MARKER, MAX_DEPTH, limit_depth, limit_response_depth
 
 OBJECT: dict[str, Any] = {"type": "object"}
 EVENTS = "text/event-stream"
@@ -45,8 +45,8 @@ def test_a_tool_nested_too_deep_does_not_hide_the_others(
 ) -> None:
     async def main() -> None:
         page = {"tools": LISTING}
-        conversion = {"first": {"content": [], "structuredContent": deep(150)}}
-        plan = {"pages": [page], "answers": conversion}
+        answers = {"first": {"content": [], "structuredContent": deep(150)}}
+        plan = {"pages": [page], "answers": answers}
         async with plain_server(plan, tmp_path, connect_timeout=10) as tools:
             assert [tool.name for tool in tools] == ["first", "last"]
             (problem,) = tools.problems
@@ -129,18 +129,18 @@ def test_what_is_nested_too_deep_is_cut_and_nothing_else(
         nested = [1, nested, "]"] if level % 2 else {"{": nested, '"\\': 1}
     text = json.dumps(nested, ensure_ascii=ascii_only)
     found = json.loads(limit_depth(text))
-    assert found == _limit_bytes(nested, MAX_DEPTH)
+    assert found == _cut(nested, MAX_DEPTH)
     assert limit_depth(limit_depth(text)) == limit_depth(text)
 
 
-def _limit_bytes(value: Any, levels: int) -> Any:
+def _cut(value: Any, levels: int) -> Any:
     if not isinstance(value, (list, dict)):
         return value
     if levels == 0:
         return CUT_MARKER
     if isinstance(value, list):
-        return [_limit_bytes(item, levels - 1) for item in value]
-    return {key: _limit_bytes(member, levels - 1) for key, member in value.items()}
+        return [_cut(item, levels - 1) for item in value]
+    return {key: _cut(member, levels - 1) for key, member in value.items()}
 
 
 @given(st.lists(st.integers(0, 5_000), max_size=6), st.booleans())

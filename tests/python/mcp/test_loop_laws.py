@@ -84,9 +84,9 @@ def test_a_result(
         {"name": "held", "inputSchema": OBJECT, "outputSchema": whole},
         {"name": "free", "inputSchema": OBJECT},
     ]
-    conversion = {each: {"content": [], "structuredContent": answer} for each in ("held", "free")}
+    answers = {each: {"content": [], "structuredContent": answer} for each in ("held", "free")}
 
-    server = plain_server({"pages": [{"tools": listed}], "answers": conversion}, tmp_path)
+    server = plain_server({"pages": [{"tools": listed}], "answers": answers}, tmp_path)
 
     async def main() -> None:
         async with server as tools:
