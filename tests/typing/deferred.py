@@ -26,7 +26,7 @@ async def deferred(call: ToolCall, aggregate: ToolAggregateMessage) -> None:
     assert_type(results.resolve("booking-17", {"confirmed": True}), Outcome)
     assert_type(results.result_of("booking-17"), Resolution | None)
     assert_type(await results.wait("booking-17"), Resolution)
-    assert_type(results.settle(aggregate), ToolAggregateMessage)
+    assert_type(results.merge_results(aggregate), ToolAggregateMessage)
 
     results.resolve("booking-17")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
 

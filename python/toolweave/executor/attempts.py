@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger("toolweave.executor")
 
 
-async def attempt(execution: Execution, policy: RetryPolicy) -> Any:
+async def invoke_with_retries(execution: Execution, policy: RetryPolicy) -> Any:
     """What the tool returns, at once or in a later attempt.
 
     Raises:
@@ -29,12 +29,12 @@ async def attempt(execution: Execution, policy: RetryPolicy) -> Any:
             pause = _pause_after(execution, error, policy)
             if pause is None:
                 raise
-            _log.info("a tool is tried again", extra=execution.facts(pause=pause))
+            _log.info("a tool is tried again", extra=execution.log_extra(pause=pause))
         execution.attempt += 1
-        turns = execution.run.turns
-        turns.step_aside(execution)
+        scheduler = execution.run.scheduler
+        scheduler.suspend(execution)
         await asyncio.sleep(pause)
-        await turns.come_back(execution)
+        await scheduler.resume(execution)
         # The attempt before may have changed what it was given.
         await execution.fit()
 
@@ -52,11 +52,11 @@ def _pause_after(execution: Execution, error: Exception, policy: RetryPolicy) ->
         if wait > 0 and plan.refuses:
             return None
         pause = max(pause, wait)
-    if execution.patience is not None:
-        if not execution.patience.outlasts(pause):
+    if execution.timeouts is not None:
+        if not execution.timeouts.has_time_for(pause):
             # The model had better read what went wrong than that there was no time left.
             if plan.bucket is not None:
-                plan.bucket.give_back()
+                plan.bucket.refund()
             return None
-        execution.patience.touch(pause)
+        execution.timeouts.reset_idle(pause)
     return pause

@@ -17,13 +17,13 @@ from ..exceptions import ValidationError
 from ..tracing import execute_tool
 from . import failure
 from .approval import decide
-from .attempts import attempt
+from .attempts import invoke_with_retries
 from .deferred import Deferred
 from .events import ToolApprovalRequested, ToolProgress, ToolStarted
-from .journal import Entry, fitted
-from .patience import Grace, Patience
+from .journal import JournalEntry, truncate_for_journal
 from .results import to_text, to_text_off_loop, truncate
 from .stop import Stop
+from .timeouts import CallTimeouts, GracePeriod
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Hashable, Iterator
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from ..protocols import Journal
     from ..tracing import Span
     from .failure import Failure
-    from .limits import Ticket
+    from .limiter import Permit
     from .plan import Plan
     from .rate_limit import TokenBucket
     from .run import ToolRun
@@ -44,7 +44,7 @@ _log = logging.getLogger("toolweave.executor")
 _LONG = 65_536
 
 
-def takes_long(call: ToolCall) -> bool:
+def has_long_arguments(call: ToolCall) -> bool:
     """Whether fitting the arguments of a call takes longer than a thread takes to begin."""
     return len(call.raw) > _LONG
 
@@ -65,53 +65,53 @@ class Execution:
         plan: The tool.
         call: The call.
         arguments: What the function is called with; None if that takes long to find out.
-        slot: Its position in the reply; -1 for the call of a tool.
+        position: Its position in the reply; -1 for the call of a tool.
     """
 
     # What most calls never touch stands here, and costs them nothing.
     __slots__ = (
         "__dict__",
         "arguments",
-        "begun",
         "call",
+        "entered",
+        "finished",
         "plan",
+        "position",
         "run",
-        "settled",
-        "slot",
         "started",
         "stopped",
         "task",
     )
     attempt = 1
-    # In line at the gate; see `Turns`.
-    ticket: Ticket | None = None
+    # In line at the gate; see `CallScheduler`.
+    permit: Permit | None = None
     ready = False
     admitted = False
-    aside = 0
-    lock: Hashable | None = None
+    suspensions = 0
+    concurrency_key: Hashable | None = None
     # It has a place, and no ticket.
-    passed = False
+    has_slot = False
     # In line without a task; the context of whoever submitted it.
-    held: Context | None = None
+    queued_context: Context | None = None
     # The calls that it was made for have no time running while it waits to start.
-    holding = False
+    callers_paused = False
     waiting: asyncio.Future[None] | None = None
     # Others may wait for its result.
     leader: Leader[ToolResult] | None = None
     # What to resolve, where the result comes later.
-    key = ""
-    kept = False
+    deferred_key = ""
+    is_deferred = False
     # What a journal knows of it.
-    entry: Entry | None = None
+    journal_entry: JournalEntry | None = None
     # Long arguments are fitted beside the event loop.
-    unfitted = False
+    unvalidated = False
     # Made by a tool, or itself the call of a tool that makes calls.
     parent: Execution | None = None
     depth = 0
     nested = 0
     children: tuple[Execution, ...] = ()
-    answer: asyncio.Future[ToolResult | Deferred] | None = None
-    patience: Patience | None = None
+    outcome_future: asyncio.Future[ToolResult | Deferred] | None = None
+    timeouts: CallTimeouts | None = None
     span: Span | None = None
     _progressed = False
     _progress: Any = None
@@ -122,55 +122,57 @@ class Execution:
         plan: Plan,
         call: ToolCall,
         arguments: dict[str, Any] | None,
-        slot: int,
+        position: int,
     ) -> None:
         self.run = run
         self.plan = plan
         self.call = call
         self.arguments = arguments or {}
         if arguments is None:
-            self.unfitted = True
-        self.slot = slot
+            self.unvalidated = True
+        self.position = position
         self.task: asyncio.Task[None] | None = None
-        self.begun = False
+        self.entered = False
         self.started: float | None = None
         self.stopped: Stop | None = None
-        self.settled = False
+        self.finished = False
 
     async def serve(self) -> None:
         """Takes the call to its result, or to the word that it comes later."""
-        self.begun = True
+        self.entered = True
         plan = self.plan
         outcome: ToolResult | Deferred | None = None
         try:
-            if self.unfitted:
+            if self.unvalidated:
                 await self.fit()
             if plan.needs_approval:
                 await self._approve()
             if plan.shares:
                 outcome = await self._look_up()
             if outcome is None:
-                if self.ticket is not None and not (self.ready and self.admitted):
-                    await self.run.turns.wait(self)
+                if self.permit is not None and not (self.ready and self.admitted):
+                    await self.run.scheduler.wait(self)
                 if plan.bucket is not None:
                     await self._take_token(plan.bucket)
                 if self.run.journal is not None and self.parent is None:
-                    await self._write_down(self.run.journal)
-                self._begin()
+                    await self._open_journal_entry(self.run.journal)
+                self._mark_started()
                 value = await (
-                    plan.invoke(self) if plan.retries is None else attempt(self, plan.retries)
+                    plan.invoke(self)
+                    if plan.retries is None
+                    else invoke_with_retries(self, plan.retries)
                 )
                 outcome = await self._succeeded(value)
         except BaseException as error:  # noqa: BLE001 - every call has a result
-            outcome = self.failed(error)
+            outcome = self.error_result(error)
         if self.span is not None and isinstance(outcome, ToolResult):
             self.span.result(outcome)
-        if self.entry is None:
-            self.run.settle(self, outcome)
+        if self.journal_entry is None:
+            self.run.finish(self, outcome)
         else:
-            await self.entry.close(outcome)
+            await self.journal_entry.close(outcome)
 
-    async def traced(self) -> None:
+    async def serve_traced(self) -> None:
         """Does what `serve` does, in a span."""
         with execute_tool(self.call, description=self.plan.contract.description) as self.span:
             await self.serve()
@@ -183,16 +185,16 @@ class Execution:
         Raises:
             Exception: They do not fit.
         """
-        self._go_on()
+        self._raise_if_stopped()
         fit = self.plan.fit
         try:
-            if takes_long(self.call):
+            if has_long_arguments(self.call):
                 self.arguments = await asyncio.to_thread(fit, self.call.arguments)
             else:
                 self.arguments = fit(self.call.arguments)
         except ValidationError as error:
             refused = failure.invalid_arguments(self.call.name, error.violations)
-            raise _Refused(self.run.bounded(refused, self.call)) from error
+            raise _Refused(self.run.truncate_refusal(refused, self.call)) from error
 
     def _needs_approval(self) -> bool:
         needed = self.plan.needs_approval
@@ -204,7 +206,7 @@ class Execution:
             _log.warning(
                 "approval is asked for, as it is not known whether it is needed",
                 exc_info=error,
-                extra=self.facts(),
+                extra=self.log_extra(),
             )
             return True
 
@@ -214,7 +216,7 @@ class Execution:
         defaults = self.run.defaults
         if defaults.approver is not None:
             call = self.call
-            self.run.audience.announce(
+            self.run.publisher.publish(
                 ToolApprovalRequested(call.id, call.name, call.arguments), call
             )
         record = await decide(
@@ -227,7 +229,7 @@ class Execution:
     async def _look_up(self) -> ToolResult | None:
         """The result of the same call, if it was made or is being made."""
         run, cache = self.run, self.run.cache
-        if takes_long(self.call):
+        if has_long_arguments(self.call):
             key = await asyncio.to_thread(cache.key, self.plan.identity, self.call.arguments)
         else:
             key = cache.key(self.plan.identity, self.call.arguments)
@@ -238,19 +240,19 @@ class Execution:
                 found.leave()
                 return None
             # The one that runs may need what this one has at the gate.
-            queued = self.ticket is not None
-            run.turns.leave(self)
+            was_queued = self.permit is not None
+            run.scheduler.leave(self)
             found = await found.outcome()
-            if queued and not isinstance(found, Hit):
-                run.turns.enter(self, None)
+            if was_queued and not isinstance(found, Hit):
+                run.scheduler.enter(self, None)
         if isinstance(found, Hit):
             known = found.value
             own = ToolResult(self.call.id, self.call.name, known.result, value=known.value)
-            return own if self.parent is not None else fitted(run.journal, self.call, own)
+            return own if self.parent is not None else truncate_for_journal(run.journal, self.call, own)
         self.leader = found
         return None
 
-    def lead(self, leader: Leader[ToolResult], outcome: ToolResult | Deferred) -> None:
+    def complete_flight(self, leader: Leader[ToolResult], outcome: ToolResult | Deferred) -> None:
         """Says to those who wait for the same call what came of it."""
         if self.stopped is Stop.INTERRUPTED:
             # It is not at fault: another may lead in its place.
@@ -266,59 +268,59 @@ class Execution:
             return
         if self.plan.refuses:
             raise _Refused(failure.rate_limited(self.call.name, wait))
-        _log.info("a call waits for its rate limit", extra=self.facts(wait=wait))
-        self.run.turns.step_aside(self)
+        _log.info("a call waits for its rate limit", extra=self.log_extra(wait=wait))
+        self.run.scheduler.suspend(self)
         try:
             await asyncio.sleep(wait)
         except BaseException:
-            bucket.give_back()
+            bucket.refund()
             raise
-        await self.run.turns.come_back(self)
+        await self.run.scheduler.resume(self)
 
-    async def _write_down(self, journal: Journal) -> None:
-        self._go_on()
-        self.entry = Entry(journal, self)
+    async def _open_journal_entry(self, journal: Journal) -> None:
+        self._raise_if_stopped()
+        self.journal_entry = JournalEntry(journal, self)
         try:
-            await self.entry.open()
+            await self.journal_entry.open()
         except BaseException as error:
-            if not self.entry.void:
+            if not self.journal_entry.rejected:
                 raise
             raise _Refused(failure.interrupted(self.call.name, started=False)) from error
 
     # At work.
 
-    def _go_on(self) -> None:
+    def _raise_if_stopped(self) -> None:
         if self.stopped is not None:
             raise asyncio.CancelledError
 
-    def _begin(self) -> None:
-        self._go_on()
+    def _mark_started(self) -> None:
+        self._raise_if_stopped()
         run = self.run
-        if self.holding:
-            self.let_time_pass()
+        if self.callers_paused:
+            self.resume_callers()
         self.started = run.clock()
         if self.plan.timed:
-            self.patience = Patience(self)
-        if run.audience.attentive:
+            self.timeouts = CallTimeouts(self)
+        if run.publisher.has_subscribers:
             started = ToolStarted(self.call.id, self.call.name, self.call.arguments)
-            run.audience.tell(started, self)
+            run.publisher.emit(started, self)
 
     def progress(self, value: Any) -> None:
         """Takes what the tool reports. On the event loop's thread only."""
         # Time since the last report counts, also where the tool kept the loop from seeing it pass.
         self.check()
-        if self.settled or self.stopped is not None:
+        if self.finished or self.stopped is not None:
             return
         self._progressed = True
         self._progress = value
-        for patience in self._patiences():
-            patience.touch()
-        self.run.audience.tell(ToolProgress(self.call.id, value), self)
+        for timeouts in self._active_timeouts():
+            timeouts.reset_idle()
+        self.run.publisher.emit(ToolProgress(self.call.id, value), self)
 
     def check(self) -> None:
         """Stop the call if it is past its time. On the event loop's thread only."""
-        if self.patience is not None and self.stopped is None:
-            self.patience.check()
+        if self.timeouts is not None and self.stopped is None:
+            self.timeouts.check()
 
     # The end.
 
@@ -326,7 +328,7 @@ class Execution:
         # Whatever a tool still says after it was stopped, it was too late. The clock decides: a
         # tool that never awaits keeps the timer from ringing.
         self.check()
-        self._go_on()
+        self._raise_if_stopped()
         if isinstance(value, Deferred):
             return value
         text, limit = await to_text_off_loop(value), self.plan.max_result_chars
@@ -335,7 +337,7 @@ class Execution:
         call = self.call
         return ToolResult(call.id, call.name, text, value=value, duration=self._duration())
 
-    def failed(self, error: BaseException) -> ToolResult:
+    def error_result(self, error: BaseException) -> ToolResult:
         """The result of a call that ended with an exception."""
         name = self.call.name
         if isinstance(error, (Exception, asyncio.CancelledError)):
@@ -348,8 +350,8 @@ class Execution:
             return self._result(failure.cancelled(name))
         if isinstance(error, (KeyboardInterrupt, SystemExit)):
             self.run.fail(error, self)
-        failure.without_our_frames(error)
-        reference = failure.reported(error, self.facts())
+        failure.strip_package_frames(error)
+        reference = failure.log_failure(error, self.log_extra())
         found = failure.tool_error(
             error,
             detail=self.run.defaults.error_detail,
@@ -374,7 +376,7 @@ class Execution:
             return self._result(failure.Failure(text, found.code), self._progress)
         return self._result(found)
 
-    def unwritten_result(self) -> ToolResult:
+    def unrecorded_result(self) -> ToolResult:
         """What becomes of a call whose outcome could not be written down."""
         return self._result(failure.interrupted(self.call.name))
 
@@ -401,7 +403,7 @@ class Execution:
     def _duration(self) -> float | None:
         return None if self.started is None else max(self.run.clock() - self.started, 0.0)
 
-    def facts(self, **more: object) -> dict[str, object]:
+    def log_extra(self, **more: object) -> dict[str, object]:
         """What log records say of the call: never its arguments."""
         return {"tool": self.call.name, "tool_call_id": self.call.id, **more}
 
@@ -409,62 +411,62 @@ class Execution:
 
     def stop(self, why: Stop) -> None:
         """Cancels the tool. The first reason counts."""
-        if self.settled:
+        if self.finished:
             return
-        entry = self.entry
+        entry = self.journal_entry
         if entry is not None and entry.closing:
             # Its tool has ended; what came of it stays.
             if why is Stop.INTERRUPTED:
-                entry.hurry()
+                entry.start_deadline()
             return
         if self.stopped is not None:
             return
         self.stopped = why
-        _log.info("a call is stopped", extra=self.facts(reason=why.value))
-        if self.held is not None:
+        _log.info("a call is stopped", extra=self.log_extra(reason=why.value))
+        if self.queued_context is not None:
             # In line, and nothing to cancel.
-            self.held = None
-            self.run.settle(self, self.stopped_result())
+            self.queued_context = None
+            self.run.finish(self, self.stopped_result())
             return
-        Grace(self)
+        GracePeriod(self)
         if self.task is not None and not (entry is not None and entry.opening):
             self.task.cancel()
 
     @asynccontextmanager
-    async def away(self) -> AsyncGenerator[None]:
+    async def suspended(self) -> AsyncGenerator[None]:
         """While the tool waits for a person: no time passes for it, and others have its place."""
-        turns = self.run.turns
-        turns.step_aside(self)
-        async with self.untimed():
+        scheduler = self.run.scheduler
+        scheduler.suspend(self)
+        async with self.timeouts_paused():
             yield
-            await turns.come_back(self)
+            await scheduler.resume(self)
 
     @asynccontextmanager
-    async def untimed(self) -> AsyncGenerator[None]:
+    async def timeouts_paused(self) -> AsyncGenerator[None]:
         """While it waits for others: no time passes for it, and for those that it was made for."""
-        paused = self._patiences()
-        for patience in paused:
-            patience.pause()
+        paused = self._active_timeouts()
+        for timeouts in paused:
+            timeouts.pause()
         try:
             yield
         finally:
-            for patience in paused:
-                patience.resume()
+            for timeouts in paused:
+                timeouts.resume()
 
-    def hold_time(self) -> None:
+    def pause_callers(self) -> None:
         """No time passes for the calls that this one is made for until it starts."""
-        self.holding = True
-        for patience in self._patiences():
-            patience.pause()
+        self.callers_paused = True
+        for timeouts in self._active_timeouts():
+            timeouts.pause()
 
-    def let_time_pass(self) -> None:
+    def resume_callers(self) -> None:
         """Time passes for them again."""
-        if self.holding:
-            self.holding = False
-            for patience in self._patiences():
-                patience.resume()
+        if self.callers_paused:
+            self.callers_paused = False
+            for timeouts in self._active_timeouts():
+                timeouts.resume()
 
-    def lineage(self) -> Iterator[Execution]:
+    def self_and_ancestors(self) -> Iterator[Execution]:
         """The call, the one whose tool made it, and so on."""
         each: Execution | None = self
         while each is not None:
@@ -474,9 +476,9 @@ class Execution:
     def descendants(self) -> Iterator[Execution]:
         """The calls that its tool has made and that are not over, and theirs."""
         for child in self.children:
-            if not child.settled:
+            if not child.finished:
                 yield child
                 yield from child.descendants()
 
-    def _patiences(self) -> list[Patience]:
-        return [each.patience for each in self.lineage() if each.patience is not None]
+    def _active_timeouts(self) -> list[CallTimeouts]:
+        return [each.timeouts for each in self.self_and_ancestors() if each.timeouts is not None]

@@ -221,7 +221,7 @@ class DeferredResults:
         for future in waiting:
             _wake(future, KeyError(key))
 
-    def settle(
+    def merge_results(
         self, aggregate: ToolAggregateMessage, *, max_result_chars: int | None = None
     ) -> ToolAggregateMessage:
         """The aggregate with the results that have come for its pending calls.

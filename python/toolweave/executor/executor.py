@@ -21,7 +21,7 @@ from .deferred import DeferredResults
 from .journal import check_journal
 from .plan import Plans
 from .run import ToolRun
-from .shared import Shared
+from .state import ExecutorState
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable, Mapping
@@ -131,7 +131,7 @@ class ToolExecutor:
             clock=time.monotonic if clock is None else clock,
             id_factory=id_factory,
         )
-        self._shared = Shared(
+        self._state = ExecutorState(
             defaults, observer, DeferredResults() if deferred is None else deferred
         )
         self._plans = Plans((), defaults)
@@ -145,7 +145,7 @@ class ToolExecutor:
     @property
     def deferred(self) -> DeferredResults:
         """The results that come later, and the questions that are open."""
-        return self._shared.deferred
+        return self._state.deferred
 
     async def execute(
         self,
@@ -170,7 +170,7 @@ class ToolExecutor:
         Raises:
             Exception: What the journal raised. No other call was begun after that.
         """
-        async with self._open(watched=False, chat_id=chat_id, journal=journal) as run:
+        async with self._open(keep_events=False, chat_id=chat_id, journal=journal) as run:
             await _submit(run, calls)
             return await run.wait()
 
@@ -198,7 +198,7 @@ class ToolExecutor:
         """
         async with self.open(chat_id=chat_id, journal=journal) as run:
             await _submit(run, calls)
-            while events := await run.happened():
+            while events := await run.next_events():
                 for event in events:
                     yield event
 
@@ -212,7 +212,7 @@ class ToolExecutor:
         Raises:
             TypeError: The journal is none.
         """
-        return self._open(watched=True, chat_id=chat_id, journal=journal)
+        return self._open(keep_events=True, chat_id=chat_id, journal=journal)
 
     def resolve(self, key: str, result: object, *, is_error: bool = False) -> Outcome:
         """Says what a deferred result is, or answers a question. Any thread may.
@@ -226,29 +226,31 @@ class ToolExecutor:
             ValidationError: An answer does not fit the question's schema; it is awaited still.
             ResultError: The result cannot be written as JSON.
         """
-        return self._shared.deferred.resolve(key, result, is_error=is_error)
+        return self._state.deferred.resolve(key, result, is_error=is_error)
 
-    def settle(self, aggregate: ToolAggregateMessage) -> ToolAggregateMessage:
+    def merge_results(self, aggregate: ToolAggregateMessage) -> ToolAggregateMessage:
         """The aggregate with the results that have come for its pending calls.
 
         Args:
             aggregate: Calls, some of them without a result.
         """
-        return self._shared.deferred.settle(
-            aggregate, max_result_chars=self._shared.defaults.max_result_chars
+        return self._state.deferred.merge_results(
+            aggregate, max_result_chars=self._state.defaults.max_result_chars
         )
 
-    def _open(self, *, watched: bool, chat_id: str | None, journal: Journal | None) -> ToolRun:
+    def _open(self, *, keep_events: bool, chat_id: str | None, journal: Journal | None) -> ToolRun:
         check_journal(journal)
         version = self.toolset.version
         if self._version != version:
             tools = self.toolset.snapshot()
             finder = search_tool(tools.contracts, tools.searchable)
             served = tools if finder is None else (*tools, finder)
-            self._plans = Plans(served, self._shared.defaults, self._plans.values())
+            self._plans = Plans(served, self._state.defaults, self._plans.values())
             # What changed meanwhile is for the next reply.
             self._version = version
-        return ToolRun(self._shared, self._plans, watched=watched, chat_id=chat_id, journal=journal)
+        return ToolRun(
+            self._state, self._plans, keep_events=keep_events, chat_id=chat_id, journal=journal
+        )
 
 
 _AT_ONCE = 128

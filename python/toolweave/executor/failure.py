@@ -82,7 +82,7 @@ class NestedFailure(ToolFailed):
         """The reference of the exception in the log; None where it was raised on purpose."""
 
 
-def without_our_frames(error: BaseException) -> None:
+def strip_package_frames(error: BaseException) -> None:
     """Let the traceback of what a tool raised begin in the tool.
 
     Our frames hold the run, whose results hold the exception.
@@ -94,27 +94,27 @@ def without_our_frames(error: BaseException) -> None:
         error.__traceback__ = entry
 
 
-def reported(error: BaseException, facts: Mapping[str, object]) -> str | None:
+def log_failure(error: BaseException, log_extra: Mapping[str, object]) -> str | None:
     """Log what a tool raised, with its traceback unless it was raised on purpose.
 
     Args:
         error: What it raised.
-        facts: The call, for the record.
+        log_extra: The call, for the record.
 
     Returns:
         The id under which the log has the exception; None if it was raised on purpose.
     """
-    facts = {**facts, "error_type": type(error).__name__}
+    log_extra = {**log_extra, "error_type": type(error).__name__}
     if isinstance(error, ToolError):
         reference = error.reference if isinstance(error, NestedFailure) else None
-        _log.info("a tool failed", extra={**facts, "reference": reference})
+        _log.info("a tool failed", extra={**log_extra, "reference": reference})
         return reference
     reference = secrets.token_hex(4)
     _log.warning(
         "a tool failed (reference %s)",
         reference,
         exc_info=error,
-        extra={**facts, "reference": reference},
+        extra={**log_extra, "reference": reference},
     )
     return reference
 
@@ -224,7 +224,7 @@ def invalid_call(
     return failure
 
 
-class Refusals:
+class RefusalBudget:
     """What the model reads of refused calls: for a whole reply, hardly more than it wrote.
 
     A sentence on a call may be many times longer than the call, since it names tools and quotes
@@ -237,7 +237,7 @@ class Refusals:
     def __init__(self) -> None:
         self._room = MAX_REFUSALS
 
-    def bounded(self, text: str, call: ToolCall | InvalidToolCall) -> str:
+    def truncate(self, text: str, call: ToolCall | InvalidToolCall) -> str:
         """Return the text, or its beginning.
 
         Args:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..exceptions import ToolFailed
 from .events import ToolQuestion
-from .nested import call_for
+from .nested import call_nested
 from .results import to_text
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ class CallHost:
     @property
     def cancelled(self) -> bool:
         """Whether nobody waits for the result any more."""
-        return self._execution.stopped is not None or self._execution.settled
+        return self._execution.stopped is not None or self._execution.finished
 
     def progress(self, call: ToolCall, value: Any) -> None:  # noqa: ARG002 - the execution has it
         """Shows a value to whoever watches, from any thread."""
@@ -44,8 +44,8 @@ class CallHost:
         run = execution.run
         key = run.deferred.add(call, question=question, schema=schema)
         try:
-            run.audience.announce(ToolQuestion(call.id, key, question, schema), call)
-            async with execution.away():
+            run.publisher.publish(ToolQuestion(call.id, key, question, schema), call)
+            async with execution.suspended():
                 answer = await run.deferred.wait(key)
         finally:
             run.deferred.discard(key)
@@ -55,4 +55,4 @@ class CallHost:
 
     async def call(self, parent: ToolCall, name: str, arguments: Mapping[str, Any]) -> Any:  # noqa: ARG002 - as above
         """Runs another tool for the one that serves `parent`."""
-        return await call_for(self._execution, name, arguments)
+        return await call_nested(self._execution, name, arguments)

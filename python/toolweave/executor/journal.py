@@ -23,27 +23,27 @@ class _State(Enum):
     OPENING = "opening"
     OPEN = "open"
     CLOSING = "closing"
-    VOID = "void"
+    REJECTED = "rejected"
 
 
-class Entry:
+class JournalEntry:
     """One call in a journal.
 
     Cancelling a call does not cancel what is being written about it: an entry that was opened is
-    closed. A journal that does not answer is waited for as long as a tool that does not stop.
+    closed. A journal that does not outcome_future is waited for as long as a tool that does not stop.
 
     Args:
         journal: The journal.
         execution: The call.
     """
 
-    __slots__ = ("_execution", "_hurried", "_journal", "_state", "_writing")
+    __slots__ = ("_execution", "_has_deadline", "_journal", "_state", "_writing")
 
     def __init__(self, journal: Journal, execution: Execution) -> None:
         self._journal = journal
         self._execution = execution
         self._state = _State.OPENING
-        self._hurried = False
+        self._has_deadline = False
         self._writing: asyncio.Future[None] | None = None
 
     @property
@@ -57,9 +57,9 @@ class Entry:
         return self._state is _State.CLOSING
 
     @property
-    def void(self) -> bool:
+    def rejected(self) -> bool:
         """Whether the journal did not take it."""
-        return self._state is _State.VOID
+        return self._state is _State.REJECTED
 
     async def open(self) -> None:
         """Writes that the tool starts.
@@ -68,9 +68,9 @@ class Entry:
             BaseException: The journal raised, or the call was cancelled; the tool must not run.
         """
         try:
-            cancelled = await self._written(self._journal.started(self._execution.call))
+            cancelled = await self._write(self._journal.started(self._execution.call))
         except BaseException as error:
-            self._state = _State.VOID
+            self._state = _State.REJECTED
             self._failed(error)
             raise
         self._state = _State.OPEN
@@ -89,32 +89,32 @@ class Entry:
         if self._state is _State.OPEN:
             self._state = _State.CLOSING
             outcome = await self._finish(outcome)
-        execution.run.settle(execution, outcome)
+        execution.run.finish(execution, outcome)
 
     def close_without_tool(self, outcome: ToolResult) -> None:
         """Closes the entry of a tool that does not stop, beside it."""
         run = self._execution.run
-        run.leave_behind(run.loop.create_task(self.close(outcome)))
+        run.detach(run.loop.create_task(self.close(outcome)))
 
     async def _finish(self, outcome: ToolResult | Deferred) -> ToolResult | Deferred:
         execution, journal = self._execution, self._journal
         run, call = execution.run, execution.call
         if run.interrupted:
-            self.hurry()
+            self.start_deadline()
         if isinstance(outcome, Deferred):
-            outcome = run.later.add(execution, outcome)
+            outcome = run.deferred_calls.add(execution, outcome)
         try:
             if not isinstance(outcome, Deferred):
-                outcome = fitted(journal, call, outcome)
-                await self._written(journal.finished(call, outcome))
+                outcome = truncate_for_journal(journal, call, outcome)
+                await self._write(journal.finished(call, outcome))
             elif (deferred := getattr(journal, "deferred", None)) is not None:
-                await self._written(deferred(call, run.deferred.get(execution.key)))
+                await self._write(deferred(call, run.deferred.get(execution.deferred_key)))
         except BaseException as error:  # noqa: BLE001 - raised for who reads the run
             self._failed(error)
-            return execution.unwritten_result()
+            return execution.unrecorded_result()
         return outcome
 
-    async def _written(self, writing: Awaitable[None]) -> bool:
+    async def _write(self, writing: Awaitable[None]) -> bool:
         """Waits until it is written; true if the call was cancelled meanwhile."""
         # A task of its own: a tool may leave a cancellation behind that was meant for itself.
         self._writing = asyncio.ensure_future(writing)
@@ -129,47 +129,47 @@ class Entry:
 
     def _failed(self, error: BaseException) -> None:
         execution = self._execution
-        if execution.settled:
+        if execution.finished:
             # It was given up, and this is how it leaves.
             return
         if isinstance(error, asyncio.CancelledError):
             # Whoever reads the run was not cancelled.
             error = RuntimeError(f"the journal was cancelled while it wrote: {error}".rstrip(": "))
-        execution.run.later.forget(execution)
+        execution.run.deferred_calls.discard(execution)
         _log.error(
             "a journal failed, and the run with it",
             exc_info=error,
-            extra=execution.facts(error_type=type(error).__name__),
+            extra=execution.log_extra(error_type=type(error).__name__),
         )
         execution.run.fail(error, execution)
 
-    def hurry(self) -> None:
+    def start_deadline(self) -> None:
         """Somebody waits for the run to stop: what is being written has the grace of a tool."""
-        if not self._hurried:
-            self._hurried = True
+        if not self._has_deadline:
+            self._has_deadline = True
             run = self._execution.run
             run.deadlines.add(run.loop.time() + run.defaults.cancel_grace, self)
 
     def expire(self, now: float) -> None:  # noqa: ARG002 - it is late enough
         """The time for writing the end is over."""
-        if not self._execution.settled:
-            self.give_up(self._execution.unwritten_result())
+        if not self._execution.finished:
+            self.give_up(self._execution.unrecorded_result())
 
     def give_up(self, result: ToolResult) -> None:
-        """Goes on without a journal that does not answer."""
+        """Goes on without a journal that does not outcome_future."""
         execution = self._execution
-        _log.error("a journal does not answer and is given up", extra=execution.facts())
-        execution.run.later.forget(execution)
-        execution.run.settle(execution, result)
+        _log.error("a journal does not outcome_future and is given up", extra=execution.log_extra())
+        execution.run.deferred_calls.discard(execution)
+        execution.run.finish(execution, result)
         if self._writing is not None:
-            execution.run.leave_behind(self._writing)
+            execution.run.detach(self._writing)
             self._writing.cancel()
 
 
-def fitted(journal: Journal | None, call: ToolCall, result: ToolResult) -> ToolResult:
+def truncate_for_journal(journal: Journal | None, call: ToolCall, result: ToolResult) -> ToolResult:
     """Return the result as the journal can keep it."""
-    fit = getattr(journal, "fitted", None)
-    found: ToolResult = result if fit is None else fit(call, result)
+    truncate = getattr(journal, "truncate", None)
+    found: ToolResult = result if truncate is None else truncate(call, result)
     return found
 
 

@@ -42,7 +42,7 @@ _CALLABLE = "__call__"
 # How long an observer may take to give up, in seconds.
 _STOPPING = 1.0
 
-_Call: TypeAlias = tuple[str, tuple[Any, ...]]
+_Notification: TypeAlias = tuple[str, tuple[Any, ...]]
 
 _log = logging.getLogger("toolweave.executor")
 
@@ -63,10 +63,10 @@ class Observers:
     """
 
     def __init__(self, observer: AnyObserver | None = None, *, backlog: int = BACKLOG) -> None:
-        self._lines = [_Line(each, backlog) for each in _each(observer)]
+        self._queues = [_ObserverQueue(each, backlog) for each in _as_items(observer)]
 
     def __bool__(self) -> bool:
-        return bool(self._lines)
+        return bool(self._queues)
 
     def notify(self, event: ToolEvent, call: ToolCall | InvalidToolCall | None = None) -> None:
         """Tells all of them. To be called on the running event loop.
@@ -75,8 +75,8 @@ class Observers:
             event: What happened. Plain callables are given this.
             call: The call that it happened to; methods of observers are given this.
         """
-        for line in self._lines:
-            line.put(event, call)
+        for queue in self._queues:
+            queue.put(event, call)
 
     async def drain(self, timeout: float | None = None) -> None:
         """Waits until they have heard of everything, and leaves no task behind.
@@ -88,32 +88,32 @@ class Observers:
         loop = asyncio.get_running_loop()
         until = None if timeout is None else loop.time() + timeout
         try:
-            while at_work := self._at_work():
+            while running := self._running_tasks():
                 left = None if until is None else max(until - loop.time(), 0.0)
-                await asyncio.wait(at_work, timeout=left)
+                await asyncio.wait(running, timeout=left)
                 if until is not None and loop.time() >= until:
                     break
         finally:
-            late = self._at_work()
-            for line in self._lines:
-                line.stop()
+            late = self._running_tasks()
+            for queue in self._queues:
+                queue.stop()
             if late:
                 _log.warning("observers were too slow for the end of a run and were stopped")
                 await asyncio.wait(late, timeout=_STOPPING)
 
-    def _at_work(self) -> list[asyncio.Task[None]]:
-        return [line.task for line in self._lines if line.task and not line.task.done()]
+    def _running_tasks(self) -> list[asyncio.Task[None]]:
+        return [queue.task for queue in self._queues if queue.task and not queue.task.done()]
 
 
-class _Line:
+class _ObserverQueue:
     """What one observer has not heard of yet."""
 
     def __init__(self, observer: object, backlog: int) -> None:
         self._methods = _methods(observer)
         self._async = {name for name, method in self._methods.items() if _is_async(method)}
         self._backlog = backlog
-        self._waiting: deque[_Call] = deque()
-        self._reported: set[str] = set()
+        self._waiting: deque[_Notification] = deque()
+        self._logged: set[str] = set()
         self._stopped = False
         self.task: asyncio.Task[None] | None = None
 
@@ -121,21 +121,21 @@ class _Line:
         if self._stopped:
             return
         if _CALLABLE in self._methods:
-            told: _Call = (_CALLABLE, (event,))
+            notification: _Notification = (_CALLABLE, (event,))
         elif isinstance(event, ToolStarted):
-            told = ("on_started", (call,))
+            notification = ("on_started", (call,))
         elif isinstance(event, ToolProgress):
-            told = ("on_progress", (call, event.value))
+            notification = ("on_progress", (call, event.value))
         elif isinstance(event, ToolResult):
-            told = ("on_result", (call, event))
+            notification = ("on_result", (call, event))
         else:
             return
-        if told[0] not in self._methods:
+        if notification[0] not in self._methods:
             return
         if isinstance(event, ToolProgress) and len(self._waiting) >= self._backlog:
-            self._report("progress", "an observer is too slow and misses progress")
+            self._log_once("progress", "an observer is too slow and misses progress")
             return
-        self._waiting.append(told)
+        self._waiting.append(notification)
         if self.task is None or self.task.done():
             self.task = asyncio.get_running_loop().create_task(self._work())
 
@@ -151,17 +151,17 @@ class _Line:
                 name, arguments = self._waiting.popleft()
                 await self._await(name, self._call(name, arguments))
                 continue
-            batch: deque[_Call] = deque()
+            batch: deque[_Notification] = deque()
             while self._waiting and self._waiting[0][0] not in self._async:
                 batch.append(self._waiting.popleft())
             name, answer = await run_blocking(
-                threads.OBSERVERS.get(), self._call_many, {"batch": batch}
+                threads.OBSERVERS.get(), self._call_batch, {"batch": batch}
             )
             # What came after something to await waits in its turn.
             self._waiting.extendleft(reversed(batch))
             await self._await(name, answer)
 
-    def _call_many(self, batch: deque[_Call]) -> tuple[str, object]:
+    def _call_batch(self, batch: deque[_Notification]) -> tuple[str, object]:
         """Runs in a thread, up to the first that returns something to await."""
         while batch and not self._stopped:
             name, arguments = batch.popleft()
@@ -174,7 +174,7 @@ class _Line:
         try:
             return self._methods[name](*arguments)
         except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001 - anything
-            self._report(name, "an observer raised", error)
+            self._log_once(name, "an observer raised", error)
             return None
 
     async def _await(self, name: str, answer: object) -> None:
@@ -183,15 +183,15 @@ class _Line:
         try:
             await answer
         except Exception as error:  # noqa: BLE001 - it may raise anything
-            self._report(name, "an observer raised", error)
+            self._log_once(name, "an observer raised", error)
         except asyncio.CancelledError as error:
             if self._stopped or _is_cancelled():
                 raise
-            self._report(name, "an observer raised", error)
+            self._log_once(name, "an observer raised", error)
 
-    def _report(self, name: str, what: str, error: BaseException | None = None) -> None:
-        if name not in self._reported:
-            self._reported.add(name)
+    def _log_once(self, name: str, what: str, error: BaseException | None = None) -> None:
+        if name not in self._logged:
+            self._logged.add(name)
             _log.warning(
                 "%s; this is said once for each of its methods",
                 what,
@@ -216,7 +216,7 @@ def _methods(observer: object) -> dict[str, Callable[..., object]]:
     return methods
 
 
-def _each(observer: AnyObserver | None) -> Iterable[object]:
+def _as_items(observer: AnyObserver | None) -> Iterable[object]:
     if observer is None:
         return ()
     # Only these two: an observer may be iterable as well, and is meant as itself.

@@ -51,14 +51,14 @@ def run_blocking(
         was shut down, or could not carry the function, its arguments or its result.
     """
     chosen = threads.TOOLS.get() if pool is None else pool
-    call: _Call[R] = _Call(chosen)
+    call: _PoolFuture[R] = _PoolFuture(chosen)
     try:
         submitted = _submit(chosen, function, kwargs or {})
     except Exception as error:  # noqa: BLE001 - any pool may raise anything here
         call.set_exception(_explain(chosen, error, refused=True))
         return call
     call.submitted = submitted
-    submitted.add_done_callback(call.ring)
+    submitted.add_done_callback(call.notify)
     return call
 
 
@@ -70,7 +70,7 @@ def _submit(
         return pool.submit(run, function, **kwargs)
     task = functools.partial(function, **kwargs)
     if isinstance(pool, ProcessPoolExecutor):
-        return pool.submit(_carried, task)
+        return pool.submit(_run_in_worker, task)
     if type(pool).__module__.partition(".")[0] == "distributed":
         # Otherwise Dask takes the same call, made twice, for one.
         return pool.submit(task, pure=False)
@@ -86,7 +86,7 @@ def _shares_memory(pool: Executor) -> bool:
     return not isinstance(pool, getattr(concurrent.futures, "InterpreterPoolExecutor", ()))
 
 
-class _Call(asyncio.Future[R]):
+class _PoolFuture(asyncio.Future[R]):
     """What a pool was given to run, as the event loop sees it."""
 
     # A subclass instead of callbacks on a plain future: each callback costs a turn of the loop.
@@ -96,11 +96,11 @@ class _Call(asyncio.Future[R]):
         super().__init__(loop=loop)
         self.pool = pool
         self.submitted: concurrent.futures.Future[Any] | None = None
-        self._bell = _bell(loop)
+        self._wakeup = _wakeup_of(loop)
 
-    def ring(self, _done: concurrent.futures.Future[Any]) -> None:
+    def notify(self, _done: concurrent.futures.Future[Any]) -> None:
         """It is done. Any thread may say so."""
-        self._bell.ring(self)
+        self._wakeup.notify(self)
 
     def cancel(self, msg: Any | None = None) -> bool:
         """Takes it back if it has not begun."""
@@ -113,7 +113,7 @@ class _Call(asyncio.Future[R]):
             pool.abandon(submitted)
         return True
 
-    def settle(self) -> None:
+    def complete(self) -> None:
         """Takes over what came of it. On the event loop's thread."""
         submitted = self.submitted
         if submitted is None or self.done():
@@ -127,7 +127,7 @@ class _Call(asyncio.Future[R]):
             self.set_exception(_explain(self.pool, error))
             return
         result = submitted.result()
-        if isinstance(result, _Parcel):
+        if isinstance(result, _PickledResult):
             try:
                 result = result.open()
             except Exception as broken:  # noqa: BLE001 - unpickling may run anything
@@ -136,26 +136,26 @@ class _Call(asyncio.Future[R]):
         self.set_result(result)
 
 
-class _Bell:
+class _Wakeup:
     """Wakes an event loop once for all that was done since it last looked.
 
     `loop.run_in_executor` wakes it once for each, which costs the more the busier the loop is.
     """
 
     def __init__(self) -> None:
-        self._done: deque[_Call[Any]] = deque()
-        self._rung = False
+        self._done: deque[_PoolFuture[Any]] = deque()
+        self._wakeup_scheduled = False
 
-    def ring(self, call: _Call[Any]) -> None:
+    def notify(self, call: _PoolFuture[Any]) -> None:
         """Says from any thread that something is done."""
         # No lock. The loop first takes back that the bell was rung and then looks: whoever finds
         # that it was rung is sure to be seen, and to ring it twice does no harm.
         self._done.append(call)
-        if self._rung:
+        if self._wakeup_scheduled:
             return
-        self._rung = True
+        self._wakeup_scheduled = True
         try:
-            call.get_loop().call_soon_threadsafe(self._answer)
+            call.get_loop().call_soon_threadsafe(self._complete_all)
         except RuntimeError:
             # The loop is closed: nobody waits any more.
             self._done.clear()
@@ -163,20 +163,22 @@ class _Bell:
                 "a blocking tool ended after its event loop", extra={"pool": repr(call.pool)}
             )
 
-    def _answer(self) -> None:
-        self._rung = False
+    def _complete_all(self) -> None:
+        self._wakeup_scheduled = False
         while self._done:
-            self._done.popleft().settle()
+            self._done.popleft().complete()
 
 
-_bells: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, _Bell] = weakref.WeakKeyDictionary()
+_wakeups: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, _Wakeup] = (
+    weakref.WeakKeyDictionary()
+)
 
 
-def _bell(loop: asyncio.AbstractEventLoop) -> _Bell:
-    bell = _bells.get(loop)
-    if bell is None:
-        bell = _bells[loop] = _Bell()
-    return bell
+def _wakeup_of(loop: asyncio.AbstractEventLoop) -> _Wakeup:
+    wakeup = _wakeups.get(loop)
+    if wakeup is None:
+        wakeup = _wakeups[loop] = _Wakeup()
+    return wakeup
 
 
 def _explain(pool: Executor, error: BaseException, *, refused: bool = False) -> BaseException:
@@ -194,7 +196,7 @@ def _explain(pool: Executor, error: BaseException, *, refused: bool = False) -> 
         )
     elif isinstance(error, StopIteration):
         explained = RuntimeError("the function raised StopIteration")
-    elif not _shares_memory(pool) and (reason := _pickling(error)) is not None:
+    elif not _shares_memory(pool) and (reason := _pickling_error(error)) is not None:
         explained = PoolError(
             "the function, its arguments or its result cannot be sent to or from the pool's "
             f"processes: {reason}"
@@ -207,7 +209,7 @@ def _explain(pool: Executor, error: BaseException, *, refused: bool = False) -> 
     return explained
 
 
-def _pickling(error: BaseException | None) -> str | None:
+def _pickling_error(error: BaseException | None) -> str | None:
     """What could not be pickled, if that is what went wrong."""
     reason = None
     # Clusters wrap the reason, the representations of all they were to send included.
@@ -219,7 +221,7 @@ def _pickling(error: BaseException | None) -> str | None:
     return reason
 
 
-class _Parcel:
+class _PickledResult:
     """A result on its way out of a worker process."""
 
     def __init__(self, content: bytes) -> None:
@@ -229,7 +231,7 @@ class _Parcel:
         return pickle.loads(self._content)  # noqa: S301 - our own worker wrote it
 
 
-def _carried(task: Callable[[], Any]) -> Any:
+def _run_in_worker(task: Callable[[], Any]) -> Any:
     """Runs in the worker process, and sends home only what can be opened there.
 
     An exception that cannot be unpickled would break the pool for everybody.
@@ -243,6 +245,6 @@ def _carried(task: Callable[[], Any]) -> Any:
             raise RuntimeError(str(error)) from None
         raise
     try:
-        return _Parcel(pickle.dumps(result, pickle.HIGHEST_PROTOCOL))
+        return _PickledResult(pickle.dumps(result, pickle.HIGHEST_PROTOCOL))
     except Exception as error:  # noqa: BLE001 - pickling may run anything
         raise PoolError(f"the result cannot be sent from the pool: {error}") from None

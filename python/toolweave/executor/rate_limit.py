@@ -73,6 +73,6 @@ class TokenBucket:
         """Whether it has all of its tokens again, so that a new one would do the same."""
         return self._due <= self._clock()
 
-    def give_back(self) -> None:
+    def refund(self) -> None:
         """Returns a token that was taken or reserved and not used, such as on cancellation."""
         self._due -= self._interval

@@ -13,19 +13,19 @@ from .. import tracing
 from .._core import InvalidToolCall, ToolAggregateMessage, ToolCall, ToolResult
 from .._deadlines import Deadlines
 from .._loops import running_loop
+from ..event_queue import BACKLOG
 from ..exceptions import ValidationError
 from ..kinds import ErrorCode
-from ..event_queue import BACKLOG
 from ..runs import Run
 from ..tools.context import ToolContext
 from . import failure
-from .audience import Audience
-from .call import Execution, takes_long
+from .call import Execution, has_long_arguments
 from .deferred import METADATA as DEFERRED
 from .deferred import Deferred
+from .deferred_calls import DeferredCalls
 from .host import CallHost
 from .ids import CallIds
-from .later import LaterResults
+from .publisher import EventPublisher
 from .stop import Stop
 
 if TYPE_CHECKING:
@@ -35,9 +35,9 @@ if TYPE_CHECKING:
     from .approval import ApprovalRecord
     from .events import ToolEvent
     from .failure import Failure
-    from .limits import Reply, Ticket
+    from .limiter import Permit, ReplyQueue
     from .plan import Plans
-    from .shared import Shared
+    from .state import ExecutorState
 
 APPROVALS = "approvals"
 """Where an aggregate's metadata holds what was decided on calls, by their ids."""
@@ -63,10 +63,10 @@ class ToolRun(Run["ToolEvent"]):
 
     def __init__(
         self,
-        shared: Shared,
+        state: ExecutorState,
         plans: Plans,
         *,
-        watched: bool = True,
+        keep_events: bool = True,
         chat_id: str | None = None,
         journal: Journal | None = None,
     ) -> None:
@@ -75,41 +75,41 @@ class ToolRun(Run["ToolEvent"]):
         # What its calls need to know.
         self.loop = running_loop()
         self.thread = threading.get_ident()
-        self.defaults = shared.defaults
-        self.clock = shared.defaults.clock
+        self.defaults = state.defaults
+        self.clock = state.defaults.clock
         self.plans = plans
         self.journal = journal
         self.deadlines = Deadlines(self.loop)
-        self.turns = shared.turns(self.loop)
-        self.chat = self.turns.chat(chat_id)
+        self.scheduler = state.scheduler(self.loop)
+        self.chat = self.scheduler.chat(chat_id)
         # Calls that need a place and nothing else, and the ticket that stands in line for them.
-        self.held: deque[Execution] = deque()
-        self.standing: Ticket | None = None
-        self.cache = shared.cache
-        self.deferred = shared.deferred
-        self.audience = Audience(watched=watched, observers=shared.observers())
+        self.queued: deque[Execution] = deque()
+        self.waiting_permit: Permit | None = None
+        self.cache = state.cache
+        self.deferred = state.deferred
+        self.publisher = EventPublisher(keep_events=keep_events, observers=state.observers())
         self._traced = tracing.is_on()
-        self._shared = shared
+        self._state = state
         self._unread: deque[ToolEvent] = deque()
-        self._ids = CallIds(shared.defaults.id_factory)
-        self._refusals = failure.Refusals()
-        self._in_line = plans.ordered
-        self._bounded = self.turns.bounded
-        self._reply: Reply | None = None
+        self._ids = CallIds(state.defaults.id_factory)
+        self._refusal_budget = failure.RefusalBudget()
+        self._is_ordered = plans.ordered
+        self._has_limits = self.scheduler.has_limits
+        self._reply: ReplyQueue | None = None
         # By position; calls that are open or deferred have no result.
         self._calls: list[ToolCall] = []
         self._results: list[ToolResult | None] = []
         self._running: set[Execution] = set()
         # Those that may not have taken their first step.
-        self._fresh: list[Execution] = []
-        self._from_threads: deque[tuple[Execution, Any]] = deque()
-        self._rung = False
-        self._ends: list[asyncio.Future[None]] = []
+        self._unstarted: list[Execution] = []
+        self._thread_progress: deque[tuple[Execution, Any]] = deque()
+        self._wakeup_scheduled = False
+        self._end_waiters: list[asyncio.Future[None]] = []
         self._closed = False
         self._cancelled = False
         self._fatal: BaseException | None = None
         self._approvals: dict[str, dict[str, Any]] = {}
-        self.later = LaterResults(shared.deferred)
+        self.deferred_calls = DeferredCalls(state.deferred)
 
     # For the one who opened it.
 
@@ -132,13 +132,13 @@ class ToolRun(Run["ToolEvent"]):
         """
         execution = self._accept(call)
         if execution is not None:
-            self.start(execution)
+            self.schedule(execution)
 
     def close(self) -> None:
         """Says that there are no more calls. The run ends when the last of them has."""
         if not self._closed:
             self._closed = True
-            self._end_if_over()
+            self._finish_if_done()
 
     def interrupt(self) -> None:
         """Stops what runs, and lets nothing start; it does not wait.
@@ -154,44 +154,44 @@ class ToolRun(Run["ToolEvent"]):
         stop is given up after the executor's grace.
         """
         # Whoever reads may be the one who cancels, and reads no more before this is over.
-        self.audience.event_queue.release()
+        self.publisher.event_queue.release()
         if self.aggregate is None:
             self._interrupt()
             self.close()
-        impatient: asyncio.CancelledError | None = None
+        cancellation: asyncio.CancelledError | None = None
         while self.aggregate is None:
             try:
-                await self._end()
+                await self._wait_for_end()
             except asyncio.CancelledError as error:  # noqa: PERF203 - cancelled, it waits again
                 # It lasts no longer than the grace, whoever is impatient.
-                impatient = error
-        await self.audience.leave(self.defaults.cancel_grace)
-        if impatient is not None:
-            raise impatient
+                cancellation = error
+        await self.publisher.drain(self.defaults.cancel_grace)
+        if cancellation is not None:
+            raise cancellation
 
     async def wait(self) -> ToolAggregateMessage:
         """Waits for the end without looking at events."""
-        self.audience.event_queue.release()
+        self.publisher.event_queue.release()
         while self.aggregate is None:
-            await self._end()
-        await self._over()
+            await self._wait_for_end()
+        await self._finalize()
         return self.aggregate
 
     async def __anext__(self) -> ToolEvent:
         if not self._unread:
-            self._unread = await self.happened()
+            self._unread = await self.next_events()
             if not self._unread:
                 raise StopAsyncIteration
         return self._unread.popleft()
 
-    async def happened(self) -> deque[ToolEvent]:
+    async def next_events(self) -> deque[ToolEvent]:
         """Waits until there are events, and returns all of them; none when the run is over.
 
         For whoever handles many at once; iterating gives the same events one by one.
         """
-        events = await self.audience.event_queue.take_all()
+        events = await self.publisher.event_queue.take_all()
         if not events:
-            await self._over()
+            await self._finalize()
         return events
 
     async def caught_up(self) -> None:
@@ -200,16 +200,16 @@ class ToolRun(Run["ToolEvent"]):
         That is when it asks for more. A run that is cancelled, or that nobody reads because its
         end is waited for, is not waited for.
         """
-        await self.audience.event_queue.caught_up()
+        await self.publisher.event_queue.caught_up()
 
-    async def _end(self) -> None:
+    async def _wait_for_end(self) -> None:
         # Beside a reader, perhaps, who waits for events.
         end = self.loop.create_future()
-        self._ends.append(end)
+        self._end_waiters.append(end)
         await end
 
-    async def _over(self) -> None:
-        await self.audience.leave(self.defaults.cancel_grace)
+    async def _finalize(self) -> None:
+        await self.publisher.drain(self.defaults.cancel_grace)
         fatal, self._fatal = self._fatal, None
         if fatal is not None:
             raise fatal
@@ -247,7 +247,7 @@ class ToolRun(Run["ToolEvent"]):
             refused = failure.unknown_tool(call.name, self.plans)
         else:
             try:
-                arguments = None if takes_long(call) else plan.fit(call.arguments)
+                arguments = None if has_long_arguments(call) else plan.fit(call.arguments)
                 return Execution(self, plan, call, arguments, slot)
             except ValidationError as error:
                 refused = failure.invalid_arguments(call.name, error.violations)
@@ -263,82 +263,86 @@ class ToolRun(Run["ToolEvent"]):
         self,
         slot: int,
         call: ToolCall,
-        heard: ToolCall | InvalidToolCall,
+        given: ToolCall | InvalidToolCall,
         refused: Failure,
         raised: Exception | None = None,
     ) -> None:
-        facts = {"tool": call.name, "tool_call_id": call.id, "error_code": refused.code.value}
+        log_extra = {"tool": call.name, "tool_call_id": call.id, "error_code": refused.code.value}
         # Calls that are only made, or come too late, are not run by intention.
         level = logging.DEBUG if refused.code is ErrorCode.INTERRUPTED else logging.INFO
-        _log.log(level, "a call is refused", extra=facts)
+        _log.log(level, "a call is refused", extra=log_extra)
         result = ToolResult(
             call.id,
             call.name,
-            self.bounded(refused, heard).text,
+            self.truncate_refusal(refused, given).text,
             is_error=True,
             error_code=refused.code,
             exception=raised,
-            reference=None if raised is None else failure.reported(raised, facts),
+            reference=None if raised is None else failure.log_failure(raised, log_extra),
         )
         self._results[slot] = result
-        self.audience.announce(result, heard)
-        self._end_if_over()
+        self.publisher.publish(result, given)
+        self._finish_if_done()
 
-    def bounded(self, refused: Failure, heard: ToolCall | InvalidToolCall) -> Failure:
+    def truncate_refusal(self, refused: Failure, given: ToolCall | InvalidToolCall) -> Failure:
         """What is said of a call that does not run, within what all of them may say."""
-        return replace(refused, text=self._refusals.bounded(refused.text, heard))
+        return replace(refused, text=self._refusal_budget.truncate(refused.text, given))
 
-    def start(self, execution: Execution) -> None:
+    def schedule(self, execution: Execution) -> None:
         """Sets a call on its way."""
         self._running.add(execution)
         plan = execution.plan
-        if self._in_line or plan.limited or (self._bounded and not self._is_plain(execution)):
+        if (
+            self._is_ordered
+            or plan.limited
+            or (self._has_limits and not self._needs_slot_only(execution))
+        ):
             if self._reply is None:
-                self._reply = self.turns.reply(self.chat)
+                self._reply = self.scheduler.reply(self.chat)
             try:
-                self.turns.enter(execution, self._reply if execution.parent is None else None)
+                self.scheduler.enter(execution, self._reply if execution.parent is None else None)
             except Exception as error:  # noqa: BLE001 - the key is made by a function of the tool's
-                self.settle(execution, execution.failed(error))
+                self.finish(execution, execution.error_result(error))
                 return
-        elif self._bounded and not self.turns.pass_through(execution):
+        elif self._has_limits and not self.scheduler.try_acquire(execution):
             return
-        self.begin(execution)
+        self.start_task(execution)
 
-    def _is_plain(self, execution: Execution) -> bool:
+    def _needs_slot_only(self, execution: Execution) -> bool:
         """Whether a call needs a place and nothing else, and can start as soon as it has one."""
         return execution.plan.direct and execution.parent is None
 
-    def begin(self, execution: Execution, context: Context | None = None) -> None:
+    def start_task(self, execution: Execution, context: Context | None = None) -> None:
         """Gives a call its task.
 
         Args:
             execution: The call.
             context: The context of whoever submitted it, where that is another one by now.
         """
-        serving = execution.traced() if self._traced else execution.serve()
+        serving = execution.serve_traced() if self._traced else execution.serve()
         if context is None:
             execution.task = self.loop.create_task(serving)
         else:
             execution.task = context.run(self.loop.create_task, serving)
-        self._fresh.append(execution)
-        if len(self._fresh) == 1:
-            self.loop.call_soon(self._look_after_the_fresh)
+        self._unstarted.append(execution)
+        if len(self._unstarted) == 1:
+            self.loop.call_soon(self._finish_unstarted)
 
-    def _look_after_the_fresh(self) -> None:
+    def _finish_unstarted(self) -> None:
         """Settles calls whose tasks were cancelled before their first step.
 
         All others settle themselves, at the price of no callback.
         """
-        fresh, self._fresh = self._fresh, []
-        for execution in fresh:
-            if execution.begun or execution.task is None:
+        unstarted, self._unstarted = self._unstarted, []
+        for execution in unstarted:
+            if execution.entered or execution.task is None:
                 continue
             if execution.task.done():
-                self.settle(execution, execution.failed(asyncio.CancelledError()))
+                self.finish(execution, execution.error_result(asyncio.CancelledError()))
             else:
-                self._fresh.append(execution)
-        if self._fresh:
-            self.loop.call_soon(self._look_after_the_fresh)
+                self._unstarted.append(execution)
+        if self._unstarted:
+            self.loop.call_soon(self._finish_unstarted)
 
     def context(self, execution: Execution) -> ToolContext:
         """What the tool of a call is given."""
@@ -353,25 +357,25 @@ class ToolRun(Run["ToolEvent"]):
 
     def progress_from_thread(self, execution: Execution, value: Any) -> None:
         """Takes what a tool reports on a thread of its own."""
-        if len(self._from_threads) >= BACKLOG:
+        if len(self._thread_progress) >= BACKLOG:
             # The loop is busy with other things, and no thread is to fill the memory meanwhile.
             return
-        self._from_threads.append((execution, value))
-        if self._rung:
+        self._thread_progress.append((execution, value))
+        if self._wakeup_scheduled:
             return
         # As in `pools`: taken back before the loop looks, so that nothing is overlooked.
-        self._rung = True
+        self._wakeup_scheduled = True
         try:
-            self.loop.call_soon_threadsafe(self._hear_threads)
+            self.loop.call_soon_threadsafe(self._drain_thread_progress)
         except RuntimeError:
             # The loop is closed: nobody listens any more.
-            self._from_threads.clear()
+            self._thread_progress.clear()
 
-    def _hear_threads(self) -> None:
-        self._rung = False
+    def _drain_thread_progress(self) -> None:
+        self._wakeup_scheduled = False
         # Not until there are none: a thread that never pauses would keep the loop here for ever.
-        for _ in range(len(self._from_threads)):
-            execution, value = self._from_threads.popleft()
+        for _ in range(len(self._thread_progress)):
+            execution, value = self._thread_progress.popleft()
             execution.progress(value)
 
     def approved(self, execution: Execution, record: ApprovalRecord) -> None:
@@ -381,92 +385,96 @@ class ToolRun(Run["ToolEvent"]):
         if event.decided_by is not None:
             decision["decidedBy"] = event.decided_by
         self._approvals[event.tool_call_id] = decision
-        self.audience.announce(event, execution.call)
+        self.publisher.publish(event, execution.call)
 
     def fail(self, error: BaseException, execution: Execution) -> None:
         """The program is to know, or the journal failed: all others stop, then it is raised."""
         if self._fatal is None:
             self._fatal = error
-        self._interrupt(besides=execution)
+        self._interrupt(exclude=execution)
 
     # A call is over.
 
-    def settle(self, execution: Execution, outcome: ToolResult | Deferred) -> None:
+    def finish(self, execution: Execution, outcome: ToolResult | Deferred) -> None:
         """Takes the outcome of a call. Only the first counts."""
-        if execution.settled:
+        if execution.finished:
             return
-        if self._from_threads:
+        if self._thread_progress:
             # What its threads have said was said before.
-            self._hear_threads()
+            self._drain_thread_progress()
         if isinstance(outcome, Deferred):
-            outcome = outcome if execution.kept else self.later.add(execution, outcome)
+            outcome = (
+                outcome if execution.is_deferred else self.deferred_calls.add(execution, outcome)
+            )
             if isinstance(outcome, Deferred):
-                self.audience.announce(self.later.event(execution), execution.call)
-        execution.settled = True
+                self.publisher.publish(self.deferred_calls.event(execution), execution.call)
+        execution.finished = True
         # The two hold each other.
-        execution.patience = None
+        execution.timeouts = None
         if isinstance(outcome, ToolResult):
             if execution.parent is None:
-                self._results[execution.slot] = outcome
-            if self.audience.attentive:
-                self.audience.tell(outcome, execution)
+                self._results[execution.position] = outcome
+            if self.publisher.has_subscribers:
+                self.publisher.emit(outcome, execution)
         if execution.leader is not None:
-            execution.lead(execution.leader, outcome)
-        if execution.passed or execution.ticket is not None:
-            self.turns.leave(execution)
+            execution.complete_flight(execution.leader, outcome)
+        if execution.has_slot or execution.permit is not None:
+            self.scheduler.leave(execution)
         for child in execution.children:
             child.stop(Stop.INTERRUPTED)
         self._running.discard(execution)
-        if execution.answer is not None:
-            execution.answer.set_result(outcome)
+        if execution.outcome_future is not None:
+            execution.outcome_future.set_result(outcome)
         if self._closed and not self._running:
-            self._end_if_over()
+            self._finish_if_done()
 
     def abandon(self, execution: Execution) -> None:
         """Goes on without a tool that does not stop."""
-        entry = execution.entry
+        entry = execution.journal_entry
         if entry is not None and entry.opening:
             entry.give_up(execution.stopped_result())
             return
-        _log.error("a tool ignores its cancellation and is given up", extra=execution.facts())
+        _log.error("a tool ignores its cancellation and is given up", extra=execution.log_extra())
         if execution.task is not None:
-            self.leave_behind(execution.task)
+            self.detach(execution.task)
         if entry is None:
-            self.settle(execution, execution.stopped_result())
+            self.finish(execution, execution.stopped_result())
         else:
             entry.close_without_tool(execution.stopped_result())
 
-    def leave_behind(self, task: asyncio.Future[None]) -> None:
+    def detach(self, task: asyncio.Future[None]) -> None:
         """Keeps a task that nobody waits for any more."""
-        self._shared.abandon(task)
+        self._state.keep_until_done(task)
 
-    def _interrupt(self, *, besides: Execution | None = None) -> None:
+    def _interrupt(self, *, exclude: Execution | None = None) -> None:
         self._cancelled = True
         for execution in list(self._running):
-            if execution is not besides:
+            if execution is not exclude:
                 execution.stop(Stop.INTERRUPTED)
 
-    def _end_if_over(self) -> None:
+    def _finish_if_done(self) -> None:
         if not self._closed or self._running or self.aggregate is not None:
             return
         self.deadlines.close()
         metadata: dict[str, Any] = {}
         if self._approvals:
             metadata[APPROVALS] = self._approvals
-        if self.later.keys:
-            metadata[DEFERRED] = self.later.keys
+        if self.deferred_calls.keys:
+            metadata[DEFERRED] = self.deferred_calls.keys
         results = [result for result in self._results if result is not None]
         metadata = failure.with_references(metadata, results)
         aggregate = ToolAggregateMessage(self._calls, results, metadata=metadata or None)
         # What was resolved meanwhile has to be written first: the next run does that.
-        if self.later.keys and self.journal is None:
-            aggregate, late = self.later.take_in(aggregate, self.defaults.max_result_chars)
+        if self.deferred_calls.keys and self.journal is None:
+            aggregate, late = self.deferred_calls.merge_resolved(
+                aggregate, self.defaults.max_result_chars
+            )
             calls = {call.id: call for call in self._calls}
             for result in late:
-                self.audience.announce(result, calls[result.tool_call_id])
+                self.publisher.publish(result, calls[result.tool_call_id])
         self.aggregate = aggregate
-        self.audience.announce(aggregate, None)
-        self.audience.event_queue.end()
-        for end in self._ends:
+        self.publisher.publish(aggregate, None)
+        self.publisher.event_queue.end()
+        for end in self._end_waiters:
             if not end.done():
                 end.set_result(None)

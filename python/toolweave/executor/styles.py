@@ -27,15 +27,15 @@ def invoke_of(plan: Plan) -> Invoke:
     """How the function of a tool is run."""
     function = plan.function
     if plan.style == "generator":
-        return lambda execution: _last(execution, function(**given(execution)))
+        return lambda execution: _run_generator(execution, function(**keyword_arguments(execution)))
     if plan.style == "sync":
         return _inline if plan.pool == "inline" else _in_pool
     if plan.context_parameter is None:
         return lambda execution: function(**execution.arguments)
-    return lambda execution: function(**given(execution))
+    return lambda execution: function(**keyword_arguments(execution))
 
 
-def given(execution: Execution) -> dict[str, Any]:
+def keyword_arguments(execution: Execution) -> dict[str, Any]:
     """What the function is called with, its context included."""
     parameter = execution.plan.context_parameter
     if parameter is None:
@@ -48,7 +48,7 @@ _SLICE = 0.005
 _ITEMS = 100
 
 
-async def _last(execution: Execution, values: AsyncGenerator[Any, None]) -> Any:
+async def _run_generator(execution: Execution, values: AsyncGenerator[Any, None]) -> Any:
     last: Any = None
     time = execution.run.loop.time
     items, until = 0, time() + _SLICE
@@ -67,15 +67,15 @@ async def _last(execution: Execution, values: AsyncGenerator[Any, None]) -> Any:
 
 
 async def _inline(execution: Execution) -> Any:
-    return await _settled(execution.plan.function(**given(execution)))
+    return await _awaited(execution.plan.function(**keyword_arguments(execution)))
 
 
 async def _in_pool(execution: Execution) -> Any:
     plan = execution.plan
     pool = None if plan.pool == "inline" else plan.pool
-    return await _settled(await run_blocking(pool, plan.blocking, given(execution)))
+    return await _awaited(await run_blocking(pool, plan.blocking, keyword_arguments(execution)))
 
 
-async def _settled(value: Any) -> Any:
+async def _awaited(value: Any) -> Any:
     # Such as a partial of a coroutine function, which does not look like one.
     return await value if inspect.isawaitable(value) else value

@@ -27,7 +27,7 @@ GRACE = 2.0
 
 
 # How many times its size a pool may have in threads, while functions hang in most of them.
-_CROWD = 8
+_MAX_THREAD_FACTOR = 8
 
 
 class DaemonThreads(Executor):
@@ -60,15 +60,15 @@ class DaemonThreads(Executor):
             if self._closed:
                 raise RuntimeError("cannot schedule new futures after shutdown")
             self._tasks.append((future, lambda: fn(*args, **kwargs)))
-            self._staff()
+            self._ensure_thread()
         return future
 
     def abandon(self, future: Future[Any]) -> None:
         """Nobody waits for a function any more that is running."""
         with self._changed:
-            if future.running() and self._threads < _CROWD * self._max_workers:
+            if future.running() and self._threads < _MAX_THREAD_FACTOR * self._max_workers:
                 self._abandoned.add(future)
-                self._staff()
+                self._ensure_thread()
 
     def has_idle_thread(self) -> bool:
         """Whether the next function finds a thread that waits for it."""
@@ -92,7 +92,7 @@ class DaemonThreads(Executor):
         with self._changed:
             self._changed.wait_for(lambda: self._threads == len(self._abandoned), seconds)
 
-    def _staff(self) -> None:
+    def _ensure_thread(self) -> None:
         """Sees to it that somebody takes the task that came last, if there may be one more."""
         if self._idle >= len(self._tasks):
             self._changed.notify()
@@ -148,13 +148,13 @@ _pools: weakref.WeakSet[DaemonThreads] = weakref.WeakSet()
 
 
 @atexit.register
-def _leave_all() -> None:
+def _shutdown_all() -> None:
     until = time.monotonic() + GRACE
     for pool in list(_pools):
         pool.leave(max(until - time.monotonic(), 0.0))
 
 
-class Shared:
+class SharedPool:
     """A pool that the whole process has, made at first need and anew after a fork.
 
     Args:
@@ -182,17 +182,17 @@ class Shared:
         self._pool = None
 
 
-TOOLS = Shared("toolweave-tool", 32)
+TOOLS = SharedPool("toolweave-tool", 32)
 """Where blocking tools run unless they have a pool of their own."""
 
-APPROVERS = Shared("toolweave-approver", 32)
+APPROVERS = SharedPool("toolweave-approver", 32)
 """Where blocking approvers wait for a person, so that they take no thread from the tools."""
 
-OBSERVERS = Shared("toolweave-observer", 8)
+OBSERVERS = SharedPool("toolweave-observer", 8)
 """Where blocking observers run."""
 
 
-def _forget_all() -> None:
+def _reset_after_fork() -> None:
     # The threads of a parent do not exist in its children, and its locks may be held by them.
     _pools.clear()
     for shared in (TOOLS, APPROVERS, OBSERVERS):
@@ -200,4 +200,4 @@ def _forget_all() -> None:
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_all)
+    os.register_at_fork(after_in_child=_reset_after_fork)

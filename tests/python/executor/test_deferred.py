@@ -294,15 +294,15 @@ def test_results_that_have_come_are_put_in_their_place() -> None:
     results = DeferredResults()
     book, pay = results.add(BOOK), results.add(PAY)
     pending = aggregate(id="m1", chat_id="c1")
-    assert results.settle(pending) is pending
+    assert results.merge_results(pending) is pending
     results.resolve(pay, "no money", is_error=True)
-    half = results.settle(pending)
+    half = results.merge_results(pending)
     assert [result.tool_call_id for result in half.tool_results] == ["call_1", "call_2"]
     assert half.tool_results[0] == ToolResult(
         "call_1", "pay", "no money", is_error=True, error_code=ErrorCode.TOOL_ERROR
     )
     results.resolve(book, {"confirmed": True})
-    whole = restarted(results).settle(half)
+    whole = restarted(results).merge_results(half)
     assert [result.result for result in whole.tool_results] == [
         '{"confirmed":true}',
         "no money",
@@ -310,13 +310,13 @@ def test_results_that_have_come_are_put_in_their_place() -> None:
     ]
     assert whole.tool_results[0].value == {"confirmed": True}
     assert (whole.id, whole.chat_id, whole.tool_calls) == ("m1", "c1", pending.tool_calls)
-    assert results.settle(whole) is whole
+    assert results.merge_results(whole) is whole
 
 
 def test_a_long_result_is_cut_as_any_other() -> None:
     results = DeferredResults()
     results.resolve(results.add(BOOK), "x" * 100)
-    settled = results.settle(aggregate(), max_result_chars=10)
+    settled = results.merge_results(aggregate(), max_result_chars=10)
     assert settled.tool_results[0].result.startswith("x" * 10 + "\n[truncated: 90 of 100")
 
 
@@ -328,18 +328,18 @@ def test_a_result_goes_to_the_reply_whose_metadata_has_its_key() -> None:
     results.resolve(second, "two")
     for key, said in ((first, "one"), (second, "two")):
         reply = ToolAggregateMessage([BOOK], [], metadata={METADATA: {"call_0": key}})
-        assert results.settle(reply).tool_results[0].result == said
+        assert results.merge_results(reply).tool_results[0].result == said
 
 
 def test_without_metadata_a_result_goes_to_the_same_call_only() -> None:
     results = DeferredResults()
     results.resolve(results.add(BOOK), "one")
     other = ToolAggregateMessage([ToolCall("call_0", "book", {"table": 5})], [])
-    assert results.settle(other) is other
+    assert results.merge_results(other) is other
 
 
 def test_an_answer_to_a_question_is_no_result() -> None:
     results = DeferredResults()
     results.resolve(results.add(BOOK, question="Which table?"), "the red one")
     pending = aggregate()
-    assert results.settle(pending) is pending
+    assert results.merge_results(pending) is pending

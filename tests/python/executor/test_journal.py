@@ -425,7 +425,7 @@ def test_what_was_resolved_while_others_ran_is_left_to_the_run_that_takes_it_in(
 
     aggregate = run(main())
     assert [result.tool_call_id for result in aggregate.tool_results] == ["note"]
-    settled = executor.settle(aggregate)
+    settled = executor.merge_results(aggregate)
     assert [result.result for result in settled.tool_results] == ["noted", "now"]
 
 

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from executor_events import call, codes, only, result_of, texts
 from memory_journal import MemoryJournal
 from toolweave import ToolResult
+from toolweave.event_queue import BACKLOG
 from toolweave.executor import ToolEvent, ToolExecutor, ToolProgress
 from toolweave.natural import NaturalToolUse
-from toolweave.event_queue import BACKLOG
 from toolweave.runs import Run
 from toolweave.testing import ScriptedModel
 from toolweave.tools import RetryPolicy, Tool, ToolContext, tool

@@ -99,7 +99,7 @@ def test_a_token_that_is_given_back_is_there_for_the_next() -> None:
     clock = Clock()
     bucket = TokenBucket(RateLimit(1, per=4.0), clock)
     assert [bucket.take(), bucket.take()] == [0.0, 4.0]
-    bucket.give_back()
+    bucket.refund()
     assert bucket.take() == 4.0
 
 

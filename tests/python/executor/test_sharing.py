@@ -339,7 +339,7 @@ def test_a_deferred_result_is_taken_once_now_or_after_a_restart() -> None:
     assert executor.resolve("booking-4", {"confirmed": False}) == Outcome.CONFLICT
     assert executor.resolve("booking-9", {"confirmed": True}) == Outcome.NOT_FOUND
     assert executor.resolve("booking-5", "the kitchen is closed", is_error=True) == "resolved"
-    settled = executor.deferred.settle(ToolAggregateMessage.from_json(written))
+    settled = executor.deferred.merge_results(ToolAggregateMessage.from_json(written))
     assert texts(settled) == ['{"confirmed":true}', "the kitchen is closed"]
     assert codes(settled) == [None, "tool_error"]
 

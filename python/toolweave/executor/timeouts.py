@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 _NEVER = float("inf")
 
 
-class Patience:
+class CallTimeouts:
     """The timeouts of a running call. They start with this object.
 
     Args:
@@ -26,8 +26,8 @@ class Patience:
         "_idle_deadline",
         "_paused",
         "_paused_at",
+        "_scheduled",
         "_time",
-        "_watched",
     )
 
     def __init__(self, execution: Execution) -> None:
@@ -42,19 +42,19 @@ class Patience:
             when = self._idle_deadline
         self._paused = 0
         self._paused_at = now
-        self._watched = True
+        self._scheduled = True
         run.deadlines.add(when, self)
 
-    def _watch(self) -> None:
-        self._watched = True
+    def _schedule(self) -> None:
+        self._scheduled = True
         when = min(self._deadline, self._idle_deadline)
         self._execution.run.deadlines.add(when, self)
 
-    def outlasts(self, seconds: float) -> bool:
+    def has_time_for(self, seconds: float) -> bool:
         """Whether the call may still run that much later."""
         return self._time() + seconds < self._deadline
 
-    def touch(self, pause: float = 0.0) -> None:
+    def reset_idle(self, pause: float = 0.0) -> None:
         """The tool is alive: the idle timeout begins anew.
 
         Args:
@@ -71,11 +71,11 @@ class Patience:
     def resume(self) -> None:
         """Time counts again."""
         self._paused -= 1
-        if self._paused == 0 and not self._execution.settled:
+        if self._paused == 0 and not self._execution.finished:
             self._deadline += self._time() - self._paused_at
-            self.touch()
-            if not self._watched:
-                self._watch()
+            self.reset_idle()
+            if not self._scheduled:
+                self._schedule()
 
     def check(self) -> None:
         """Stop the call if a deadline has passed, whether or not the loop had a turn to see it."""
@@ -86,8 +86,8 @@ class Patience:
     def expire(self, now: float) -> float | None:
         """A deadline has come, or one that was moved meanwhile; see `Deadlines`."""
         # While it is paused, `resume` is what asks to be called again.
-        if self._paused or self._execution.settled:
-            self._watched = False
+        if self._paused or self._execution.finished:
+            self._scheduled = False
             return None
         if now >= self._deadline:
             self._execution.stop(Stop.TIMEOUT)
@@ -98,7 +98,7 @@ class Patience:
         return None
 
 
-class Grace:
+class GracePeriod:
     """The time that a stopped call has to end.
 
     Args:
@@ -116,5 +116,7 @@ class Grace:
         """The time is over."""
         execution = self._execution
         # What is still to be written has time of its own.
-        if not execution.settled and not (execution.entry is not None and execution.entry.closing):
+        if not execution.finished and not (
+            execution.journal_entry is not None and execution.journal_entry.closing
+        ):
             execution.run.abandon(execution)

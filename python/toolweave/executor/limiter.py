@@ -1,6 +1,6 @@
 """Which calls may start now.
 
-A `Gate` knows the bounds and who is at work; it never waits. Calls are submitted and finished, and
+A `ConcurrencyLimiter` knows the bounds and who is at work; it never waits. Calls are submitted and finished, and
 `start` says which ones may begin, in the order in which they were submitted where nothing else
 decides.
 
@@ -28,10 +28,11 @@ if TYPE_CHECKING:
 K = TypeVar("K", bound="Hashable")
 
 
-class Ticket:
+class Permit:
     """One call on its way through a gate."""
 
     __slots__ = (
+        "acquired",
         "admitted",
         "after",
         "finished",
@@ -42,11 +43,10 @@ class Ticket:
         "parent",
         "reply",
         "sequential",
-        "taken",
     )
 
     def __init__(
-        self, name: str, *, key: Hashable | None = None, parent: Ticket | None = None
+        self, name: str, *, key: Hashable | None = None, parent: Permit | None = None
     ) -> None:
         self.name = name
         """The tool."""
@@ -60,7 +60,7 @@ class Ticket:
         """What it must have for itself."""
         self.parent = parent
         """The call whose tool makes this one."""
-        self.reply: Reply | None = None
+        self.reply: ReplyQueue | None = None
         """The reply that it belongs to."""
         self.index = 0
         """Its position in there."""
@@ -68,7 +68,7 @@ class Ticket:
         """The tools whose earlier calls it still waits for."""
         self.limits: list[_Limit] = []
         """The limits that it needs, in the order of taking them."""
-        self.taken = 0
+        self.acquired = 0
         """How many of them it has."""
 
     def __repr__(self) -> str:
@@ -78,18 +78,18 @@ class Ticket:
 class _Limit:
     """So many at once; the others stand in line."""
 
-    __slots__ = ("__weakref__", "forget", "line", "maximum", "tickets", "used")
+    __slots__ = ("__weakref__", "forget", "maximum", "permits", "queue", "used")
 
     def __init__(self, maximum: int, forget: Callable[[], object]) -> None:
         self.maximum = maximum
         self.used = 0
         # How many tickets need it; with the last of them it is forgotten.
-        self.tickets = 0
-        self.line: deque[Ticket] = deque()
+        self.permits = 0
+        self.queue: deque[Permit] = deque()
         self.forget = forget
 
 
-class Chat(_Limit):
+class ChatLimit(_Limit):
     """The calls of one chat, or of one run that is of none; forgotten with the last of its runs."""
 
     __slots__ = ()
@@ -98,7 +98,7 @@ class Chat(_Limit):
         super().__init__(maximum, lambda: None)
 
 
-class Gate:
+class ConcurrencyLimiter:
     """The bounds of an executor: over all of its calls, by chat, by tool and by key.
 
     A call takes the limits that it needs one after the other: the key's, the tool's, the chat's,
@@ -122,14 +122,14 @@ class Gate:
         self._per_chat = None
         if max_concurrency_per_chat is not None:
             self._per_chat = _positive(max_concurrency_per_chat, "max_concurrency_per_chat")
-        self._chats: WeakValueDictionary[str, Chat] = WeakValueDictionary()
+        self._chats: WeakValueDictionary[str, ChatLimit] = WeakValueDictionary()
         if max_concurrency is not None:
             self._overall = _Limit(_positive(max_concurrency), lambda: None)
         self._tools: dict[str, _Limit] = {}
         self._keys: dict[Hashable, _Limit] = {}
-        self._startable: list[Ticket] = []
+        self._startable: list[Permit] = []
 
-    def chat(self, chat_id: str | None = None) -> Chat | None:
+    def chat(self, chat_id: str | None = None) -> ChatLimit | None:
         """The limit of a chat, for as long as somebody keeps it; None where there is none.
 
         Args:
@@ -139,19 +139,19 @@ class Gate:
             return None
         chat = None if chat_id is None else self._chats.get(chat_id)
         if chat is None:
-            chat = Chat(self._per_chat)
+            chat = ChatLimit(self._per_chat)
             if chat_id is not None:
                 self._chats[chat_id] = chat
         return chat
 
-    def reply(self, chat: Chat | None = None) -> Reply:
+    def reply(self, chat: ChatLimit | None = None) -> ReplyQueue:
         """Calls that were made together: `sequential` and `after` hold among them."""
-        return Reply(self, chat)
+        return ReplyQueue(self, chat)
 
-    def pass_through(self, chat: Chat | None) -> bool:
+    def try_acquire(self, chat: ChatLimit | None) -> bool:
         """Takes a place for a call that needs no more than that, if there is one now.
 
-        It is to be given back by `give_back`, or to a ticket by `adopt`.
+        It is to be given back by `release`, or to a ticket by `adopt`.
         """
         overall = self._overall
         # Where there is a place, nobody stands in line.
@@ -167,34 +167,38 @@ class Gate:
             chat.used += 1
         return True
 
-    def give_back(self, chat: Chat | None) -> None:
+    def release(self, chat: ChatLimit | None) -> None:
         """The place of a call that has passed through is free."""
         if chat is not None:
-            self._release(chat)
+            self._release_limit(chat)
         if self._overall is not None:
-            self._release(self._overall)
+            self._release_limit(self._overall)
 
-    def is_alone(self, ticket: Ticket | None, chat: Chat | None) -> bool:
+    def is_only_waiter(self, permit: Permit | None, chat: ChatLimit | None) -> bool:
         """Whether nobody but a ticket stands in line for a place of its chat."""
         # Asked at the end of every call.
-        if chat is not None and (line := chat.line) and (len(line) > 1 or line[0] is not ticket):
+        if (
+            chat is not None
+            and (queue := chat.queue)
+            and (len(queue) > 1 or queue[0] is not permit)
+        ):
             return False
         overall = self._overall
-        if overall is None or not (line := overall.line):
+        if overall is None or not (queue := overall.queue):
             return True
-        return len(line) == 1 and line[0] is ticket
+        return len(queue) == 1 and queue[0] is permit
 
-    def hand_on(self, ticket: Ticket) -> None:
-        """The place of a ticket is another's from here on, who gives it back by `give_back`."""
-        ticket.finished = True
-        for limit in ticket.limits:
-            limit.tickets -= 1
+    def transfer(self, permit: Permit) -> None:
+        """The place of a ticket is another's from here on, who gives it back by `release`."""
+        permit.finished = True
+        for limit in permit.limits:
+            limit.permits -= 1
 
-    def adopt(self, name: str, chat: Chat | None) -> Ticket:
+    def adopt(self, name: str, chat: ChatLimit | None) -> Permit:
         """A ticket for a call that has passed through, with the place that it has."""
-        ticket = self.ticket(name, None, None, None, chat)
-        ticket.taken = len(ticket.limits)
-        return ticket
+        permit = self.permit(name, None, None, None, chat)
+        permit.acquired = len(permit.limits)
+        return permit
 
     def submit(
         self,
@@ -202,9 +206,9 @@ class Gate:
         *,
         max_concurrency: int | None = None,
         key: Hashable | None = None,
-        parent: Ticket | None = None,
-        chat: Chat | None = None,
-    ) -> Ticket:
+        parent: Permit | None = None,
+        chat: ChatLimit | None = None,
+    ) -> Permit:
         """A call that stands in no order of a reply, such as one that a tool makes.
 
         Args:
@@ -215,28 +219,28 @@ class Gate:
                 holds is not waited for; see also `suspend`.
             chat: The limit of its chat.
         """
-        ticket = self.ticket(name, max_concurrency, key, parent, chat)
-        self.advance(ticket)
-        return ticket
+        permit = self.permit(name, max_concurrency, key, parent, chat)
+        self.advance(permit)
+        return permit
 
-    def start(self) -> list[Ticket]:
+    def start(self) -> list[Permit]:
         """Those that may start now, or go on. Each is returned once, and runs from then on."""
         startable, self._startable = self._startable, []
-        return [ticket for ticket in startable if not ticket.finished]
+        return [permit for permit in startable if not permit.finished]
 
-    def finish(self, ticket: Ticket) -> None:
+    def finish(self, permit: Permit) -> None:
         """A call is over, or was given up, started or not. Doing so again changes nothing."""
-        if ticket.finished:
+        if permit.finished:
             return
-        ticket.finished = True
-        for position, limit in enumerate(ticket.limits):
-            if position < ticket.taken:
-                self._release(limit)
-            limit.tickets -= 1
-            if limit.tickets == 0:
+        permit.finished = True
+        for position, limit in enumerate(permit.limits):
+            if position < permit.acquired:
+                self._release_limit(limit)
+            limit.permits -= 1
+            if limit.permits == 0:
                 limit.forget()
-        if ticket.reply is not None:
-            ticket.reply.left(ticket)
+        if permit.reply is not None:
+            permit.reply.on_finished(permit)
 
     def is_idle(self) -> bool:
         """Whether no call needs a limit any more; then nothing is remembered of any."""
@@ -244,38 +248,38 @@ class Gate:
         free = used == 0 and (self._overall is None or self._overall.used == 0)
         return free and not self._tools and not self._keys
 
-    def suspend(self, ticket: Ticket) -> None:
+    def suspend(self, permit: Permit) -> None:
         """A running call waits for one that it makes; until `resume`, its place is free.
 
         Otherwise the call that it makes could wait for the very place that it holds itself. Its
         key it keeps: what the key protects is in its hands.
         """
-        kept = 0 if ticket.key is None else 1
-        taken, ticket.taken = ticket.taken, min(kept, ticket.taken)
-        for limit in ticket.limits[ticket.taken : taken]:
-            self._release(limit)
+        kept = 0 if permit.key is None else 1
+        acquired, permit.acquired = permit.acquired, min(kept, permit.acquired)
+        for limit in permit.limits[permit.acquired : acquired]:
+            self._release_limit(limit)
 
-    def resume(self, ticket: Ticket) -> None:
+    def resume(self, permit: Permit) -> None:
         """A call that was suspended wants to go on: before all others, once there is a place."""
-        if not ticket.finished:
-            self.advance(ticket, first=True)
+        if not permit.finished:
+            self.advance(permit, first=True)
 
-    def ticket(
+    def permit(
         self,
         name: str,
         maximum: int | None,
         key: Hashable | None,
-        parent: Ticket | None,
-        chat: Chat | None,
-    ) -> Ticket:
+        parent: Permit | None,
+        chat: ChatLimit | None,
+    ) -> Permit:
         """A call that needs its limits, and does not stand in line for them yet."""
         above = parent
         while above is not None and key is not None:
             if above.key == key:
                 key = None
             above = above.parent
-        ticket = Ticket(name, key=key, parent=parent)
-        limits = ticket.limits
+        permit = Permit(name, key=key, parent=parent)
+        limits = permit.limits
         if key is not None:
             limits.append(_limit(self._keys, key, 1))
         if maximum is not None:
@@ -284,58 +288,58 @@ class Gate:
             if limit.maximum != maximum:
                 # The tool was replaced by one of its name.
                 limit.maximum = maximum
-                self._serve(limit)
+                self._admit_waiting(limit)
         if chat is not None:
             limits.append(chat)
         if self._overall is not None:
             limits.append(self._overall)
         for limit in limits:
-            limit.tickets += 1
-        return ticket
+            limit.permits += 1
+        return permit
 
-    def advance(self, ticket: Ticket, *, first: bool = False) -> None:
+    def advance(self, permit: Permit, *, first: bool = False) -> None:
         """Takes the limits that a call still needs, or puts it in line for the next one."""
-        limits = ticket.limits
-        while ticket.taken < len(limits):
-            limit = limits[ticket.taken]
+        limits = permit.limits
+        while permit.acquired < len(limits):
+            limit = limits[permit.acquired]
             # Where there is a place, nobody stands in line.
             if limit.used >= limit.maximum:
                 if first:
-                    limit.line.appendleft(ticket)
+                    limit.queue.appendleft(permit)
                 else:
-                    limit.line.append(ticket)
+                    limit.queue.append(permit)
                 return
             limit.used += 1
-            ticket.taken += 1
-        self._startable.append(ticket)
+            permit.acquired += 1
+        self._startable.append(permit)
 
-    def _release(self, limit: _Limit) -> None:
+    def _release_limit(self, limit: _Limit) -> None:
         limit.used -= 1
-        self._serve(limit)
+        self._admit_waiting(limit)
 
-    def _serve(self, limit: _Limit) -> None:
-        while limit.line and limit.used < limit.maximum:
-            ticket = limit.line.popleft()
+    def _admit_waiting(self, limit: _Limit) -> None:
+        while limit.queue and limit.used < limit.maximum:
+            permit = limit.queue.popleft()
             # Whoever left while standing in line is passed over.
-            if not ticket.finished:
+            if not permit.finished:
                 limit.used += 1
-                ticket.taken += 1
-                self.advance(ticket)
+                permit.acquired += 1
+                self.advance(permit)
 
 
-class Reply:
+class ReplyQueue:
     """The calls of one reply, in the order in which the model made them."""
 
-    def __init__(self, gate: Gate, chat: Chat | None = None) -> None:
-        self._gate = gate
+    def __init__(self, limiter: ConcurrencyLimiter, chat: ChatLimit | None = None) -> None:
+        self._limiter = limiter
         self._chat = chat
         self._count = 0
         # Behind a barrier, or barriers themselves.
-        self._held: deque[Ticket] = deque()
-        self._barrier: Ticket | None = None
+        self._held: deque[Permit] = deque()
+        self._barrier: Permit | None = None
         # Admitted and not over.
         self._open = 0
-        self._named: dict[str, _Named] = {}
+        self._by_tool: dict[str, _ToolCalls] = {}
 
     def submit(
         self,
@@ -345,7 +349,7 @@ class Reply:
         key: Hashable | None = None,
         sequential: bool = False,
         after: Iterable[str] = (),
-    ) -> Ticket:
+    ) -> Permit:
         """The next call of the reply.
 
         Args:
@@ -357,67 +361,67 @@ class Reply:
             after: It starts when the calls before it of the tools with these names are over. Only
                 calls that were made before it count, so no two can wait for each other.
         """
-        ticket = self._gate.ticket(name, max_concurrency, key, None, self._chat)
-        ticket.sequential = sequential
-        ticket.reply = self
-        ticket.index = self._count
-        ticket.after.extend(after)
+        permit = self._limiter.permit(name, max_concurrency, key, None, self._chat)
+        permit.sequential = sequential
+        permit.reply = self
+        permit.index = self._count
+        permit.after.extend(after)
         self._count += 1
-        named = self._named.get(name)
+        named = self._by_tool.get(name)
         if named is None:
-            named = self._named[name] = _Named()
-        named.unfinished.append(ticket)
-        self._held.append(ticket)
+            named = self._by_tool[name] = _ToolCalls()
+        named.unfinished.append(permit)
+        self._held.append(permit)
         self._admit()
-        return ticket
+        return permit
 
     def _admit(self) -> None:
         while self._held and self._barrier is None:
-            ticket = self._held[0]
-            if not ticket.finished:
-                if ticket.sequential:
+            permit = self._held[0]
+            if not permit.finished:
+                if permit.sequential:
                     if self._open:
                         return
-                    self._barrier = ticket
-                ticket.admitted = True
+                    self._barrier = permit
+                permit.admitted = True
                 self._open += 1
-                self._follow(ticket)
+                self._wait_for_predecessors(permit)
             self._held.popleft()
 
-    def _follow(self, ticket: Ticket) -> None:
+    def _wait_for_predecessors(self, permit: Permit) -> None:
         """Lets a call go on unless one that it comes after is not over yet."""
-        after = ticket.after
+        after = permit.after
         while after:
-            named = self._named.get(after[-1])
-            if named is not None and named.first() < ticket.index:
-                heapq.heappush(named.waiting, (ticket.index, ticket))
+            named = self._by_tool.get(after[-1])
+            if named is not None and named.first() < permit.index:
+                heapq.heappush(named.waiting, (permit.index, permit))
                 return
             after.pop()
-        self._gate.advance(ticket)
+        self._limiter.advance(permit)
 
-    def left(self, ticket: Ticket) -> None:
+    def on_finished(self, permit: Permit) -> None:
         """One of its calls is over: others may have waited for that."""
-        if ticket.admitted:
+        if permit.admitted:
             self._open -= 1
-        if self._barrier is ticket:
+        if self._barrier is permit:
             self._barrier = None
-        named = self._named[ticket.name]
+        named = self._by_tool[permit.name]
         first = named.first()
         while named.waiting and named.waiting[0][0] <= first:
             _, waiting = heapq.heappop(named.waiting)
             if not waiting.finished:
-                self._follow(waiting)
+                self._wait_for_predecessors(waiting)
         self._admit()
 
 
-class _Named:
+class _ToolCalls:
     """The calls of one tool in a reply, and the calls that come after them."""
 
     __slots__ = ("unfinished", "waiting")
 
     def __init__(self) -> None:
-        self.unfinished: deque[Ticket] = deque()
-        self.waiting: list[tuple[int, Ticket]] = []
+        self.unfinished: deque[Permit] = deque()
+        self.waiting: list[tuple[int, Permit]] = []
 
     def first(self) -> float:
         """The position of the first call that is not over."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._single_flight import ResultCache
 from .observers import Observers
-from .turns import Turns
+from .scheduler import CallScheduler
 
 if TYPE_CHECKING:
     import asyncio
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from .observers import AnyObserver
 
 
-class Shared:
+class ExecutorState:
     """The limits, the cache and the pending results of an executor.
 
     Args:
@@ -35,27 +35,27 @@ class Shared:
         self._observer = observer
         # One that is none is an error at once, and an empty list nobody.
         self._observed = bool(Observers(observer))
-        self._turns = self._new_turns()
+        self._scheduler = self._new_scheduler()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._abandoned: set[asyncio.Future[Any]] = set()
 
-    def turns(self, loop: asyncio.AbstractEventLoop) -> Turns:
+    def scheduler(self, loop: asyncio.AbstractEventLoop) -> CallScheduler:
         """The line on the running event loop."""
         if self._loop is not loop:
             # Who stood in line on another loop went with it.
             self._loop = loop
-            self._turns = self._new_turns()
-        return self._turns
+            self._scheduler = self._new_scheduler()
+        return self._scheduler
 
-    def _new_turns(self) -> Turns:
+    def _new_scheduler(self) -> CallScheduler:
         defaults = self.defaults
-        return Turns(defaults.max_concurrency, defaults.max_concurrency_per_chat)
+        return CallScheduler(defaults.max_concurrency, defaults.max_concurrency_per_chat)
 
     def observers(self) -> Observers | None:
         """Those who listen to one run."""
         return Observers(self._observer) if self._observed else None
 
-    def abandon(self, task: asyncio.Future[Any]) -> None:
+    def keep_until_done(self, task: asyncio.Future[Any]) -> None:
         """Keeps a task that does not stop until it does: the event loop itself would not."""
         self._abandoned.add(task)
         task.add_done_callback(self._abandoned.discard)

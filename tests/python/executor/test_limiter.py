@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolweave.executor.limits import Gate, Reply, Ticket
+from toolweave.executor.limiter import ConcurrencyLimiter, Permit, ReplyQueue
 
 NAMES = ["a", "b", "c", "d"]
 
@@ -50,59 +50,59 @@ class World:
     """Calls as they run, and the rules that must hold at every moment."""
 
     scenario: dict[str, Any]
-    gate: Gate = field(init=False)
-    replies: list[Reply] = field(init=False)
-    calls: dict[Ticket, Call] = field(default_factory=dict)
-    running: list[Ticket] = field(default_factory=list)
-    started: list[Ticket] = field(default_factory=list)
-    over: set[Ticket] = field(default_factory=set)
+    limiter: ConcurrencyLimiter = field(init=False)
+    replies: list[ReplyQueue] = field(init=False)
+    calls: dict[Permit, Call] = field(default_factory=dict)
+    running: list[Permit] = field(default_factory=list)
+    started: list[Permit] = field(default_factory=list)
+    over: set[Permit] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        self.gate = Gate(self.scenario["overall"])
-        self.replies = [self.gate.reply() for _ in range(3)]
+        self.limiter = ConcurrencyLimiter(self.scenario["overall"])
+        self.replies = [self.limiter.reply() for _ in range(3)]
 
     def submit(self, call: Call) -> None:
-        ticket = self.replies[call.reply].submit(
+        permit = self.replies[call.reply].submit(
             call.name,
             max_concurrency=self.scenario["tools"][call.name],
             key=call.key,
             sequential=call.sequential,
             after=call.after,
         )
-        self.calls[ticket] = call
+        self.calls[permit] = call
 
     def start(self) -> None:
-        for ticket in self.gate.start():
-            assert ticket not in self.started
-            self.running.append(ticket)
-            self.started.append(ticket)
-            self.check_what_started(ticket)
+        for permit in self.limiter.start():
+            assert permit not in self.started
+            self.running.append(permit)
+            self.started.append(permit)
+            self.check_what_started(permit)
         self.check_bounds()
 
-    def finish(self, ticket: Ticket) -> None:
-        self.over.add(ticket)
-        if ticket in self.running:
-            self.running.remove(ticket)
-        self.gate.finish(ticket)
+    def finish(self, permit: Permit) -> None:
+        self.over.add(permit)
+        if permit in self.running:
+            self.running.remove(permit)
+        self.limiter.finish(permit)
 
-    def check_what_started(self, ticket: Ticket) -> None:
-        call = self.calls[ticket]
+    def check_what_started(self, permit: Permit) -> None:
+        call = self.calls[permit]
         mates = [t for t, other in self.calls.items() if other.reply == call.reply]
-        before = mates[: mates.index(ticket)]
+        before = mates[: mates.index(permit)]
         for mate in before:
             barrier = call.sequential or self.calls[mate].sequential
             if barrier or self.calls[mate].name in call.after:
                 assert mate in self.over, f"{call} started before {self.calls[mate]} was over"
         if call.sequential:
-            assert not [mate for mate in self.running if mate in mates and mate is not ticket]
+            assert not [mate for mate in self.running if mate in mates and mate is not permit]
 
     def check_bounds(self) -> None:
         if self.scenario["overall"] is not None:
             assert len(self.running) <= self.scenario["overall"]
         for name, limit in self.scenario["tools"].items():
             if limit is not None:
-                assert sum(ticket.name == name for ticket in self.running) <= limit
-        keys = [key for ticket in self.running if (key := self.calls[ticket].key) is not None]
+                assert sum(permit.name == name for permit in self.running) <= limit
+        keys = [key for permit in self.running if (key := self.calls[permit].key) is not None]
         assert len(keys) == len(set(keys))
 
 
@@ -131,11 +131,11 @@ def test_calls_that_are_given_up_in_any_state_hold_nobody_back(
         world.submit(call)
     world.start()
     while len(world.over) < len(world.calls):
-        left = [ticket for ticket in world.calls if ticket not in world.over]
+        left = [permit for permit in world.calls if permit not in world.over]
         assert world.running, "calls wait, and nothing runs that they could wait for"
         given_up = data.draw(st.sampled_from(left))
         world.finish(given_up)
-        world.gate.finish(given_up)
+        world.limiter.finish(given_up)
         world.start()
 
 
@@ -144,203 +144,203 @@ def test_nothing_is_remembered_of_calls_that_are_over(scenario: dict[str, Any]) 
     world = World(scenario)
     for call in scenario["calls"]:
         world.submit(call)
-    for ticket in world.calls:
-        world.finish(ticket)
-    assert world.gate.start() == []
-    assert world.gate.is_idle()
+    for permit in world.calls:
+        world.finish(permit)
+    assert world.limiter.start() == []
+    assert world.limiter.is_idle()
 
 
-def run_all(gate: Gate, tickets: list[Ticket]) -> list[list[Ticket]]:
+def run_all(limiter: ConcurrencyLimiter, permits: list[Permit]) -> list[list[Permit]]:
     """The calls in rounds: all that may start do so, and end together."""
     rounds = []
-    while started := gate.start():
+    while started := limiter.start():
         rounds.append(started)
-        for ticket in started:
-            gate.finish(ticket)
-    assert sorted(map(id, itertools.chain(*rounds))) == sorted(map(id, tickets))
+        for permit in started:
+            limiter.finish(permit)
+    assert sorted(map(id, itertools.chain(*rounds))) == sorted(map(id, permits))
     return rounds
 
 
 def test_without_limits_all_start_at_once_in_order() -> None:
-    gate = Gate()
-    reply = gate.reply()
-    tickets = [reply.submit("a") for _ in range(5)]
-    assert gate.start() == tickets
-    assert gate.start() == []
+    limiter = ConcurrencyLimiter()
+    reply = limiter.reply()
+    permits = [reply.submit("a") for _ in range(5)]
+    assert limiter.start() == permits
+    assert limiter.start() == []
 
 
 def test_whoever_came_first_starts_first_across_replies() -> None:
-    gate = Gate(max_concurrency=1)
-    tickets = [gate.reply().submit(name) for name in "abcabc"]
-    assert run_all(gate, tickets) == [[ticket] for ticket in tickets]
+    limiter = ConcurrencyLimiter(max_concurrency=1)
+    permits = [limiter.reply().submit(name) for name in "abcabc"]
+    assert run_all(limiter, permits) == [[permit] for permit in permits]
 
 
 def test_a_tool_at_its_limit_does_not_hold_back_another() -> None:
-    gate = Gate(max_concurrency=2)
-    reply = gate.reply()
+    limiter = ConcurrencyLimiter(max_concurrency=2)
+    reply = limiter.reply()
     slow = [reply.submit("slow", max_concurrency=1) for _ in range(3)]
     quick = reply.submit("quick")
-    assert gate.start() == [slow[0], quick]
+    assert limiter.start() == [slow[0], quick]
 
 
 def test_calls_with_one_key_take_turns_even_of_different_tools() -> None:
-    gate = Gate()
-    reply = gate.reply()
+    limiter = ConcurrencyLimiter()
+    reply = limiter.reply()
     write = reply.submit("write", key="notes.txt")
     delete = reply.submit("delete", key="notes.txt")
     other = reply.submit("write", key="other.txt")
-    assert run_all(gate, [write, delete, other]) == [[write, other], [delete]]
+    assert run_all(limiter, [write, delete, other]) == [[write, other], [delete]]
 
 
 def test_a_sequential_call_runs_alone_and_in_its_place() -> None:
-    gate = Gate()
-    reply = gate.reply()
+    limiter = ConcurrencyLimiter()
+    reply = limiter.reply()
     first, second = reply.submit("a"), reply.submit("a")
     alone = reply.submit("b", sequential=True)
     third = reply.submit("a")
-    assert run_all(gate, [first, second, alone, third]) == [[first, second], [alone], [third]]
+    assert run_all(limiter, [first, second, alone, third]) == [[first, second], [alone], [third]]
 
 
 def test_a_sequential_call_holds_back_its_own_reply_only() -> None:
-    gate = Gate()
-    gate.reply().submit("a", sequential=True)
-    gate.start()
-    other = gate.reply().submit("a")
-    assert gate.start() == [other]
+    limiter = ConcurrencyLimiter()
+    limiter.reply().submit("a", sequential=True)
+    limiter.start()
+    other = limiter.reply().submit("a")
+    assert limiter.start() == [other]
 
 
 def test_a_sequential_call_that_is_given_up_lets_those_behind_it_through() -> None:
-    gate = Gate()
-    reply = gate.reply()
+    limiter = ConcurrencyLimiter()
+    reply = limiter.reply()
     reply.submit("a")
     alone = reply.submit("b", sequential=True)
     behind = reply.submit("a")
-    gate.start()
-    gate.finish(alone)
-    assert gate.start() == [behind]
+    limiter.start()
+    limiter.finish(alone)
+    assert limiter.start() == [behind]
 
 
 def test_a_call_that_is_given_up_behind_a_sequential_one_counts_for_nothing() -> None:
-    gate = Gate()
-    reply = gate.reply()
+    limiter = ConcurrencyLimiter()
+    reply = limiter.reply()
     first = reply.submit("a", sequential=True)
     given_up, last = reply.submit("b"), reply.submit("c", sequential=True)
-    assert gate.start() == [first]
-    gate.finish(given_up)
-    assert gate.start() == []
-    gate.finish(first)
-    assert gate.start() == [last]
+    assert limiter.start() == [first]
+    limiter.finish(given_up)
+    assert limiter.start() == []
+    limiter.finish(first)
+    assert limiter.start() == [last]
 
 
 def test_a_call_comes_after_the_earlier_calls_of_the_tools_it_names() -> None:
-    gate = Gate()
-    reply = gate.reply()
+    limiter = ConcurrencyLimiter()
+    reply = limiter.reply()
     read = [reply.submit("read"), reply.submit("read")]
     report = reply.submit("report", after=("read", "search", "missing"))
     later = reply.submit("read")
-    assert run_all(gate, [*read, report, later]) == [[*read, later], [report]]
+    assert run_all(limiter, [*read, report, later]) == [[*read, later], [report]]
 
 
 def test_tools_that_come_after_each_other_do_not_wait_for_ever() -> None:
-    gate = Gate()
-    reply = gate.reply()
-    tickets = [
+    limiter = ConcurrencyLimiter()
+    reply = limiter.reply()
+    permits = [
         reply.submit("a", after=("b",)),
         reply.submit("b", after=("a",)),
         reply.submit("a", after=("b", "a")),
     ]
-    assert run_all(gate, tickets) == [[ticket] for ticket in tickets]
+    assert run_all(limiter, permits) == [[permit] for permit in permits]
 
 
 def test_a_suspended_call_makes_room_and_comes_back_before_others() -> None:
-    gate = Gate(max_concurrency=1)
-    parent = gate.submit("parent", max_concurrency=1)
-    waiting = gate.submit("parent", max_concurrency=1)
-    assert gate.start() == [parent]
-    gate.suspend(parent)
-    child = gate.submit("child", parent=parent)
+    limiter = ConcurrencyLimiter(max_concurrency=1)
+    parent = limiter.submit("parent", max_concurrency=1)
+    waiting = limiter.submit("parent", max_concurrency=1)
+    assert limiter.start() == [parent]
+    limiter.suspend(parent)
+    child = limiter.submit("child", parent=parent)
     # Those who were in line before the child are served first.
-    assert gate.start() == [waiting]
-    gate.finish(waiting)
-    assert gate.start() == [child]
-    late = gate.submit("child")
-    gate.resume(parent)
-    gate.finish(child)
-    assert gate.start() == [parent]
-    gate.finish(parent)
-    assert gate.start() == [late]
+    assert limiter.start() == [waiting]
+    limiter.finish(waiting)
+    assert limiter.start() == [child]
+    late = limiter.submit("child")
+    limiter.resume(parent)
+    limiter.finish(child)
+    assert limiter.start() == [parent]
+    limiter.finish(parent)
+    assert limiter.start() == [late]
 
 
 def test_a_tool_that_calls_itself_does_not_wait_for_its_own_place_or_key() -> None:
-    gate = Gate(max_concurrency=1)
-    tickets: list[Ticket] = []
+    limiter = ConcurrencyLimiter(max_concurrency=1)
+    permits: list[Permit] = []
     for _ in range(5):
-        parent = tickets[-1] if tickets else None
-        ticket = gate.submit("tool", max_concurrency=1, key="x", parent=parent)
-        assert gate.start() == [ticket]
-        gate.suspend(ticket)
-        tickets.append(ticket)
-    for ticket in reversed(tickets):
-        gate.resume(ticket)
-        assert gate.start() == [ticket]
-        gate.finish(ticket)
-    assert gate.is_idle()
+        parent = permits[-1] if permits else None
+        permit = limiter.submit("tool", max_concurrency=1, key="x", parent=parent)
+        assert limiter.start() == [permit]
+        limiter.suspend(permit)
+        permits.append(permit)
+    for permit in reversed(permits):
+        limiter.resume(permit)
+        assert limiter.start() == [permit]
+        limiter.finish(permit)
+    assert limiter.is_idle()
 
 
 def test_a_suspended_call_keeps_its_key() -> None:
-    gate = Gate()
-    parent = gate.submit("a", key="x")
-    other = gate.submit("b", key="x")
-    assert gate.start() == [parent]
-    gate.suspend(parent)
-    assert gate.start() == []
-    gate.resume(parent)
-    assert gate.start() == [parent]
-    gate.finish(parent)
-    assert gate.start() == [other]
+    limiter = ConcurrencyLimiter()
+    parent = limiter.submit("a", key="x")
+    other = limiter.submit("b", key="x")
+    assert limiter.start() == [parent]
+    limiter.suspend(parent)
+    assert limiter.start() == []
+    limiter.resume(parent)
+    assert limiter.start() == [parent]
+    limiter.finish(parent)
+    assert limiter.start() == [other]
 
 
 def test_a_suspended_call_that_is_given_up_does_not_come_back() -> None:
-    gate = Gate(max_concurrency=1)
-    ticket = gate.submit("a")
-    gate.start()
-    gate.suspend(ticket)
-    gate.resume(ticket)
-    gate.finish(ticket)
-    gate.resume(ticket)
-    assert gate.start() == []
-    assert gate.is_idle()
+    limiter = ConcurrencyLimiter(max_concurrency=1)
+    permit = limiter.submit("a")
+    limiter.start()
+    limiter.suspend(permit)
+    limiter.resume(permit)
+    limiter.finish(permit)
+    limiter.resume(permit)
+    assert limiter.start() == []
+    assert limiter.is_idle()
 
 
 def test_a_tool_that_is_replaced_has_the_limit_of_the_new_one() -> None:
-    gate = Gate()
-    tickets = [gate.submit("a", max_concurrency=1) for _ in range(2)]
-    assert gate.start() == tickets[:1]
-    third = gate.submit("a", max_concurrency=3)
-    assert gate.start() == [tickets[1], third]
+    limiter = ConcurrencyLimiter()
+    permits = [limiter.submit("a", max_concurrency=1) for _ in range(2)]
+    assert limiter.start() == permits[:1]
+    third = limiter.submit("a", max_concurrency=3)
+    assert limiter.start() == [permits[1], third]
 
 
 @pytest.mark.parametrize("limit", [0, -1])
 def test_a_limit_that_lets_nothing_through_is_refused(limit: int) -> None:
     with pytest.raises(ValueError, match=f"max_concurrency must be at least 1, got {limit}"):
-        Gate(limit)
+        ConcurrencyLimiter(limit)
     with pytest.raises(ValueError, match="max_concurrency must be at least 1"):
-        Gate().submit("a", max_concurrency=limit)
+        ConcurrencyLimiter().submit("a", max_concurrency=limit)
 
 
 def cost(count: int) -> float:
     """How long `count` calls take that wait for everything one can wait for, in seconds."""
-    gate = Gate(max_concurrency=10)
-    reply = gate.reply()
+    limiter = ConcurrencyLimiter(max_concurrency=10)
+    reply = limiter.reply()
     began = time.process_time()
     reply.submit("first", sequential=True)
     for number in range(count):
         reply.submit("a", max_concurrency=5, key=number % 7, after=("first", "b"))
         reply.submit("b", max_concurrency=5, after=("first",), sequential=number % 100 == 0)
     run = 0
-    while started := gate.start():
-        for ticket in started:
-            gate.finish(ticket)
+    while started := limiter.start():
+        for permit in started:
+            limiter.finish(permit)
         run += len(started)
     assert run == 2 * count + 1
     return time.process_time() - began

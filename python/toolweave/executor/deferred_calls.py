@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger("toolweave.executor")
 
 
-class LaterResults:
+class DeferredCalls:
     """Which calls of a reply have no result yet, and under which key each is awaited.
 
     Args:
@@ -35,28 +35,28 @@ class LaterResults:
         try:
             key = self._deferred.add(call, outcome.key, note=outcome.note)
         except Exception as error:  # noqa: BLE001 - the key is the tool's
-            return execution.failed(error)
-        _log.info("a call is deferred", extra=execution.facts())
-        execution.key, execution.kept = key, True
+            return execution.error_result(error)
+        _log.info("a call is deferred", extra=execution.log_extra())
+        execution.deferred_key, execution.is_deferred = key, True
         if execution.parent is None:
             self.keys[call.id] = key
         return outcome
 
-    def forget(self, execution: Execution) -> None:
+    def discard(self, execution: Execution) -> None:
         """Waits no longer for the result of a call."""
-        if execution.kept:
-            execution.kept = False
+        if execution.is_deferred:
+            execution.is_deferred = False
             self.keys.pop(execution.call.id, None)
-            self._deferred.discard(execution.key)
+            self._deferred.discard(execution.deferred_key)
 
     def event(self, execution: Execution) -> ToolDeferred:
         """What is told of a call that waits."""
-        return ToolDeferred(execution.call.id, execution.call.name, execution.key)
+        return ToolDeferred(execution.call.id, execution.call.name, execution.deferred_key)
 
-    def take_in(
+    def merge_resolved(
         self, aggregate: ToolAggregateMessage, max_result_chars: int | None
     ) -> tuple[ToolAggregateMessage, list[ToolResult]]:
         """The aggregate with what was resolved while other calls ran; and what that is."""
-        settled = self._deferred.settle(aggregate, max_result_chars=max_result_chars)
+        merged = self._deferred.merge_results(aggregate, max_result_chars=max_result_chars)
         known = {result.tool_call_id for result in aggregate.tool_results}
-        return settled, [each for each in settled.tool_results if each.tool_call_id not in known]
+        return merged, [each for each in merged.tool_results if each.tool_call_id not in known]
