@@ -10,8 +10,8 @@ from toolweave.client import (
     AsyncChatEvents,
     ChatClient,
     ChatEvents,
-    Outcome,
-    Said,
+    AnswerOutcome,
+    MessageReceipt,
 )
 from toolweave.exceptions import ChatRequestError
 from toolweave.lifecycle import StreamReducer
@@ -21,30 +21,30 @@ def blocking() -> None:
     with ChatClient("http://127.0.0.1:8000", http_client=httpx.Client()) as client:
         chat = client.start(metadata={"title": "Tea"})
         assert_type(chat, str)
-        said = client.say(chat, "Hi!")
-        assert_type(said, Said)
+        detail = client.send(chat, "Hi!")
+        assert_type(detail, MessageReceipt)
         with client.follow(chat, reducer=StreamReducer()) as events:
             assert_type(events, ChatEvents)
             for event in events:
                 if event["kind"] == "text":
                     assert_type(event["delta"], str)
         assert_type(events.last_sequence_number, int)
-        assert_type(client.approve(chat, "key", False, reason="No."), Outcome)
-        assert_type(client.stop(chat, said.run_id), bool)
+        assert_type(client.approve(chat, "key", False, reason="No."), AnswerOutcome)
+        assert_type(client.stop(chat, detail.run_id), bool)
 
 
 async def concurrent() -> None:
     async with AsyncChatClient("http://127.0.0.1:8000", retries=3) as client:
         try:
-            said = await client.say(await client.start(chat_id="c"))
+            detail = await client.send(await client.start(chat_id="c"))
         except ChatRequestError as error:
             assert_type(error.status, "int | None")
             assert_type(error.code, str)
             raise
-        assert_type(said.message_id, "str | None")
-        events = client.follow("c", after=said.sequence_number, further_runs=True)
+        assert_type(detail.message_id, "str | None")
+        events = client.follow("c", after=detail.sequence_number, further_runs=True)
         assert_type(events, AsyncChatEvents)
         async for event in events:
             if event["kind"] == "run":
                 assert_type(event["runId"], str)
-        assert_type(await client.answer("c", "key", {"size": 42}, is_error=False), Outcome)
+        assert_type(await client.answer("c", "key", {"size": 42}, is_error=False), AnswerOutcome)

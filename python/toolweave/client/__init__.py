@@ -25,7 +25,7 @@ extras.require("httpx", "client")
 
 from .aio import AsyncChatClient, AsyncChatEvents  # noqa: E402 - behind what says what to install
 from .blocking import ChatClient, ChatEvents  # noqa: E402
-from .exchanges import Outcome, Said  # noqa: E402
+from .exchanges import AnswerOutcome, MessageReceipt  # noqa: E402
 
 __all__ = [
     "AsyncChatClient",

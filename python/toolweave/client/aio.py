@@ -10,8 +10,8 @@ import httpx
 from .._core import StreamReducer
 from .._loops import running_loop
 from . import exchanges
-from .exchanges import Backoff, Sending
-from .following import Following, is_stream
+from .exchanges import Backoff, RequestAttempts
+from .follow_state import FollowState, is_stream
 from .options import Options, check_client
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from ..lifecycle import StreamEvent
-    from .exchanges import Exchange, Outcome, Said
+    from .exchanges import Exchange, AnswerOutcome, MessageReceipt
 
 _T = TypeVar("_T")
 
@@ -33,11 +33,11 @@ class AsyncChatEvents:
     """
 
     def __init__(
-        self, read: Callable[[Following], AsyncGenerator[StreamEvent, None]], following: Following
+        self, read: Callable[[FollowState], AsyncGenerator[StreamEvent, None]], follow_state: FollowState
     ) -> None:
         self._read = read
-        self._following = following
-        self._events = read(following)
+        self._follow_state = follow_state
+        self._events = read(follow_state)
         self._closed = False
 
     def __aiter__(self) -> Self:
@@ -48,11 +48,11 @@ class AsyncChatEvents:
             try:
                 return await anext(self._events)
             except StopAsyncIteration:
-                if self._closed or self._following.done:
+                if self._closed or self._follow_state.done:
                     raise
             # What ended the reading was told to the reader, who asks for more all the same.
-            self._following.restart()
-            self._events = self._read(self._following)
+            self._follow_state.restart()
+            self._events = self._read(self._follow_state)
 
     async def __aenter__(self) -> Self:
         return self
@@ -68,11 +68,11 @@ class AsyncChatEvents:
     @property
     def last_sequence_number(self) -> int:
         """The number of the last event that was read, to go on after."""
-        return self._following.after
+        return self._follow_state.after
 
     def snapshot(self) -> dict[str, Any]:
         """Snapshot of the chat after the events so far; see `StreamReducer.snapshot`."""
-        return self._following.reducer.snapshot()
+        return self._follow_state.reducer.snapshot()
 
 
 class AsyncChatClient:
@@ -120,7 +120,7 @@ class AsyncChatClient:
             base_url, {} if headers is None else headers, timeout, retries, backoff, max_event_bytes
         )
         check_client(http_client, httpx.AsyncClient)
-        self._owned = http_client is None
+        self._owns_http = http_client is None
         self._http = httpx.AsyncClient() if http_client is None else http_client
 
     async def __aenter__(self) -> Self:
@@ -132,7 +132,7 @@ class AsyncChatClient:
 
     async def aclose(self) -> None:
         """Close the connections, unless they are those of an `http_client`."""
-        if self._owned:
+        if self._owns_http:
             await self._http.aclose()
 
     async def start(
@@ -147,11 +147,11 @@ class AsyncChatClient:
         Raises:
             ChatRequestError: The server refused, as with `id_taken`, or cannot be reached.
         """
-        return await self._send(exchanges.start(chat_id, metadata))
+        return await self._request(exchanges.start(chat_id, metadata))
 
-    async def say(
+    async def send(
         self, chat_id: str, text: str | None = None, *, message_id: str | None = None
-    ) -> Said:
+    ) -> MessageReceipt:
         """Say something, which starts a run.
 
         Args:
@@ -164,7 +164,7 @@ class AsyncChatClient:
             ChatRequestError: The server refused, as with `chat_busy` while a run goes on, or cannot
                 be reached.
         """
-        return await self._send(exchanges.say(chat_id, text, message_id))
+        return await self._request(exchanges.send(chat_id, text, message_id))
 
     async def stop(self, chat_id: str, run_id: str) -> bool:
         """Ask for the end of a run, and return whether it was still running.
@@ -172,11 +172,11 @@ class AsyncChatClient:
         Raises:
             ChatRequestError: There is no such run, or the server cannot be reached.
         """
-        return await self._send(exchanges.stop(chat_id, run_id))
+        return await self._request(exchanges.stop(chat_id, run_id))
 
     async def approve(
         self, chat_id: str, key: str, approved: bool = True, *, reason: str | None = None
-    ) -> Outcome:
+    ) -> AnswerOutcome:
         """Allow a call that waits for approval, or refuse it.
 
         Args:
@@ -189,11 +189,11 @@ class AsyncChatClient:
             ChatRequestError: Nobody waits for it (`not_found`), it was answered otherwise
                 (`conflict`), or the server cannot be reached.
         """
-        return await self._send(exchanges.approve(chat_id, key, approved, reason))
+        return await self._request(exchanges.approve(chat_id, key, approved, reason))
 
     async def answer(
         self, chat_id: str, key: str, result: object, *, is_error: bool = False
-    ) -> Outcome:
+    ) -> AnswerOutcome:
         """Answer a question of a tool, or give a result that comes late.
 
         Args:
@@ -207,7 +207,7 @@ class AsyncChatClient:
                 (`not_found`), it was answered otherwise (`conflict`), or the server cannot be
                 reached.
         """
-        return await self._send(exchanges.answer(chat_id, key, result, is_error))
+        return await self._request(exchanges.answer(chat_id, key, result, is_error))
 
     def follow(
         self,
@@ -229,8 +229,8 @@ class AsyncChatClient:
             further_runs: Whether to wait for further runs as well, without end.
             reducer: Takes every event; a fresh one unless given. `snapshot()` is made by it.
         """
-        following = self._options.following(chat_id, after, further_runs, reducer)
-        return AsyncChatEvents(self._read, following)
+        follow_state = self._options.follow_state(chat_id, after, further_runs, reducer)
+        return AsyncChatEvents(self._read, follow_state)
 
     async def snapshot(self, chat_id: str) -> dict[str, Any]:
         """Follow a chat from its start until nothing runs in it; what it has come to.
@@ -243,32 +243,32 @@ class AsyncChatClient:
                 pass
             return events.snapshot()
 
-    async def _read(self, following: Following) -> AsyncGenerator[StreamEvent, None]:
+    async def _read(self, follow_state: FollowState) -> AsyncGenerator[StreamEvent, None]:
         options = self._options
-        while not following.done:
-            headers = {**options.headers, **following.headers()}
+        while not follow_state.done:
+            headers = {**options.headers, **follow_state.headers()}
             try:
                 async with self._http.stream(
-                    "GET", following.url, headers=headers, timeout=options.timeout
+                    "GET", follow_state.url, headers=headers, timeout=options.timeout
                 ) as response:
                     if is_stream(response.status_code, response.headers):
                         async for chunk in response.aiter_bytes():
-                            for event in following.push(chunk):
+                            for event in follow_state.push(chunk):
                                 yield event
-                        following.ended()
+                        follow_state.handle_end()
                     else:
                         content = await response.aread()
-                        following.answered(response.status_code, response.headers, content)
+                        follow_state.handle_response(response.status_code, response.headers, content)
             except httpx.RequestError as error:
-                following.failed(error, passes=_passes(error))
-            if following.pause:
-                await asyncio.sleep(following.pause)
+                follow_state.handle_error(error, transient=_is_transient(error))
+            if follow_state.pause:
+                await asyncio.sleep(follow_state.pause)
 
-    async def _send(self, exchange: Exchange[_T]) -> _T:
+    async def _request(self, exchange: Exchange[_T]) -> _T:
         options = self._options
         url = f"{options.base_url}{exchange.path}"
-        sending = Sending(exchange, url, Backoff(options.retries, options.backoff))
-        while not sending.done:
+        attempts = RequestAttempts(exchange, url, Backoff(options.retries, options.backoff))
+        while not attempts.done:
             try:
                 response = await self._http.request(
                     exchange.method,
@@ -278,15 +278,15 @@ class AsyncChatClient:
                     timeout=options.timeout,
                 )
             except httpx.RequestError as error:
-                sending.failed(error, passes=_passes(error))
+                attempts.handle_error(error, transient=_is_transient(error))
             else:
-                sending.answered(response.status_code, response.headers, response.content)
-            if sending.pause:
-                await asyncio.sleep(sending.pause)
-        return sending.result
+                attempts.handle_response(response.status_code, response.headers, response.content)
+            if attempts.pause:
+                await asyncio.sleep(attempts.pause)
+        return attempts.result
 
 
-def _passes(error: httpx.RequestError) -> bool:
+def _is_transient(error: httpx.RequestError) -> bool:
     """Tell failures that may pass from those that will not."""
     return isinstance(
         error, (httpx.TimeoutException, httpx.NetworkError, httpx.RemoteProtocolError)

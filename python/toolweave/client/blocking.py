@@ -9,8 +9,8 @@ import httpx
 
 from .._core import StreamReducer
 from . import exchanges
-from .exchanges import Backoff, Sending
-from .following import Following, is_stream
+from .exchanges import Backoff, RequestAttempts
+from .follow_state import FollowState, is_stream
 from .options import Options, check_client
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from ..lifecycle import StreamEvent
-    from .exchanges import Exchange, Outcome, Said
+    from .exchanges import Exchange, AnswerOutcome, MessageReceipt
 
 _T = TypeVar("_T")
 
@@ -32,11 +32,11 @@ class ChatEvents:
     """
 
     def __init__(
-        self, read: Callable[[Following], Generator[StreamEvent, None, None]], following: Following
+        self, read: Callable[[FollowState], Generator[StreamEvent, None, None]], follow_state: FollowState
     ) -> None:
         self._read = read
-        self._following = following
-        self._events = read(following)
+        self._follow_state = follow_state
+        self._events = read(follow_state)
         self._closed = False
 
     def __iter__(self) -> Self:
@@ -47,11 +47,11 @@ class ChatEvents:
             try:
                 return next(self._events)
             except StopIteration:
-                if self._closed or self._following.done:
+                if self._closed or self._follow_state.done:
                     raise
             # What ended the reading was told to the reader, who asks for more all the same.
-            self._following.restart()
-            self._events = self._read(self._following)
+            self._follow_state.restart()
+            self._events = self._read(self._follow_state)
 
     def __enter__(self) -> Self:
         return self
@@ -67,11 +67,11 @@ class ChatEvents:
     @property
     def last_sequence_number(self) -> int:
         """The number of the last event that was read, to go on after."""
-        return self._following.after
+        return self._follow_state.after
 
     def snapshot(self) -> dict[str, Any]:
         """Snapshot of the chat after the events so far; see `StreamReducer.snapshot`."""
-        return self._following.reducer.snapshot()
+        return self._follow_state.reducer.snapshot()
 
 
 class ChatClient:
@@ -119,7 +119,7 @@ class ChatClient:
             base_url, {} if headers is None else headers, timeout, retries, backoff, max_event_bytes
         )
         check_client(http_client, httpx.Client)
-        self._owned = http_client is None
+        self._owns_http = http_client is None
         self._http = httpx.Client() if http_client is None else http_client
 
     def __enter__(self) -> Self:
@@ -130,7 +130,7 @@ class ChatClient:
 
     def close(self) -> None:
         """Close the connections, unless they are those of an `http_client`."""
-        if self._owned:
+        if self._owns_http:
             self._http.close()
 
     def start(
@@ -145,9 +145,9 @@ class ChatClient:
         Raises:
             ChatRequestError: The server refused, as with `id_taken`, or cannot be reached.
         """
-        return self._send(exchanges.start(chat_id, metadata))
+        return self._request(exchanges.start(chat_id, metadata))
 
-    def say(self, chat_id: str, text: str | None = None, *, message_id: str | None = None) -> Said:
+    def send(self, chat_id: str, text: str | None = None, *, message_id: str | None = None) -> MessageReceipt:
         """Say something, which starts a run.
 
         Args:
@@ -160,7 +160,7 @@ class ChatClient:
             ChatRequestError: The server refused, as with `chat_busy` while a run goes on, or cannot
                 be reached.
         """
-        return self._send(exchanges.say(chat_id, text, message_id))
+        return self._request(exchanges.send(chat_id, text, message_id))
 
     def stop(self, chat_id: str, run_id: str) -> bool:
         """Ask for the end of a run, and return whether it was still running.
@@ -168,11 +168,11 @@ class ChatClient:
         Raises:
             ChatRequestError: There is no such run, or the server cannot be reached.
         """
-        return self._send(exchanges.stop(chat_id, run_id))
+        return self._request(exchanges.stop(chat_id, run_id))
 
     def approve(
         self, chat_id: str, key: str, approved: bool = True, *, reason: str | None = None
-    ) -> Outcome:
+    ) -> AnswerOutcome:
         """Allow a call that waits for approval, or refuse it.
 
         Args:
@@ -185,9 +185,9 @@ class ChatClient:
             ChatRequestError: Nobody waits for it (`not_found`), it was answered otherwise
                 (`conflict`), or the server cannot be reached.
         """
-        return self._send(exchanges.approve(chat_id, key, approved, reason))
+        return self._request(exchanges.approve(chat_id, key, approved, reason))
 
-    def answer(self, chat_id: str, key: str, result: object, *, is_error: bool = False) -> Outcome:
+    def answer(self, chat_id: str, key: str, result: object, *, is_error: bool = False) -> AnswerOutcome:
         """Answer a question of a tool, or give a result that comes late.
 
         Args:
@@ -201,7 +201,7 @@ class ChatClient:
                 (`not_found`), it was answered otherwise (`conflict`), or the server cannot be
                 reached.
         """
-        return self._send(exchanges.answer(chat_id, key, result, is_error))
+        return self._request(exchanges.answer(chat_id, key, result, is_error))
 
     def follow(
         self,
@@ -223,8 +223,8 @@ class ChatClient:
             further_runs: Whether to wait for further runs as well, without end.
             reducer: Takes every event; a fresh one unless given. `snapshot()` is made by it.
         """
-        following = self._options.following(chat_id, after, further_runs, reducer)
-        return ChatEvents(self._read, following)
+        follow_state = self._options.follow_state(chat_id, after, further_runs, reducer)
+        return ChatEvents(self._read, follow_state)
 
     def snapshot(self, chat_id: str) -> dict[str, Any]:
         """Follow a chat from its start until nothing runs in it; what it has come to.
@@ -237,31 +237,31 @@ class ChatClient:
                 pass
             return events.snapshot()
 
-    def _read(self, following: Following) -> Generator[StreamEvent, None, None]:
+    def _read(self, follow_state: FollowState) -> Generator[StreamEvent, None, None]:
         options = self._options
-        while not following.done:
-            headers = {**options.headers, **following.headers()}
+        while not follow_state.done:
+            headers = {**options.headers, **follow_state.headers()}
             try:
                 with self._http.stream(
-                    "GET", following.url, headers=headers, timeout=options.timeout
+                    "GET", follow_state.url, headers=headers, timeout=options.timeout
                 ) as response:
                     if is_stream(response.status_code, response.headers):
                         for chunk in response.iter_bytes():
-                            yield from following.push(chunk)
-                        following.ended()
+                            yield from follow_state.push(chunk)
+                        follow_state.handle_end()
                     else:
                         content = response.read()
-                        following.answered(response.status_code, response.headers, content)
+                        follow_state.handle_response(response.status_code, response.headers, content)
             except httpx.RequestError as error:
-                following.failed(error, passes=_passes(error))
-            if following.pause:
-                time.sleep(following.pause)
+                follow_state.handle_error(error, transient=_is_transient(error))
+            if follow_state.pause:
+                time.sleep(follow_state.pause)
 
-    def _send(self, exchange: Exchange[_T]) -> _T:
+    def _request(self, exchange: Exchange[_T]) -> _T:
         options = self._options
         url = f"{options.base_url}{exchange.path}"
-        sending = Sending(exchange, url, Backoff(options.retries, options.backoff))
-        while not sending.done:
+        attempts = RequestAttempts(exchange, url, Backoff(options.retries, options.backoff))
+        while not attempts.done:
             try:
                 response = self._http.request(
                     exchange.method,
@@ -271,15 +271,15 @@ class ChatClient:
                     timeout=options.timeout,
                 )
             except httpx.RequestError as error:
-                sending.failed(error, passes=_passes(error))
+                attempts.handle_error(error, transient=_is_transient(error))
             else:
-                sending.answered(response.status_code, response.headers, response.content)
-            if sending.pause:
-                time.sleep(sending.pause)
-        return sending.result
+                attempts.handle_response(response.status_code, response.headers, response.content)
+            if attempts.pause:
+                time.sleep(attempts.pause)
+        return attempts.result
 
 
-def _passes(error: httpx.RequestError) -> bool:
+def _is_transient(error: httpx.RequestError) -> bool:
     """Tell failures that may pass from those that will not."""
     return isinstance(
         error, (httpx.TimeoutException, httpx.NetworkError, httpx.RemoteProtocolError)

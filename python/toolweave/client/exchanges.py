@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 
-Outcome: TypeAlias = Literal["resolved", "duplicate"]
+AnswerOutcome: TypeAlias = Literal["resolved", "duplicate"]
 """Outcome of an answer: it counts, or the same one had been given before."""
 
-_LONGEST_PAUSE = 30.0
+_MAX_PAUSE = 30.0
 # Statuses that may pass by themselves.
-_PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
+_TRANSIENT_STATUSES = frozenset({408, 425, 429, 500, 502, 503, 504})
 
 
 @dataclass(frozen=True)
-class Said:
+class MessageReceipt:
     """The server's receipt of what was said."""
 
     chat_id: str
@@ -57,14 +57,14 @@ def start(chat_id: str | None, metadata: Mapping[str, Any] | None) -> Exchange[s
     return Exchange("POST", "/chats", lambda answer: str(answer["chatId"]), body)
 
 
-def say(chat_id: str, text: str | None, message_id: str | None) -> Exchange[Said]:
+def send(chat_id: str, text: str | None, message_id: str | None) -> Exchange[MessageReceipt]:
     """A message to a chat, under an id that makes it safe to send it again."""
     if text is None:
         if message_id is not None:
             raise ValueError("message_id must be None where text is, got both")
-        return Exchange("POST", f"{path_of(chat_id)}/messages", _said, {})
+        return Exchange("POST", f"{path_of(chat_id)}/messages", _receipt, {})
     body = {"text": text, "messageId": message_id or uuid4().hex}
-    return Exchange("POST", f"{path_of(chat_id)}/messages", _said, body, repeatable=True)
+    return Exchange("POST", f"{path_of(chat_id)}/messages", _receipt, body, repeatable=True)
 
 
 def stop(chat_id: str, run_id: str) -> Exchange[bool]:
@@ -73,18 +73,18 @@ def stop(chat_id: str, run_id: str) -> Exchange[bool]:
     return Exchange("POST", path, lambda answer: bool(answer["stopping"]), {}, repeatable=True)
 
 
-def approve(chat_id: str, key: str, approved: bool, reason: str | None) -> Exchange[Outcome]:
+def approve(chat_id: str, key: str, approved: bool, reason: str | None) -> Exchange[AnswerOutcome]:
     """The answer to an approval."""
     body = {"approved": approved, **({} if reason is None else {"reason": reason})}
     return _answer(chat_id, key, body)
 
 
-def answer(chat_id: str, key: str, result: object, is_error: bool) -> Exchange[Outcome]:
+def answer(chat_id: str, key: str, result: object, is_error: bool) -> Exchange[AnswerOutcome]:
     """The answer to a question, or a result that comes late."""
     return _answer(chat_id, key, {"result": result, **({"isError": True} if is_error else {})})
 
 
-def _answer(chat_id: str, key: str, body: Mapping[str, Any]) -> Exchange[Outcome]:
+def _answer(chat_id: str, key: str, body: Mapping[str, Any]) -> Exchange[AnswerOutcome]:
     path = f"{path_of(chat_id)}/answers/{_segment(key, 'key')}"
     return Exchange("POST", path, _outcome, body, repeatable=True)
 
@@ -100,8 +100,8 @@ def _segment(text: str, name: str) -> str:
     return quote(text, safe="")
 
 
-def _said(answer: Mapping[str, Any]) -> Said:
-    return Said(
+def _receipt(answer: Mapping[str, Any]) -> MessageReceipt:
+    return MessageReceipt(
         str(answer["chatId"]),
         str(answer["runId"]),
         int(answer["sequenceNumber"]),
@@ -109,7 +109,7 @@ def _said(answer: Mapping[str, Any]) -> Said:
     )
 
 
-def _outcome(answer: Mapping[str, Any]) -> Outcome:
+def _outcome(answer: Mapping[str, Any]) -> AnswerOutcome:
     return "duplicate" if answer["outcome"] == "duplicate" else "resolved"
 
 
@@ -131,13 +131,13 @@ class Backoff:
         self.failures += 1
         if self.failures > self._retries:
             return None
-        pause = min(self.first * 2.0 ** min(self.failures - 1, 20), _LONGEST_PAUSE)
+        pause = min(self.first * 2.0 ** min(self.failures - 1, 20), _MAX_PAUSE)
         # So that clients which were cut off together do not come back together.
         pause *= 1 - random.random() / 2  # noqa: S311 - no secret
-        return max(pause, min(retry_after or 0.0, _LONGEST_PAUSE))
+        return max(pause, min(retry_after or 0.0, _MAX_PAUSE))
 
 
-class Sending(Generic[_T]):
+class RequestAttempts(Generic[_T]):
     """The state of an exchange while it is sent, perhaps more than once.
 
     Args:
@@ -160,7 +160,7 @@ class Sending(Generic[_T]):
         """The answer, once it is done."""
         return self._result[0]
 
-    def answered(self, status: int, headers: Mapping[str, str], content: bytes) -> None:
+    def handle_response(self, status: int, headers: Mapping[str, str], content: bytes) -> None:
         """Read an answer.
 
         Raises:
@@ -170,63 +170,63 @@ class Sending(Generic[_T]):
             try:
                 self._result.append(self._exchange.read(json.loads(content)))
             except (ValueError, KeyError, TypeError, RecursionError) as error:
-                raise unreadable(self._where, status) from error
+                raise invalid_response(self._where, status) from error
             self.done = True
             return
-        refused = refusal(self._where, status, headers, content)
-        self._again(refused, passes=status in _PASSING)
+        refused = status_error(self._where, status, headers, content)
+        self._retry_or_raise(refused, transient=status in _TRANSIENT_STATUSES)
 
-    def failed(self, error: Exception, *, passes: bool) -> None:
+    def handle_error(self, error: Exception, *, transient: bool) -> None:
         """Decide on a connection that failed.
 
         Raises:
             ChatRequestError: There is no further attempt.
         """
         try:
-            self._again(unreachable(self._where, error), passes=passes)
+            self._retry_or_raise(connection_error(self._where, error), transient=transient)
         except ChatRequestError as final:
             raise final from error
 
-    def _again(self, error: ChatRequestError, *, passes: bool) -> None:
+    def _retry_or_raise(self, error: ChatRequestError, *, transient: bool) -> None:
         pause = None
-        if passes and self._exchange.repeatable:
+        if transient and self._exchange.repeatable:
             pause = self._backoff.next(error.retry_after)
         if pause is None:
             raise error
         self.pause = pause
 
 
-def passing(status: int) -> bool:
+def is_transient(status: int) -> bool:
     """Tell refusals that may pass by themselves, by their status."""
-    return status in _PASSING
+    return status in _TRANSIENT_STATUSES
 
 
-def refusal(
+def status_error(
     where: str, status: int, headers: Mapping[str, str], content: bytes
 ) -> ChatRequestError:
     """The error that an answer is."""
     code, message = _code_and_message(content)
-    said = ": ".join(part for part in (code, message) if part)
+    detail = ": ".join(part for part in (code, message) if part)
     after = headers.get("retry-after", "")
     return ChatRequestError(
-        f"{where} was answered with {status}{f' {said}' if said else ''}",
+        f"{where} was answered with {status}{f' {detail}' if detail else ''}",
         status,
         code or "refused",
         float(after[:9]) if after.isascii() and after.isdigit() else None,
     )
 
 
-def unreadable(where: str, status: int) -> ChatRequestError:
+def invalid_response(where: str, status: int) -> ChatRequestError:
     """The error of an answer that is none of this protocol."""
     return ChatRequestError(
         f"{where} was answered with {status} and what no server of chats says", status, "unreadable"
     )
 
 
-def unreachable(where: str, error: Exception | None) -> ChatRequestError:
+def connection_error(where: str, error: Exception | None) -> ChatRequestError:
     """The error of a server that gave no answer, or broke off every time."""
-    said = "the stream ended early" if error is None else str(error) or type(error).__name__
-    return ChatRequestError(f"{where} failed: {said}", None, "unreachable")
+    detail = "the stream ended early" if error is None else str(error) or type(error).__name__
+    return ChatRequestError(f"{where} failed: {detail}", None, "unreachable")
 
 
 def _code_and_message(content: bytes) -> tuple[str | None, str | None]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from .._checks import check_mapping
 from .._core import StreamReducer
 from .exchanges import Backoff
-from .following import Following
+from .follow_state import FollowState
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -42,16 +42,16 @@ class Options:
         _check_integer("retries", self.retries, 0)
         _check_integer("max_event_bytes", self.max_event_bytes, 1)
 
-    def following(
+    def follow_state(
         self, chat_id: str, after: int | None, further_runs: bool, reducer: StreamReducer | None
-    ) -> Following:
+    ) -> FollowState:
         """The state of a client that begins to follow a chat."""
         if reducer is None:
             reducer = StreamReducer()
         if after is None:
             after = reducer.last_sequence_number
         _check_integer("after", after, 0)
-        return Following(
+        return FollowState(
             self.base_url,
             chat_id,
             reducer=reducer,

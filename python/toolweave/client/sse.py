@@ -49,9 +49,9 @@ class EventParser:
         self._limit = max_event_bytes
         # The pieces of a line whose end has not come, and the size of the event so far.
         self._pieces: list[bytes] = []
-        self._held = 0
+        self._buffered = 0
         self._first = True
-        self._after_return = False
+        self._after_cr = False
         self._id = ""
         self._event = ""
         self._data: list[str] = []
@@ -62,13 +62,13 @@ class EventParser:
         Raises:
             EventTooLongError: An event is longer than allowed.
         """
-        if self._after_return and chunk:
-            self._after_return = False
+        if self._after_cr and chunk:
+            self._after_cr = False
             chunk = chunk.removeprefix(b"\n")
         # Bytes, unlike text, are split at "\n", "\r" and "\r\n" only.
         for piece in chunk.splitlines(keepends=True):
-            self._held += len(piece)
-            if self._held > self._limit:
+            self._buffered += len(piece)
+            if self._buffered > self._limit:
                 raise EventTooLongError(f"an event is longer than {self._limit} bytes")
             self._pieces.append(piece)
             if piece.endswith((b"\n", b"\r")):
@@ -78,16 +78,16 @@ class EventParser:
                     self._first = False
                     line = line.removeprefix(_BOM)
                 if line:
-                    self._take(line)
+                    self._parse_line(line)
                 else:
                     yield from self._dispatch()
-        self._after_return = chunk.endswith(b"\r")
+        self._after_cr = chunk.endswith(b"\r")
 
-    def _take(self, line: bytes) -> None:
+    def _parse_line(self, line: bytes) -> None:
         if line.startswith(b":"):
             self.comments += 1
             if not self._data:
-                self._held = 0
+                self._buffered = 0
             return
         name, _, rest = line.partition(b":")
         value = rest.removeprefix(b" ").decode(errors="replace")
@@ -106,6 +106,6 @@ class EventParser:
 
     def _dispatch(self) -> Iterator[ServerSentEvent]:
         data, event = self._data, self._event
-        self._data, self._event, self._held = [], "", 0
+        self._data, self._event, self._buffered = [], "", 0
         if data:
             yield ServerSentEvent(self._id, event, "\n".join(data))

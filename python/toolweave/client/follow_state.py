@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any, cast
 
 from ..exceptions import ChatRequestError
-from .exchanges import Backoff, passing, path_of, refusal, unreachable, unreadable
+from .exchanges import Backoff, is_transient, path_of, status_error, connection_error, invalid_response
 from .sse import EventParser, EventTooLongError
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _MAX_RETRY = 30.0
 
 
-class Following:
+class FollowState:
     """The state of a client that follows a chat over any number of connections.
 
     Args:
@@ -55,7 +55,7 @@ class Following:
         self._backoff = backoff
         self._limit = max_event_bytes
         self._parser = EventParser(max_event_bytes=max_event_bytes)
-        self._alive = self._told = False
+        self._has_progress = self._has_events = False
 
     def restart(self) -> None:
         """Count attempts anew, for a reader who asks for more after an error."""
@@ -65,7 +65,7 @@ class Following:
     def headers(self) -> dict[str, str]:
         """The headers of the next request; a new connection begins with it."""
         self._parser = EventParser(max_event_bytes=self._limit)
-        self._alive = self._told = False
+        self._has_progress = self._has_events = False
         self.pause = 0.0
         return {
             "Accept": "text/event-stream",
@@ -86,7 +86,7 @@ class Following:
                 number: int = event["sequenceNumber"]
                 if number > self.after:
                     self.after = number
-                    self._told = True
+                    self._has_events = True
                     self._progress()
                     yield cast("StreamEvent", event)
         except EventTooLongError as error:
@@ -96,7 +96,7 @@ class Following:
         if parser.retry is not None:
             self._backoff.first = min(parser.retry, _MAX_RETRY)
 
-    def ended(self) -> None:
+    def handle_end(self) -> None:
         """Decide on a stream that ended in good order.
 
         Its end may be that of the server: only the answer to another request says that all is
@@ -105,12 +105,12 @@ class Following:
         Raises:
             ChatRequestError: There is no further attempt.
         """
-        if not self._alive:
-            self._again(unreachable(self._where, None))
-        elif not self._told:
+        if not self._has_progress:
+            self._retry_or_raise(connection_error(self._where, None))
+        elif not self._has_events:
             self.pause = self._backoff.first
 
-    def answered(self, status: int, headers: Mapping[str, str], content: bytes) -> None:
+    def handle_response(self, status: int, headers: Mapping[str, str], content: bytes) -> None:
         """Decide on an answer that is no stream.
 
         Raises:
@@ -120,28 +120,28 @@ class Following:
             self.done = True
             return
         if 200 <= status < 300:
-            raise unreadable(self._where, status)
-        error = refusal(self._where, status, headers, content)
-        if not passing(status):
+            raise invalid_response(self._where, status)
+        error = status_error(self._where, status, headers, content)
+        if not is_transient(status):
             raise error
-        self._again(error)
+        self._retry_or_raise(error)
 
-    def failed(self, error: Exception, *, passes: bool) -> None:
+    def handle_error(self, error: Exception, *, transient: bool) -> None:
         """Decide on a connection that failed.
 
         Raises:
             ChatRequestError: There is no further attempt.
         """
-        final = unreachable(self._where, error)
-        if not passes:
+        final = connection_error(self._where, error)
+        if not transient:
             raise final from error
-        self._again(final, error)
+        self._retry_or_raise(final, error)
 
     def _progress(self) -> None:
-        self._alive = True
+        self._has_progress = True
         self._backoff.failures = 0
 
-    def _again(self, final: ChatRequestError, cause: Exception | None = None) -> None:
+    def _retry_or_raise(self, final: ChatRequestError, cause: Exception | None = None) -> None:
         pause = self._backoff.next(final.retry_after)
         if pause is None:
             raise final from cause
@@ -152,7 +152,7 @@ class Following:
             event: dict[str, Any] = json.loads(data)
             self.reducer.push(event)
         except (ValueError, TypeError, RecursionError) as error:
-            raise unreadable(self._where, 200) from error
+            raise invalid_response(self._where, 200) from error
         return event
 
 
