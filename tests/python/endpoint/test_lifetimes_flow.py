@@ -29,7 +29,7 @@ from servers.scripts import events
 from servers.sse import PATIENCE
 from toolweave import FinishUpdate, TextDelta, Update
 from toolweave.models.http import HttpLimits
-from toolweave.models.http.bell import opened_bell
+from toolweave.models.http.wakeup import open_wakeup
 
 __all__ = ["warm"]
 pytestmark = pytest.mark.usefixtures("warm")
@@ -168,16 +168,16 @@ def test_all_replies_of_a_loop_share_one_bell_which_goes_with_the_last(loop: str
         streams = [model.stream(HELLO) for _ in range(3)]
         for stream in streams:
             await anext(stream)
-        bell = opened_bell()
-        bell.close()
-        inner = bell.inner
+        wakeup = open_wakeup()
+        wakeup.close()
+        inner = wakeup.inner
         assert inner is not None
         for stream in streams:
             assert inner.fileno() > 0
             await stream.aclose()
         assert inner.fileno() == -1
-        again = opened_bell()
-        assert again is not bell
+        again = open_wakeup()
+        assert again is not wakeup
         again.close()
 
     with nothing_left(), raw_server(endless()) as server:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ..._core import HttpBatch
 from ..._loops import running_loop
 from ...kinds import FinishReason
-from .bell import Door, opened_bell
+from .wakeup import LoopProxy, open_wakeup
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -44,21 +44,21 @@ class Batch:
         told: Called when there is something to take.
     """
 
-    def __init__(self, endpoint: Endpoint, told: Callable[[], object]) -> None:
+    def __init__(self, endpoint: Endpoint, on_ready: Callable[[], object]) -> None:
         self._endpoint = endpoint
-        self._told = told
+        self._on_ready_callback = on_ready
         self._loop = running_loop()
-        self._asked: dict[int, _Asked] = {}
+        self._pending: dict[int, _PendingRequest] = {}
         self._closed = False
-        self._stopped: asyncio.Future[None] | None = None
-        self._ready: asyncio.Future[None] | None = None
-        self._bell = opened_bell()
+        self._all_ended: asyncio.Future[None] | None = None
+        self._wait_task: asyncio.Future[None] | None = None
+        self._wakeup = open_wakeup()
         try:
-            self._batch = HttpBatch(endpoint.client, self._bell.inner)
+            self._batch = HttpBatch(endpoint.client, self._wakeup.inner)
         except BaseException:
-            self._bell.close()
+            self._wakeup.close()
             raise
-        self._bell.listen(self._batch.key, self._heard)
+        self._wakeup.listen(self._batch.key, self._on_ready)
 
     def start(
         self, number: int, messages: Sequence[Message], options: ModelOptions | None = None
@@ -74,18 +74,18 @@ class Batch:
             MessageError: A message cannot be said to such a model.
             ValueError: The key, or what the options say, cannot be sent.
         """
-        self._send(number, _Asked(self._endpoint.asked(messages, (), options)))
+        self._send(number, _PendingRequest(self._endpoint.asked(messages, (), options)))
 
     def take(self) -> list[Outcome]:
         """What has come since the last look, but of requests that were stopped."""
         outcomes: list[Outcome] = []
         for number, text, finish, usage, failure in self._batch.take():
-            asked = self._asked.pop(number, None)
+            asked = self._pending.pop(number, None)
             if asked is None:
                 continue
             error = None
             if failure is not None:
-                error = self._failed(number, asked, failure)
+                error = self._handle_failure(number, asked, failure)
                 if error is None:
                     continue
             reason = FinishReason.MISSING if finish is None else FinishReason(finish)
@@ -97,7 +97,7 @@ class Batch:
 
     def stop(self, number: int) -> None:
         """Gives a request up, if it is not over: its connection is closed at once."""
-        if self._asked.pop(number, None) is not None:
+        if self._pending.pop(number, None) is not None:
             self._batch.stop(number)
 
     async def aclose(self) -> None:
@@ -105,22 +105,22 @@ class Batch:
         if self._closed:
             return
         self._closed = True
-        self._asked.clear()
+        self._pending.clear()
         try:
             self._batch.close()
             # What had come is of no interest, but to be told when the last has ended is.
             self._batch.take()
             while self._batch.in_flight:
-                self._stopped = self._loop.create_future()
-                self._listen()
-                await self._stopped
+                self._all_ended = self._loop.create_future()
+                self._ensure_wait()
+                await self._all_ended
         finally:
-            if self._ready is not None:
-                self._ready.cancel()
-            self._bell.forget(self._batch.key)
-            self._bell.close()
+            if self._wait_task is not None:
+                self._wait_task.cancel()
+            self._wakeup.forget(self._batch.key)
+            self._wakeup.close()
 
-    def _send(self, number: int, asked: _Asked) -> None:
+    def _send(self, number: int, asked: _PendingRequest) -> None:
         endpoint = self._endpoint
         self._batch.start(
             number,
@@ -128,10 +128,10 @@ class Batch:
             endpoint.headers(endpoint.key()),
             endpoint.body(asked.said, asked.refused),
         )
-        self._asked[number] = asked
-        self._listen()
+        self._pending[number] = asked
+        self._ensure_wait()
 
-    def _failed(self, number: int, asked: _Asked, failure: Failure) -> Exception | None:
+    def _handle_failure(self, number: int, asked: _PendingRequest, failure: Failure) -> Exception | None:
         """How a request failed; None where it is made again without what the server refuses."""
         name = self._endpoint.refusal(failure, asked.said, asked.refused)
         if name is None:
@@ -143,29 +143,29 @@ class Batch:
             return err
         return None
 
-    def _heard(self) -> None:
+    def _on_ready(self) -> None:
         if not self._closed:
-            self._told()
+            self._on_ready_callback()
             return
         self._batch.take()
-        if self._stopped is not None and not self._stopped.done():
-            self._stopped.set_result(None)
+        if self._all_ended is not None and not self._all_ended.done():
+            self._all_ended.set_result(None)
 
-    def _listen(self) -> None:
+    def _ensure_wait(self) -> None:
         """Has somebody wait for replies where the loop cannot watch a bell."""
-        if self._bell.inner is None and self._ready is None:
-            self._ready = asyncio.ensure_future(self._batch.ready(Door(self._loop)))
-            self._ready.add_done_callback(self._is_ready)
+        if self._wakeup.inner is None and self._wait_task is None:
+            self._wait_task = asyncio.ensure_future(self._batch.ready(LoopProxy(self._loop)))
+            self._wait_task.add_done_callback(self._on_wait_done)
 
-    def _is_ready(self, ready: asyncio.Future[None]) -> None:
-        self._ready = None
+    def _on_wait_done(self, ready: asyncio.Future[None]) -> None:
+        self._wait_task = None
         if not ready.cancelled():
-            self._heard()
+            self._on_ready()
             if self._batch.in_flight:
-                self._listen()
+                self._ensure_wait()
 
 
-class _Asked:
+class _PendingRequest:
     """A request under way."""
 
     __slots__ = ("refused", "said")

@@ -20,7 +20,7 @@ from ..._loops import running_loop
 from ..clients import checked_extra
 from ..serialization import serialize_request
 from ..servers import provider_for_url, server_label
-from .bell import opened_bell
+from .wakeup import open_wakeup
 from .checks import check_headers, check_options
 from .endpoint import Endpoint, chat_url, encoded
 from .limits import HttpLimits
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from ... import Event, FunctionContract, Message, Parser, Update, UsageUpdate
     from ...protocols import ModelOptions
 
-_AT_ONCE = 64
+_MAX_BATCH = 64
 """How many events are taken before the next look."""
 
 
@@ -283,7 +283,7 @@ class HttpModel:
 
         asked, body = await serialize_request(write, messages, tools)
         last: Event | Update | None = None
-        bell, loop = opened_bell(), running_loop()
+        wakeup, loop = open_wakeup(), running_loop()
         try:
             while True:
                 key = endpoint.key()
@@ -291,11 +291,11 @@ class HttpModel:
                     endpoint.url,
                     endpoint.headers(key),
                     body,
-                    wakeup=bell.inner,
+                    wakeup=wakeup.inner,
                     **read_options,
                 )
                 try:
-                    while (events := reply.take(_AT_ONCE)) is not None:
+                    while (events := reply.take(_MAX_BATCH)) is not None:
                         if isinstance(events, HttpLargeEvents):
                             events = await asyncio.to_thread(events.read)
                         for event in events:
@@ -303,9 +303,9 @@ class HttpModel:
                         if events:
                             last = events[-1]
                         else:
-                            await bell.next(reply, loop)
+                            await wakeup.next(reply, loop)
                 finally:
-                    bell.forget(reply.key)
+                    wakeup.forget(reply.key)
                     reply.close()
                 failure = reply.failure
                 if failure is None:
@@ -321,4 +321,4 @@ class HttpModel:
             if isinstance(last, FinishUpdate):
                 endpoint.check(last.reason)
         finally:
-            bell.close()
+            wakeup.close()

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
     from ..._core import HttpReply
 
-_AT_ONCE = 64
+_MAX_BATCH = 64
 """How many readers are woken before the loop gets to do something else."""
 
 
-class Bell:
+class LoopWakeup:
     """Wakes the readers of one event loop.
 
     It is there while a reply is read in that loop. `inner` is what requests ring; None in a loop
@@ -32,9 +32,9 @@ class Bell:
         self._loop = weakref.ref(loop)
         self._process = os.getpid()
         self._readers = 0
-        self._waiting: dict[int, asyncio.Future[None]] = {}
-        self._listening: dict[int, Callable[[], object]] = {}
-        self.inner = _watched(loop, self._ring)
+        self._futures: dict[int, asyncio.Future[None]] = {}
+        self._callbacks: dict[int, Callable[[], object]] = {}
+        self.inner = _create_socket(loop, self._notify)
 
     def open(self) -> None:
         """One more reply is read."""
@@ -48,68 +48,68 @@ class Bell:
             return
         loop = self._loop()
         if loop is not None:
-            _BELLS.pop(loop, None)
+            _WAKEUPS.pop(loop, None)
             if self.inner is not None and not loop.is_closed():
                 loop.remove_reader(self.inner.fileno())
         if self.inner is not None:
             self.inner.close()
 
-    def listen(self, key: int, heard: Callable[[], object]) -> None:
+    def listen(self, key: int, callback: Callable[[], object]) -> None:
         """Has a function called when the rope with this key is pulled, until it is forgotten."""
-        self._listening[key] = heard
+        self._callbacks[key] = callback
 
     def forget(self, key: int) -> None:
         """Nobody listens or waits for this key any more."""
-        self._listening.pop(key, None)
-        self._waiting.pop(key, None)
+        self._callbacks.pop(key, None)
+        self._futures.pop(key, None)
 
     def next(self, reply: HttpReply, loop: asyncio.AbstractEventLoop) -> Awaitable[None]:
         """There is something to take. Awaited on the loop's thread, by one task at a time."""
         if self.inner is None:
-            return reply.ready(Door(loop))
-        future = self._waiting[reply.key] = loop.create_future()
+            return reply.ready(LoopProxy(loop))
+        future = self._futures[reply.key] = loop.create_future()
         return future
 
-    def _ring(self) -> None:
+    def _notify(self) -> None:
         if self.inner is None:
             return
-        for key in self.inner.ready_keys(_AT_ONCE):
-            future = self._waiting.pop(key, None)
+        for key in self.inner.ready_keys(_MAX_BATCH):
+            future = self._futures.pop(key, None)
             if future is not None:
                 if not future.done():
                     future.set_result(None)
-            elif key in self._listening:
-                self._listening[key]()
+            elif key in self._callbacks:
+                self._callbacks[key]()
 
 
-_BELLS: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Bell] = weakref.WeakKeyDictionary()
+_WAKEUPS: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, LoopWakeup] = weakref.WeakKeyDictionary()
 
 
-def opened_bell() -> Bell:
+def open_wakeup() -> LoopWakeup:
     """The bell of the running loop, open for one more reply."""
     loop = running_loop()
-    bell = _BELLS.get(loop)
-    if bell is None:
-        bell = _BELLS[loop] = Bell(loop)
-    bell.open()
-    return bell
+    wakeup = _WAKEUPS.get(loop)
+    if wakeup is None:
+        wakeup = _WAKEUPS[loop] = LoopWakeup(loop)
+    wakeup.open()
+    return wakeup
 
 
-def _watched(loop: asyncio.AbstractEventLoop, ring: Callable[[], None]) -> HttpWakeup | None:
+def _create_socket(loop: asyncio.AbstractEventLoop, notify: Callable[[], None]) -> HttpWakeup | None:
     """A bell that the loop watches, if it can."""
     try:
-        bell = HttpWakeup()
+        wakeup = HttpWakeup()
         try:
-            loop.add_reader(bell.fileno(), ring)
+            loop.add_reader(wakeup.fileno(), notify)
         except BaseException:
-            bell.close()
+            wakeup.close()
             raise
     except NotImplementedError:
         return None
-    return bell
+    return wakeup
 
 
-class Door:
+class LoopProxy:
     """The loop as a request's thread sees it: what comes after its end is dropped."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
