@@ -19,7 +19,7 @@ from toolweave._core import HttpBatch, HttpWakeup
 from toolweave.kinds import FinishReason
 from toolweave.models.conversation import as_messages
 from toolweave.models.http import HttpModel
-from toolweave.models.http.batch import Batch, Outcome
+from toolweave.models.http.batch import Batch, BatchResult
 from toolweave.selection import CallLimiter, as_scorer
 from toolweave.selection.model import ModelScorer
 from toolweave.selection.native import NativeScorer
@@ -77,7 +77,7 @@ async def test_nobody_is_told_of_a_request_that_was_stopped() -> None:
         await served.until_left("a")
         served.answer("b", scored("Hm."))
         await asyncio.wait_for(told.wait(), PATIENCE)
-        assert batch.take() == [Outcome(2, "Hm.", FinishReason.STOP, UsageUpdate(7, 5, 2), None)]
+        assert batch.take() == [BatchResult(2, "Hm.", FinishReason.STOP, UsageUpdate(7, 5, 2), None)]
         await batch.aclose()
         await batch.aclose()
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .endpoint import Endpoint, Failure
 
 
-class Outcome(NamedTuple):
+class BatchResult(NamedTuple):
     """What came of one request."""
 
     number: int
@@ -76,9 +76,9 @@ class Batch:
         """
         self._send(number, _PendingRequest(self._endpoint.asked(messages, (), options)))
 
-    def take(self) -> list[Outcome]:
+    def take(self) -> list[BatchResult]:
         """What has come since the last look, but of requests that were stopped."""
-        outcomes: list[Outcome] = []
+        outcomes: list[BatchResult] = []
         for number, text, finish, usage, failure in self._batch.take():
             asked = self._pending.pop(number, None)
             if asked is None:
@@ -92,7 +92,7 @@ class Batch:
             if error is None:
                 self._endpoint.remember(asked.refused)
                 self._endpoint.check(reason)
-            outcomes.append(Outcome(number, text, reason, usage, error))
+            outcomes.append(BatchResult(number, text, reason, usage, error))
         return outcomes
 
     def stop(self, number: int) -> None:
