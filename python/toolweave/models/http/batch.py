@@ -131,7 +131,9 @@ class Batch:
         self._pending[number] = asked
         self._ensure_wait()
 
-    def _handle_failure(self, number: int, asked: _PendingRequest, failure: Failure) -> Exception | None:
+    def _handle_failure(
+        self, number: int, asked: _PendingRequest, failure: Failure
+    ) -> Exception | None:
         """How a request failed; None where it is made again without what the server refuses."""
         name = self._endpoint.refusal(failure, asked.said, asked.refused)
         if name is None:

@@ -20,10 +20,10 @@ from ..._loops import running_loop
 from ..clients import checked_extra
 from ..serialization import serialize_request
 from ..servers import provider_for_url, server_label
-from .wakeup import open_wakeup
 from .checks import check_headers, check_options
 from .endpoint import Endpoint, chat_url, encoded
 from .limits import HttpLimits
+from .wakeup import open_wakeup
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Mapping, Sequence

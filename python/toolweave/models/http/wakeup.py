@@ -82,7 +82,9 @@ class LoopWakeup:
                 self._callbacks[key]()
 
 
-_WAKEUPS: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, LoopWakeup] = weakref.WeakKeyDictionary()
+_WAKEUPS: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, LoopWakeup] = (
+    weakref.WeakKeyDictionary()
+)
 
 
 def open_wakeup() -> LoopWakeup:
@@ -95,7 +97,9 @@ def open_wakeup() -> LoopWakeup:
     return wakeup
 
 
-def _create_socket(loop: asyncio.AbstractEventLoop, notify: Callable[[], None]) -> HttpWakeup | None:
+def _create_socket(
+    loop: asyncio.AbstractEventLoop, notify: Callable[[], None]
+) -> HttpWakeup | None:
     """A bell that the loop watches, if it can."""
     try:
         wakeup = HttpWakeup()
