@@ -84,7 +84,7 @@ impl<S> Judge<S> {
     }
 
     /// Decides about one payload.
-    pub fn judge<B>(&self, backend: &B, found: &Found<'_>) -> Verdict<B::Value>
+    pub fn validate<B>(&self, backend: &B, found: &Found<'_>) -> Verdict<B::Value>
     where
         B: Backend<Schema = S>,
     {
@@ -123,12 +123,12 @@ impl<S> Judge<S> {
         }
         let mut arguments = arguments;
         if self.repair == RepairMode::Schema && json.len() <= self.limits.max_repair_bytes {
-            match fitted(backend, schema, compiled, &json) {
-                Some(Fitting::Whole(arguments, fitted)) => {
-                    repairs.extend(fitted);
+            match coerce_arguments(backend, schema, compiled, &json) {
+                Some(Coercion::Full(arguments, changes)) => {
+                    repairs.extend(changes);
                     return Verdict::Call { arguments, repairs };
                 }
-                Some(Fitting::Part(mended)) => arguments = mended,
+                Some(Coercion::Partial(coerced)) => arguments = coerced,
                 None => {}
             }
         }
@@ -194,9 +194,9 @@ impl<S> Judge<S> {
             return Err(broken(&format!(" and larger than the {limit} bytes that are mended")));
         }
         let text = if found.fenced { without_fence(found.payload, repairs) } else { found.payload };
-        let spelled = spelled_out(text, repairs);
-        let text = spelled.as_deref().unwrap_or(text);
-        let mended = if strict { replace_lone_surrogates(text) } else { mend(text) };
+        let decoded = decode_json_string(text, repairs);
+        let text = decoded.as_deref().unwrap_or(text);
+        let mended = if strict { replace_lone_surrogates(text) } else { repair_payload(text) };
         let mended = mended.ok_or_else(|| broken(" and cannot be mended"))?;
         repairs.extend(mended.repairs);
         Ok(mended.text.into())
@@ -220,35 +220,35 @@ fn not_an_object<V>() -> Verdict<V> {
 }
 
 /// What bringing arguments to the types of their schema came to.
-enum Fitting<V> {
-    /// They fit.
-    Whole(V, Vec<Repair>),
-    /// Something is left that cannot be mended.
-    Part(V),
+enum Coercion<V> {
+    /// Arguments that fit the schema, and the changes.
+    Full(V, Vec<Repair>),
+    /// Arguments that fit the schema in part.
+    Partial(V),
 }
 
 /// The arguments brought to the types that the schema declares, as far as that is certain.
-fn fitted<B: Backend>(
+fn coerce_arguments<B: Backend>(
     backend: &B,
     schema: &Value,
     compiled: &B::Schema,
     json: &str,
-) -> Option<Fitting<B::Value>> {
+) -> Option<Coercion<B::Value>> {
     let value = super::json::parse(json).ok()?;
     let read = |value: &Value| backend.parse(&value.to_string()).ok();
     let accepts =
         |value: &Value| read(value).is_some_and(|value| backend.accepts(compiled, &value));
     if let Some(fitted) = fit(&value, schema, &accepts) {
-        return Some(Fitting::Whole(read(&fitted.value)?, fitted.repairs));
+        return Some(Coercion::Full(read(&fitted.value)?, fitted.repairs));
     }
     let faults = |value: &Value| {
         read(value).map_or(usize::MAX, |value| backend.violations(compiled, &value).len())
     };
-    read(&mend_partly(&value, schema, &faults).value).map(Fitting::Part)
+    read(&mend_partly(&value, schema, &faults).value).map(Coercion::Partial)
 }
 
 /// Mends a payload that a tag has ended.
-fn mend(payload: &str) -> Option<Mended> {
+fn repair_payload(payload: &str) -> Option<Mended> {
     // A number or word at the very end of a text may have been cut off, so it is not mended. Here
     // the tag has ended it, which white space says as well.
     let cut_off = |text: &&str| text.ends_with(|ch: char| ch.is_ascii_alphanumeric());
@@ -257,7 +257,7 @@ fn mend(payload: &str) -> Option<Mended> {
 }
 
 /// What a payload says that is a JSON string with an object in it, as some providers send them.
-fn spelled_out(payload: &str, repairs: &mut Vec<Repair>) -> Option<String> {
+fn decode_json_string(payload: &str, repairs: &mut Vec<Repair>) -> Option<String> {
     if !payload.starts_with('"') {
         return None;
     }

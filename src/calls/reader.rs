@@ -71,7 +71,7 @@ impl Backend for Values {
 
 impl Judge<Validator> {
     /// A judge for calls by these contracts.
-    pub fn of(
+    pub fn from_contracts(
         contracts: &[FunctionContract],
         repair: RepairMode,
         limits: Limits,
@@ -94,7 +94,7 @@ impl Reader {
         let limits = options.parser.limits;
         let names = contracts.iter().map(|contract| contract.name.as_str());
         let parser = Parser::new(names, options.parser)?;
-        Ok(Self { parser, judge: Judge::of(contracts, options.repair, limits)? })
+        Ok(Self { parser, judge: Judge::from_contracts(contracts, options.repair, limits)? })
     }
 
     /// Takes the next chunk and returns what it makes certain.
@@ -114,7 +114,7 @@ impl Reader {
         arguments: &str,
         ending: Ending,
     ) -> Event {
-        verdict(&self.judge, id, &self.parser.native(index, name, arguments, ending))
+        call_event(&self.judge, id, &self.parser.native(index, name, arguments, ending))
     }
 
     /// Ends the reply, returns the rest and gets ready for the next one.
@@ -153,7 +153,7 @@ fn event(judge: &Judge<Validator>, frame: Frame<'_>) -> Event {
         Frame::CallDelta { index, fragment } => {
             Event::ToolCallDelta { index, fragment: fragment.to_owned() }
         }
-        Frame::CallEnd(found) => verdict(judge, id(found.index), &found),
+        Frame::CallEnd(found) => call_event(judge, id(found.index), &found),
         Frame::Discarded { raw, reason } => Event::Discarded { raw: raw.to_owned(), reason },
         Frame::Fabricated { name, raw } => {
             Event::FabricatedResult { name: name.map(str::to_owned), raw: raw.to_owned() }
@@ -161,10 +161,10 @@ fn event(judge: &Judge<Validator>, frame: Frame<'_>) -> Event {
     }
 }
 
-fn verdict(judge: &Judge<Validator>, id: String, found: &Found<'_>) -> Event {
+fn call_event(judge: &Judge<Validator>, id: String, found: &Found<'_>) -> Event {
     let index = found.index;
     let (name, raw) = (found.name.to_owned(), found.raw.to_owned());
-    match judge.judge(&Values, found) {
+    match judge.validate(&Values, found) {
         Verdict::Call { arguments, repairs } => {
             Event::ToolCall(ToolCall { id, name, arguments, raw, index, repairs })
         }

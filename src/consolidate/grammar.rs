@@ -58,7 +58,7 @@ impl Grammar {
         Ok(Self {
             replies: Parser::new(names, options)?,
             answers: Parser::new(Vec::<String>::new(), answers)?,
-            judge: Judge::of(&speakable, RepairMode::Schema, LIMITS)?,
+            judge: Judge::from_contracts(&speakable, RepairMode::Schema, LIMITS)?,
             unspeakable: unspeakable.into_iter().map(|tool| tool.name).collect(),
             takes_any_name: tools.is_empty(),
         })
@@ -81,7 +81,7 @@ fn is_taken(name: &str) -> bool {
 }
 
 fn judged(judge: &Judge<Validator>, found: &Found<'_>, name: String) -> Option<ToolCall> {
-    match judge.judge(&Values, found) {
+    match judge.validate(&Values, found) {
         Verdict::Call { arguments, repairs } => {
             let raw = found.raw.to_owned();
             Some(ToolCall { id: String::new(), name, arguments, raw, index: found.index, repairs })

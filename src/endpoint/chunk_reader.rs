@@ -1,10 +1,10 @@
-//! From the chunks of a reply to events.
+//! Conversion of the chunks of a reply into events.
 
 use super::{
     chunk::{self, Choice, Chunk, Content, Delta},
     event::{Event, EventSink, CallParsing},
     fragments::Fragments,
-    refusal::{self, ErrorResponse},
+    error_response::{self, ErrorResponse},
 };
 use crate::{
     calls::{Judge, Values},
@@ -15,7 +15,7 @@ use crate::{
 };
 use std::sync::Arc;
 
-/// Reads one reply, chunk by chunk.
+/// Reader of one reply, fed chunk by chunk.
 pub(super) struct ChunkReader {
     calls: Option<Calls>,
     fragments: Fragments,
@@ -23,20 +23,20 @@ pub(super) struct ChunkReader {
     reason: Option<FinishReason>,
 }
 
-/// Finds calls and judges them.
+/// Reader that finds calls in a reply, and the judge that validates them.
 struct Calls {
     reader: Reader,
     judge: Arc<Judge<Validator>>,
 }
 
-/// A chunk that is no part of a reply.
+/// Error for a chunk that is not part of a reply.
 #[derive(Debug)]
 pub(super) enum ChunkError {
-    /// It cannot be read.
-    Unreadable(serde_json::Error),
-    /// It is JSON, and no reply.
+    /// The chunk is not valid JSON.
+    InvalidJson(serde_json::Error),
+    /// The chunk is JSON, but not a reply.
     NotAReply,
-    /// It is an error of the server.
+    /// The chunk is an error of the server.
     Server(ErrorResponse),
 }
 
@@ -52,35 +52,34 @@ impl ChunkReader {
         Self { calls, fragments: Fragments::default(), usage: None, reason: None }
     }
 
-    /// Whether the server has said why the reply ended. Whatever breaks after that is of no
-    /// matter.
+    /// Return true if the server has sent a finish reason. Failures after that are ignored.
     pub(super) fn is_finished(&self) -> bool {
         self.reason.is_some()
     }
 
-    /// Takes a chunk, which may say nothing: some only keep the connection alive.
+    /// Push a chunk. It may be empty: some servers send such chunks to keep the connection alive.
     pub(super) fn push(&mut self, json: &str, sink: &mut impl EventSink) -> Result<(), ChunkError> {
         chunk::read(json, |chunk| self.chunk(chunk, false, sink))
-            .map_err(ChunkError::Unreadable)?
+            .map_err(ChunkError::InvalidJson)?
             .map(drop)
     }
 
-    /// Takes a whole reply, as it comes where it does not stream.
+    /// Push a complete reply that did not stream.
     pub(super) fn push_whole(
         &mut self,
         json: &str,
         sink: &mut impl EventSink,
     ) -> Result<(), ChunkError> {
         chunk::read(json, |chunk| self.chunk(chunk, true, sink))
-            .map_err(ChunkError::Unreadable)??
+            .map_err(ChunkError::InvalidJson)??
             .then_some(())
             .ok_or(ChunkError::NotAReply)
     }
 
-    /// Ends the reply, as far as it had come.
+    /// Finish the reply with what has arrived.
     pub(super) fn finish(&mut self, sink: &mut impl EventSink) {
         let mut reason = self.reason.unwrap_or(FinishReason::Missing);
-        // Some say `stop` even after calls.
+        // Some servers send `stop` even after calls.
         if reason == FinishReason::Stop && self.fragments.calls() > 0 {
             reason = FinishReason::ToolCalls;
         }
@@ -94,14 +93,14 @@ impl ChunkReader {
         sink.put(Event::Finish(reason));
     }
 
-    /// Ends a reply that broke off: no open call is complete.
+    /// Finish a reply that broke off. Calls that are still open are incomplete.
     pub(super) fn cut(&mut self, sink: &mut impl EventSink) {
         if let Some(calls) = &mut self.calls {
             calls.finish(Ending::Truncated, sink);
         }
     }
 
-    /// Hands on what a chunk says, and whether it is one at all.
+    /// Emit the events of a chunk, and return false if the chunk is not one of a reply.
     fn chunk(
         &mut self,
         chunk: Chunk<'_>,
@@ -109,7 +108,7 @@ impl ChunkReader {
         sink: &mut impl EventSink,
     ) -> Result<bool, ChunkError> {
         if chunk.error.is_present {
-            return Err(ChunkError::Server(refusal::within(&chunk.error)));
+            return Err(ChunkError::Server(error_response::from_chunk(&chunk.error)));
         }
         let usage = chunk.usage.counts();
         let is_one = usage.is_some() || !chunk.choices.0.is_empty();
@@ -130,8 +129,8 @@ impl ChunkReader {
         if let Some(thought) = reasoning_content.0.or(reasoning.0) {
             sink.put(Event::Reasoning(thought.into_owned()));
         }
-        for said in [content, refusal] {
-            match said {
+        for field in [content, refusal] {
+            match field {
                 Content::None => {}
                 Content::Text(text) => self.text(text, sink),
                 Content::Parts(parts) => {
@@ -185,7 +184,7 @@ impl Calls {
     }
 }
 
-/// What a frame is to whoever is outside.
+/// Convert a frame to an event.
 fn event(judge: &Judge<Validator>, frame: Frame<'_>) -> Event {
     match frame {
         Frame::Text(text) => Event::Text(text.to_owned()),
@@ -200,7 +199,7 @@ fn event(judge: &Judge<Validator>, frame: Frame<'_>) -> Event {
             index: found.index,
             name: found.name.to_owned(),
             raw: found.raw.to_owned(),
-            verdict: judge.judge(&Values, &found),
+            verdict: judge.validate(&Values, &found),
         },
         Frame::Discarded { raw, reason } => Event::Discarded { raw: raw.to_owned(), reason },
         Frame::Fabricated { name, raw } => {
@@ -209,7 +208,7 @@ fn event(judge: &Judge<Validator>, frame: Frame<'_>) -> Event {
     }
 }
 
-/// Why a reply ended, in our words; `missing` where the server's word is none that we know.
+/// Convert the server's finish reason; unknown words become `Missing`.
 fn finish_reason(word: &str) -> FinishReason {
     match word.to_ascii_lowercase().as_str() {
         "stop" | "eos" | "end_turn" => FinishReason::Stop,

@@ -203,7 +203,7 @@ impl<'t> Mender<'t> {
         }
         match scalar::value(word) {
             Word::Json => self.out.push_str(word),
-            Word::Mended(kind, mended) => {
+            Word::Repaired(kind, mended) => {
                 self.record(self.frames.len(), kind, word, &mended)?;
                 self.out.push_str(&mended);
             }

@@ -8,7 +8,7 @@ pub(super) enum Word {
     /// JSON as it stands.
     Json,
     /// JSON after a change.
-    Mended(RepairKind, String),
+    Repaired(RepairKind, String),
     /// Nothing that is certain.
     Unknown,
 }
@@ -27,7 +27,7 @@ pub(super) fn value(word: &str) -> Word {
         "None" | "Null" | "NULL" | "undefined" => "null",
         _ => return number(word),
     };
-    Word::Mended(RepairKind::Literal, literal.to_owned())
+    Word::Repaired(RepairKind::Literal, literal.to_owned())
 }
 
 /// Whether `word` may be cut off at its end: `12` may have gone on, `true` may not.
@@ -59,7 +59,7 @@ fn number(word: &str) -> Word {
         let bare = digits[2..].trim_start_matches(['+', '-']);
         return match u64::from_str_radix(bare, radix) {
             Ok(value) if bare.len() == digits.len() - 2 => {
-                Word::Mended(RepairKind::Number, format!("{sign}{value}"))
+                Word::Repaired(RepairKind::Number, format!("{sign}{value}"))
             }
             _ => Word::Unknown,
         };
@@ -75,7 +75,7 @@ fn number(word: &str) -> Word {
     let mended = format!("{sign}{digits}");
     // A lone dot is no number, however it is dressed.
     if is_number(&mended) && word.contains(|ch: char| ch.is_ascii_digit()) {
-        Word::Mended(RepairKind::Number, mended)
+        Word::Repaired(RepairKind::Number, mended)
     } else {
         Word::Unknown
     }

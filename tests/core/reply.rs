@@ -25,7 +25,7 @@ impl Clerk {
     fn judged(&mut self, found: &Found<'_>) -> Event {
         let id = self.ids.remove(&found.index).unwrap();
         let (index, name, raw) = (found.index, found.name.to_owned(), found.raw.to_owned());
-        match self.judge.judge(&Values, found) {
+        match self.judge.validate(&Values, found) {
             Verdict::Call { arguments, repairs } => {
                 Event::ToolCall(ToolCall { id, name, arguments, raw, index, repairs })
             }

@@ -290,10 +290,10 @@ impl<'a, 'py> Collector<'a, 'py> {
         let event = if found.payload.len() > LONG {
             // Nobody who waits for the interpreter is to wait for this.
             let judge = self.tools.core_judge();
-            let verdict = py.detach(|| judge.judge(&Values, found));
+            let verdict = py.detach(|| judge.validate(&Values, found));
             ended.event_in_turns(py, verdict)
         } else {
-            ended.event(py, self.tools.judge.judge(&Objects(py), found))
+            ended.event(py, self.tools.judge.validate(&Objects(py), found))
         };
         self.push_object(event);
         Ok(())
