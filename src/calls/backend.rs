@@ -4,7 +4,7 @@ use crate::validator::Violation;
 
 /// A home for JSON values: `serde_json` in the core, Python objects in the bindings.
 ///
-/// The rules for arguments stand once, in [`Judge`](super::Judge), and are generic over this.
+/// The rules for arguments stand once, in [`CallValidator`](super::Judge), and are generic over this.
 pub trait Backend {
     /// A JSON value.
     type Value;

@@ -1,7 +1,7 @@
 //! From a found payload to a call that can be trusted.
 //!
 //! The [`parser`](crate::parser) finds calls, the [`validator`](crate::validator) judges values
-//! and [`repair`](crate::repair) mends them; here they meet. [`Judge`] holds the rules, for
+//! and [`repair`](crate::repair) mends them; here they meet. [`CallValidator`] holds the rules, for
 //! values wherever they live ([`Backend`]); [`Reader`] applies them to a streamed reply.
 //!
 //! ```
@@ -24,12 +24,12 @@
 mod backend;
 mod event;
 mod json;
-mod judge;
+mod validator;
 mod reader;
 
 pub use self::{
     backend::Backend,
     event::{Event, InvalidKind, InvalidToolCall, RepairMode},
-    judge::{Judge, Tool, Verdict},
-    reader::{Options, Reader, ReaderError, Values, read},
+    validator::{CallValidator, Tool, CallOutcome},
+    reader::{Options, Reader, ReaderError, JsonValues, read},
 };

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use thiserror::Error;
 
-use super::{Backend, Event, InvalidToolCall, Judge, RepairMode, Tool, Verdict};
+use super::{Backend, Event, InvalidToolCall, CallValidator, RepairMode, Tool, CallOutcome};
 use crate::{
     contract::FunctionContract,
     message::ToolCall,
@@ -45,9 +45,9 @@ pub enum ReaderError {
 
 /// Arguments as `serde_json` values.
 #[derive(Clone, Copy, Debug)]
-pub struct Values;
+pub struct JsonValues;
 
-impl Backend for Values {
+impl Backend for JsonValues {
     type Value = Value;
     type Schema = Validator;
 
@@ -69,7 +69,7 @@ impl Backend for Values {
     }
 }
 
-impl Judge<Validator> {
+impl CallValidator<Validator> {
     /// A judge for calls by these contracts.
     pub fn from_contracts(
         contracts: &[FunctionContract],
@@ -85,7 +85,7 @@ impl Judge<Validator> {
 #[derive(Debug)]
 pub struct Reader {
     parser: Parser,
-    judge: Judge<Validator>,
+    validator: CallValidator<Validator>,
 }
 
 impl Reader {
@@ -94,14 +94,14 @@ impl Reader {
         let limits = options.parser.limits;
         let names = contracts.iter().map(|contract| contract.name.as_str());
         let parser = Parser::new(names, options.parser)?;
-        Ok(Self { parser, judge: Judge::from_contracts(contracts, options.repair, limits)? })
+        Ok(Self { parser, validator: CallValidator::from_contracts(contracts, options.repair, limits)? })
     }
 
     /// Takes the next chunk and returns what it makes certain.
     pub fn push(&mut self, chunk: &str) -> Vec<Event> {
         let mut events = Vec::new();
-        let judge = &self.judge;
-        self.parser.push(chunk, &mut |frame: Frame<'_>| events.push(event(judge, frame)));
+        let validator = &self.validator;
+        self.parser.push(chunk, &mut |frame: Frame<'_>| events.push(event(validator, frame)));
         events
     }
 
@@ -114,14 +114,14 @@ impl Reader {
         arguments: &str,
         ending: Ending,
     ) -> Event {
-        call_event(&self.judge, id, &self.parser.native(index, name, arguments, ending))
+        call_event(&self.validator, id, &self.parser.native(index, name, arguments, ending))
     }
 
     /// Ends the reply, returns the rest and gets ready for the next one.
     pub fn finish(&mut self, ending: Ending) -> Vec<Event> {
         let mut events = Vec::new();
-        let judge = &self.judge;
-        self.parser.finish(ending, &mut |frame: Frame<'_>| events.push(event(judge, frame)));
+        let validator = &self.validator;
+        self.parser.finish(ending, &mut |frame: Frame<'_>| events.push(event(validator, frame)));
         events
     }
 }
@@ -143,7 +143,7 @@ fn id(index: usize) -> String {
     format!("call_{index}")
 }
 
-fn event(judge: &Judge<Validator>, frame: Frame<'_>) -> Event {
+fn event(validator: &CallValidator<Validator>, frame: Frame<'_>) -> Event {
     match frame {
         Frame::Text(text) => Event::Text(text.to_owned()),
         Frame::Reasoning(text) => Event::Reasoning(text.to_owned()),
@@ -153,7 +153,7 @@ fn event(judge: &Judge<Validator>, frame: Frame<'_>) -> Event {
         Frame::CallDelta { index, fragment } => {
             Event::ToolCallDelta { index, fragment: fragment.to_owned() }
         }
-        Frame::CallEnd(found) => call_event(judge, id(found.index), &found),
+        Frame::CallEnd(found) => call_event(validator, id(found.index), &found),
         Frame::Discarded { raw, reason } => Event::Discarded { raw: raw.to_owned(), reason },
         Frame::Fabricated { name, raw } => {
             Event::FabricatedResult { name: name.map(str::to_owned), raw: raw.to_owned() }
@@ -161,14 +161,14 @@ fn event(judge: &Judge<Validator>, frame: Frame<'_>) -> Event {
     }
 }
 
-fn call_event(judge: &Judge<Validator>, id: String, found: &Found<'_>) -> Event {
+fn call_event(validator: &CallValidator<Validator>, id: String, found: &Found<'_>) -> Event {
     let index = found.index;
     let (name, raw) = (found.name.to_owned(), found.raw.to_owned());
-    match judge.validate(&Values, found) {
-        Verdict::Call { arguments, repairs } => {
+    match validator.validate(&JsonValues, found) {
+        CallOutcome::Call { arguments, repairs } => {
             Event::ToolCall(ToolCall { id, name, arguments, raw, index, repairs })
         }
-        Verdict::Invalid { kind, violations, arguments } => {
+        CallOutcome::Invalid { kind, violations, arguments } => {
             let call = InvalidToolCall { index, id, name, kind, raw, violations, arguments };
             Event::InvalidToolCall(call)
         }

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::escape::{attribute, attribute_value};
 use crate::{
-    calls::{Judge, ReaderError, RepairMode, Tool, Values, Verdict},
+    calls::{CallValidator, ReaderError, RepairMode, Tool, JsonValues, CallOutcome},
     contract::{FunctionContract, MAX_NAME_BYTES, TOOL_CALL, TOOL_RESPONSE, check_name},
     message::{Role, ToolCall},
     parser::{Dialect, Found, InCode, Limits, Options, Parser, REASONING_TAGS},
@@ -30,7 +30,7 @@ pub(super) struct Grammar {
     pub(super) replies: Parser,
     /// For the texts of others, which have no calls. Has read nothing.
     pub(super) answers: Parser,
-    judge: Judge<Validator>,
+    validator: CallValidator<Validator>,
     /// The tools that no tag can be named after.
     unspeakable: HashSet<String>,
     takes_any_name: bool,
@@ -58,7 +58,7 @@ impl Grammar {
         Ok(Self {
             replies: Parser::new(names, options)?,
             answers: Parser::new(Vec::<String>::new(), answers)?,
-            judge: Judge::from_contracts(&speakable, RepairMode::Schema, LIMITS)?,
+            validator: CallValidator::from_contracts(&speakable, RepairMode::Schema, LIMITS)?,
             unspeakable: unspeakable.into_iter().map(|tool| tool.name).collect(),
             takes_any_name: tools.is_empty(),
         })
@@ -67,7 +67,7 @@ impl Grammar {
     /// The call that a model made, if it is valid.
     pub(super) fn call(&self, found: &Found<'_>) -> Option<ToolCall> {
         if found.tool.is_some() {
-            return judged(&self.judge, found, found.name.to_owned());
+            return validated(&self.validator, found, found.name.to_owned());
         }
         let name = attribute_value(found.written)?;
         let is_known = self.takes_any_name || self.unspeakable.contains(&name);
@@ -80,21 +80,21 @@ fn is_taken(name: &str) -> bool {
     [TOOL_CALL, TOOL_RESPONSE].contains(&name) || REASONING_TAGS.contains(&name)
 }
 
-fn judged(judge: &Judge<Validator>, found: &Found<'_>, name: String) -> Option<ToolCall> {
-    match judge.validate(&Values, found) {
-        Verdict::Call { arguments, repairs } => {
+fn validated(validator: &CallValidator<Validator>, found: &Found<'_>, name: String) -> Option<ToolCall> {
+    match validator.validate(&JsonValues, found) {
+        CallOutcome::Call { arguments, repairs } => {
             let raw = found.raw.to_owned();
             Some(ToolCall { id: String::new(), name, arguments, raw, index: found.index, repairs })
         }
-        Verdict::Invalid { .. } => None,
+        CallOutcome::Invalid { .. } => None,
     }
 }
 
 /// The call of a tool that nothing is known about.
 pub(super) fn unchecked(found: &Found<'_>, name: String) -> Option<ToolCall> {
     let tool = Tool { name: found.written.to_owned(), schema: None };
-    let judge = Judge::new(vec![tool], RepairMode::Schema, LIMITS);
-    judged(&judge, &Found { tool: Some(0), ..found.clone() }, name)
+    let validator = CallValidator::new(vec![tool], RepairMode::Schema, LIMITS);
+    validated(&validator, &Found { tool: Some(0), ..found.clone() }, name)
 }
 
 /// A name as the parser hands it out.

@@ -7,7 +7,7 @@ use super::{
     error_response::{self, ErrorResponse},
 };
 use crate::{
-    calls::{Judge, Values},
+    calls::{CallValidator, JsonValues},
     message::{FinishReason, UsageUpdate},
     parser::{Ending, Frame, Plain},
     reply::{self, Reader},
@@ -26,7 +26,7 @@ pub(super) struct ChunkReader {
 /// Reader that finds calls in a reply, and the judge that validates them.
 struct Calls {
     reader: Reader,
-    judge: Arc<Judge<Validator>>,
+    validator: Arc<CallValidator<Validator>>,
 }
 
 /// Error for a chunk that is not part of a reply.
@@ -47,7 +47,7 @@ impl ChunkReader {
                 parsing.parser.fresh(),
                 reply::Options { inline: parsing.inline, deltas: parsing.deltas },
             ),
-            judge: parsing.judge,
+            validator: parsing.validator,
         });
         Self { calls, fragments: Fragments::default(), usage: None, reason: None }
     }
@@ -149,8 +149,8 @@ impl ChunkReader {
             let Some(update) = self.fragments.push(fragment) else { continue };
             match &mut self.calls {
                 None => sink.put(Event::Fragment(update)),
-                Some(Calls { reader, judge }) => {
-                    let mut frames = |frame: Frame<'_>| sink.put(event(judge, frame));
+                Some(Calls { reader, validator }) => {
+                    let mut frames = |frame: Frame<'_>| sink.put(event(validator, frame));
                     reader.fragment((&update).into(), &mut frames);
                 }
             }
@@ -161,7 +161,7 @@ impl ChunkReader {
     }
 
     fn text(&mut self, text: std::borrow::Cow<'_, str>, sink: &mut impl EventSink) {
-        let Some(Calls { reader, judge }) = &mut self.calls else {
+        let Some(Calls { reader, validator }) = &mut self.calls else {
             return sink.put(Event::Text(text.into_owned()));
         };
         match reader.plain_text(&text) {
@@ -171,7 +171,7 @@ impl ChunkReader {
             }
             Some(Plain::Nothing) => {}
             None => {
-                reader.text(&text, &mut |frame: Frame<'_>| sink.put(event(judge, frame)));
+                reader.text(&text, &mut |frame: Frame<'_>| sink.put(event(validator, frame)));
             }
         }
     }
@@ -179,13 +179,13 @@ impl ChunkReader {
 
 impl Calls {
     fn finish(&mut self, ending: Ending, sink: &mut impl EventSink) {
-        let judge = &self.judge;
-        self.reader.finish(ending, &mut |frame: Frame<'_>| sink.put(event(judge, frame)));
+        let validator = &self.validator;
+        self.reader.finish(ending, &mut |frame: Frame<'_>| sink.put(event(validator, frame)));
     }
 }
 
 /// Convert a frame to an event.
-fn event(judge: &Judge<Validator>, frame: Frame<'_>) -> Event {
+fn event(validator: &CallValidator<Validator>, frame: Frame<'_>) -> Event {
     match frame {
         Frame::Text(text) => Event::Text(text.to_owned()),
         Frame::Reasoning(text) => Event::Reasoning(text.to_owned()),
@@ -199,7 +199,7 @@ fn event(judge: &Judge<Validator>, frame: Frame<'_>) -> Event {
             index: found.index,
             name: found.name.to_owned(),
             raw: found.raw.to_owned(),
-            verdict: judge.validate(&Values, &found),
+            outcome: validator.validate(&JsonValues, &found),
         },
         Frame::Discarded { raw, reason } => Event::Discarded { raw: raw.to_owned(), reason },
         Frame::Fabricated { name, raw } => {

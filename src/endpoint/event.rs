@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::{
-    calls::{Judge, Verdict},
+    calls::{CallValidator, CallOutcome},
     message::{FinishReason, ToolCallUpdate, UsageUpdate},
     parser::{Discard, Parser},
     validator::Validator,
@@ -45,7 +45,7 @@ pub enum Event {
         /// The whole span, tags and fences included.
         raw: String,
         /// Whether it can be run.
-        verdict: Verdict<Value>,
+        outcome: CallOutcome<Value>,
     },
     /// Markup that is neither text nor call.
     Discarded {
@@ -73,7 +73,7 @@ pub struct CallParsing {
     /// Finds the calls; one that has read nothing.
     pub parser: Parser,
     /// Decides about them.
-    pub judge: Arc<Judge<Validator>>,
+    pub validator: Arc<CallValidator<Validator>>,
     /// Whether calls are looked for in the text.
     pub inline: bool,
     /// Whether arguments are told while they arrive.

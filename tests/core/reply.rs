@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 use toolweave::{
-    calls::{self, Event, InvalidToolCall, Judge, Tool, Values, Verdict},
+    calls::{self, Event, InvalidToolCall, CallValidator, Tool, JsonValues, CallOutcome},
     contract::FunctionContract,
     message::ToolCall,
     parser::{Ending, Found, Frame, Parser, Sink},
@@ -16,20 +16,20 @@ use crate::calls as cases;
 
 /// Judges calls and writes events down.
 struct Clerk {
-    judge: Judge<Validator>,
+    validator: CallValidator<Validator>,
     ids: BTreeMap<usize, String>,
     written: Vec<Value>,
 }
 
 impl Clerk {
-    fn judged(&mut self, found: &Found<'_>) -> Event {
+    fn validated(&mut self, found: &Found<'_>) -> Event {
         let id = self.ids.remove(&found.index).unwrap();
         let (index, name, raw) = (found.index, found.name.to_owned(), found.raw.to_owned());
-        match self.judge.validate(&Values, found) {
-            Verdict::Call { arguments, repairs } => {
+        match self.validator.validate(&JsonValues, found) {
+            CallOutcome::Call { arguments, repairs } => {
                 Event::ToolCall(ToolCall { id, name, arguments, raw, index, repairs })
             }
-            Verdict::Invalid { kind, violations, arguments } => {
+            CallOutcome::Invalid { kind, violations, arguments } => {
                 let call = InvalidToolCall { index, id, name, kind, raw, violations, arguments };
                 Event::InvalidToolCall(call)
             }
@@ -71,15 +71,15 @@ impl Sink for Clerk {
                 self.append(delta, "fragment");
             }
             Frame::CallEnd(found) => {
-                let judged = self.judged(&found);
-                self.written.extend(cases::written(vec![judged]));
+                let validated = self.validated(&found);
+                self.written.extend(cases::written(vec![validated]));
             }
             Frame::Reasoning(_) | Frame::Fabricated { .. } => panic!("none of these in the cases"),
         }
     }
 }
 
-fn judge(contracts: &[FunctionContract], options: &calls::Options) -> Judge<Validator> {
+fn validator(contracts: &[FunctionContract], options: &calls::Options) -> CallValidator<Validator> {
     let tools = contracts.iter().map(|contract| Tool {
         name: contract.name.clone(),
         schema: contract
@@ -87,7 +87,7 @@ fn judge(contracts: &[FunctionContract], options: &calls::Options) -> Judge<Vali
             .as_ref()
             .map(|schema| (schema.clone(), Validator::new(schema).unwrap())),
     });
-    Judge::new(tools.collect(), options.repair, options.parser.limits)
+    CallValidator::new(tools.collect(), options.repair, options.parser.limits)
 }
 
 #[test]
@@ -101,11 +101,11 @@ fn replies_come_out_as_written() {
             let reading = Options { inline: flag("inline"), deltas: flag("deltas") };
             let (mut options, ending) = cases::options(&given.into());
             options.parser.deltas = reading.deltas;
-            let judge = judge(&contracts, &options);
+            let validator = validator(&contracts, &options);
             let names = contracts.iter().map(|contract| contract.name.as_str());
             let parser = Parser::new(names, options.parser).unwrap();
             let mut reader = Reader::new(parser, reading);
-            let mut clerk = Clerk { judge, ids: BTreeMap::new(), written: Vec::new() };
+            let mut clerk = Clerk { validator, ids: BTreeMap::new(), written: Vec::new() };
             for update in case["updates"].as_array().unwrap() {
                 if let Some(text) = update.as_str() {
                     reader.text(text, &mut clerk);

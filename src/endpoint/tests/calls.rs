@@ -7,7 +7,7 @@ use super::{
     LIMITS, body, chunk, joined, parsing, said,
 };
 use crate::{
-    calls::{InvalidKind, Verdict},
+    calls::{InvalidKind, CallOutcome},
     message::FinishReason,
 };
 
@@ -22,7 +22,7 @@ fn calls_are_found_in_text_and_judged() {
         panic!("{events:?}")
     };
     assert_eq!((text.as_str(), name.as_str()), ("So ", "Add"));
-    let Event::End { index: 0, name, raw, verdict: Verdict::Call { arguments, repairs } } = end
+    let Event::End { index: 0, name, raw, outcome: CallOutcome::Call { arguments, repairs } } = end
     else {
         panic!("{events:?}")
     };
@@ -51,7 +51,7 @@ fn native_calls_are_judged_as_well() {
     let Event::Start { id, .. } = &events[0] else { panic!("{events:?}") };
     assert_eq!(id.as_deref(), Some("c1"));
     assert_eq!(events[1], Event::Delta { index: 0, fragment: "{\"a\": 1}".to_owned() });
-    let Event::End { verdict: Verdict::Call { arguments, .. }, .. } = &events[2] else {
+    let Event::End { outcome: CallOutcome::Call { arguments, .. }, .. } = &events[2] else {
         panic!("{events:?}")
     };
     assert_eq!(arguments, &json!({"a": 1}));
@@ -71,7 +71,7 @@ fn a_call_that_the_reply_ends_in_is_not_completed() {
             let body = body(&[beginning, last.clone()]);
             let (events, done) = joined(&[body.as_bytes()], LIMITS, Some(parsing(true)));
             assert_eq!(done, Ok(()));
-            let [.., Event::End { verdict: Verdict::Invalid { kind, .. }, .. }, finish] =
+            let [.., Event::End { outcome: CallOutcome::Invalid { kind, .. }, .. }, finish] =
                 &events[..]
             else {
                 panic!("{events:?}")
@@ -91,7 +91,7 @@ fn what_came_before_a_failure_is_told_and_no_call_is_completed() {
     assert!(failure.transient);
     assert_eq!(failure.received, body.len() as u64);
     assert!(failure.message.starts_with("m sent a chunk that cannot be read: "), "{failure}");
-    let Some(Event::End { verdict: Verdict::Invalid { kind, .. }, .. }) = events.last() else {
+    let Some(Event::End { outcome: CallOutcome::Invalid { kind, .. }, .. }) = events.last() else {
         panic!("{events:?}")
     };
     assert_eq!(kind, &InvalidKind::Unclosed);

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::{Event, Failure, BodyFormat, Limits, EventSink, CallParsing, read};
 use crate::{
-    calls::{Judge, RepairMode, Tool},
+    calls::{CallValidator, RepairMode, Tool},
     parser::{self, Parser},
 };
 
@@ -57,7 +57,7 @@ fn parsing(inline: bool) -> CallParsing {
     let tools = vec![Tool { name: "Add".to_owned(), schema: None }];
     let options = parser::Options::default();
     CallParsing {
-        judge: Judge::new(tools, RepairMode::Schema, options.limits).into(),
+        validator: CallValidator::new(tools, RepairMode::Schema, options.limits).into(),
         parser: Parser::new(["Add"], options).unwrap(),
         inline,
         deltas: true,

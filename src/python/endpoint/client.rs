@@ -204,8 +204,8 @@ impl PyHttpClient {
             None => (None, None),
             Some(parser) => {
                 let (parser, tools) = parser.try_borrow()?.parts(py);
-                let judge = tools.core_judge();
-                let reading = CallParsing { parser, judge, inline, deltas };
+                let validator = tools.core_validator();
+                let reading = CallParsing { parser, validator, inline, deltas };
                 (Some(reading), Some(tools.with_ids(ids)))
             }
         };

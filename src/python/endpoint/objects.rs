@@ -11,7 +11,7 @@ use pyo3::{
 use serde_json::Value;
 
 use crate::{
-    calls::Verdict,
+    calls::CallOutcome,
     endpoint::Event,
     python::{
         message::{PyFinishUpdate, PyReasoningDelta, PyTextDelta, PyToolCallUpdate, PyUsageUpdate},
@@ -33,7 +33,7 @@ fn is_large(event: &Event) -> bool {
 #[derive(Debug)]
 enum Prepared {
     Object(Py<PyAny>),
-    Deferred(Ended, Verdict<Value>),
+    Deferred(Ended, CallOutcome<Value>),
 }
 
 /// Events of which some take long to convert: calls of more than 128 KiB.
@@ -52,7 +52,7 @@ impl PyHttpLargeEvents {
             .into_iter()
             .map(|event| match event {
                 Prepared::Object(object) => Ok(object.into_bound(py)),
-                Prepared::Deferred(ended, verdict) => ended.event_in_turns(py, verdict),
+                Prepared::Deferred(ended, outcome) => ended.event_in_turns(py, outcome),
             })
             .collect::<PyResult<_>>()?;
         PyTuple::new(py, objects)
@@ -106,8 +106,8 @@ impl ObjectBuilder {
 
     fn prepare(&mut self, py: Python<'_>, event: Event) -> PyResult<Prepared> {
         Ok(match event {
-            Event::End { index, name, raw, verdict } if raw.len() > LARGE_BYTES => {
-                Prepared::Deferred(self.ended(py, index, &name, &raw)?, verdict)
+            Event::End { index, name, raw, outcome } if raw.len() > LARGE_BYTES => {
+                Prepared::Deferred(self.ended(py, index, &name, &raw)?, outcome)
             }
             event => Prepared::Object(self.object(py, event)?.unbind()),
         })
@@ -140,8 +140,8 @@ impl ObjectBuilder {
             Event::Delta { index, fragment } => {
                 bound(py, PyToolCallDelta { index, fragment: string(&fragment) })?
             }
-            Event::End { index, name, raw, verdict } => {
-                self.ended(py, index, &name, &raw)?.event(py, in_python(py, verdict))?
+            Event::End { index, name, raw, outcome } => {
+                self.ended(py, index, &name, &raw)?.event(py, in_python(py, outcome))?
             }
             Event::Discarded { raw, reason } => {
                 let reason = PyString::intern(py, reason.as_str()).unbind();

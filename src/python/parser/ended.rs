@@ -9,7 +9,7 @@ use super::events::{PyFabricatedResult, PyInvalidToolCall};
 use serde_json::Value;
 
 use crate::{
-    calls::{InvalidKind, Verdict},
+    calls::{InvalidKind, CallOutcome},
     python::{
         convert::{Between, Turns, to_python, to_python_in_turns},
         log::Log,
@@ -35,30 +35,30 @@ impl Ended {
     pub(crate) fn event<'py>(
         self,
         py: Python<'py>,
-        verdict: Verdict<Bound<'py, PyAny>>,
+        outcome: CallOutcome<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        self.made(py, verdict, &mut ())
+        self.made(py, outcome, &mut ())
     }
 
     /// The same for arguments of the core. Other threads have the interpreter in between.
     pub(crate) fn event_in_turns(
         self,
         py: Python<'_>,
-        verdict: Verdict<Value>,
+        outcome: CallOutcome<Value>,
     ) -> PyResult<Bound<'_, PyAny>> {
-        let verdict = with_arguments(py, verdict, |value| to_python_in_turns(py, value));
-        self.made(py, verdict, &mut Turns::default())
+        let outcome = with_arguments(py, outcome, |value| to_python_in_turns(py, value));
+        self.made(py, outcome, &mut Turns::default())
     }
 
     fn made<'py>(
         self,
         py: Python<'py>,
-        verdict: Verdict<Bound<'py, PyAny>>,
+        outcome: CallOutcome<Bound<'py, PyAny>>,
         between: &mut impl Between,
     ) -> PyResult<Bound<'py, PyAny>> {
         let Self { index, id, name, raw } = self;
-        match verdict {
-            Verdict::Call { arguments, repairs } => {
+        match outcome {
+            CallOutcome::Call { arguments, repairs } => {
                 let repairs = if repairs.is_empty() {
                     PyTuple::empty(py)
                 } else {
@@ -81,7 +81,7 @@ impl Ended {
                 let call = PyToolCall::from_parts(id, name, arguments, raw, index, repairs);
                 Bound::new(py, call).map(Bound::into_any)
             }
-            Verdict::Invalid { kind, violations, arguments } => {
+            CallOutcome::Invalid { kind, violations, arguments } => {
                 LOG.decision(py, "refused a tool call", |fields| {
                     fields.set_item("tool", &name)?;
                     fields.set_item("call_id", &id)?;
@@ -99,28 +99,28 @@ impl Ended {
 }
 
 /// A verdict of the core, with its arguments as Python objects.
-pub(crate) fn in_python(py: Python<'_>, verdict: Verdict<Value>) -> Verdict<Bound<'_, PyAny>> {
-    with_arguments(py, verdict, |value| to_python(py, value))
+pub(crate) fn in_python(py: Python<'_>, outcome: CallOutcome<Value>) -> CallOutcome<Bound<'_, PyAny>> {
+    with_arguments(py, outcome, |value| to_python(py, value))
 }
 
 fn with_arguments<'py>(
     py: Python<'py>,
-    verdict: Verdict<Value>,
+    outcome: CallOutcome<Value>,
     convert: impl FnOnce(&Value) -> PyResult<Bound<'py, PyAny>>,
-) -> Verdict<Bound<'py, PyAny>> {
-    match verdict {
-        Verdict::Call { arguments, repairs } => match convert(&arguments) {
-            Ok(arguments) => Verdict::Call { arguments, repairs },
+) -> CallOutcome<Bound<'py, PyAny>> {
+    match outcome {
+        CallOutcome::Call { arguments, repairs } => match convert(&arguments) {
+            Ok(arguments) => CallOutcome::Call { arguments, repairs },
             // A number with more digits than Python reads.
-            Err(err) => Verdict::Invalid {
+            Err(err) => CallOutcome::Invalid {
                 kind: InvalidKind::InvalidJson,
                 violations: vec![Violation::no_json(&err.value(py))],
                 arguments: None,
             },
         },
-        Verdict::Invalid { kind, violations, arguments } => {
+        CallOutcome::Invalid { kind, violations, arguments } => {
             let arguments = arguments.and_then(|arguments| convert(&arguments).ok());
-            Verdict::Invalid { kind, violations, arguments }
+            CallOutcome::Invalid { kind, violations, arguments }
         }
     }
 }

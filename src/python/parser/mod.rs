@@ -29,7 +29,7 @@ use pyo3::{
 
 use self::{options::Settings, sink::Events};
 use crate::{
-    calls::{Judge, Tool},
+    calls::{CallValidator, Tool},
     parser::{Ending, Parser, Plain},
     python::{
         contract::extract_contracts, error::in_tool, message::PyTextDelta, validator::Compiled,
@@ -59,7 +59,7 @@ impl PyParser {
             .iter()
             .map(|contract| PyString::intern(py, &contract.name).unbind())
             .collect();
-        let judged = contracts
+        let validated = contracts
             .into_iter()
             .map(|contract| {
                 let schema = match contract.parameters {
@@ -74,9 +74,9 @@ impl PyParser {
                 Ok(Tool { name: contract.name, schema })
             })
             .collect::<PyResult<_>>()?;
-        let judge = Arc::new(Judge::new(judged, repair, limits));
+        let validator = Arc::new(CallValidator::new(validated, repair, limits));
         let ids = id_factory.map(|function| IdFactory::new("id_factory", function));
-        let tools = Tools { judge, core_judge: Arc::new(OnceLock::new()), names, ids };
+        let tools = Tools { validator, core_validator: Arc::new(OnceLock::new()), names, ids };
         Ok(Self { parser, tools, open: OpenIds::new() })
     }
 
@@ -207,8 +207,8 @@ impl PyParser {
         let mut sink = Collector::new(id.py(), &self.tools, &mut open);
         sink.reading(arguments, text);
         sink.end(&self.parser.native(index, name, text, ending(truncated)))?;
-        let judged = sink.finish()?.first;
-        judged.ok_or_else(|| PyRuntimeError::new_err("a call was judged without a verdict"))
+        let validated = sink.finish()?.first;
+        validated.ok_or_else(|| PyRuntimeError::new_err("a call was judged without a verdict"))
     }
 
     /// A parser for the same tools and options that has read nothing.

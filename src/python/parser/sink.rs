@@ -14,7 +14,7 @@ use super::{
     ids::{IdFactory, OpenIds},
 };
 use crate::{
-    calls::{Backend, Judge, Values},
+    calls::{Backend, CallValidator, JsonValues},
     parser::{Found, Frame, Sink},
     python::{
         message::{PyReasoningDelta, PyTextDelta},
@@ -26,9 +26,9 @@ use crate::{
 /// What stays the same from reply to reply.
 #[derive(Debug)]
 pub(crate) struct Tools {
-    pub(super) judge: Arc<Judge<Compiled>>,
+    pub(super) validator: Arc<CallValidator<Compiled>>,
     /// The same for values of the core, made when first asked for.
-    pub(super) core_judge: Arc<OnceLock<Arc<Judge<Validator>>>>,
+    pub(super) core_validator: Arc<OnceLock<Arc<CallValidator<Validator>>>>,
     /// The names of the tools, made once.
     pub(super) names: Arc<[Py<PyString>]>,
     pub(super) ids: Option<IdFactory>,
@@ -38,8 +38,8 @@ impl Tools {
     /// The same, for another parser.
     pub(super) fn share(&self, py: Python<'_>) -> Self {
         Self {
-            judge: Arc::clone(&self.judge),
-            core_judge: Arc::clone(&self.core_judge),
+            validator: Arc::clone(&self.validator),
+            core_validator: Arc::clone(&self.core_validator),
             names: Arc::clone(&self.names),
             // Not shared: the garbage collector counts who refers to it.
             ids: self.ids.as_ref().map(|ids| ids.clone_ref(py)),
@@ -47,9 +47,9 @@ impl Tools {
     }
 
     /// The judge for values of the core.
-    pub(crate) fn core_judge(&self) -> Arc<Judge<Validator>> {
-        let made = self.core_judge.get_or_init(|| {
-            Arc::new(self.judge.with(|compiled: &Compiled| compiled.core().clone()))
+    pub(crate) fn core_validator(&self) -> Arc<CallValidator<Validator>> {
+        let made = self.core_validator.get_or_init(|| {
+            Arc::new(self.validator.with(|compiled: &Compiled| compiled.core().clone()))
         });
         Arc::clone(made)
     }
@@ -289,11 +289,11 @@ impl<'a, 'py> Collector<'a, 'py> {
         let ended = Ended { index: found.index, id, name, raw };
         let event = if found.payload.len() > LONG {
             // Nobody who waits for the interpreter is to wait for this.
-            let judge = self.tools.core_judge();
-            let verdict = py.detach(|| judge.validate(&Values, found));
-            ended.event_in_turns(py, verdict)
+            let validator = self.tools.core_validator();
+            let outcome = py.detach(|| validator.validate(&JsonValues, found));
+            ended.event_in_turns(py, outcome)
         } else {
-            ended.event(py, self.tools.judge.validate(&Objects(py), found))
+            ended.event(py, self.tools.validator.validate(&Objects(py), found))
         };
         self.push_object(event);
         Ok(())

@@ -9,7 +9,7 @@ use inputs::Input;
 use libfuzzer_sys::fuzz_target;
 use serde_json::json;
 use toolweave::{
-    calls::{Judge, RepairMode, Tool, Verdict},
+    calls::{CallValidator, RepairMode, Tool, CallOutcome},
     endpoint::{self, Event, Failure, BodyFormat, Limits, EventSink, CallParsing},
     parser::{Options, Parser},
     validator::Validator,
@@ -46,7 +46,7 @@ static READING: LazyLock<CallParsing> = LazyLock::new(|| {
     ];
     let options = Options::default();
     CallParsing {
-        judge: Arc::new(Judge::new(tools, RepairMode::Schema, options.limits)),
+        validator: Arc::new(CallValidator::new(tools, RepairMode::Schema, options.limits)),
         parser: Parser::new(["GetWeather", "Get"], options).expect("names"),
         inline: true,
         deltas: true,
@@ -93,10 +93,10 @@ fn ends(events: &[Event], done: &Result<(), Failure>) {
         match event {
             Event::Start { index, .. } => open.push(*index),
             Event::Delta { index, .. } => assert!(open.contains(index)),
-            Event::End { index, verdict, .. } => {
+            Event::End { index, outcome, .. } => {
                 assert!(open.contains(index));
                 open.retain(|other| other != index);
-                if let Verdict::Call { arguments, .. } = verdict {
+                if let CallOutcome::Call { arguments, .. } = outcome {
                     assert!(arguments.is_object());
                 }
             }

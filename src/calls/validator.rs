@@ -12,7 +12,7 @@ use crate::{
 
 /// What came of a found payload.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Verdict<V> {
+pub enum CallOutcome<V> {
     /// A call that can be run.
     Call {
         /// The arguments: a JSON object that fits the tool's schema.
@@ -32,7 +32,7 @@ pub enum Verdict<V> {
     },
 }
 
-impl<V> Verdict<V> {
+impl<V> CallOutcome<V> {
     fn invalid(kind: InvalidKind, message: String, actual: Value) -> Self {
         Self::Invalid {
             kind,
@@ -58,16 +58,16 @@ pub struct Tool<S> {
 
 /// Judges payloads by the schemas of the tools that they are meant for.
 #[derive(Clone, Debug)]
-pub struct Judge<S> {
+pub struct CallValidator<S> {
     tools: Vec<Tool<S>>,
     repair: RepairMode,
     limits: Limits,
 }
 
 /// How many tools an error names.
-const NAMED_TOOLS: usize = 20;
+const MAX_NAMED_TOOLS: usize = 20;
 
-impl<S> Judge<S> {
+impl<S> CallValidator<S> {
     /// A judge for these tools, in the order in which the parser knows them.
     pub fn new(tools: Vec<Tool<S>>, repair: RepairMode, limits: Limits) -> Self {
         Self { tools, repair, limits }
@@ -75,22 +75,22 @@ impl<S> Judge<S> {
 
     /// A judge by the same rules for values that live elsewhere.
     #[cfg(feature = "python")]
-    pub(crate) fn with<T>(&self, schema: impl Fn(&S) -> T) -> Judge<T> {
+    pub(crate) fn with<T>(&self, schema: impl Fn(&S) -> T) -> CallValidator<T> {
         let tools = self.tools.iter().map(|tool| Tool {
             name: tool.name.clone(),
             schema: tool.schema.as_ref().map(|(text, ready)| (text.clone(), schema(ready))),
         });
-        Judge { tools: tools.collect(), repair: self.repair, limits: self.limits }
+        CallValidator { tools: tools.collect(), repair: self.repair, limits: self.limits }
     }
 
     /// Decides about one payload.
-    pub fn validate<B>(&self, backend: &B, found: &Found<'_>) -> Verdict<B::Value>
+    pub fn validate<B>(&self, backend: &B, found: &Found<'_>) -> CallOutcome<B::Value>
     where
         B: Backend<Schema = S>,
     {
         if found.index >= self.limits.max_calls {
             let message = format!("the reply makes more than {} calls", self.limits.max_calls);
-            return Verdict::invalid(InvalidKind::TooMany, message, Value::Null);
+            return CallOutcome::invalid(InvalidKind::TooMany, message, Value::Null);
         }
         let Some(tool) = found.tool.and_then(|index| self.tools.get(index)) else {
             return self.unknown_tool(found);
@@ -107,26 +107,26 @@ impl<S> Judge<S> {
         let json = match self.json(found, &mut repairs) {
             Ok(json) if json.trim_start().starts_with('{') => json,
             Ok(_) => return not_an_object(),
-            Err((kind, message)) => return Verdict::invalid(kind, message, Value::Null),
+            Err((kind, message)) => return CallOutcome::invalid(kind, message, Value::Null),
         };
         let arguments = match backend.parse(&json) {
             Ok(arguments) => arguments,
             Err(message) => {
-                return Verdict::invalid(InvalidKind::InvalidJson, message, Value::Null);
+                return CallOutcome::invalid(InvalidKind::InvalidJson, message, Value::Null);
             }
         };
         let Some((schema, compiled)) = &tool.schema else {
-            return Verdict::Call { arguments, repairs };
+            return CallOutcome::Call { arguments, repairs };
         };
         if backend.accepts(compiled, &arguments) {
-            return Verdict::Call { arguments, repairs };
+            return CallOutcome::Call { arguments, repairs };
         }
         let mut arguments = arguments;
         if self.repair == RepairMode::Schema && json.len() <= self.limits.max_repair_bytes {
             match coerce_arguments(backend, schema, compiled, &json) {
                 Some(Coercion::Full(arguments, changes)) => {
                     repairs.extend(changes);
-                    return Verdict::Call { arguments, repairs };
+                    return CallOutcome::Call { arguments, repairs };
                 }
                 Some(Coercion::Partial(coerced)) => arguments = coerced,
                 None => {}
@@ -134,18 +134,18 @@ impl<S> Judge<S> {
         }
         let violations = backend.violations(compiled, &arguments);
         let arguments = Some(arguments);
-        Verdict::Invalid { kind: InvalidKind::SchemaViolation, violations, arguments }
+        CallOutcome::Invalid { kind: InvalidKind::SchemaViolation, violations, arguments }
     }
 
-    fn unknown_tool<V>(&self, found: &Found<'_>) -> Verdict<V> {
+    fn unknown_tool<V>(&self, found: &Found<'_>) -> CallOutcome<V> {
         let mut names: Vec<_> =
-            self.tools.iter().take(NAMED_TOOLS).map(|tool| tool.name.as_str()).collect();
-        if self.tools.len() > NAMED_TOOLS {
+            self.tools.iter().take(MAX_NAMED_TOOLS).map(|tool| tool.name.as_str()).collect();
+        if self.tools.len() > MAX_NAMED_TOOLS {
             names.push("...");
         }
         let known = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
         let message = format!("no tool is called {:?}; known tools: {known}", found.written);
-        Verdict::invalid(InvalidKind::UnknownTool, message, found.written.into())
+        CallOutcome::invalid(InvalidKind::UnknownTool, message, found.written.into())
     }
 
     /// The payload as JSON text.
@@ -193,7 +193,7 @@ impl<S> Judge<S> {
             let limit = self.limits.max_repair_bytes;
             return Err(broken(&format!(" and larger than the {limit} bytes that are mended")));
         }
-        let text = if found.fenced { without_fence(found.payload, repairs) } else { found.payload };
+        let text = if found.fenced { strip_fence(found.payload, repairs) } else { found.payload };
         let decoded = decode_json_string(text, repairs);
         let text = decoded.as_deref().unwrap_or(text);
         let mended = if strict { replace_lone_surrogates(text) } else { repair_payload(text) };
@@ -214,9 +214,9 @@ impl<S> Judge<S> {
     }
 }
 
-fn not_an_object<V>() -> Verdict<V> {
+fn not_an_object<V>() -> CallOutcome<V> {
     let message = "the arguments are not a JSON object".to_owned();
-    Verdict::invalid(InvalidKind::InvalidJson, message, Value::Null)
+    CallOutcome::invalid(InvalidKind::InvalidJson, message, Value::Null)
 }
 
 /// What bringing arguments to the types of their schema came to.
@@ -268,20 +268,20 @@ fn decode_json_string(payload: &str, repairs: &mut Vec<Repair>) -> Option<String
     repairs.push(Repair {
         path: String::new(),
         kind: RepairKind::JsonText,
-        before: head(payload).into(),
-        after: head(&inner).into(),
+        before: excerpt(payload).into(),
+        after: excerpt(&inner).into(),
     });
     Some(inner)
 }
 
 /// The beginning of a text.
-fn head(text: &str) -> String {
+fn excerpt(text: &str) -> String {
     const CHARACTERS: usize = 80;
     text.chars().take(CHARACTERS).collect()
 }
 
 /// A payload that broke off inside its fence, without the line that closes the fence.
-fn without_fence<'a>(payload: &'a str, repairs: &mut Vec<Repair>) -> &'a str {
+fn strip_fence<'a>(payload: &'a str, repairs: &mut Vec<Repair>) -> &'a str {
     let trimmed = payload.trim_end();
     let inner = trimmed.trim_end_matches('`');
     let line = inner.trim_end_matches([' ', '\t']);
