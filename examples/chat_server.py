@@ -32,7 +32,7 @@ def transfer(to: str, amount: int) -> str:
 async def converse(client: AsyncChatClient) -> None:
     """Says something, and sees to what comes of it."""
     chat = await client.start()
-    await client.say(chat, "Give Ann 20.")
+    await client.send(chat, "Give Ann 20.")
     reducer, key = StreamReducer(), ""
     async with client.follow(chat, reducer=reducer) as events:
         async for event in events:

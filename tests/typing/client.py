@@ -6,11 +6,11 @@ import httpx
 from typing_extensions import assert_type
 
 from toolweave.client import (
+    AnswerOutcome,
     AsyncChatClient,
     AsyncChatEvents,
     ChatClient,
     ChatEvents,
-    AnswerOutcome,
     MessageReceipt,
 )
 from toolweave.exceptions import ChatRequestError
@@ -21,8 +21,8 @@ def blocking() -> None:
     with ChatClient("http://127.0.0.1:8000", http_client=httpx.Client()) as client:
         chat = client.start(metadata={"title": "Tea"})
         assert_type(chat, str)
-        detail = client.send(chat, "Hi!")
-        assert_type(detail, MessageReceipt)
+        receipt = client.send(chat, "Hi!")
+        assert_type(receipt, MessageReceipt)
         with client.follow(chat, reducer=StreamReducer()) as events:
             assert_type(events, ChatEvents)
             for event in events:
@@ -30,19 +30,19 @@ def blocking() -> None:
                     assert_type(event["delta"], str)
         assert_type(events.last_sequence_number, int)
         assert_type(client.approve(chat, "key", False, reason="No."), AnswerOutcome)
-        assert_type(client.stop(chat, detail.run_id), bool)
+        assert_type(client.stop(chat, receipt.run_id), bool)
 
 
 async def concurrent() -> None:
     async with AsyncChatClient("http://127.0.0.1:8000", retries=3) as client:
         try:
-            detail = await client.send(await client.start(chat_id="c"))
+            receipt = await client.send(await client.start(chat_id="c"))
         except ChatRequestError as error:
             assert_type(error.status, "int | None")
             assert_type(error.code, str)
             raise
-        assert_type(detail.message_id, "str | None")
-        events = client.follow("c", after=detail.sequence_number, further_runs=True)
+        assert_type(receipt.message_id, "str | None")
+        events = client.follow("c", after=receipt.sequence_number, further_runs=True)
         assert_type(events, AsyncChatEvents)
         async for event in events:
             if event["kind"] == "run":

@@ -7,7 +7,7 @@ exactly where it was; what the events come to is in its `snapshot()`.
     >>> def ask(url: str, text: str) -> None:
     ...     with ChatClient(url) as client:
     ...         chat = client.start()
-    ...         client.say(chat, text)
+    ...         client.send(chat, text)
     ...         with client.follow(chat) as events:
     ...             for event in events:
     ...                 if event["kind"] == "text":
@@ -28,10 +28,10 @@ from .blocking import ChatClient, ChatEvents  # noqa: E402
 from .exchanges import AnswerOutcome, MessageReceipt  # noqa: E402
 
 __all__ = [
+    "AnswerOutcome",
     "AsyncChatClient",
     "AsyncChatEvents",
     "ChatClient",
     "ChatEvents",
-    "Outcome",
-    "Said",
+    "MessageReceipt",
 ]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from ..lifecycle import StreamEvent
-    from .exchanges import Exchange, AnswerOutcome, MessageReceipt
+    from .exchanges import AnswerOutcome, Exchange, MessageReceipt
 
 _T = TypeVar("_T")
 
@@ -33,7 +33,9 @@ class AsyncChatEvents:
     """
 
     def __init__(
-        self, read: Callable[[FollowState], AsyncGenerator[StreamEvent, None]], follow_state: FollowState
+        self,
+        read: Callable[[FollowState], AsyncGenerator[StreamEvent, None]],
+        follow_state: FollowState,
     ) -> None:
         self._read = read
         self._follow_state = follow_state
@@ -101,7 +103,7 @@ class AsyncChatClient:
         >>> async def last_words(url: str, text: str) -> str:
         ...     async with AsyncChatClient(url, headers={"Cookie": "session=..."}) as client:
         ...         chat = await client.start()
-        ...         await client.say(chat, text)
+        ...         await client.send(chat, text)
         ...         return (await client.snapshot(chat))["messages"][-1]["text"]
     """
 
@@ -258,7 +260,9 @@ class AsyncChatClient:
                         follow_state.handle_end()
                     else:
                         content = await response.aread()
-                        follow_state.handle_response(response.status_code, response.headers, content)
+                        follow_state.handle_response(
+                            response.status_code, response.headers, content
+                        )
             except httpx.RequestError as error:
                 follow_state.handle_error(error, transient=_is_transient(error))
             if follow_state.pause:

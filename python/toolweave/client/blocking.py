@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from ..lifecycle import StreamEvent
-    from .exchanges import Exchange, AnswerOutcome, MessageReceipt
+    from .exchanges import AnswerOutcome, Exchange, MessageReceipt
 
 _T = TypeVar("_T")
 
@@ -32,7 +32,9 @@ class ChatEvents:
     """
 
     def __init__(
-        self, read: Callable[[FollowState], Generator[StreamEvent, None, None]], follow_state: FollowState
+        self,
+        read: Callable[[FollowState], Generator[StreamEvent, None, None]],
+        follow_state: FollowState,
     ) -> None:
         self._read = read
         self._follow_state = follow_state
@@ -100,7 +102,7 @@ class ChatClient:
         >>> def last_words(url: str, text: str) -> str:
         ...     with ChatClient(url, headers={"Cookie": "session=..."}) as client:
         ...         chat = client.start()
-        ...         client.say(chat, text)
+        ...         client.send(chat, text)
         ...         return client.snapshot(chat)["messages"][-1]["text"]
     """
 
@@ -147,7 +149,9 @@ class ChatClient:
         """
         return self._request(exchanges.start(chat_id, metadata))
 
-    def send(self, chat_id: str, text: str | None = None, *, message_id: str | None = None) -> MessageReceipt:
+    def send(
+        self, chat_id: str, text: str | None = None, *, message_id: str | None = None
+    ) -> MessageReceipt:
         """Say something, which starts a run.
 
         Args:
@@ -187,7 +191,9 @@ class ChatClient:
         """
         return self._request(exchanges.approve(chat_id, key, approved, reason))
 
-    def answer(self, chat_id: str, key: str, result: object, *, is_error: bool = False) -> AnswerOutcome:
+    def answer(
+        self, chat_id: str, key: str, result: object, *, is_error: bool = False
+    ) -> AnswerOutcome:
         """Answer a question of a tool, or give a result that comes late.
 
         Args:
@@ -251,7 +257,9 @@ class ChatClient:
                         follow_state.handle_end()
                     else:
                         content = response.read()
-                        follow_state.handle_response(response.status_code, response.headers, content)
+                        follow_state.handle_response(
+                            response.status_code, response.headers, content
+                        )
             except httpx.RequestError as error:
                 follow_state.handle_error(error, transient=_is_transient(error))
             if follow_state.pause:

@@ -6,7 +6,14 @@ import json
 from typing import TYPE_CHECKING, Any, cast
 
 from ..exceptions import ChatRequestError
-from .exchanges import Backoff, is_transient, path_of, status_error, connection_error, invalid_response
+from .exchanges import (
+    Backoff,
+    connection_error,
+    invalid_response,
+    is_transient,
+    path_of,
+    status_error,
+)
 from .sse import EventParser, EventTooLongError
 
 if TYPE_CHECKING:

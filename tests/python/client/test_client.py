@@ -64,7 +64,7 @@ async def test_what_is_followed_is_the_log_and_what_it_comes_to(
     ):
         chat = await client.start(chat_id=f"mine-{flavour}", metadata={"title": "Sums"})
         assert chat == f"mine-{flavour}"
-        said = await client.say(chat, f"2{SEPARATORS}+ 3?", message_id="m1")
+        said = await client.send(chat, f"2{SEPARATORS}+ 3?", message_id="m1")
         events = client.follow(chat)
         told = await rest(events)
         assert told == await all_events(server, f"/chats/{chat}")
@@ -75,7 +75,7 @@ async def test_what_is_followed_is_the_log_and_what_it_comes_to(
         assert events.snapshot() == await client.snapshot(chat) == whole.snapshot()
         assert events.last_sequence_number == told[-1]["sequenceNumber"]
         # Said again, it starts nothing; and there is nothing more to read.
-        assert await client.say(chat, f"2{SEPARATORS}+ 3?", message_id="m1") == said
+        assert await client.send(chat, f"2{SEPARATORS}+ 3?", message_id="m1") == said
         assert await rest(client.follow(chat, after=events.last_sequence_number)) == []
 
 
@@ -88,7 +88,7 @@ async def test_wherever_the_line_breaks_exactly_the_log_is_read(
     async with serve_agent(tmp_path, Agent(model, [add]), limits=SOON) as server:
         async with chat_client(flavour, server.base_url) as client:
             chat = await client.start()
-            await client.say(chat, "2 + 3?")
+            await client.send(chat, "2 + 3?")
         # One client, of which each connection is cut, while the run goes on.
         async with (
             cutting(server.base_url, length) as (url, proxy),
@@ -109,7 +109,7 @@ async def test_a_client_that_leaves_goes_on_with_its_reducer(tmp_path: Path, fla
         chat_client(flavour, server.base_url) as client,
     ):
         chat = await client.start()
-        await client.say(chat, "2 + 3?")
+        await client.send(chat, "2 + 3?")
         reducer = StreamReducer()
         told: list[Any] = []
         for _ in range(3):
@@ -137,10 +137,10 @@ async def test_a_run_is_stopped(tmp_path: Path, flavour: str) -> None:
         chat_client(flavour, server.base_url) as client,
     ):
         chat = await client.start()
-        said = await client.say(chat, "Wait!")
+        said = await client.send(chat, "Wait!")
         await asyncio.wait_for(entered.wait(), 10)
         with pytest.raises(ChatRequestError) as caught:
-            await client.say(chat, "And now?")
+            await client.send(chat, "And now?")
         assert (caught.value.status, caught.value.code) == (409, "chat_busy")
         assert await client.stop(chat, said.run_id) is True
         snapshot = await client.snapshot(chat)
@@ -170,7 +170,7 @@ async def test_a_call_is_approved_or_refused(tmp_path: Path, flavour: str, appro
         chat_client(flavour, server.base_url) as client,
     ):
         chat = await client.start()
-        await client.say(chat, "Clean up!")
+        await client.send(chat, "Clean up!")
         events = client.follow(chat)
         key = await key_of(events, "awaiting_approval")
         reason = None if approved else "It is mine."
@@ -206,7 +206,7 @@ async def test_questions_and_late_results_are_answered(tmp_path: Path, flavour: 
         chat_client(flavour, server.base_url) as client,
     ):
         chat = await client.start()
-        await client.say(chat, "Shoes!")
+        await client.send(chat, "Shoes!")
         events = client.follow(chat)
         key = await key_of(events, "awaiting_answer")
         with pytest.raises(ChatRequestError) as caught:
@@ -220,7 +220,7 @@ async def test_questions_and_late_results_are_answered(tmp_path: Path, flavour: 
         assert [call["result"] for call in calls] == ["{'size': 42}", "It is here."]
         assert snapshot["messages"][-1]["text"] == "All is there."
         # The history goes on as it is, without anything said.
-        assert (await client.say(chat)).message_id is None
+        assert (await client.send(chat)).message_id is None
         assert (await client.snapshot(chat))["messages"][-1]["text"] == "Bye."
 
 
@@ -242,7 +242,7 @@ async def test_a_silent_run_is_kept_open_by_heartbeats_and_further_runs_are_foll
         chat_client(flavour, server.base_url, timeout=5.0, retries=0) as client,
     ):
         chat = await client.start()
-        await client.say(chat, "Wait!")
+        await client.send(chat, "Wait!")
         events = client.follow(chat, further_runs=True)
         async for event in events:
             if event["kind"] == "tool_state" and event["state"] == "running":
@@ -254,7 +254,7 @@ async def test_a_silent_run_is_kept_open_by_heartbeats_and_further_runs_are_foll
                 ends += 1
                 if ends == 2:
                     break
-                await client.say(chat, "Once more!")
+                await client.send(chat, "Once more!")
         await events.aclose()
         assert events.snapshot()["messages"][-1]["text"] == "Again."
 
@@ -275,7 +275,7 @@ async def test_users_are_known_by_their_headers_and_unknown_chats_are_errors(
                 await client.start()
         async with chat_client(flavour, server.base_url, headers={"x-user": "ann"}) as client:
             chat = await client.start()
-            await client.say(chat, "Hello!")
+            await client.send(chat, "Hello!")
             assert (await client.snapshot(chat))["messages"][-1]["text"] == "Hi."
             with pytest.raises(ChatRequestError) as caught:
                 await rest(client.follow("none"))
@@ -286,7 +286,7 @@ async def test_users_are_known_by_their_headers_and_unknown_chats_are_errors(
 @on_a_server
 async def test_a_server_that_is_not_there_is_an_error_that_names_it(flavour: str) -> None:
     async with chat_client(flavour, "http://127.0.0.1:9", retries=1) as client:
-        asks: list[Any] = [client.start, lambda: client.say("c", "Hi"), lambda: follow(client)]
+        asks: list[Any] = [client.start, lambda: client.send("c", "Hi"), lambda: follow(client)]
         for ask in asks:
             with pytest.raises(ChatRequestError, match=r"http://127\.0\.0\.1:9/chats") as caught:
                 await ask()

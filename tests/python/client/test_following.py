@@ -156,14 +156,14 @@ async def test_requests_that_are_safe_are_sent_again_and_others_are_not(flavour:
         ],
     )
     async with chat_client(flavour, URL, retries=2, **mocked) as client:
-        said = await client.say("a/b", "Hello")
+        said = await client.send("a/b", "Hello")
         assert (said.run_id, said.sequence_number, said.message_id) == ("r", 1, "m")
         bodies = [json.loads(request.content) for request in asked]
         assert bodies[0] == bodies[1] == bodies[2]
         assert bodies[0]["messageId"]
         assert asked[0].url.raw_path == b"/api/chats/a%2Fb/messages"
         assert await client.stop("c", "r") is True
-        for ask in (client.start, lambda: client.say("c")):
+        for ask in (client.start, lambda: client.send("c")):
             with pytest.raises(ChatRequestError, match="failed: reset"):
                 await ask()
         with pytest.raises(ChatRequestError, match="what no server of chats says"):
@@ -202,7 +202,7 @@ async def test_arguments_are_checked_at_once(flavour: str) -> None:
         with pytest.raises(ValueError, match="after must be at least 0"):
             client.follow("chat", after=-1)
         with pytest.raises(ValueError, match="message_id must be None"):
-            await client.say("chat", message_id="m")
+            await client.send("chat", message_id="m")
 
 
 @flavours
