@@ -40,7 +40,7 @@ enum Head<'t> {
 
 /// What tag could begin with `rest`, the text after a `<`. Names end at white space, at `>`,
 /// at the end, and where `ends` says so.
-fn excerpt(rest: &str, ends: fn(char) -> bool) -> Option<Head<'_>> {
+fn head(rest: &str, ends: fn(char) -> bool) -> Option<Head<'_>> {
     let blanks = [' ', '\t'];
     let word = rest.trim_start_matches(blanks);
     let (word, is_closing) = match word.strip_prefix('/') {
@@ -106,7 +106,7 @@ pub(super) fn neutralise_into(safe: &mut String, text: &str, names: &Names) {
         }
         let length = entity(rest).unwrap_or(1);
         let (found, after) = rest.split_at(length);
-        if length > 1 && excerpt(after, nowhere).is_some() {
+        if length > 1 && head(after, nowhere).is_some() {
             safe.push_str("&amp;");
             safe.push_str(&found[1..]);
         } else {
@@ -139,11 +139,11 @@ pub(super) fn is_tag(after: &str, names: &Names) -> bool {
 
 /// Whether `after`, behind an entity for `<`, makes what could be a tag of any name.
 pub(super) fn follows_entity(after: &str) -> bool {
-    excerpt(after, nowhere).is_some()
+    head(after, nowhere).is_some()
 }
 
 fn is_live(after: &str, names: &Names, ends: fn(char) -> bool) -> bool {
-    match excerpt(after, ends) {
+    match head(after, ends) {
         None => false,
         Some(Head::Own) => true,
         Some(Head::Named(name)) => names.contains(name),
@@ -159,7 +159,7 @@ pub(super) fn restore(safe: &str) -> String {
         rest = &rest[at..];
         let length = entity(rest).unwrap_or(1);
         let (found, after) = rest.split_at(length);
-        if length == 1 || excerpt(after, nowhere).is_none() {
+        if length == 1 || head(after, nowhere).is_none() {
             text.push_str(found);
         } else if found == "&lt;" {
             text.push('<');

@@ -95,7 +95,7 @@ enum Place {
 }
 
 impl State {
-    const fn excerpt(is_entity: bool) -> Self {
+    const fn head(is_entity: bool) -> Self {
         Self::Head { is_entity, place: Place::BeforeSlash }
     }
 }
@@ -128,7 +128,7 @@ impl Neutraliser {
     /// Whether `ch` was taken; otherwise it comes again, in another state.
     fn take(&mut self, ch: char, names: &Names, written: &mut String) -> bool {
         match self.state {
-            State::Text if ch == '<' => self.state = State::excerpt(false),
+            State::Text if ch == '<' => self.state = State::head(false),
             State::Text => {
                 written.push(ch);
                 self.state = State::Entity;
@@ -164,7 +164,7 @@ impl Neutraliser {
             }
             "lt;" => {
                 self.held.clear();
-                self.state = State::excerpt(true);
+                self.state = State::head(true);
             }
             held if "amp;".starts_with(held) || "lt;".starts_with(held) => {}
             _ => {

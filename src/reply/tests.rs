@@ -114,9 +114,9 @@ fn join(seen: Vec<Seen>) -> Vec<Seen> {
     let mut joined: Vec<Seen> = Vec::new();
     for seen in seen {
         match (joined.last_mut(), seen) {
-            (Some(Other(a, excerpt)), Other(b, tail)) if *a == b => excerpt.push_str(&tail),
-            (Some(Discarded(excerpt, a)), Discarded(tail, b)) if *a == b => excerpt.push_str(&tail),
-            (Some(Delta(a, excerpt)), Delta(b, tail)) if *a == b => excerpt.push_str(&tail),
+            (Some(Other(a, head)), Other(b, tail)) if *a == b => head.push_str(&tail),
+            (Some(Discarded(head, a)), Discarded(tail, b)) if *a == b => head.push_str(&tail),
+            (Some(Delta(a, head)), Delta(b, tail)) if *a == b => head.push_str(&tail),
             (_, seen) => joined.push(seen),
         }
     }

@@ -144,9 +144,9 @@ fn read(options: &Options, chunks: &[&str], ending: Ending) -> Vec<Event> {
             None => reader.finish(ending),
         };
         for event in next {
-            let (excerpt, tail) = match (events.last_mut(), &event) {
-                (Some(Event::Text(excerpt)), Event::Text(tail))
-                | (Some(Event::Reasoning(excerpt)), Event::Reasoning(tail)) => (excerpt, tail),
+            let (head, tail) = match (events.last_mut(), &event) {
+                (Some(Event::Text(head)), Event::Text(tail))
+                | (Some(Event::Reasoning(head)), Event::Reasoning(tail)) => (head, tail),
                 (
                     Some(Event::ToolCallDelta { index, fragment }),
                     Event::ToolCallDelta { index: same, fragment: tail },
@@ -160,7 +160,7 @@ fn read(options: &Options, chunks: &[&str], ending: Ending) -> Vec<Event> {
                     continue;
                 }
             };
-            excerpt.push_str(tail);
+            head.push_str(tail);
         }
     }
     events

@@ -20,7 +20,7 @@ fuzz_target!(|data: &[u8]| {
     // In the order in which they come; of those with one number, the first.
     let mut known = BTreeMap::new();
     for event in &events {
-        if let Some(number) = event.excerpt.sequence_number {
+        if let Some(number) = event.head.sequence_number {
             known.entry(number).or_insert(event);
         }
     }
@@ -39,11 +39,11 @@ fuzz_target!(|data: &[u8]| {
 
     let mut texts: HashMap<(&str, &str), String> = HashMap::new();
     for event in sorted.iter().filter(|event| {
-        let chat = event.excerpt.chat_id.as_ref();
+        let chat = event.head.chat_id.as_ref();
         chat.is_none() || chat == expected.chat_id.as_ref()
     }) {
         if let EventBody::Text(text) = &event.body {
-            let id = event.excerpt.message_id.as_deref().expect("texts have one");
+            let id = event.head.message_id.as_deref().expect("texts have one");
             texts.entry((event.body.kind(), id)).or_default().push_str(&text.delta);
         }
     }
@@ -82,7 +82,7 @@ fn reduce(events: &[StreamEvent], look: bool) -> StreamReducer {
     let mut reducer = StreamReducer::with_pending_timeout(Some(300));
     for (position, event) in events.iter().enumerate() {
         let known = reducer.push(event.clone());
-        assert_eq!(known.is_err(), event.excerpt.sequence_number.is_none());
+        assert_eq!(known.is_err(), event.head.sequence_number.is_none());
         if look && position % 8 == 0 {
             reducer.snapshot(Some(START));
             reducer.messages(Some("run_g"));

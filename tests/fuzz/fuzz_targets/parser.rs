@@ -65,17 +65,17 @@ enum Part {
 impl Part {
     /// Takes `next` in, if the two are one piece that was cut; otherwise gives it back.
     fn take(&mut self, next: Self) -> Option<Self> {
-        let (excerpt, tail) = match (self, next) {
-            (Self::Text(excerpt), Self::Text(tail))
-            | (Self::Reasoning(excerpt), Self::Reasoning(tail)) => (excerpt, tail),
-            (Self::Delta(a, excerpt), Self::Delta(b, tail)) if *a == b => (excerpt, tail),
+        let (head, tail) = match (self, next) {
+            (Self::Text(head), Self::Text(tail))
+            | (Self::Reasoning(head), Self::Reasoning(tail)) => (head, tail),
+            (Self::Delta(a, head), Self::Delta(b, tail)) if *a == b => (head, tail),
             (
-                Self::Discarded(Discard::TooLarge, excerpt),
+                Self::Discarded(Discard::TooLarge, head),
                 Self::Discarded(Discard::TooLarge, tail),
-            ) => (excerpt, tail),
+            ) => (head, tail),
             (_, next) => return Some(next),
         };
-        excerpt.push_str(&tail);
+        head.push_str(&tail);
         None
     }
 }
