@@ -153,7 +153,7 @@ enum Holds {
     Count,
     Number,
     Value,
-    JsonValues,
+    Values,
     Bool,
     One(&'static [&'static str]),
 }
@@ -163,7 +163,7 @@ const KEYWORDS: &[(&str, Holds)] = &[
     ("properties", Holds::SchemaMap),
     ("required", Holds::Names),
     ("items", Holds::Schema),
-    ("enum", Holds::JsonValues),
+    ("enum", Holds::Values),
     ("additionalProperties", Holds::Schema),
     ("anyOf", Holds::Schemas),
     ("oneOf", Holds::Schemas),
@@ -309,7 +309,7 @@ fn held(bytes: &mut Unstructured<'_>, holds: Holds, depth: usize) -> Value {
         Holds::Count => choose(bytes, 5).into(),
         Holds::Number => number(bytes),
         Holds::Value => value(bytes, depth),
-        Holds::JsonValues => several(bytes, |bytes| value(bytes, depth)).into(),
+        Holds::Values => several(bytes, |bytes| value(bytes, depth)).into(),
         Holds::Bool => flip(bytes, 2).into(),
         Holds::One(table) => pick(bytes, table).into(),
     }
