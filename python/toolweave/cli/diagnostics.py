@@ -6,7 +6,7 @@ import shutil
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TextIO
 
-from ..registry.source import shortened
+from ..registry.source_text import shorten
 from .excerpt import escaped, excerpt
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ class Painter:
         return "\n".join(lines) + "\n\n"
 
     def _plain(self, text: str) -> str:
-        return escaped(shortened(text), self.encoding)
+        return escaped(shorten(text), self.encoding)
 
     def _paint(self, text: str, colour: str) -> str:
         return f"{colour}{text}{_RESET}" if self.colours else text

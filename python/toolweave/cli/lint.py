@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from .._core import Diagnostic
-    from ..registry.source import SourceText
+    from ..registry.source_text import SourceText
 
 EXIT_FOUND = 1
 EXIT_UNREADABLE = 2
@@ -116,7 +116,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _check(file: str, allowed: Sequence[str], base_url: str | None) -> Checked:
     from ..registry import ToolRegistry
-    from ..registry.source import SourceText
+    from ..registry.source_text import SourceText
 
     data = read_bytes(file)
     # A name of a file may be no text.

@@ -74,7 +74,7 @@ def load_registry() -> ToolRegistry:
         RegistryError: It is not there, or is none; says where it was looked for, or what is wrong.
     """
     from ..registry import ToolRegistry
-    from ..registry.files import located, read_bytes, read_snapshot
+    from ..registry.files import format_diagnostic, read_bytes, read_snapshot
 
     folder = os.environ.get("NLWEB_CONFIG_DIR") or getattr(_config(), "config_directory", None)
     if not folder:
@@ -90,7 +90,7 @@ def load_registry() -> ToolRegistry:
     snapshot = read_snapshot(data, str(path), skip_invalid=True)
     for found in snapshot.diagnostics:
         if found.severity == "error":
-            _log.error("left out of the tools: %s", located(str(path), found))
+            _log.error("left out of the tools: %s", format_diagnostic(str(path), found))
     return ToolRegistry(snapshot)
 
 

@@ -25,7 +25,7 @@ what is wrong with a file and where.
 from __future__ import annotations
 
 from .registry import ToolRegistry
-from .serving import MessageCollector
+from .toolset import MessageCollector
 from .watching import RegistryWatch, Reload
 
 __all__ = ["MessageCollector", "RegistryWatch", "Reload", "ToolRegistry"]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from .._core import Diagnostic, RegistrySnapshot
 from ..exceptions import RegistryError
-from .source import shortened
+from .source_text import shorten
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -29,7 +29,7 @@ def read_bytes(path: Path) -> bytes:
         RegistryError: It holds more than any registry does.
     """
     with path.open("rb") as file:
-        # Room is made for all that is asked for; what a device has cannot be told beforehand.
+        # Room is temporary for all that is asked for; what a device has cannot be told beforehand.
         expected = min(os.fstat(file.fileno()).st_size, MAX_FILE_BYTES)
         data = file.read(expected + 1)
         if len(data) > expected:
@@ -57,11 +57,11 @@ def read_snapshot(
     except RegistryError as err:
         raise RegistryError(_sentences(name, err), err.diagnostics) from None
     except UnicodeEncodeError as err:
-        found = _half_a_character(err)
-        raise RegistryError(located(name, found), (found,)) from None
+        found = _surrogate_diagnostic(err)
+        raise RegistryError(format_diagnostic(name, found), (found,)) from None
 
 
-def _half_a_character(error: UnicodeEncodeError) -> Diagnostic:
+def _surrogate_diagnostic(error: UnicodeEncodeError) -> Diagnostic:
     """What is wrong with a text that has no UTF-8, as that of surrogates alone."""
     before = error.object[: error.start]
     line, column = before.count("\n") + 1, error.start - before.rfind("\n")
@@ -81,17 +81,17 @@ def _sentences(name: str, err: RegistryError) -> str:
     if not errors:
         return f"{name}: {err}"
     if len(errors) == 1:
-        return located(name, errors[0])
+        return format_diagnostic(name, errors[0])
     lines = [f"{name} has {len(errors)} errors"]
-    lines += [f"  {located(name, error)}" for error in errors[:_SHOWN_ERRORS]]
+    lines += [f"  {format_diagnostic(name, error)}" for error in errors[:_SHOWN_ERRORS]]
     if len(errors) > _SHOWN_ERRORS:
         lines.append(f"  and {len(errors) - _SHOWN_ERRORS} more")
     return "\n".join(lines)
 
 
-def located(name: str, found: Diagnostic) -> str:
+def format_diagnostic(name: str, found: Diagnostic) -> str:
     """A diagnostic in one line, with the file and the place."""
-    return f"{name}:{found.line}:{found.column}: {shortened(found.message)} [{found.code}]"
+    return f"{name}:{found.line}:{found.column}: {shorten(found.message)} [{found.code}]"
 
 
 def write_atomically(path: Path, text: str) -> None:
@@ -103,22 +103,22 @@ def write_atomically(path: Path, text: str) -> None:
         OSError: It cannot be written; it is then as it was.
     """
     target = path.resolve()
-    made = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
     # Not by `tempfile`: the permissions are to be those that any new file has.
-    descriptor = os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as file:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
         with contextlib.suppress(FileNotFoundError):
-            made.chmod(target.stat().st_mode & 0o7777)
-        made.replace(target)
+            temporary.chmod(target.stat().st_mode & 0o7777)
+        temporary.replace(target)
     except BaseException:
-        made.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
 
 
-def in_order(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+def sort_diagnostics(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
     """Diagnostics in the order of the text."""
     return tuple(sorted(diagnostics, key=lambda found: (found.line, found.column)))

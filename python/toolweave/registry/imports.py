@@ -19,7 +19,7 @@ from ..exceptions import HandlerError
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
-    from .reading import Definition
+    from .requirements import HandlerDefinition
 
 
 def is_allowed(path: str, allowed: Collection[str]) -> bool:
@@ -32,7 +32,7 @@ def quoted(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
 
 
-class Handlers:
+class HandlerResolver:
     """Handlers by their dotted paths. The text of a module is read once.
 
     Args:
@@ -43,7 +43,7 @@ class Handlers:
         self._allowed = allowed
         self._texts: dict[str, Sequence[ast.stmt] | None] = {}
 
-    def fault_of(self, path: str) -> str | None:
+    def find_error(self, path: str) -> str | None:
         """Why a handler cannot be had; None if nothing speaks against it."""
         if is_allowed(path, self._allowed):
             from ..handlers import load_handler
@@ -67,7 +67,7 @@ class Handlers:
             return f"there is no module {quoted('.'.join(parts[: depth + 1]))}"
         return f"module {quoted(module)} has no {quoted(name)}"
 
-    def definition_of(self, path: str) -> Definition | None:
+    def definition_of(self, path: str) -> HandlerDefinition | None:
         """How a handler is defined in the text of its module, where that can be found."""
         parts = path.split(".")
         if len(parts) < 2 or not all(part.isidentifier() for part in parts):

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from urllib.parse import urlsplit
 
 from .._core import Diagnostic
-from .files import in_order
-from .imports import Handlers, is_allowed, quoted
+from .files import sort_diagnostics
+from .imports import HandlerResolver, is_allowed, quoted
 from .purpose import purpose
-from .reading import Needs, needs_in, needs_of
 from .registrations import handler_for
+from .requirements import RequiredParameters, required_by_definition, required_parameters
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from .._core import RegistrySnapshot, ToolEntry
-    from .registrations import Assembled
-    from .source import SourceText
+    from .registrations import RegistryState
+    from .source_text import SourceText
 
 # Codes of the core: a tool that nothing can run, and one whose handler is known to read more.
 NO_HANDLER = "TW115"
@@ -32,7 +32,7 @@ NO_PURPOSE = "TW204"
 RELATIVE_PATH = "TW205"
 
 
-class _Fault(NamedTuple):
+class _HandlerFault(NamedTuple):
     """Why a handler cannot run. Many tools may share one, such as a package that is missing."""
 
     code: str
@@ -41,7 +41,7 @@ class _Fault(NamedTuple):
 
 
 def lint(
-    now: Assembled,
+    state: RegistryState,
     part: RegistrySnapshot,
     allowed: Collection[str],
     source: SourceText,
@@ -56,10 +56,10 @@ def lint(
         source: The text.
         base_url: What relative paths are relative to, if anything.
     """
-    return in_order(_Check(now, part, allowed, source, base_url).findings())
+    return sort_diagnostics(_Linter(state, part, allowed, source, base_url).findings())
 
 
-def named(name: str, found: Diagnostic) -> Diagnostic:
+def with_document_name(name: str, found: Diagnostic) -> Diagnostic:
     """A diagnostic of one of several documents, with the name of that."""
     return Diagnostic(
         found.code,
@@ -81,86 +81,86 @@ def is_relative(url: str) -> bool:
     return parts.scheme.lower() not in ("http", "https") or not parts.netloc
 
 
-class _Check:
+class _Linter:
     def __init__(
         self,
-        now: Assembled,
+        state: RegistryState,
         part: RegistrySnapshot,
         allowed: Collection[str],
         source: SourceText,
         base_url: str | None,
     ) -> None:
-        self._now = now
+        self._state = state
         self._part = part
         self._base_url = base_url
         self._allowed = allowed
         self._source = source
-        self._handlers = Handlers(allowed)
-        self._entries = now.snapshot.entries if part is now.file else part.entries
+        self._handlers = HandlerResolver(allowed)
+        self._entries = state.snapshot.entries if part is state.file else part.entries
         self._starts = sorted({entry.line for entry in self._entries if entry.line is not None})
-        self._faults: dict[str, _Fault | None] = {}
+        self._faults: dict[str, _HandlerFault | None] = {}
 
     def findings(self) -> list[Diagnostic]:
         served = {entry.line for entry in self._entries if self._registered(entry) is not None}
         found: list[Diagnostic] = []
-        told: set[int | None] = set()
+        reported: set[int | None] = set()
         for one in self._part.diagnostics:
             start = self._start(one.line)
             if one.code in (NO_HANDLER, MISSING_PARAMETER) and start in served:
                 # The handler that is meant is not the one that runs.
                 continue
             if one.code == MISSING_PARAMETER:
-                told.add(start)
+                reported.add(start)
             found.append(one)
-        shared: dict[_Fault, list[ToolEntry]] = {}
+        shared: dict[_HandlerFault, list[ToolEntry]] = {}
         for entry in self._entries:
             if not entry.enabled:
                 continue
-            found.extend(self._not_described(entry))
+            found.extend(self._without_purpose(entry))
             registered = self._registered(entry)
-            needs: Needs | None = None
+            needs: RequiredParameters | None = None
             if registered is not None:
-                needs = needs_of(registered)
+                needs = required_parameters(registered)
             elif entry.handler:
                 fault = self._fault(entry.handler)
                 if fault is not None:
                     shared.setdefault(fault, []).append(entry)
                     continue
                 definition = self._handlers.definition_of(entry.handler)
-                needs = None if definition is None else needs_in(definition)
+                needs = None if definition is None else required_by_definition(definition)
             elif entry.method.lower() == "url" and self._base_url is None:
-                found.extend(self._leads_nowhere(entry))
-            if needs is not None and entry.line not in told:
-                found.extend(self._not_given(entry, needs))
+                found.extend(self._relative_path(entry))
+            if needs is not None and entry.line not in reported:
+                found.extend(self._missing_parameters(entry, needs))
         found.extend(self._cannot_run(fault, entries) for fault, entries in shared.items())
         return found
 
     def _registered(self, entry: ToolEntry) -> object | None:
-        return handler_for(entry, self._now.snapshot, self._now.handlers)
+        return handler_for(entry, self._state.snapshot, self._state.handlers)
 
-    def _fault(self, path: str) -> _Fault | None:
+    def _fault(self, path: str) -> _HandlerFault | None:
         if path not in self._faults:
-            self._faults[path] = self._judge(path)
+            self._faults[path] = self._check_handler(path)
         return self._faults[path]
 
-    def _judge(self, path: str) -> _Fault | None:
+    def _check_handler(self, path: str) -> _HandlerFault | None:
         if self._allowed and not is_allowed(path, self._allowed):
-            return _Fault(
+            return _HandlerFault(
                 NOT_ALLOWED,
                 f"is not allowed: {quoted(path)} is not under {', '.join(self._allowed)}",
                 "Allow the module that it is in, or register a handler in Python.",
             )
-        reason = self._handlers.fault_of(path)
+        reason = self._handlers.find_error(path)
         if reason is None:
             return None
-        return _Fault(
+        return _HandlerFault(
             NOT_FOUND,
             f"cannot be imported: {reason}",
             "Correct the path, install what it is in or say in which folder it is (--path), or "
             "register a handler in Python.",
         )
 
-    def _cannot_run(self, fault: _Fault, entries: Sequence[ToolEntry]) -> Diagnostic:
+    def _cannot_run(self, fault: _HandlerFault, entries: Sequence[ToolEntry]) -> Diagnostic:
         """One diagnostic for all tools with a fault, where the first of them names its handler."""
         first, others = entries[0], len(entries) - 1
         message = f"the handler of the tool {quoted(first.name)} {fault.reason}"
@@ -168,9 +168,11 @@ class _Check:
             message += f"; so with {others} other {'tool' if others == 1 else 'tools'}"
         return self._at_handler(first, fault.code, message, fault.hint)
 
-    def _not_given(self, entry: ToolEntry, needs: Needs) -> Sequence[Diagnostic]:
+    def _missing_parameters(
+        self, entry: ToolEntry, needs: RequiredParameters
+    ) -> Sequence[Diagnostic]:
         if not isinstance(entry.return_struc, dict):
-            # There is nothing to be given, and that is told.
+            # There is nothing to be given, and that is reported.
             return ()
         known = cast("Mapping[str, Any]", entry.parameters).get("properties", {})
         missing = [quoted(name) for name in needs.missing(known)]
@@ -183,7 +185,7 @@ class _Check:
         hint = "Add what it reads to returnStruc, or let the handler do without."
         return (self._at_handler(entry, NOT_GIVEN, message, hint),)
 
-    def _leads_nowhere(self, entry: ToolEntry) -> Sequence[Diagnostic]:
+    def _relative_path(self, entry: ToolEntry) -> Sequence[Diagnostic]:
         if not entry.path or not is_relative(entry.path):
             return ()
         message = (
@@ -193,8 +195,8 @@ class _Check:
         hint = "Write the whole URL, or load the registry with base_url=."
         return (self._at(entry, (entry.path, "Tool"), RELATIVE_PATH, message, hint),)
 
-    def _not_described(self, entry: ToolEntry) -> Sequence[Diagnostic]:
-        # One without a prompt is told of by the core; what Python adds has no place in the text.
+    def _without_purpose(self, entry: ToolEntry) -> Sequence[Diagnostic]:
+        # One without a prompt is reported of by the core; what Python adds has no place in the text.
         if not entry.prompt or entry.line is None or purpose(entry.prompt, entry.name):
             return ()
         message = f"the prompt of the tool {quoted(entry.name)} says nothing of what the tool does"

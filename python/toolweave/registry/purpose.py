@@ -20,10 +20,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-QUERIES = frozenset({"request.query", "request.rawQuery"})
+QUERY_PLACEHOLDERS = frozenset({"request.query", "request.rawQuery"})
 """The placeholders that stand for what was asked."""
 
-_QUERY = r"\{[ \t]*(?:" + "|".join(re.escape(name) for name in sorted(QUERIES)) + r")[ \t]*\}"
+_QUERY = (
+    r"\{[ \t]*(?:" + "|".join(re.escape(name) for name in sorted(QUERY_PLACEHOLDERS)) + r")[ \t]*\}"
+)
 _PLACEHOLDER = re.compile(r"\{[ \t]*[A-Za-z_][\w.]*[ \t]*\}", re.ASCII)
 _WORD = re.compile(r"\w+")
 
@@ -74,7 +76,7 @@ def purpose(prompt: str | None, name: str) -> str:
     """
     lines = (" ".join(line.split()) for line in (prompt or "").splitlines())
     text = "\n".join(line for line in lines if line)
-    said = set(_FIT | _words(name.replace("_", " ")))
+    known = set(_FIT | _words(name.replace("_", " ")))
     kept: list[tuple[str, str, bool]] = []
     for sentence, ending in _sentences(text):
         demand = _DEMAND.match(sentence)
@@ -83,13 +85,13 @@ def purpose(prompt: str | None, name: str) -> str:
             kept.append((reason[:1].upper() + reason[1:], ending, "{" not in reason))
         elif not _introduces(sentence):
             kept.append((sentence, ending, False))
-            said |= _words(sentence)
-    told = "".join(
+            known |= _words(sentence)
+    text = "".join(
         sentence + ending
         for sentence, ending, may_go in kept
-        if sentence and not (may_go and _words(sentence) <= said)
+        if sentence and not (may_go and _words(sentence) <= known)
     )
-    return told.strip()
+    return text.strip()
 
 
 def _sentences(text: str) -> Iterator[tuple[str, str]]:

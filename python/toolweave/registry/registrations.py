@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from .._core import ToolEntry, type_name
 from ..exceptions import ToolDefinitionError
-from .described import Described, described
+from .descriptions import HandlerDescription, describe_handler
 
 if TYPE_CHECKING:
     import types
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 DEFAULT_SITE = "default"
 
 
-class Key(NamedTuple):
+class ToolKey(NamedTuple):
     """Which tool: there is one for each name, type and site."""
 
     name: str
@@ -27,55 +27,57 @@ class Key(NamedTuple):
     site: str | None
 
 
-def key_of(name: str, type: str, site: str | None) -> Key:
+def tool_key(name: str, type: str, site: str | None) -> ToolKey:
     """The key of a tool, whatever the spelling of its type."""
-    return Key(name, type_name(type), None if site == DEFAULT_SITE else site)
+    return ToolKey(name, type_name(type), None if site == DEFAULT_SITE else site)
 
 
 @dataclass(frozen=True)
 class Registration:
-    """A handler, and what was said of its tool along with it."""
+    """A handler, and what was description of its tool along with it."""
 
-    key: Key
+    key: ToolKey
     handler: object
-    described: Described | ToolDefinitionError
+    description: HandlerDescription | ToolDefinitionError
     """What the handler says of the tool, or why it can say nothing."""
     given: Mapping[str, Any]
     """Those fields of the tool that were given: they come before what a file says."""
 
     @staticmethod
     def of(
-        key: Key,
+        key: ToolKey,
         handler: object,
         given: Mapping[str, Any] = MappingProxyType({}),
         frame: types.FrameType | None = None,
     ) -> Registration:
         """A registration by whoever called the function of a frame."""
         try:
-            said: Described | ToolDefinitionError = described(handler, key.name, frame)
+            description: HandlerDescription | ToolDefinitionError = describe_handler(
+                handler, key.name, frame
+            )
         except ToolDefinitionError as error:
             # A tool of a file needs no description.
-            said = error
-        return Registration(key, handler, said, given)
+            description = error
+        return Registration(key, handler, description, given)
 
 
-class _Made(NamedTuple):
+class _BuiltTool(NamedTuple):
     entry: ToolEntry
     contract: FunctionContract | None = None
 
 
-class Assembled(NamedTuple):
+class RegistryState(NamedTuple):
     """A registry as it is with all that was registered in Python."""
 
     snapshot: RegistrySnapshot
-    contracts: Mapping[Key, FunctionContract]
+    contracts: Mapping[ToolKey, FunctionContract]
     """Those of tools that only their handlers describe."""
-    handlers: Mapping[Key, object]
+    handlers: Mapping[ToolKey, object]
     file: RegistrySnapshot
     """What the file says. Its warnings are all there are: what Python adds has no place in it."""
 
 
-def assemble(base: RegistrySnapshot, registrations: Collection[Registration]) -> Assembled:
+def build_state(base: RegistrySnapshot, registrations: Collection[Registration]) -> RegistryState:
     """What a file says, with what was registered in Python, in the order in which it was.
 
     A tool of the very key of a registration stays as it is but for what was given. One that the
@@ -86,10 +88,10 @@ def assemble(base: RegistrySnapshot, registrations: Collection[Registration]) ->
         ToolDefinitionError: A function cannot be one.
     """
     if not registrations:
-        return Assembled(base, {}, {}, base)
-    existing = {Key(entry.name, entry.type, entry.site): entry for entry in base.entries}
+        return RegistryState(base, {}, {}, base)
+    existing = {ToolKey(entry.name, entry.type, entry.site): entry for entry in base.entries}
     names = {entry.name for entry in base.entries}
-    contracts: dict[Key, FunctionContract] = {}
+    contracts: dict[ToolKey, FunctionContract] = {}
     snapshot, pending = base, list[ToolEntry]()
     for registration in registrations:
         key, given = registration.key, registration.given
@@ -97,51 +99,51 @@ def assemble(base: RegistrySnapshot, registrations: Collection[Registration]) ->
         if found is not None:
             if not given:
                 continue
-            made = _Made(_changed(found, key, given))
+            built = _BuiltTool(_with_overrides(found, key, given))
         elif key.name not in names:
-            made = _described(registration)
+            built = _entry_from_handler(registration)
         else:
             # Only this needs to know what has been added so far.
             snapshot, pending = snapshot.with_entries(pending), []
             inherited = _inherited(key, snapshot)
             if inherited is None:
-                made = _described(registration)
+                built = _entry_from_handler(registration)
             else:
-                made = _Made(_changed(inherited, key, {"enabled": True, **given}))
-        existing[key] = made.entry
+                built = _BuiltTool(_with_overrides(inherited, key, {"enabled": True, **given}))
+        existing[key] = built.entry
         names.add(key.name)
-        pending.append(made.entry)
-        if made.contract is not None:
-            contracts[key] = made.contract
+        pending.append(built.entry)
+        if built.contract is not None:
+            contracts[key] = built.contract
     handlers = {registration.key: registration.handler for registration in registrations}
     whole = snapshot.with_entries(pending) if pending else snapshot
-    return Assembled(whole, contracts, handlers, base)
+    return RegistryState(whole, contracts, handlers, base)
 
 
-def _inherited(key: Key, snapshot: RegistrySnapshot) -> ToolEntry | None:
+def _inherited(key: ToolKey, snapshot: RegistrySnapshot) -> ToolEntry | None:
     for origin in snapshot.explain(key.type, key.site):
         if origin.tool.name == key.name:
             return origin.tool
     return None
 
 
-def _described(registration: Registration) -> _Made:
-    given, said = registration.given, registration.described
-    if isinstance(said, ToolDefinitionError):
-        raise said
+def _entry_from_handler(registration: Registration) -> _BuiltTool:
+    given, description = registration.given, registration.description
+    if isinstance(description, ToolDefinitionError):
+        raise description
     fields: dict[str, Any] = {
         "method": "builtin",
-        "prompt": said.prompt,
-        "arguments": said.arguments,
-        "return_struc": said.return_struc,
+        "prompt": description.prompt,
+        "arguments": description.arguments,
+        "return_struc": description.return_struc,
         **given,
     }
     own = "return_struc" not in given
-    return _Made(_entry(registration.key, fields), said.contract if own else None)
+    return _BuiltTool(_entry(registration.key, fields), description.contract if own else None)
 
 
 def handler_for(
-    entry: ToolEntry, snapshot: RegistrySnapshot, handlers: Mapping[Key, object]
+    entry: ToolEntry, snapshot: RegistrySnapshot, handlers: Mapping[ToolKey, object]
 ) -> object | None:
     """The handler that was registered for a tool: for its own type and site, or a general one.
 
@@ -153,14 +155,14 @@ def handler_for(
     sites = (None,) if entry.site is None else (entry.site, None)
     for owner in snapshot.supertypes(entry.type):
         for site in sites:
-            found = handlers.get(Key(entry.name, owner, site))
+            found = handlers.get(ToolKey(entry.name, owner, site))
             if found is not None:
                 own = owner == entry.type and site == entry.site
                 return found if own or entry.handler is None else None
     return None
 
 
-def _changed(entry: ToolEntry, key: Key, given: Mapping[str, Any]) -> ToolEntry:
+def _with_overrides(entry: ToolEntry, key: ToolKey, given: Mapping[str, Any]) -> ToolEntry:
     fields: dict[str, Any] = {
         "enabled": entry.enabled,
         "path": entry.path,
@@ -175,6 +177,6 @@ def _changed(entry: ToolEntry, key: Key, given: Mapping[str, Any]) -> ToolEntry:
     return _entry(key, fields)
 
 
-def _entry(key: Key, fields: Mapping[str, Any]) -> ToolEntry:
+def _entry(key: ToolKey, fields: Mapping[str, Any]) -> ToolEntry:
     known = cast("dict[str, Any]", fields)
     return ToolEntry(key.name, type=key.type, site=key.site, **known)

@@ -14,17 +14,17 @@ from .._checks import check_count, check_number, check_type
 from .._core import RegistrySnapshot
 from ..exceptions import RegistryError
 from .files import MAX_FILE_BYTES, read_snapshot, write_atomically
-from .linting import is_relative, lint, named
-from .registrations import Registration, assemble, handler_for, key_of
-from .source import SourceText
+from .linting import is_relative, lint, with_document_name
+from .registrations import Registration, build_state, handler_for, tool_key
+from .source_text import SourceText
 from .sources import (
     Document,
     FileSource,
     UrlSource,
-    joined,
+    as_source,
+    join_snapshots,
     read_all,
-    snapshots_of,
-    source_of,
+    read_snapshots,
 )
 
 if TYPE_CHECKING:
@@ -34,16 +34,16 @@ if TYPE_CHECKING:
     from .._core import Diagnostic, Origin, ToolEntry
     from ..tools import Toolset
     from ..tools.toolset import ToolLike
-    from .registrations import Assembled, Key
-    from .serving import Describe, RegistryToolset
-    from .sources import Place
+    from .registrations import RegistryState, ToolKey
+    from .sources import AnySource
+    from .toolset import Describe, RegistryToolset
     from .watching import RegistryWatch
 
 log = logging.getLogger("toolweave.registry")
 
 _Handler = TypeVar("_Handler")
 
-_MOST_TOLD = 1000
+_MAX_WARNED_TYPES = 1000
 
 TEXT = "the text"
 """What errors call a registry that is from no file."""
@@ -91,15 +91,15 @@ class ToolRegistry:
         """The URL that relative paths of tools with ``method="url"`` belong to, as links of a page
         at it do."""
         self._base = RegistrySnapshot.of(()) if snapshot is None else snapshot
-        self._sources: tuple[Place, ...] = ()
+        self._sources: tuple[AnySource, ...] = ()
         self._documents: tuple[Document, ...] = ()
         self._parts: tuple[RegistrySnapshot, ...] = (self._base,)
         # Types that were asked for and are none, so that each is told once.
-        self._told: set[str] = set()
-        self._registrations: dict[Key, Registration] = {}
-        self._followers: weakref.WeakSet[RegistryToolset] = weakref.WeakSet()
+        self._warned_types: set[str] = set()
+        self._registrations: dict[ToolKey, Registration] = {}
+        self._toolsets: weakref.WeakSet[RegistryToolset] = weakref.WeakSet()
         # Never changed, only replaced: whoever reads it has it for good.
-        self._now = assemble(self._base, ())
+        self._state = build_state(self._base, ())
 
     @staticmethod
     def load(
@@ -130,7 +130,7 @@ class ToolRegistry:
         if isinstance(allowed_hosts, str):
             raise TypeError(f"allowed_hosts must be several hosts; for one, [{allowed_hosts!r}]")
         check_count("max_bytes", max_bytes, 1)
-        places = tuple(source_of(place, allowed_hosts, max_bytes) for place in sources)
+        places = tuple(as_source(place, allowed_hosts, max_bytes) for place in sources)
         registry = ToolRegistry(base_url=base_url)
         registry._sources = places
         registry._read(read_all(places))
@@ -175,8 +175,8 @@ class ToolRegistry:
         from ..tools import Toolset
 
         registry = ToolRegistry()
-        registry._register(
-            Registration.of(key_of(tool.name, type, site), tool) for tool in Toolset(tools)
+        registry._add_registrations(
+            Registration.of(tool_key(tool.name, type, site), tool) for tool in Toolset(tools)
         )
         return registry
 
@@ -192,12 +192,12 @@ class ToolRegistry:
     @property
     def snapshot(self) -> RegistrySnapshot:
         """The registry as it is now, which later changes do not reach."""
-        return self._now.snapshot
+        return self._state.snapshot
 
     @property
     def fingerprint(self) -> str:
         """A hash of all that it says: the same for the same tools, whatever the layout."""
-        return self._now.snapshot.fingerprint
+        return self._state.snapshot.fingerprint
 
     def tools_for(self, type: str, site: str | None = None) -> tuple[ToolEntry, ...]:
         """The tools of a type: its own and those it inherits, general ones first.
@@ -206,9 +206,9 @@ class ToolRegistry:
             type: A type of schema.org in any spelling, or one of your own.
             site: The site; by default only tools of every site.
         """
-        now = self._now.snapshot
-        self._hint(now, type)
-        return now.tools_for(type, site)
+        snapshot = self._state.snapshot
+        self._warn_unknown_type(snapshot, type)
+        return snapshot.tools_for(type, site)
 
     def explain(self, type: str, site: str | None = None) -> tuple[Origin, ...]:
         """Where each tool of a type comes from and what it replaces.
@@ -217,7 +217,7 @@ class ToolRegistry:
             type: As for `tools_for`.
             site: As for `tools_for`.
         """
-        return self._now.snapshot.explain(type, site)
+        return self._state.snapshot.explain(type, site)
 
     def lint(self, *, allowed_handlers: Collection[str] = ()) -> tuple[Diagnostic, ...]:
         """All that can be said against it, in the order of the text.
@@ -233,15 +233,15 @@ class ToolRegistry:
         """
         if isinstance(allowed_handlers, str):
             raise TypeError(f"allowed handlers are several: [{allowed_handlers!r}]")
-        now, documents, parts = self._now, self._documents, self._parts
+        state, documents, parts = self._state, self._documents, self._parts
         if len(documents) < 2:
             text = SourceText(documents[0].data if documents else b"")
-            return lint(now, parts[0], allowed_handlers, text, self.base_url)
+            return lint(state, parts[0], allowed_handlers, text, self.base_url)
         found: list[Diagnostic] = []
         for document, part in zip(documents, parts, strict=True):
             text = SourceText(document.data)
-            told = lint(now, part, allowed_handlers, text, self.base_url)
-            found += [named(document.name, one) for one in told]
+            diagnostics = lint(state, part, allowed_handlers, text, self.base_url)
+            found += [with_document_name(document.name, one) for one in diagnostics]
         return (*found, *self._base.diagnostics)
 
     def write(self, path: str | os.PathLike[str] | None = None) -> str:
@@ -253,7 +253,7 @@ class ToolRegistry:
         Raises:
             OSError: It cannot be written; it is then as it was.
         """
-        text = self._now.snapshot.write()
+        text = self._state.snapshot.write()
         if path is not None:
             write_atomically(Path(path), text)
         return text
@@ -349,12 +349,12 @@ class ToolRegistry:
             "return_struc": return_struc,
         }
         given = {field: value for field, value in given.items() if value is not None}
-        key = key_of(name, type, site)
+        key = tool_key(name, type, site)
 
         def register(handler: _Handler) -> _Handler:
             _check_handler(handler, name)
             here = inspect.currentframe()
-            self._register([Registration.of(key, handler, given, here)])
+            self._add_registrations([Registration.of(key, handler, given, here)])
             return handler
 
         return register
@@ -373,7 +373,7 @@ class ToolRegistry:
         Raises:
             LookupError: Nothing was registered for these.
         """
-        key = key_of(name, type, site)
+        key = tool_key(name, type, site)
         with self._lock:
             known = dict(self._registrations)
             if known.pop(key, None) is None:
@@ -382,9 +382,9 @@ class ToolRegistry:
                     f"nothing was registered in Python for the tool {name!r} of the type "
                     f"{key.type!r}{where}"
                 )
-            now = assemble(self._base, known.values())
+            state = build_state(self._base, known.values())
             self._registrations = known
-            self._become(now)
+            self._publish(state)
 
     def handler_for(self, entry: ToolEntry) -> object | None:
         """What was registered in Python for a tool: for its own type, or one it is a kind of.
@@ -399,8 +399,8 @@ class ToolRegistry:
         Returns:
             The class, the function or the `Tool`; None if there is none.
         """
-        now = self._now
-        return handler_for(entry, now.snapshot, now.handlers)
+        state = self._state
+        return handler_for(entry, state.snapshot, state.handlers)
 
     def toolset(
         self,
@@ -433,72 +433,72 @@ class ToolRegistry:
         Raises:
             ContractError: A tool cannot be described to a model.
         """
-        from .serving import RegistryToolset, runner
+        from .toolset import RegistryToolset, make_runner
 
-        run = runner(
+        run = make_runner(
             self,
             allowed_handlers=allowed_handlers,
             allowed_hosts=allowed_hosts,
             timeout=timeout,
         )
-        made = RegistryToolset((type, site), handler=handler, describe=describe, run=run)
-        self._hint(self._now.snapshot, type)
+        toolset = RegistryToolset((type, site), handler=handler, describe=describe, run=run)
+        self._warn_unknown_type(self._state.snapshot, type)
         with self._lock:
-            made.follow(self._now)
-            self._followers.add(made)
-        return made
+            toolset.update(self._state)
+            self._toolsets.add(toolset)
+        return toolset
 
     def __repr__(self) -> str:
         where = "" if self.path is None else f"{str(self.path)!r}, "
         return f"ToolRegistry({where}{len(self.snapshot.entries)} tools)"
 
     def _read(self, documents: tuple[Document, ...]) -> None:
-        parts = snapshots_of(documents)
-        base = joined(parts)
-        now = assemble(base, self._registrations.values())
+        parts = read_snapshots(documents)
+        base = join_snapshots(parts)
+        state = build_state(base, self._registrations.values())
         self._documents, self._parts, self._base = documents, parts, base
-        self._become(now)
+        self._publish(state)
 
-    def _hint(self, now: RegistrySnapshot, type: str) -> None:
+    def _warn_unknown_type(self, snapshot: RegistrySnapshot, type: str) -> None:
         """Tells of a type that is none, once."""
-        if type in self._told or len(self._told) >= _MOST_TOLD:
+        if type in self._warned_types or len(self._warned_types) >= _MAX_WARNED_TYPES:
             return
-        meant = now.suggest_type(type)
+        meant = snapshot.suggest_type(type)
         if meant is not None:
-            self._told.add(type)
+            self._warned_types.add(type)
             log.warning(
                 "there is no type %r, so it has the tools of Thing; did you mean %r?", type, meant
             )
 
-    def _register(self, registrations: Iterable[Registration]) -> None:
+    def _add_registrations(self, registrations: Iterable[Registration]) -> None:
         with self._lock:
             known = dict(self._registrations)
             for registration in registrations:
                 # The later one counts, and counts as later.
                 known.pop(registration.key, None)
                 known[registration.key] = registration
-            now = assemble(self._base, known.values())
+            state = build_state(self._base, known.values())
             self._registrations = known
-            self._become(now)
+            self._publish(state)
 
     def _log_reading(self, *, changed: bool) -> None:
         # Counting makes an object of each tool and each warning, and most files have many.
         if not log.isEnabledFor(logging.INFO):
             return
-        now = self._now
+        state = self._state
         extra = {
             "path": ", ".join(document.name for document in self._documents),
-            "tools": len(now.snapshot.entries),
-            "warnings": len(now.file.diagnostics),
+            "tools": len(state.snapshot.entries),
+            "warnings": len(state.file.diagnostics),
             "changed": changed,
         }
         log.info("registry read", extra=extra)
 
-    def _become(self, now: Assembled) -> None:
-        self._now = now
-        for follower in self._followers:
+    def _publish(self, state: RegistryState) -> None:
+        self._state = state
+        for toolset in self._toolsets:
             try:
-                follower.follow(now)
+                toolset.update(state)
             except Exception:  # noqa: PERF203 - the others still follow
                 # It keeps the tools that it has, and the registry is what it has become.
                 log.exception("a toolset cannot follow its registry")

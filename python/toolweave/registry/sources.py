@@ -66,13 +66,13 @@ class FolderSource:
 
     def read(self) -> list[Document]:
         """Read the files; those of folders in it are no part of it."""
-        files = sorted(file for file in self.path.iterdir() if is_part(file))
+        files = sorted(file for file in self.path.iterdir() if is_registry_file(file))
         if not files:
             raise RegistryError(f"the folder {self.path} has no file whose name ends in .xml")
         return [document for file in files for document in FileSource(file).read()]
 
 
-def is_part(path: Path) -> bool:
+def is_registry_file(path: Path) -> bool:
     """True if a file of a folder is read; one that is hidden is being written."""
     return path.suffix.lower() == ".xml" and not path.name.startswith(".")
 
@@ -102,8 +102,8 @@ class UrlSource:
             with library.Client(timeout=_TIMEOUT, follow_redirects=False) as client:
                 data = self._get(client, library.URL(self.url))
         except (library.HTTPError, library.InvalidURL, library.StreamError) as error:
-            said = str(error) or type(error).__name__
-            raise RegistryError(f"{self.url} cannot be read: {said}") from error
+            reason = str(error) or type(error).__name__
+            raise RegistryError(f"{self.url} cannot be read: {reason}") from error
         return [Document(self.url, data)]
 
     def _get(self, client: httpx.Client, url: httpx.URL) -> bytes:
@@ -151,15 +151,15 @@ class UrlSource:
         return self._data
 
 
-Place: TypeAlias = "FileSource | FolderSource | UrlSource"
+AnySource: TypeAlias = "FileSource | FolderSource | UrlSource"
 """A source that a path or a URL names."""
 
 
-def source_of(
+def as_source(
     place: str | os.PathLike[str],
     allowed_hosts: Collection[str] = (),
     max_bytes: int = MAX_FILE_BYTES,
-) -> Place:
+) -> AnySource:
     """The source that a path or a URL names."""
     if isinstance(place, str) and place.lower().startswith(("http://", "https://")):
         return UrlSource(place, allowed_hosts, max_bytes)
@@ -172,7 +172,7 @@ def read_all(sources: Iterable[Source]) -> tuple[Document, ...]:
     return tuple(document for source in sources for document in source.read())
 
 
-def snapshots_of(documents: Iterable[Document]) -> tuple[RegistrySnapshot, ...]:
+def read_snapshots(documents: Iterable[Document]) -> tuple[RegistrySnapshot, ...]:
     """The registries that documents are, each alone.
 
     Raises:
@@ -193,7 +193,7 @@ def snapshots_of(documents: Iterable[Document]) -> tuple[RegistrySnapshot, ...]:
     raise RegistryError("\n".join(str(error) for error in errors), tuple(found))
 
 
-def joined(parts: Sequence[RegistrySnapshot]) -> RegistrySnapshot:
+def join_snapshots(parts: Sequence[RegistrySnapshot]) -> RegistrySnapshot:
     """One registry of several.
 
     Raises:

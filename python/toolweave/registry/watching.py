@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from ..exceptions import RegistryError, ToolweaveError
 from ..extras import require
-from .sources import is_part
+from .sources import is_registry_file
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("toolweave.registry")
 
-_KEPT = 100
+_MAX_PENDING = 100
 """So many reloads wait for someone to ask for them; older ones are forgotten."""
 
 
@@ -78,15 +78,15 @@ class RegistryWatch:
         self._files = [path for path in paths if path not in self._folders]
         self._reading = asyncio.Lock()
         self._failed: str | None = None
-        self._reloads: deque[Reload] = deque(maxlen=_KEPT)
-        self._news = asyncio.Event()
+        self._reloads: deque[Reload] = deque(maxlen=_MAX_PENDING)
+        self._wakeup = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Self:
         if self._task is not None:
             raise RuntimeError("a watch is for one block; ask the registry for another")
         self._task = asyncio.create_task(self._follow())
-        self._task.add_done_callback(lambda _: self._news.set())
+        self._task.add_done_callback(lambda _: self._wakeup.set())
         try:
             # The task runs up to its first wait, and then the system watches.
             await asyncio.sleep(0)
@@ -129,8 +129,8 @@ class RegistryWatch:
                 if not self._task.cancelled():
                     self._task.result()
                 raise StopAsyncIteration
-            self._news.clear()
-            await self._news.wait()
+            self._wakeup.clear()
+            await self._wakeup.wait()
         return self._reloads.popleft()
 
     async def _follow(self) -> None:
@@ -139,13 +139,15 @@ class RegistryWatch:
         folders = {folder.resolve() for folder in self._folders}
         for file in self._files:
             folders |= {file.absolute().parent, file.resolve().parent}
-        polling = None if self._poll is None else asyncio.create_task(self._read_often(self._poll))
+        polling = (
+            None if self._poll is None else asyncio.create_task(self._poll_sources(self._poll))
+        )
         try:
             if not folders:
                 await asyncio.get_running_loop().create_future()
             changes = self._awatch(
                 *sorted(folders),
-                watch_filter=lambda _, path: self._concerns(Path(path)),
+                watch_filter=lambda _, path: self._is_relevant(Path(path)),
                 recursive=False,
             )
             async with contextlib.aclosing(changes):
@@ -159,16 +161,18 @@ class RegistryWatch:
             if polling is not None:
                 await self._end(polling)
 
-    async def _read_often(self, seconds: float) -> None:
+    async def _poll_sources(self, seconds: float) -> None:
         while True:
             await asyncio.sleep(seconds)
             await self._read()
 
-    def _concerns(self, path: Path) -> bool:
+    def _is_relevant(self, path: Path) -> bool:
         # Links between the path and the file may have any name.
         if path.is_symlink() or any(path.name in (f.name, f.resolve().name) for f in self._files):
             return True
-        return is_part(path) and path.parent.resolve() in {f.resolve() for f in self._folders}
+        return is_registry_file(path) and path.parent.resolve() in {
+            f.resolve() for f in self._folders
+        }
 
     async def _read(self) -> None:
         async with self._reading:
@@ -187,4 +191,4 @@ class RegistryWatch:
                 )
             self._failed = failed
             self._reloads.append(reload)
-            self._news.set()
+            self._wakeup.set()

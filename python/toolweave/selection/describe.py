@@ -10,7 +10,7 @@ import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .._core import PromptTemplate
-from ..registry.purpose import QUERIES, purpose
+from ..registry.purpose import QUERY_PLACEHOLDERS, purpose
 from .reply_format import example_reply, is_score
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def describe(
     facts = tuple(
         name
         for name in tool.placeholders
-        if name not in (*QUERIES, *TYPE_PLACEHOLDERS, "request.site")
+        if name not in (*QUERY_PLACEHOLDERS, *TYPE_PLACEHOLDERS, "request.site")
     )
     text = _purpose(tool, item_type, site, facts)
     if prompt_chars is not None:
@@ -73,7 +73,7 @@ def describe(
 def _purpose(tool: ToolEntry, item_type: str, site: str | None, facts: Iterable[str]) -> str:
     """The text that says what a tool is for, with placeholders filled in."""
     values = {name: f"[{name}]" for name in facts}
-    values.update(dict.fromkeys(QUERIES, "the query"))
+    values.update(dict.fromkeys(QUERY_PLACEHOLDERS, "the query"))
     values.update(dict.fromkeys(TYPE_PLACEHOLDERS, item_type))
     values["request.site"] = site or ""
     return PromptTemplate(purpose(tool.prompt, tool.name)).render(values)

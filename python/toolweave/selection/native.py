@@ -14,7 +14,7 @@ from .model import ModelScorer, cut_off
 
 if TYPE_CHECKING:
     from ..models.http import HttpModel
-    from ..models.http.batch import Outcome
+    from ..models.http.batch import BatchResult
     from ..protocols import ModelOptions
     from .calls import CallListener
     from .scorer import ScorerRequest
@@ -87,7 +87,7 @@ class NativeTransport:
             if outcome.number in self._spans:
                 self._take(outcome)
 
-    def _take(self, outcome: Outcome) -> None:
+    def _take(self, outcome: BatchResult) -> None:
         number, span = outcome.number, self._spans[outcome.number]
         if span is not None and outcome.usage is not None:
             span.usage(outcome.usage)

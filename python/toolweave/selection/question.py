@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 from .._core import type_name
-from ..registry.purpose import QUERIES
+from ..registry.purpose import QUERY_PLACEHOLDERS
 from .describe import TYPE_PLACEHOLDERS
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class Question:
     def values(self) -> dict[str, str]:
         """The values of all placeholders that are known; what the context says goes first."""
         values = {"request.site": self.site or ""}
-        for name in QUERIES:
+        for name in QUERY_PLACEHOLDERS:
             values[name] = self.query
         for name in TYPE_PLACEHOLDERS:
             values[name] = self.item_type

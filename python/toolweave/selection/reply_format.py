@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from ..registry.purpose import QUERIES
+from ..registry.purpose import QUERY_PLACEHOLDERS
 from .example import schema_example
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def reply_format(tool: ToolEntry) -> ReplyFormat:
         structure = {"score": _SCORE_TEXT, **structure}
     example = json.dumps(structure, ensure_ascii=False)
     text = f"Reply with one JSON object and nothing else, in this form:\n{example}"
-    return ReplyFormat(text, tool.schema, not QUERIES.isdisjoint(tool.placeholders))
+    return ReplyFormat(text, tool.schema, not QUERY_PLACEHOLDERS.isdisjoint(tool.placeholders))
 
 
 def example_reply(tool: ToolEntry) -> dict[str, Any]:

@@ -14,7 +14,7 @@ import pytest
 from sample_registries import DETAILS, SEARCH, SHOP, registry_of
 from toolweave._core import Diagnostic
 from toolweave.registry import ToolRegistry
-from toolweave.registry.imports import Handlers
+from toolweave.registry.imports import HandlerResolver
 
 TELLS = "import pathlib\npathlib.Path(__file__).with_name('ran').touch()\n"
 """A module that is imported leaves a file behind."""
@@ -43,8 +43,8 @@ def outer():
 """
 
 
-def fault_of(path: str, allowed: Collection[str]) -> str | None:
-    return Handlers(allowed).fault_of(path)
+def find_error(path: str, allowed: Collection[str]) -> str | None:
+    return HandlerResolver(allowed).find_error(path)
 
 
 @pytest.fixture
@@ -99,7 +99,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 )  # fmt: skip
 def test_a_handler_that_is_there_is_found_without_importing_it(folder: Path, path: str) -> None:
     before = set(sys.modules)
-    assert fault_of(path, ()) is None
+    assert find_error(path, ()) is None
     assert {name for name in set(sys.modules) - before if name.startswith("lint_")} == set()
     assert not list(folder.rglob("ran"))
 
@@ -126,23 +126,23 @@ def test_a_handler_that_is_there_is_found_without_importing_it(folder: Path, pat
 def test_a_handler_that_is_not_there_is_told_with_the_part_that_is_missing(
     folder: Path, path: str, reason: str
 ) -> None:
-    assert (fault_of(path, ()) or "").endswith(reason)
+    assert (find_error(path, ()) or "").endswith(reason)
     assert not list(folder.rglob("ran"))
 
 
 def test_a_module_that_is_no_python_is_no_fault_of_the_path(folder: Path) -> None:
     # What is wrong with it is told by whoever runs it.
-    assert fault_of("lint_shop.broken.Details", ()) is None
+    assert find_error("lint_shop.broken.Details", ()) is None
     assert not list(folder.rglob("ran"))
 
 
 def test_only_what_is_allowed_is_imported(folder: Path) -> None:
-    assert fault_of("lint_shop.details.Details", ["lint_shop.detail", "lint", "json"]) is None
+    assert find_error("lint_shop.details.Details", ["lint_shop.detail", "lint", "json"]) is None
     assert not list(folder.rglob("ran"))
-    assert fault_of("lint_shop.details.Details", ["lint_shop.details"]) is None
+    assert find_error("lint_shop.details.Details", ["lint_shop.details"]) is None
     assert (folder / "lint_shop" / "ran").exists()
     for path in ("lint_shop.leaves.Details", "lint_shop.broken.Details"):
-        assert path.rpartition(".")[0] in (fault_of(path, ["lint_shop"]) or "")
+        assert path.rpartition(".")[0] in (find_error(path, ["lint_shop"]) or "")
 
 
 def found(registry: ToolRegistry, *allowed: str, code: str) -> list[Diagnostic]:
@@ -209,8 +209,8 @@ def test_a_module_that_was_made_and_not_found_is_known(monkeypatch: pytest.Monke
     module = type(sys)("lint_made")
     vars(module)["Details"] = object
     monkeypatch.setitem(sys.modules, "lint_made", module)
-    assert fault_of("lint_made.Details", ()) is None
-    assert fault_of("lint_made.None_", ()) == 'module "lint_made" has no "None_"'
+    assert find_error("lint_made.Details", ()) is None
+    assert find_error("lint_made.None_", ()) == 'module "lint_made" has no "None_"'
     importlib.invalidate_caches()
 
 

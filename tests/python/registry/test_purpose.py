@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sample_selections import entry, public_files
 from toolweave import RegistrySnapshot
 from toolweave.registry import ToolRegistry
-from toolweave.registry.serving import description_of
+from toolweave.registry.toolset import description_of
 from toolweave.selection.describe import describe
 
 QUERY = "{request.query}"

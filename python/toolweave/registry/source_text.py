@@ -49,7 +49,7 @@ class SourceText:
         return None
 
 
-def shortened(text: str) -> str:
+def shorten(text: str) -> str:
     """A message that may quote anything, without the middle of it if it is long."""
     if len(text) <= _MAX_MESSAGE:
         return text

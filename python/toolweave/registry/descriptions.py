@@ -16,7 +16,7 @@ from ..tools.definition import FromHints
 from ..tools.docstrings import read_docstring
 from ..tools.function import is_tool
 from ..tools.signature import scope_of
-from .reading import GIVEN
+from .requirements import INJECTED_PARAMETERS
 
 if TYPE_CHECKING:
     import types
@@ -38,11 +38,11 @@ If it is, provide what the tool needs:
 
 _PLACEHOLDER = re.compile(r"\{[ \t]*([\w.]+)[ \t]*\}")
 
-_KEPT = ("$schema", "$defs", "definitions", "patternProperties", "additionalProperties")
+_COPIED_KEYWORDS = ("$schema", "$defs", "definitions", "patternProperties", "additionalProperties")
 """What a reply takes over from the schema of the arguments, besides the arguments."""
 
 
-class Described(NamedTuple):
+class HandlerDescription(NamedTuple):
     """What a tool of a registry needs, beside its name."""
 
     prompt: str
@@ -54,7 +54,9 @@ class Described(NamedTuple):
     """What says it, for a tool or a function."""
 
 
-def described(handler: object, name: str, frame: types.FrameType | None = None) -> Described:
+def describe_handler(
+    handler: object, name: str, frame: types.FrameType | None = None
+) -> HandlerDescription:
     """What a handler says of its tool.
 
     Args:
@@ -70,25 +72,25 @@ def described(handler: object, name: str, frame: types.FrameType | None = None) 
         return _of_contract(handler.contract, name)
     if inspect.isclass(handler) or not callable(handler):
         text = read_docstring(inspect.getdoc(handler)).description
-        return Described(_prompt(name, text, {}), {}, {"score": SCORE}, None)
-    definition = FromHints(_without_given(handler), name, None, scope_of(handler, frame))
+        return HandlerDescription(_prompt(name, text, {}), {}, {"score": SCORE}, None)
+    definition = FromHints(_without_injected(handler), name, None, scope_of(handler, frame))
     return _of_contract(definition.contract, name)
 
 
-def _without_given(function: Callable[..., Any]) -> Callable[..., Any]:
+def _without_injected(function: Callable[..., Any]) -> Callable[..., Any]:
     """A function as its tool has it: without what the application gives it and no model does."""
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):
         return function
-    if signature.parameters.keys().isdisjoint(GIVEN):
+    if signature.parameters.keys().isdisjoint(INJECTED_PARAMETERS):
         return function
     # All of the parameters in one are not told apart.
     whole = "params" in signature.parameters
     kept = [
         parameter
         for parameter in signature.parameters.values()
-        if parameter.name not in GIVEN and not whole
+        if parameter.name not in INJECTED_PARAMETERS and not whole
     ]
 
     @functools.wraps(function)
@@ -98,7 +100,7 @@ def _without_given(function: Callable[..., Any]) -> Callable[..., Any]:
     return stand_in
 
 
-def _of_contract(contract: FunctionContract, name: str) -> Described:
+def _of_contract(contract: FunctionContract, name: str) -> HandlerDescription:
     schema: Mapping[str, Any] = contract.parameters or {}
     properties = _mapping(schema.get("properties"))
     if "score" in properties:
@@ -112,19 +114,19 @@ def _of_contract(contract: FunctionContract, name: str) -> Described:
         for argument, one in properties.items()
     }
     structure = {
-        **{keyword: schema[keyword] for keyword in _KEPT if keyword in schema},
+        **{keyword: schema[keyword] for keyword in _COPIED_KEYWORDS if keyword in schema},
         "type": "object",
         "properties": {
             "score": {"type": "integer", "minimum": 0, "maximum": 100},
-            **{argument: _spelt_out(one) for argument, one in properties.items()},
+            **{argument: _as_object_schema(one) for argument, one in properties.items()},
         },
         "required": ["score", *cast("list[str]", schema.get("required", []))],
     }
     prompt = _prompt(name, contract.description, arguments)
-    return Described(prompt, arguments, structure, contract)
+    return HandlerDescription(prompt, arguments, structure, contract)
 
 
-def _spelt_out(schema: Any) -> Any:
+def _as_object_schema(schema: Any) -> Any:
     if schema is True:
         return {}
     return {"not": {}} if schema is False else schema

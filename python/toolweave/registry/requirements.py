@@ -12,13 +12,13 @@ from ..tools.function import is_tool
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
-GIVEN = frozenset({"handler", "params"})
+INJECTED_PARAMETERS = frozenset({"handler", "params"})
 """The parameters of a function that are given by whoever runs it; see `toolweave.handlers`."""
 
-Definition: TypeAlias = "ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef"
+HandlerDefinition: TypeAlias = "ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef"
 
 
-class Needs(NamedTuple):
+class RequiredParameters(NamedTuple):
     """The parameters that a handler reads whatever comes."""
 
     names: tuple[str, ...]
@@ -27,27 +27,37 @@ class Needs(NamedTuple):
 
     def missing(self, known: Collection[str]) -> tuple[str, ...]:
         """Those that are not among the parameters of a tool."""
-        if self.by_position and len(self.names) == 2 and not {*self.names} & {*known, *GIVEN}:
+        if (
+            self.by_position
+            and len(self.names) == 2
+            and not {*self.names} & {*known, *INJECTED_PARAMETERS}
+        ):
             return ()
-        return tuple(name for name in self.names if name not in known and name not in GIVEN)
+        return tuple(
+            name for name in self.names if name not in known and name not in INJECTED_PARAMETERS
+        )
 
 
-def needs_of(handler: object) -> Needs:
+def required_parameters(handler: object) -> RequiredParameters:
     """What a handler that is registered in Python needs."""
     if is_tool(handler):
-        return Needs(tuple((handler.contract.parameters or {}).get("required", ())))
+        return RequiredParameters(tuple((handler.contract.parameters or {}).get("required", ())))
     if inspect.isclass(handler):
         try:
             [definition] = ast.parse(textwrap.dedent(inspect.getsource(handler))).body
         except (OSError, TypeError, SyntaxError, ValueError):
-            return Needs(())
-        return needs_in(definition) if isinstance(definition, ast.ClassDef) else Needs(())
+            return RequiredParameters(())
+        return (
+            required_by_definition(definition)
+            if isinstance(definition, ast.ClassDef)
+            else RequiredParameters(())
+        )
     function: Any = handler
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
-        return Needs(())
-    return Needs(
+        return RequiredParameters(())
+    return RequiredParameters(
         tuple(
             one.name
             for one in parameters
@@ -57,10 +67,10 @@ def needs_of(handler: object) -> Needs:
     )
 
 
-def needs_in(definition: Definition) -> Needs:
+def required_by_definition(definition: HandlerDefinition) -> RequiredParameters:
     """What a handler needs, by its text."""
     if isinstance(definition, ast.ClassDef):
-        return Needs(tuple(dict.fromkeys(_read_by(definition))))
+        return RequiredParameters(tuple(dict.fromkeys(_keys_read_by(definition))))
     arguments = definition.args
     plain = [*arguments.posonlyargs, *arguments.args]
     required = plain[: len(plain) - len(arguments.defaults)]
@@ -69,15 +79,15 @@ def needs_in(definition: Definition) -> Needs:
         for one, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
         if default is None
     ]
-    return Needs(tuple(one.arg for one in required), by_position=True)
+    return RequiredParameters(tuple(one.arg for one in required), by_position=True)
 
 
-def _read_by(definition: ast.ClassDef) -> Iterator[str]:
+def _keys_read_by(definition: ast.ClassDef) -> Iterator[str]:
     """What a class reads of the parameters that it is made with, unless it asks for it first.
 
     What it reads with a default counts where it gives up without it, as NLWeb's handlers do.
     """
-    made = next(
+    init = next(
         (
             one
             for one in definition.body
@@ -85,12 +95,12 @@ def _read_by(definition: ast.ClassDef) -> Iterator[str]:
         ),
         None,
     )
-    if made is None or len(made.args.args) < 2:
+    if init is None or len(init.args.args) < 2:
         return
-    params = made.args.args[1].arg
+    params = init.args.args[1].arg
     holders = {
         target.attr
-        for one in ast.walk(made)
+        for one in ast.walk(init)
         if isinstance(one, ast.Assign) and _is_name(one.value, params)
         for target in one.targets
         if isinstance(target, ast.Attribute)
@@ -100,14 +110,14 @@ def _read_by(definition: ast.ClassDef) -> Iterator[str]:
         for one in ast.walk(definition)
         if isinstance(one, ast.Compare) and isinstance(one.left, ast.Constant)
     }
-    inside = {id(one) for one in ast.walk(made)}
+    inside = {id(one) for one in ast.walk(init)}
 
-    def is_theirs(read: ast.AST, one: ast.AST) -> bool:
+    def is_parameters_dict(read: ast.AST, one: ast.AST) -> bool:
         """Whether it is the dict of the parameters that is read there."""
         held = isinstance(read, ast.Attribute) and read.attr in holders
         return held or (_is_name(read, params) and id(one) in inside)
 
-    kept: dict[str, str] = {}
+    keys_by_attribute: dict[str, str] = {}
     for one in ast.walk(definition):
         match one:
             case ast.Assign(
@@ -116,20 +126,20 @@ def _read_by(definition: ast.ClassDef) -> Iterator[str]:
                     func=ast.Attribute(value=read, attr="get"),
                     args=[ast.Constant(value=str() as key), *_],
                 ),
-            ) if is_theirs(read, one):
-                kept[attribute] = key
+            ) if is_parameters_dict(read, one):
+                keys_by_attribute[attribute] = key
             case _:
                 pass
     for one in ast.walk(definition):
         match one:
             case ast.Subscript(value=read, slice=ast.Constant(value=str() as key), ctx=ast.Load()):
-                if is_theirs(read, one) and key not in asked:
+                if is_parameters_dict(read, one) and key not in asked:
                     yield key
             case ast.If(
                 test=ast.UnaryOp(op=ast.Not(), operand=ast.Attribute(attr=attribute)),
                 body=[*_, ast.Return() | ast.Raise()],
-            ) if attribute in kept:
-                yield kept[attribute]
+            ) if attribute in keys_by_attribute:
+                yield keys_by_attribute[attribute]
             case _:
                 pass
 

@@ -10,17 +10,17 @@ from .._core import FunctionContract, PromptTemplate
 from ..tools import Tool, Toolset
 from ..tools.function import is_tool
 from ..tools.names import usable_name
-from .purpose import QUERIES, purpose
-from .registrations import Key, handler_for
+from .purpose import QUERY_PLACEHOLDERS, purpose
+from .registrations import ToolKey, handler_for
 
 if TYPE_CHECKING:
     from .._core import ToolEntry
     from ..tools.function import AnyTool
-    from .registrations import Assembled
+    from .registrations import RegistryState
     from .registry import ToolRegistry
 
 Describe: TypeAlias = "Callable[[ToolEntry], str | None]"
-"""What a model is told of a tool."""
+"""What a model is shown_contract of a tool."""
 
 _EXAMPLES = 3
 
@@ -51,7 +51,7 @@ class MessageCollector:
         self.messages.append(message)
 
 
-class _Made(NamedTuple):
+class _CachedTool(NamedTuple):
     """A tool, and all that it is made of."""
 
     entry: ToolEntry
@@ -59,7 +59,7 @@ class _Made(NamedTuple):
     contract: FunctionContract | None
     tool: AnyTool
 
-    def is_of(self, entry: ToolEntry, served: object, contract: FunctionContract | None) -> bool:
+    def matches(self, entry: ToolEntry, served: object, contract: FunctionContract | None) -> bool:
         """Whether it would be made of the same."""
         return entry == self.entry and served is self.served and contract == self.contract
 
@@ -80,31 +80,31 @@ class RegistryToolset(Toolset):
         self._handler = handler
         self._describe = describe or description_of
         self._run = run
-        self._made: dict[str, _Made] = {}
+        self._cached: dict[str, _CachedTool] = {}
 
-    def follow(self, now: Assembled) -> None:
+    def update(self, state: RegistryState) -> None:
         """Has the tools of a registry from now on.
 
         Raises:
             ContractError: A tool cannot be described to a model.
         """
         tools: dict[str, AnyTool] = {}
-        made: dict[str, _Made] = {}
-        for entry in now.snapshot.tools_for(*self._asked):
+        cached: dict[str, _CachedTool] = {}
+        for entry in state.snapshot.tools_for(*self._asked):
             name = usable_name(entry.name, "", tools)
-            served = handler_for(entry, now.snapshot, now.handlers)
-            contract = now.contracts.get(Key(entry.name, entry.type, entry.site))
+            served = handler_for(entry, state.snapshot, state.handlers)
+            contract = state.contracts.get(ToolKey(entry.name, entry.type, entry.site))
             # Most tools are what they were.
-            same = self._made.get(name)
-            if same is None or not same.is_of(entry, served, contract):
+            same = self._cached.get(name)
+            if same is None or not same.matches(entry, served, contract):
                 tool = self._tool(entry, served, contract, name)
                 # What is wrong with it is found here, before anything has changed.
                 _ = tool.contract, tool.validator
-                same = _Made(entry, served, contract, tool)
-            made[name] = same
+                same = _CachedTool(entry, served, contract, tool)
+            cached[name] = same
             tools[name] = same.tool
         with self._lock:
-            self._made = made
+            self._cached = cached
             self._replace(tools)
 
     def _tool(
@@ -115,8 +115,8 @@ class RegistryToolset(Toolset):
             return served
         parameters = entry.parameters if contract is None else contract.parameters
         description = contract.description if contract is not None else self._describe(entry)
-        told = FunctionContract(name, description, parameters)
-        return Tool.from_contract(told, self._caller(entry))
+        shown_contract = FunctionContract(name, description, parameters)
+        return Tool.from_contract(shown_contract, self._caller(entry))
 
     def _caller(self, entry: ToolEntry) -> Callable[..., Awaitable[Any]]:
         item_type, site = self._asked
@@ -133,7 +133,7 @@ class RegistryToolset(Toolset):
         return call
 
 
-def runner(
+def make_runner(
     registry: ToolRegistry,
     *,
     allowed_handlers: Collection[str],
@@ -167,17 +167,17 @@ def description_of(entry: ToolEntry) -> str | None:
     in words. The examples come after it, three of them at most.
     """
     values = {name: _in_words(name) for name in entry.placeholders if "." in name}
-    said = PromptTemplate(purpose(entry.prompt, entry.name)).render(values)
-    kept = [said] if said else []
+    purpose_text = PromptTemplate(purpose(entry.prompt, entry.name)).render(values)
+    parts = [purpose_text] if purpose_text else []
     if entry.examples:
         lines = [f"- {' '.join(example.split())}" for example in entry.examples[:_EXAMPLES]]
-        kept.append("\n".join(["Examples of what it is for:", *lines]))
-    return "\n\n".join(kept) or None
+        parts.append("\n".join(["Examples of what it is for:", *lines]))
+    return "\n\n".join(parts) or None
 
 
 def _in_words(placeholder: str) -> str:
     """A placeholder as a model reads it that is given no value: ``the previous queries``."""
-    if placeholder in QUERIES:
+    if placeholder in QUERY_PLACEHOLDERS:
         return "the query"
     name = placeholder.rpartition(".")[2]
     words = "".join(f" {letter.lower()}" if letter.isupper() else letter for letter in name)
