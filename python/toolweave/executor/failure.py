@@ -124,7 +124,7 @@ def references_of(results: Iterable[ToolResult]) -> dict[str, str]:
     return {each.tool_call_id: each.reference for each in results if each.reference is not None}
 
 
-def with_references(metadata: Mapping[str, Any], results: Iterable[ToolResult]) -> dict[str, Any]:
+def add_references(metadata: Mapping[str, Any], results: Iterable[ToolResult]) -> dict[str, Any]:
     """The metadata of a message, with the references of results that are put into it."""
     references = references_of(results)
     if not references:
@@ -158,10 +158,10 @@ def tool_error(
     if detail == "none":
         return Failure(f"{FAILED}.", ErrorCode.TOOL_ERROR)
     if detail == "full":
-        text = without_secrets(_full(error), arguments)
+        text = redact_secrets(_full(error), arguments)
         return Failure(truncate(text, max_chars), ErrorCode.TOOL_ERROR)
-    line = without_secrets(_first_line(text_of(error)), arguments)
-    line = without_internals(line, arguments)
+    line = redact_secrets(_first_line(text_of(error)), arguments)
+    line = redact_paths(line, arguments)
     if len(line) > MAX_MESSAGE:
         line = line[: MAX_MESSAGE - 1] + "…"
     return Failure(f"{FAILED}: {line}" if line else f"{FAILED}.", ErrorCode.TOOL_ERROR)
@@ -308,7 +308,7 @@ def rate_limited(name: str, seconds: float) -> Failure:
     )
 
 
-def without_internals(text: str, arguments: Mapping[str, Any] | None = None) -> str:
+def redact_paths(text: str, arguments: Mapping[str, Any] | None = None) -> str:
     """A line without absolute paths and addresses in memory.
 
     Args:
@@ -326,7 +326,7 @@ def without_internals(text: str, arguments: Mapping[str, Any] | None = None) -> 
     return _ADDRESS.sub("", _PATH.sub(last_part, text))
 
 
-def without_secrets(text: str, arguments: Mapping[str, Any] | None = None) -> str:
+def redact_secrets(text: str, arguments: Mapping[str, Any] | None = None) -> str:
     """A text without the credentials of URLs, and without what is named as a secret.
 
     Takes time proportional to the text.

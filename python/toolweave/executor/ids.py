@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger("toolweave.executor")
 
 
-def made_by(factory: Callable[[int], object], position: int) -> str:
+def make_call_id(factory: Callable[[int], object], position: int) -> str:
     """Return the id that a factory gives, or ``call_N`` in place of one that cannot be used.
 
     Raises:
@@ -59,7 +59,7 @@ class CallIds:
             return given
         if not given:
             factory = self._factory
-            given = f"call_{position}" if factory is None else made_by(factory, position)
+            given = f"call_{position}" if factory is None else make_call_id(factory, position)
         unique = given
         while unique in self._used:
             self._used[given] += 1

@@ -462,7 +462,7 @@ class ToolRun(Run["ToolEvent"]):
         if self.deferred_calls.keys:
             metadata[DEFERRED] = self.deferred_calls.keys
         results = [result for result in self._results if result is not None]
-        metadata = failure.with_references(metadata, results)
+        metadata = failure.add_references(metadata, results)
         aggregate = ToolAggregateMessage(self._calls, results, metadata=metadata or None)
         # What was resolved meanwhile has to be written first: the next run does that.
         if self.deferred_calls.keys and self.journal is None:

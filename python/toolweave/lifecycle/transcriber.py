@@ -32,7 +32,7 @@ from ..executor import (
     ToolQuestion,
     ToolStarted,
 )
-from ..executor.failure import with_references
+from ..executor.failure import add_references
 from ..executor.ids import CallIds
 from ..executor.results import shown, to_json_value
 from ..kinds import SceneStopReason, StopReason
@@ -278,7 +278,7 @@ class Transcriber:
         done = isinstance(event, ToolResult)
         if isinstance(event, ToolResult):
             own = _wire_result(event)
-            own["metadata"] = with_references({}, [event]) or None
+            own["metadata"] = add_references({}, [event]) or None
         else:
             own = {"result": shown(event.value, self._max_progress_chars), "isError": False}
         return self._drafts.result(generation, event.tool_call_id, own, done=done)

@@ -11,7 +11,7 @@ from .._core import Validator
 from ..exceptions import ContractError, SchemaError, ToolDefinitionError
 from ..slices import in_slices
 from ..tools import Tool, ToolContext
-from ..tools.names import usable_name
+from ..tools.names import valid_tool_name
 from .confusables import is_confusable, mixed_scripts
 from .listing_filter import OUTPUT_SCHEMA, ToolProblem
 from .results import object_fields, tool_output, unwrap_result
@@ -63,7 +63,7 @@ async def build_tools(
         elif problem := _confusable_problem(definition.name, (*others, *tools)):
             problems.append(ToolProblem(definition.name, problem))
         else:
-            name = usable_name(definition.name, prefix, taken)
+            name = valid_tool_name(definition.name, prefix, taken)
             try:
                 tool = _tool(definition, name, send, server, options or {})
             except (ContractError, SchemaError, ToolDefinitionError) as err:

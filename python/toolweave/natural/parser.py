@@ -21,7 +21,7 @@ from .._core import (
     UsageUpdate,
 )
 from ..exceptions import ToolUseParsingError
-from ..executor.ids import made_by
+from ..executor.ids import make_call_id
 from ..kinds import FinishReason
 from ..models import as_messages, as_model, closing
 from ..models.excess_calls import drop_excess_calls
@@ -241,7 +241,7 @@ class NaturalToolUseParser:
         elif calls:
             finish = FinishReason.TOOL_CALLS
         elif self._rewrites_plain:
-            call_id = made_by(call_ids or self._id_factory, 0)
+            call_id = make_call_id(call_ids or self._id_factory, 0)
             for event in await self._rewrite_plain("".join(text), prepared, call_id, found):
                 yield event
                 finish = FinishReason.TOOL_CALLS

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 from .._core import FunctionContract, PromptTemplate
 from ..tools import Tool, Toolset
 from ..tools.function import is_tool
-from ..tools.names import usable_name
+from ..tools.names import valid_tool_name
 from .purpose import QUERY_PLACEHOLDERS, purpose
 from .registrations import ToolKey, handler_for
 
@@ -91,7 +91,7 @@ class RegistryToolset(Toolset):
         tools: dict[str, AnyTool] = {}
         cached: dict[str, _CachedTool] = {}
         for entry in state.snapshot.tools_for(*self._asked):
-            name = usable_name(entry.name, "", tools)
+            name = valid_tool_name(entry.name, "", tools)
             served = handler_for(entry, state.snapshot, state.handlers)
             contract = state.contracts.get(ToolKey(entry.name, entry.type, entry.site))
             # Most tools are what they were.

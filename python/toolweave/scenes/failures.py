@@ -7,7 +7,7 @@ import secrets
 from http import HTTPStatus
 
 from ..exceptions import ModelError, ToolweaveError
-from ..executor.failure import without_internals, without_secrets
+from ..executor.failure import redact_paths, redact_secrets
 from ..wording import text_of
 
 _log = logging.getLogger("toolweave.scenes")
@@ -60,7 +60,7 @@ def run_failed(error: BaseException) -> str:
 
 def in_full(error: BaseException) -> str:
     """All that an exception says, but for secrets."""
-    return without_secrets(text_of(error, type(error).__name__))
+    return redact_secrets(text_of(error, type(error).__name__))
 
 
 def reported(error: BaseException, what: str) -> str | None:
@@ -92,4 +92,4 @@ def _line(error: BaseException) -> str:
         ),
         "",
     )
-    return without_internals(without_secrets(line[: 4 * _LONGEST]))[:_LONGEST]
+    return redact_paths(redact_secrets(line[: 4 * _LONGEST]))[:_LONGEST]

@@ -7,7 +7,7 @@ import functools
 import re
 from typing import TYPE_CHECKING
 
-from ..tools.names import OUR_TAGS
+from ..tools.names import RESERVED_TAGS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -29,7 +29,7 @@ def provider_name(name: str, taken: Iterable[str] = ()) -> str:
         taken: Names that others have already: one that would be the same is numbered.
     """
     plain = re.sub(r"_{2,}", "_", re.sub(r"[^a-zA-Z0-9_-]+", "_", name)).strip("_")
-    if plain[:1].isdigit() or plain[:1] == "-" or plain.lower() in OUR_TAGS:
+    if plain[:1].isdigit() or plain[:1] == "-" or plain.lower() in RESERVED_TAGS:
         plain = f"scene_{plain}"
     base = (plain or "scene")[:_LONGEST].rstrip("_")
     known = set(taken)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from .._core import StreamReducer, ToolAggregateMessage, ToolCall, ToolCallMessage, ToolResult
 from ..exceptions import MessageError
 from ..executor.deferred import METADATA as DEFERRED
-from ..executor.failure import with_references
+from ..executor.failure import add_references
 from .columns import is_id, safe_text
 from .damage import call_id_of, optional_text, started_call
 from .reading import UNREADABLE, find_row, outcome
@@ -155,7 +155,7 @@ class InterruptedRun:
             results[call.id] = outcome(call, row).result
             self.count += 1
             self.events.append(self._result(message, results[call.id]))
-        metadata = with_references(message.metadata, results.values())
+        metadata = add_references(message.metadata, results.values())
         if keys:
             metadata[DEFERRED] = {**keys, **metadata.get(DEFERRED, {})}
         whole = ToolAggregateMessage(
@@ -178,7 +178,7 @@ class InterruptedRun:
     def _result(self, message: _CallMessage, result: ToolResult) -> StreamEvent:
         answered = ToolCall(result.tool_call_id, result.name, {})
         told = ToolAggregateMessage([answered], [result]).to_dict()["toolResults"][0]
-        if metadata := with_references({}, [result]):
+        if metadata := add_references({}, [result]):
             told["metadata"] = metadata
         named = {"generationId": message.generation_id, "fromAgent": message.from_agent}
         return {

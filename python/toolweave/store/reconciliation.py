@@ -14,7 +14,7 @@ from .._core import (
     ToolResultMessage,
     UnknownMessage,
 )
-from ..executor.failure import with_references
+from ..executor.failure import add_references
 from ..kinds import ErrorCode, Role
 from ..slices import MANY
 from .records import History, StoredMessage, StoreProblem
@@ -200,7 +200,7 @@ class Reconciler:
 
 def _with_results(message: Message, found: _MessageCalls) -> Message:
     results = [found.results[call.id] for call in found.calls if call.id in found.results]
-    metadata = with_references(message.metadata, results)
+    metadata = add_references(message.metadata, results)
     if isinstance(message, ToolAggregateMessage):
         return message.__replace__(tool_results=results, metadata=metadata)
     if not results and isinstance(message, ToolCallMessage):

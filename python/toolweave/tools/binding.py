@@ -104,7 +104,7 @@ class Binder:
         for name, value in arguments.items():
             convert = self._converters.get(name, self._extra)
             # Plain types rely on the schema, which the others know for themselves.
-            if convert is None or (_pointer(name)[1:] in broken and not checks_itself(convert)):
+            if convert is None or (_pointer(name)[1:] in broken and not is_self_validating(convert)):
                 continue
             try:
                 convert(value)
@@ -143,9 +143,9 @@ class Refusal(Exception):  # noqa: N818 - never leaves this package
         return [_violation(name, value, *fault) for fault in self.faults]
 
 
-def checks_itself(convert: Convert) -> bool:
+def is_self_validating(convert: Convert) -> bool:
     """Whether what converts a value takes any, and raises `Refusal` where it does not suit."""
-    return getattr(getattr(convert, "__self__", None), "checks_itself", False) is True
+    return getattr(getattr(convert, "__self__", None), "is_self_validating", False) is True
 
 
 def together(told: Sequence[Violation], more: Iterable[Violation]) -> tuple[Violation, ...]:

@@ -11,10 +11,10 @@ if TYPE_CHECKING:
 # As in a `FunctionContract`: white space, control characters, and what tags are made of.
 _UNUSABLE = re.compile(r"[\s\x00-\x1f\x7f-\x9f<>\"'=`&\\]")
 _MAX_NAME_BYTES = 256
-OUR_TAGS = ("tool_call", "tool_response")
+RESERVED_TAGS = ("tool_call", "tool_response")
 
 
-def usable_name(name: str, prefix: str, taken: Container[str]) -> str:
+def valid_tool_name(name: str, prefix: str, taken: Container[str]) -> str:
     """What a model can call a tool by: its own name, unless something forbids it.
 
     Characters that cannot stand in a tag become ``_``, slashes at the ends are dropped, and a
@@ -22,7 +22,7 @@ def usable_name(name: str, prefix: str, taken: Container[str]) -> str:
     """
     whole = _UNUSABLE.sub("_", f"{prefix}_{name}" if prefix else name)
     whole = _cut(whole, _MAX_NAME_BYTES).strip("/") or "_"
-    if whole.lower() in OUR_TAGS:
+    if whole.lower() in RESERVED_TAGS:
         whole += "_"
     usable, number = whole, 1
     while usable in taken:

@@ -29,7 +29,7 @@ class UnsupportedTypeError(Exception):
 class PydanticType:
     """A type by its adapter, which is built once."""
 
-    checks_itself = True
+    is_self_validating = True
     """It takes any JSON value, and does not rely on the schema."""
 
     def __init__(self, hint: Any) -> None:

@@ -106,17 +106,17 @@ def returns_of(hints: Hints, docs: Documentation) -> dict[str, Any] | str | None
         except UnsupportedTypeError:
             # Anything may be returned; the model is told of it in words, or not at all.
             return docs.returns
-        schema = without_titles(schema)
+        schema = strip_titles(schema)
     if not schema:
         return docs.returns
     if docs.returns:
         schema["description"] = docs.returns
     if definitions:
-        schema["$defs"] = {name: without_titles(entry) for name, entry in definitions.items()}
+        schema["$defs"] = {name: strip_titles(entry) for name, entry in definitions.items()}
     return schema
 
 
-def without_titles(schema: Any) -> Any:
+def strip_titles(schema: Any) -> Any:
     """A JSON Schema without titles: the names of properties and definitions say the same."""
     if not is_object(schema):
         return schema
@@ -125,11 +125,11 @@ def without_titles(schema: Any) -> Any:
         if keyword == "title" and isinstance(value, str):
             continue
         if keyword in _MAPS and is_object(value):
-            kept[keyword] = {name: without_titles(member) for name, member in value.items()}
+            kept[keyword] = {name: strip_titles(member) for name, member in value.items()}
         elif keyword in _SCHEMAS and is_array(value):
-            kept[keyword] = [without_titles(member) for member in value]
+            kept[keyword] = [strip_titles(member) for member in value]
         elif keyword in _SCHEMAS:
-            kept[keyword] = without_titles(value)
+            kept[keyword] = strip_titles(value)
         else:
             kept[keyword] = value
     return kept
@@ -192,8 +192,8 @@ def _complete(signature: Signature, arguments: list[_Argument]) -> dict[str, Any
             _check_alone(signature, argument.name, kind)
         raise
     for argument, schema in zip(typed, schemas, strict=True):
-        argument.schema = {**without_titles(schema), **argument.schema}
-    return {name: without_titles(schema) for name, schema in definitions.items()}
+        argument.schema = {**strip_titles(schema), **argument.schema}
+    return {name: strip_titles(schema) for name, schema in definitions.items()}
 
 
 def _check_alone(signature: Signature, name: str, kind: PydanticType) -> None:

@@ -18,7 +18,7 @@ from toolweave.executor import ToolExecutor
 from toolweave.mcp import MCPTools
 from toolweave.mcp.definitions import MAX_DESCRIPTION_CHARS, MAX_TOOLS
 from toolweave.mcp.listing_filter import MAX_DEFINITION_BYTES
-from toolweave.tools.names import usable_name
+from toolweave.tools.names import valid_tool_name
 
 OBJECT = {"type": "object"}
 
@@ -140,8 +140,8 @@ def test_names_that_no_tag_can_hold_are_mapped(tmp_path: Path) -> None:
 def test_whatever_a_server_calls_a_tool_it_gets_a_name_of_its_own(
     name: str, prefix: str, taken: set[str]
 ) -> None:
-    first = usable_name(name, prefix, taken)
-    second = usable_name(name, prefix, {*taken, first})
+    first = valid_tool_name(name, prefix, taken)
+    second = valid_tool_name(name, prefix, {*taken, first})
     assert first not in taken
     assert second not in {*taken, first}
     assert FunctionContract(first).name == first
@@ -150,8 +150,8 @@ def test_whatever_a_server_calls_a_tool_it_gets_a_name_of_its_own(
 
 @given(name=st.from_regex(r"[A-Za-z0-9_.-]([A-Za-z0-9_./-]{0,126}[A-Za-z0-9_.-])?", fullmatch=True))
 def test_a_name_as_the_protocol_wants_it_stays_as_it_is(name: str) -> None:
-    assert usable_name(name, "", ()) in (name, f"{name}_")
-    assert usable_name(name, "server", ()) == f"server_{name}"
+    assert valid_tool_name(name, "", ()) in (name, f"{name}_")
+    assert valid_tool_name(name, "server", ()) == f"server_{name}"
 
 
 @pytest.mark.parametrize(
@@ -159,7 +159,7 @@ def test_a_name_as_the_protocol_wants_it_stays_as_it_is(name: str) -> None:
     [("/get/weather/", "get/weather"), ("//", "_"), ("Tool_Call", "Tool_Call_"), ("a b", "a_b")],
 )
 def test_a_name_that_no_tag_can_hold_is_changed(name: str, usable: str) -> None:
-    assert usable_name(name, "", ()) == usable
+    assert valid_tool_name(name, "", ()) == usable
     assert FunctionContract(usable).name == usable
 
 
