@@ -20,7 +20,7 @@ _log = logging.getLogger("toolweave.natural")
 ParsedEvent: TypeAlias = "Event | UsageUpdate"
 """What is read in a reply, but for its end."""
 
-ReplyEvent: TypeAlias = "Read | FinishUpdate"
+ReplyEvent: TypeAlias = "ParsedEvent | FinishUpdate"
 """One thing in a reply; the `FinishUpdate` is the last."""
 
 CUT_OFF = frozenset({FinishReason.LENGTH, FinishReason.CONTENT_FILTER, FinishReason.MISSING})

@@ -376,7 +376,7 @@ class ReplyRun(Run["ToolUseEvent"]):
 
     async def _read_tools(self, run: ToolRun) -> None:
         try:
-            while events := await run.happened():
+            while events := await run.next_events():
                 for event in events:
                     await self._handle_tool_event(event)
                 if run.error is not None:
