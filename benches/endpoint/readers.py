@@ -233,8 +233,8 @@ async def bare(url: str) -> AsyncGenerator[Callable[[str], AsyncIterator[bytes]]
     async def ask(group: str) -> AsyncIterator[bytes]:
         asked = json.dumps(body(group)).encode()
         reader, writer = await asyncio.open_connection(address.hostname, address.port)
-        excerpt = b"POST /v1/chat/completions HTTP/1.1\r\ncontent-length: %d\r\n\r\n"
-        writer.write(excerpt % len(asked) + asked)
+        head = b"POST /v1/chat/completions HTTP/1.1\r\ncontent-length: %d\r\n\r\n"
+        writer.write(head % len(asked) + asked)
         end = b""
         while not end.endswith(wire.END):
             data = await reader.read(65536)
