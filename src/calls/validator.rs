@@ -6,7 +6,7 @@ use super::{Backend, InvalidKind, RepairMode};
 use crate::{
     message::{Repair, RepairKind},
     parser::{Excess, Found, Limits, Outcome},
-    repair::{Mended, fit, mend_json, mend_partly, replace_lone_surrogates},
+    repair::{RepairedJson, fit, repair_json, coerce_partially, replace_lone_surrogates},
     validator::Violation,
 };
 
@@ -196,10 +196,10 @@ impl<S> CallValidator<S> {
         let text = if found.fenced { strip_fence(found.payload, repairs) } else { found.payload };
         let decoded = decode_json_string(text, repairs);
         let text = decoded.as_deref().unwrap_or(text);
-        let mended = if strict { replace_lone_surrogates(text) } else { repair_payload(text) };
-        let mended = mended.ok_or_else(|| broken(" and cannot be mended"))?;
-        repairs.extend(mended.repairs);
-        Ok(mended.text.into())
+        let repaired = if strict { replace_lone_surrogates(text) } else { repair_payload(text) };
+        let repaired = repaired.ok_or_else(|| broken(" and cannot be mended"))?;
+        repairs.extend(repaired.repairs);
+        Ok(repaired.text.into())
     }
 
     fn excess(&self, excess: Excess) -> String {
@@ -238,22 +238,22 @@ fn coerce_arguments<B: Backend>(
     let read = |value: &Value| backend.parse(&value.to_string()).ok();
     let accepts =
         |value: &Value| read(value).is_some_and(|value| backend.accepts(compiled, &value));
-    if let Some(fitted) = fit(&value, schema, &accepts) {
-        return Some(Coercion::Full(read(&fitted.value)?, fitted.repairs));
+    if let Some(coerced) = fit(&value, schema, &accepts) {
+        return Some(Coercion::Full(read(&coerced.value)?, coerced.repairs));
     }
     let faults = |value: &Value| {
         read(value).map_or(usize::MAX, |value| backend.violations(compiled, &value).len())
     };
-    read(&mend_partly(&value, schema, &faults).value).map(Coercion::Partial)
+    read(&coerce_partially(&value, schema, &faults).value).map(Coercion::Partial)
 }
 
 /// Mends a payload that a tag has ended.
-fn repair_payload(payload: &str) -> Option<Mended> {
+fn repair_payload(payload: &str) -> Option<RepairedJson> {
     // A number or word at the very end of a text may have been cut off, so it is not mended. Here
     // the tag has ended it, which white space says as well.
     let cut_off = |text: &&str| text.ends_with(|ch: char| ch.is_ascii_alphanumeric());
-    let ended = || Some(payload).filter(cut_off).and_then(|text| mend_json(&format!("{text}\n")));
-    mend_json(payload).or_else(ended)
+    let ended = || Some(payload).filter(cut_off).and_then(|text| repair_json(&format!("{text}\n")));
+    repair_json(payload).or_else(ended)
 }
 
 /// What a payload says that is a JSON string with an object in it, as some providers send them.

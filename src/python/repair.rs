@@ -11,15 +11,15 @@ pub(crate) fn repair_json<'py>(
     py: Python<'py>,
     text: &str,
 ) -> PyResult<(String, Bound<'py, PyTuple>)> {
-    let Some(mended) = repair::mend_json(text) else {
+    let Some(repaired) = repair::repair_json(text) else {
         return Err(not_mendable(text));
     };
-    let repairs: Vec<_> = mended
+    let repairs: Vec<_> = repaired
         .repairs
         .iter()
         .map(|repair| PyRepair::from_core(py, repair))
         .collect::<PyResult<_>>()?;
-    Ok((mended.text, PyTuple::new(py, repairs)?))
+    Ok((repaired.text, PyTuple::new(py, repairs)?))
 }
 
 /// Says where `text` stops being JSON; what is wrong there is the best hint there is.

@@ -11,7 +11,7 @@ use crate::message::{Repair, RepairKind};
 
 /// A value that fits, and what was done to make it so.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Fitted {
+pub struct Coerced {
     /// The value.
     pub value: Value,
     /// Every change, with the values before and after.
@@ -47,9 +47,9 @@ const PATH_BYTES: usize = 64;
 /// assert_eq!(fitted.value, json!({"days": 4}));
 /// assert_eq!(fitted.repairs[0].path, "/days");
 /// ```
-pub fn fit(value: &Value, schema: &Value, accepts: &dyn Fn(&Value) -> bool) -> Option<Fitted> {
+pub fn fit(value: &Value, schema: &Value, accepts: &dyn Fn(&Value) -> bool) -> Option<Coerced> {
     if accepts(value) {
-        return Some(Fitted { value: value.clone(), repairs: Vec::new() });
+        return Some(Coerced { value: value.clone(), repairs: Vec::new() });
     }
     // Only the oldest drafts tell 4.0 from 4, so that is changed only where it helps.
     [false, true].into_iter().find_map(|whole_numbers| {
@@ -60,7 +60,7 @@ pub fn fit(value: &Value, schema: &Value, accepts: &dyn Fn(&Value) -> bool) -> O
         }
         let repairs = fitter.repairs;
         if accepts(&result) {
-            return Some(Fitted { value: result, repairs });
+            return Some(Coerced { value: result, repairs });
         }
         choose(&result, &repairs, &fitter.choices, accepts)
     })
@@ -76,23 +76,23 @@ pub fn fit(value: &Value, schema: &Value, accepts: &dyn Fn(&Value) -> bool) -> O
 ///
 /// ```
 /// use serde_json::{Value, json};
-/// use toolweave::repair::mend_partly;
+/// use toolweave::repair::coerce_partially;
 ///
 /// let schema = json!({"properties": {"days": {"type": "integer"}, "at": {"type": "integer"}}});
 /// let faults = |value: &Value| value.as_object().unwrap().values().filter(|v| !v.is_u64()).count();
 /// let value = json!({"days": "4", "at": "noon"});
-/// assert_eq!(mend_partly(&value, &schema, &faults).value, json!({"days": 4, "at": "noon"}));
+/// assert_eq!(coerce_partially(&value, &schema, &faults).value, json!({"days": 4, "at": "noon"}));
 /// ```
-pub fn mend_partly(value: &Value, schema: &Value, faults: &dyn Fn(&Value) -> usize) -> Fitted {
+pub fn coerce_partially(value: &Value, schema: &Value, faults: &dyn Fn(&Value) -> usize) -> Coerced {
     let mut readings = [false, true].into_iter().filter_map(|whole_numbers| {
         let mut fitter = Fitter::new(schema, whole_numbers);
         fitter.partly = true;
         let result = fitter.fit(value.clone(), schema);
         let Fitter { schemas, repairs, choices, .. } = fitter;
         (!schemas.is_exhausted())
-            .then(|| best_of_each(Fitted { value: result, repairs }, &choices, faults))
+            .then(|| best_of_each(Coerced { value: result, repairs }, &choices, faults))
     });
-    let untouched = || Fitted { value: value.clone(), repairs: Vec::new() };
+    let untouched = || Coerced { value: value.clone(), repairs: Vec::new() };
     let first = readings.next().unwrap_or_else(untouched);
     match readings.next() {
         Some(other) if other != first && faults(&other.value) < faults(&first.value) => other,
@@ -101,7 +101,7 @@ pub fn mend_partly(value: &Value, schema: &Value, faults: &dyn Fn(&Value) -> usi
 }
 
 /// Takes, at one place after the other, the only reading with the fewest faults.
-fn best_of_each(mut best: Fitted, choices: &[Choice], faults: &dyn Fn(&Value) -> usize) -> Fitted {
+fn best_of_each(mut best: Coerced, choices: &[Choice], faults: &dyn Fn(&Value) -> usize) -> Coerced {
     let mut left = ATTEMPTS;
     for choice in choices {
         left = match left.checked_sub(choice.readings.len() + 1) {
@@ -141,30 +141,30 @@ fn choose(
     repairs: &[Repair],
     choices: &[Choice],
     accepts: &dyn Fn(&Value) -> bool,
-) -> Option<Fitted> {
+) -> Option<Coerced> {
     // Each place may also stay as it is.
     let combinations = choices
         .iter()
         .try_fold(1_usize, |product, choice| product.checked_mul(choice.readings.len() + 1))
         .filter(|combinations| *combinations <= ATTEMPTS)?;
-    let mut found: Option<Fitted> = None;
+    let mut found: Option<Coerced> = None;
     for combination in 1..combinations {
-        let mut fitted = Fitted { value: value.clone(), repairs: repairs.to_vec() };
+        let mut coerced = Coerced { value: value.clone(), repairs: repairs.to_vec() };
         let mut rest = combination;
         for choice in choices {
             let pick = rest % (choice.readings.len() + 1);
             rest /= choice.readings.len() + 1;
             if let Some((reading, changes)) = pick.checked_sub(1).map(|pick| &choice.readings[pick])
             {
-                *fitted.value.pointer_mut(&choice.path)? = reading.clone();
-                fitted.repairs.extend_from_slice(changes);
+                *coerced.value.pointer_mut(&choice.path)? = reading.clone();
+                coerced.repairs.extend_from_slice(changes);
             }
         }
-        if accepts(&fitted.value) {
+        if accepts(&coerced.value) {
             match &found {
-                Some(other) if other.value != fitted.value => return None,
+                Some(other) if other.value != coerced.value => return None,
                 Some(_) => {}
-                None => found = Some(fitted),
+                None => found = Some(coerced),
             }
         }
     }

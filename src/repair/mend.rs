@@ -1,9 +1,9 @@
-//! The machine behind [`mend_json`](super::mend_json): one pass, an explicit stack.
+//! The machine behind [`repair_json`](super::repair_json): one pass, an explicit stack.
 
 use serde_json::Value;
 
 use super::{
-    MAX_DEPTH, Mended,
+    MAX_DEPTH, RepairedJson,
     frames::{Expect, Frame, Shape, pointer},
     lookahead::{Site, quote_at, starts_comment, word},
     scalar::{self, Word},
@@ -30,7 +30,7 @@ const BLANK: [char; 4] = [' ', '\t', '\n', '\r'];
 
 /// Reads broken JSON and writes JSON.
 #[derive(Debug)]
-pub(super) struct Mender<'t> {
+pub(super) struct Repairer<'t> {
     text: &'t str,
     at: usize,
     out: String,
@@ -43,7 +43,7 @@ pub(super) struct Mender<'t> {
     path_bytes: usize,
 }
 
-impl<'t> Mender<'t> {
+impl<'t> Repairer<'t> {
     pub(super) fn new(text: &'t str, mismatch: Mismatch) -> Self {
         Self {
             text,
@@ -58,10 +58,10 @@ impl<'t> Mender<'t> {
     }
 
     /// Mends the text, and tells whether a bracket did not match.
-    pub(super) fn run(mut self) -> (Option<Mended>, bool) {
+    pub(super) fn run(mut self) -> (Option<RepairedJson>, bool) {
         let done = self.document();
-        let mended = done.map(|()| Mended { text: self.out, repairs: self.repairs });
-        (mended, self.mismatched)
+        let repaired = done.map(|()| RepairedJson { text: self.out, repairs: self.repairs });
+        (repaired, self.mismatched)
     }
 
     fn document(&mut self) -> Option<()> {

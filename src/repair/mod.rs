@@ -1,15 +1,15 @@
 //! Mending arguments: broken JSON, and JSON of the wrong type.
 //!
-//! [`mend_json`] brings text that should be one JSON object to JSON, and
+//! [`repair_json`] brings text that should be one JSON object to JSON, and
 //! [`fit()`] brings a value to the types that its schema declares. Both only do
 //! what is certain, invent no value and drop none that says anything, and record every change as
-//! a [`Repair`]; where that is not enough they answer `None`. [`mend_partly`] does what can be
+//! a [`Repair`]; where that is not enough they answer `None`. [`coerce_partially`] does what can be
 //! done for a value that cannot be brought to fit.
 //!
 //! ```
-//! use toolweave::{message::RepairKind, repair::mend_json};
+//! use toolweave::{message::RepairKind, repair::repair_json};
 //!
-//! let mended = mend_json("{city: 'Paris', days: [1, 2,],}").expect("mendable");
+//! let mended = repair_json("{city: 'Paris', days: [1, 2,],}").expect("mendable");
 //! assert_eq!(mended.text, r#"{"city": "Paris", "days": [1, 2]}"#);
 //! assert_eq!(mended.repairs[0].kind, RepairKind::BareKey);
 //! assert_eq!(mended.repairs[0].path, "/city");
@@ -28,15 +28,15 @@ mod string;
 mod tests;
 mod types;
 
-pub use self::fit::{Fitted, fit, mend_partly};
+pub use self::fit::{Coerced, fit, coerce_partially};
 
 use crate::message::{Repair, RepairKind};
 
-use self::mend::{Mender, Mismatch};
+use self::mend::{Repairer, Mismatch};
 
 /// JSON text, and what was done to make it so.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Mended {
+pub struct RepairedJson {
     /// One JSON value.
     pub text: String,
     /// Every change, in the order of the text. `before` and `after` are the beginning of what
@@ -55,35 +55,35 @@ pub const MAX_DEPTH: usize = 127;
 /// of the text cuts off is closed, and so are the brackets around it.
 ///
 /// Takes time in proportion to the text.
-pub fn mend_json(text: &str) -> Option<Mended> {
+pub fn repair_json(text: &str) -> Option<RepairedJson> {
     if is_json(text) {
-        return Some(Mended { text: text.to_owned(), repairs: Vec::new() });
+        return Some(RepairedJson { text: text.to_owned(), repairs: Vec::new() });
     }
-    let (first, mismatched) = Mender::new(text, Mismatch::Replace).run();
+    let (first, mismatched) = Repairer::new(text, Mismatch::Replace).run();
     let found = if mismatched {
         // A bracket that does not match may be the wrong one, come after a missing one, or be
         // one too many. The rest of the text shows which: a wrong reading takes more repairs.
         let others = [Mismatch::Insert, Mismatch::Drop];
-        let others = others.map(|reading| Mender::new(text, reading).run().0);
+        let others = others.map(|reading| Repairer::new(text, reading).run().0);
         fewest_repairs(first.into_iter().chain(others.into_iter().flatten()))
     } else {
         first
     };
-    found.filter(|mended| is_json(&mended.text))
+    found.filter(|repaired| is_json(&repaired.text))
 }
 
 /// Replaces surrogate escapes without a partner by `\uFFFD` in text that is JSON otherwise;
 /// `None` where there are none, or more is wrong than that.
-pub fn replace_lone_surrogates(text: &str) -> Option<Mended> {
-    let mended = mend_json(text)?;
-    let only = mended.repairs.iter().all(|repair| repair.kind == RepairKind::LoneSurrogate);
-    (only && !mended.repairs.is_empty()).then_some(mended)
+pub fn replace_lone_surrogates(text: &str) -> Option<RepairedJson> {
+    let repaired = repair_json(text)?;
+    let only = repaired.repairs.iter().all(|repair| repair.kind == RepairKind::LoneSurrogate);
+    (only && !repaired.repairs.is_empty()).then_some(repaired)
 }
 
 /// The reading with the fewest repairs; `None` if there are two.
-fn fewest_repairs(readings: impl Iterator<Item = Mended>) -> Option<Mended> {
+fn fewest_repairs(readings: impl Iterator<Item = RepairedJson>) -> Option<RepairedJson> {
     let mut readings: Vec<_> = readings.collect();
-    readings.sort_by_key(|mended| mended.repairs.len());
+    readings.sort_by_key(|repaired| repaired.repairs.len());
     let mut readings = readings.into_iter();
     let first = readings.next()?;
     let rival = readings.find(|other| other.text != first.text);

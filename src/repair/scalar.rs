@@ -72,10 +72,10 @@ fn number(word: &str) -> Word {
     {
         digits.insert(dot + 1, '0');
     }
-    let mended = format!("{sign}{digits}");
+    let repaired = format!("{sign}{digits}");
     // A lone dot is no number, however it is dressed.
-    if is_number(&mended) && word.contains(|ch: char| ch.is_ascii_digit()) {
-        Word::Repaired(RepairKind::Number, mended)
+    if is_number(&repaired) && word.contains(|ch: char| ch.is_ascii_digit()) {
+        Word::Repaired(RepairKind::Number, repaired)
     } else {
         Word::Unknown
     }

@@ -239,10 +239,10 @@ proptest! {
     #[test]
     fn whatever_comes_out_is_json_and_stays_as_it_is(text in r#"[\{\}\[\]\(\),:"'`a1.+\\\-# /*tu\n“”‘’]{0,40}"#) {
         for text in [format!("{{{text}"), format!("{{\"a\": {text}}}"), text] {
-            if let Some(mended) = mend_json(&text) {
-                prop_assert!(is_json(&mended.text));
-                let again = mend_json(&mended.text).unwrap();
-                prop_assert_eq!(&again.text, &mended.text);
+            if let Some(repaired) = repair_json(&text) {
+                prop_assert!(is_json(&repaired.text));
+                let again = repair_json(&repaired.text).unwrap();
+                prop_assert_eq!(&again.text, &repaired.text);
                 prop_assert!(again.repairs.is_empty());
             }
         }
@@ -255,9 +255,9 @@ proptest! {
         } else {
             value.to_string()
         };
-        let mended = mend_json(&text).unwrap();
-        prop_assert_eq!(mended.text, text);
-        prop_assert!(mended.repairs.is_empty());
+        let repaired = repair_json(&text).unwrap();
+        prop_assert_eq!(repaired.text, text);
+        prop_assert!(repaired.repairs.is_empty());
     }
 
     #[test]
@@ -271,8 +271,8 @@ proptest! {
             return Ok(());
         }
         let (broken, _) = Breaker::write(&value, damage, place.index(places));
-        match mend_json(&broken) {
-            Some(mended) => prop_assert_eq!(parse(&mended.text), value, "{}", broken),
+        match repair_json(&broken) {
+            Some(repaired) => prop_assert_eq!(parse(&repaired.text), value, "{}", broken),
             // Where a bracket is wrong or missing there may be two readings.
             None => prop_assert!(
                 matches!(damage, Damage::WrongCloser | Damage::ExtraCloser),
@@ -286,9 +286,9 @@ proptest! {
         let text = value.to_string();
         let closers = text.len() - text.trim_end_matches(['}', ']']).len();
         let kept = text.len() - 1 - place.index(closers);
-        let mended = mend_json(&format!("{}\n", &text[..kept])).unwrap();
-        prop_assert_eq!(parse(&mended.text), value);
-        prop_assert_eq!(mended.repairs.len(), text.len() - kept);
+        let repaired = repair_json(&format!("{}\n", &text[..kept])).unwrap();
+        prop_assert_eq!(parse(&repaired.text), value);
+        prop_assert_eq!(repaired.repairs.len(), text.len() - kept);
     }
 
     #[test]
@@ -299,17 +299,17 @@ proptest! {
             ("arguments = ", ";"), ("\u{FEFF}", ""), ("'", "'"), ("\u{A0}", "\u{A0}"), ("", "\n\u{B}\n"),
         ]),
     ) {
-        let mended = mend_json(&format!("{}{value}{}", around.0, around.1)).unwrap();
-        prop_assert_eq!(parse(&mended.text), value);
-        prop_assert!(mended.repairs.iter().all(|repair| repair.kind == RepairKind::Debris));
+        let repaired = repair_json(&format!("{}{value}{}", around.0, around.1)).unwrap();
+        prop_assert_eq!(parse(&repaired.text), value);
+        prop_assert!(repaired.repairs.iter().all(|repair| repair.kind == RepairKind::Debris));
     }
 
     #[test]
     fn a_document_cut_off_loses_nothing_that_was_finished(value in document(), cut in any::<Index>()) {
         let text = value.to_string();
         let cut = (0..=cut.index(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap();
-        let Some(mended) = mend_json(&text[..cut]) else { return Ok(()) };
-        prop_assert!(is_prefix(&parse(&mended.text), &value), "{} of {}", mended.text, text);
+        let Some(repaired) = repair_json(&text[..cut]) else { return Ok(()) };
+        prop_assert!(is_prefix(&parse(&repaired.text), &value), "{} of {}", repaired.text, text);
     }
 }
 
@@ -380,14 +380,14 @@ proptest! {
     fn what_is_fitted_was_accepted_and_stays_as_it_is(schema in schema(), value in loose_value()) {
         let validator = crate::validator::Validator::new(&schema).unwrap();
         let accepts = |value: &Value| validator.is_valid(value);
-        let fitted = fit(&value, &schema, &accepts);
+        let coerced = fit(&value, &schema, &accepts);
         if accepts(&value) {
-            prop_assert_eq!(fitted, Some(Fitted { value, repairs: Vec::new() }));
-        } else if let Some(fitted) = fitted {
-            prop_assert!(accepts(&fitted.value));
-            prop_assert!(!fitted.repairs.is_empty());
-            let again = fit(&fitted.value, &schema, &accepts).unwrap();
-            prop_assert_eq!(again.value, fitted.value);
+            prop_assert_eq!(coerced, Some(Coerced { value, repairs: Vec::new() }));
+        } else if let Some(coerced) = coerced {
+            prop_assert!(accepts(&coerced.value));
+            prop_assert!(!coerced.repairs.is_empty());
+            let again = fit(&coerced.value, &schema, &accepts).unwrap();
+            prop_assert_eq!(again.value, coerced.value);
         }
     }
 
@@ -415,10 +415,10 @@ proptest! {
         let (schema, value) = object(&all);
         let validator = crate::validator::Validator::new(&schema).unwrap();
         let faults = |value: &Value| validator.violations(value).len();
-        let mended = mend_partly(&value, &schema, &faults).value;
+        let repaired = coerce_partially(&value, &schema, &faults).value;
 
         // Exactly what cannot be mended alone is told, and nothing else of it is left.
-        let found = validator.violations(&mended);
+        let found = validator.violations(&repaired);
         prop_assume!(found.len() < crate::validator::MAX_VIOLATIONS);
         let told: std::collections::BTreeSet<_> =
             found.iter().map(|violation| violation.path.split('/').nth(1).unwrap()).collect();

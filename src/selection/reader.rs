@@ -9,7 +9,7 @@ use super::{
 use crate::{
     message::{Repair, RepairKind},
     registry::structure::{has_shares, parameter_schema, score_key},
-    repair::{fit, mend_partly},
+    repair::{fit, coerce_partially},
     validator::{SchemaError, Validator, Violation},
 };
 
@@ -136,12 +136,12 @@ impl ReplyReader {
                 });
             }
             let accepts = |value: &Value| self.validator.is_valid(value);
-            let mended = fit(&value, &self.schema, &accepts).unwrap_or_else(|| {
+            let repaired = fit(&value, &self.schema, &accepts).unwrap_or_else(|| {
                 let faults = |value: &Value| self.validator.violations(value).len();
-                mend_partly(&value, &self.schema, &faults)
+                coerce_partially(&value, &self.schema, &faults)
             });
-            value = mended.value;
-            repairs.extend(mended.repairs);
+            value = repaired.value;
+            repairs.extend(repaired.repairs);
             violations = self.validator.violations(&value);
         }
         // The beginning of a value may fit where all of it would not.

@@ -10,7 +10,7 @@ use super::score::{ScoreError, said};
 use crate::{
     message::{Repair, RepairKind},
     registry::structure::score_key,
-    repair::mend_json,
+    repair::repair_json,
 };
 
 /// How long a reply may be that is read.
@@ -50,7 +50,7 @@ pub(super) fn object(reply: &str) -> Result<Found, ScoreError> {
             (Some((members, Vec::new())), Some(length))
         } else {
             let length = balanced(rest);
-            let whole = if attempt == 0 { mended(text) } else { None };
+            let whole = if attempt == 0 { repaired(text) } else { None };
             let part = || length.and_then(|length| complete(&rest[..length]));
             (whole.or_else(part), length)
         };
@@ -113,15 +113,15 @@ fn balanced(text: &str) -> Option<usize> {
     None
 }
 
-fn mended(text: &str) -> Option<Found> {
-    let mended = mend_json(text)?;
-    let mut reader = Deserializer::from_str(&mended.text);
+fn repaired(text: &str) -> Option<Found> {
+    let repaired = repair_json(text)?;
+    let mut reader = Deserializer::from_str(&repaired.text);
     let members = Map::deserialize(&mut reader).ok()?;
-    Some((members, mended.repairs))
+    Some((members, repaired.repairs))
 }
 
 /// A part of a reply, mended. If its strings or brackets have to be closed, it was no part.
 fn complete(part: &str) -> Option<Found> {
     let closed = |repair: &Repair| repair.kind != RepairKind::MissingCloser;
-    mended(part).filter(|(_, repairs)| repairs.iter().all(closed))
+    repaired(part).filter(|(_, repairs)| repairs.iter().all(closed))
 }

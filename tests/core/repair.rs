@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use toolweave::{
     message::{Repair, RepairKind},
-    repair::{fit, mend_json, mend_partly, replace_lone_surrogates},
+    repair::{fit, repair_json, coerce_partially, replace_lone_surrogates},
     validator::Validator,
 };
 
@@ -26,10 +26,10 @@ fn plain(repairs: &[Repair]) -> Value {
 #[test]
 fn golden_texts_are_mended() {
     for case in cases("repair/mend.json") {
-        let mended = mend_json(case["text"].as_str().unwrap());
-        let text = mended.as_ref().map(|mended| mended.text.as_str());
+        let repaired = repair_json(case["text"].as_str().unwrap());
+        let text = repaired.as_ref().map(|repaired| repaired.text.as_str());
         assert_eq!(text, case["mended"].as_str(), "{}", case["name"]);
-        let repairs = mended.map(|mended| plain(&mended.repairs)).unwrap_or(json!([]));
+        let repairs = repaired.map(|repaired| plain(&repaired.repairs)).unwrap_or(json!([]));
         assert_eq!(repairs, case["repairs"], "{}", case["name"]);
     }
 }
@@ -38,14 +38,14 @@ fn golden_texts_are_mended() {
 fn golden_values_are_fitted() {
     for case in cases("repair/fit.json") {
         let validator = Validator::new(&case["schema"]).unwrap();
-        let fitted = fit(&case["value"], &case["schema"], &|value| validator.is_valid(value));
+        let coerced = fit(&case["value"], &case["schema"], &|value| validator.is_valid(value));
         // Compared as text: 4 and 4.0 are equal in JSON Schema, but not here.
-        let value = fitted.as_ref().map(|fitted| fitted.value.to_string());
+        let value = coerced.as_ref().map(|coerced| coerced.value.to_string());
         let wanted = case.get("fitted").map(Value::to_string);
         assert_eq!(value, wanted, "{}", case["name"]);
-        let kinds: Value = fitted
+        let kinds: Value = coerced
             .iter()
-            .flat_map(|fitted| &fitted.repairs)
+            .flat_map(|coerced| &coerced.repairs)
             .map(|repair| json!([repair.path, repair.kind.as_str()]))
             .collect();
         assert_eq!(&kinds, case.get("repairs").unwrap_or(&json!([])), "{}", case["name"]);
@@ -56,21 +56,21 @@ fn golden_values_are_fitted() {
 fn a_change_of_type_is_recorded_with_both_values() {
     let schema = json!({"properties": {"days": {"type": "integer"}}});
     let validator = Validator::new(&schema).unwrap();
-    let fitted = fit(&json!({"days": "4"}), &schema, &|value| validator.is_valid(value)).unwrap();
+    let coerced = fit(&json!({"days": "4"}), &schema, &|value| validator.is_valid(value)).unwrap();
     let repair = Repair {
         path: "/days".to_owned(),
         kind: RepairKind::Type,
         before: json!("4"),
         after: json!(4),
     };
-    assert_eq!(fitted.repairs, [repair]);
+    assert_eq!(coerced.repairs, [repair]);
 }
 
 #[test]
 fn only_lone_surrogates_are_replaced() {
-    let mended = replace_lone_surrogates(r#"{"a": ["\ud83d\ude00", "\ud83d"]}"#).unwrap();
-    assert_eq!(mended.text, r#"{"a": ["\ud83d\ude00", "\uFFFD"]}"#);
-    assert_eq!((mended.repairs.len(), mended.repairs[0].path.as_str()), (1, "/a/1"));
+    let repaired = replace_lone_surrogates(r#"{"a": ["\ud83d\ude00", "\ud83d"]}"#).unwrap();
+    assert_eq!(repaired.text, r#"{"a": ["\ud83d\ude00", "\uFFFD"]}"#);
+    assert_eq!((repaired.repairs.len(), repaired.repairs[0].path.as_str()), (1, "/a/1"));
     assert!(replace_lone_surrogates(r#"{"a": "\ud83d\ude00"}"#).is_none());
     assert!(replace_lone_surrogates(r#"{"a": "\ud83d",}"#).is_none());
 }
@@ -78,10 +78,10 @@ fn only_lone_surrogates_are_replaced() {
 #[test]
 fn depth_is_limited() {
     let deep = "[".repeat(100_000);
-    assert!(mend_json(&deep).is_none());
-    assert!(mend_json(&format!("{{\"a\":{deep}")).is_none());
-    assert!(mend_json(&format!("{}1,{}", "[".repeat(127), "]".repeat(127))).is_some());
-    assert!(mend_json(&format!("{}1,{}", "[".repeat(128), "]".repeat(128))).is_none());
+    assert!(repair_json(&deep).is_none());
+    assert!(repair_json(&format!("{{\"a\":{deep}")).is_none());
+    assert!(repair_json(&format!("{}1,{}", "[".repeat(127), "]".repeat(127))).is_some());
+    assert!(repair_json(&format!("{}1,{}", "[".repeat(128), "]".repeat(128))).is_none());
 }
 
 /// The work is counted in time, of which the best of three is taken; what was quadratic took
@@ -114,8 +114,8 @@ fn mending_takes_time_in_proportion_to_the_text() {
             let text = format!("{start}{}{end}", middle.repeat(times));
             let measure = || {
                 let begin = std::time::Instant::now();
-                let mended = mend_json(&text);
-                let size = mended.map_or(0, |mended| mended.text.len());
+                let repaired = repair_json(&text);
+                let size = repaired.map_or(0, |repaired| repaired.text.len());
                 assert!(size <= 8 * text.len() + 64, "{start}{middle}");
                 begin.elapsed().as_secs_f64()
             };
@@ -133,7 +133,7 @@ fn mending_takes_time_in_proportion_to_the_text() {
 #[test]
 fn a_long_key_around_many_repairs_is_not_repeated_without_end() {
     let text = format!("{{\"{}\": [{}]}}", "k".repeat(100_000), "'x',".repeat(100_000));
-    assert!(mend_json(&text).is_none());
+    assert!(repair_json(&text).is_none());
 }
 
 #[test]
@@ -144,10 +144,10 @@ fn golden_values_are_mended_as_far_as_they_can_be() {
         let accepts = |value: &Value| validator.is_valid(value);
         assert_eq!(fit(&case["value"], &case["schema"], &accepts), None, "{name}");
         let faults = |value: &Value| validator.violations(value).len();
-        let mended = mend_partly(&case["value"], &case["schema"], &faults).value;
-        assert_eq!(mended.to_string(), case["mended"].to_string(), "{name}");
+        let repaired = coerce_partially(&case["value"], &case["schema"], &faults).value;
+        assert_eq!(repaired.to_string(), case["mended"].to_string(), "{name}");
         let told: Value =
-            validator.violations(&mended).into_iter().map(|violation| violation.path).collect();
+            validator.violations(&repaired).into_iter().map(|violation| violation.path).collect();
         assert_eq!(told, case["told"], "{name}");
     }
 }

@@ -7,7 +7,7 @@ use crate::{
         frame::Sink,
         machine::{Flow, Pass},
     },
-    repair::mend_json,
+    repair::repair_json,
 };
 
 /// How far the object, if it is one, has been read.
@@ -110,5 +110,5 @@ impl<S: Sink> Pass<'_, S> {
 /// Whether what stands between the brace and the closing tag can be read as arguments.
 fn is_readable(body: &str, guard: Guard) -> bool {
     // A comment that is all there is in an expression would be left out.
-    mend_json(body).is_some_and(|mended| guard.first == First::Nothing || mended.text.contains('"'))
+    repair_json(body).is_some_and(|repaired| guard.first == First::Nothing || repaired.text.contains('"'))
 }

@@ -278,10 +278,10 @@ fn check_refusal(kind: InvalidKind, index: usize, name: &str, payload: &str, opt
 }
 
 /// Repair changes what it says it changes: everything else is as it is without.
-fn check_unmended(mended: &[Event], unmended: &[Event]) {
-    assert_eq!(mended.len(), unmended.len());
-    for (mended, unmended) in mended.iter().zip(unmended) {
-        match (mended, unmended) {
+fn check_unmended(repaired: &[Event], unmended: &[Event]) {
+    assert_eq!(repaired.len(), unmended.len());
+    for (repaired, unmended) in repaired.iter().zip(unmended) {
+        match (repaired, unmended) {
             (Event::ToolCall(call), _) if is_mended(call) => {
                 let Event::InvalidToolCall(refused) = unmended else {
                     panic!("{call:?} needed no repair: {unmended:?}");
@@ -293,7 +293,7 @@ fn check_unmended(mended: &[Event], unmended: &[Event]) {
                 assert_eq!((one.index, &one.id, &one.name), (two.index, &two.id, &two.name));
                 assert_eq!(one.raw, two.raw);
             }
-            _ => assert_eq!(mended, unmended),
+            _ => assert_eq!(repaired, unmended),
         }
     }
 }

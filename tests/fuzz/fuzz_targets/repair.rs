@@ -7,7 +7,7 @@ use libfuzzer_sys::fuzz_target;
 use serde_json::Value;
 use toolweave::{
     message::RepairKind,
-    repair::{Mended, mend_json, replace_lone_surrogates},
+    repair::{RepairedJson, repair_json, replace_lone_surrogates},
 };
 
 fuzz_target!(|data: &[u8]| {
@@ -24,33 +24,33 @@ fuzz_target!(|data: &[u8]| {
     let text = format!("{before}{}{after}", input.text.repeat(times));
 
     let was_json = is_json(&text);
-    let mended = mend_json(&text);
-    assert_eq!(mended, mend_json(&text), "the same text, mended twice");
+    let repaired = repair_json(&text);
+    assert_eq!(repaired, repair_json(&text), "the same text, mended twice");
     if was_json {
-        assert_eq!(mended, Some(Mended { text: text.clone(), repairs: Vec::new() }));
+        assert_eq!(repaired, Some(RepairedJson { text: text.clone(), repairs: Vec::new() }));
     }
     let surrogates = replace_lone_surrogates(&text);
     if let Some(replaced) = &surrogates {
         assert!(!was_json);
-        assert_eq!(mended.as_ref(), Some(replaced));
+        assert_eq!(repaired.as_ref(), Some(replaced));
         assert_eq!(replaced.text.len(), text.len(), "an escape is as long as another");
         assert!(replaced.repairs.iter().all(|repair| repair.kind == RepairKind::LoneSurrogate));
     }
-    let Some(mended) = mended else { return };
-    assert!(is_json(&mended.text), "{:?} is no JSON", mended.text);
-    assert_eq!(mended.repairs.is_empty(), was_json, "{:?}", mended.repairs);
+    let Some(repaired) = repaired else { return };
+    assert!(is_json(&repaired.text), "{:?} is no JSON", repaired.text);
+    assert_eq!(repaired.repairs.is_empty(), was_json, "{:?}", repaired.repairs);
     if !was_json {
         assert!(
-            mended.text.trim_start().starts_with(['{', '[']),
+            repaired.text.trim_start().starts_with(['{', '[']),
             "{:?} is neither object nor array",
-            mended.text
+            repaired.text
         );
     }
-    for repair in &mended.repairs {
+    for repair in &repaired.repairs {
         assert!(repair.path.is_empty() || repair.path.starts_with('/'), "{repair:?}");
     }
-    let again = mend_json(&mended.text).expect("JSON needs no mending");
-    assert_eq!(again, Mended { text: mended.text, repairs: Vec::new() });
+    let again = repair_json(&repaired.text).expect("JSON needs no mending");
+    assert_eq!(again, RepairedJson { text: repaired.text, repairs: Vec::new() });
 });
 
 fn is_json(text: &str) -> bool {
