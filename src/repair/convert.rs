@@ -3,7 +3,7 @@
 use serde_json::{Number, Value};
 
 use super::{
-    judge::equal,
+    schemas::equal,
     types::{is_type, whole_digits},
 };
 use crate::message::RepairKind;
@@ -40,7 +40,7 @@ pub(super) fn to_option(value: &Value, options: &[&Value]) -> Option<(RepairKind
     if !is_scalar(value) {
         return None;
     }
-    let spelled = spelling(value);
+    let written = unquoted(value);
     let (kind, mut matching) = match value {
         Value::String(text) => {
             let text = text.trim().to_lowercase();
@@ -53,7 +53,7 @@ pub(super) fn to_option(value: &Value, options: &[&Value]) -> Option<(RepairKind
         _ => (RepairKind::Type, Vec::new()),
     };
     if matching.is_empty() {
-        let same_spelling = |option: &&Value| is_scalar(option) && spelling(option) == spelled;
+        let same_spelling = |option: &&Value| is_scalar(option) && unquoted(option) == written;
         matching = options.iter().copied().filter(same_spelling).collect();
         return match matching.as_slice() {
             [only] => Some((RepairKind::Type, (*only).clone())),
@@ -70,9 +70,9 @@ pub(super) fn to_option(value: &Value, options: &[&Value]) -> Option<(RepairKind
 
 /// 4 for 4.0.
 pub(super) fn whole(value: &Value) -> Option<Value> {
-    let spelled = value.as_number()?.as_str();
-    let digits = whole_digits(spelled)?;
-    if digits == spelled {
+    let written = value.as_number()?.as_str();
+    let digits = whole_digits(written)?;
+    if digits == written {
         return None;
     }
     digits.parse().map(Value::Number).ok()
@@ -122,7 +122,7 @@ fn is_scalar(value: &Value) -> bool {
 }
 
 /// How a scalar reads without quotes.
-fn spelling(value: &Value) -> String {
+fn unquoted(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
         _ => value.to_string(),

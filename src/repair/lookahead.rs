@@ -10,7 +10,7 @@ use super::{
 
 /// What a quote that may end a string stands in.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Site {
+pub(super) struct StringContext {
     /// What opened the string.
     pub(super) quote: char,
     /// The string is a key.
@@ -22,20 +22,20 @@ pub(super) struct Site {
 }
 
 /// Whether a string may end at `at`, just past the quote.
-pub(super) fn may_end(text: &str, at: usize, site: Site) -> bool {
+pub(super) fn may_end(text: &str, at: usize, context: StringContext) -> bool {
     let next = blank(text, at);
-    if site.is_key {
+    if context.is_key {
         return byte(text, next) == Some(b':');
     }
     match byte(text, next) {
         None => true,
-        Some(b',') => may_follow_comma(text, next + 1, site.shape),
-        Some(b')') if site.shape != Shape::Tuple => false,
-        Some(b'}' | b']' | b')') => match site.outer {
+        Some(b',') => may_follow_comma(text, next + 1, context.shape),
+        Some(b')') if context.shape != Shape::Tuple => false,
+        Some(b'}' | b']' | b')') => match context.outer {
             Some(outer) => may_follow_value(text, next + 1, outer),
-            None => may_follow_document(text, next + 1, site.quote),
+            None => may_follow_document(text, next + 1, context.quote),
         },
-        _ => may_follow_value_unseparated(text, at, next, site.shape),
+        _ => may_follow_value_unseparated(text, at, next, context.shape),
     }
 }
 

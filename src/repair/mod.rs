@@ -1,7 +1,7 @@
 //! Mending arguments: broken JSON, and JSON of the wrong type.
 //!
 //! [`repair_json`] brings text that should be one JSON object to JSON, and
-//! [`fit()`] brings a value to the types that its schema declares. Both only do
+//! [`coerce()`] brings a value to the types that its schema declares. Both only do
 //! what is certain, invent no value and drop none that says anything, and record every change as
 //! a [`Repair`]; where that is not enough they answer `None`. [`coerce_partially`] does what can be
 //! done for a value that cannot be brought to fit.
@@ -15,24 +15,24 @@
 //! assert_eq!(mended.repairs[0].path, "/city");
 //! ```
 
-mod checked;
+mod ignored;
 mod convert;
-mod fit;
+mod coerce;
 mod frames;
-mod judge;
+mod schemas;
 mod lookahead;
-mod mend;
+mod repairer;
 mod scalar;
 mod string;
 #[cfg(test)]
 mod tests;
 mod types;
 
-pub use self::fit::{Coerced, fit, coerce_partially};
+pub use self::coerce::{Coerced, coerce, coerce_partially};
 
 use crate::message::{Repair, RepairKind};
 
-use self::mend::{Repairer, Mismatch};
+use self::repairer::{Repairer, Mismatch};
 
 /// JSON text, and what was done to make it so.
 #[derive(Clone, Debug, PartialEq)]
@@ -92,5 +92,5 @@ fn fewest_repairs(readings: impl Iterator<Item = RepairedJson>) -> Option<Repair
 }
 
 fn is_json(text: &str) -> bool {
-    serde_json::from_str::<checked::Checked>(text).is_ok()
+    serde_json::from_str::<ignored::IgnoredValue>(text).is_ok()
 }

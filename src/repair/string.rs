@@ -6,12 +6,12 @@ use crate::message::RepairKind;
 
 use super::{
     frames::Shape,
-    lookahead::{Site, closes, may_end},
+    lookahead::{StringContext, closes, may_end},
 };
 
 /// A string as JSON spells it.
 #[derive(Debug)]
-pub(super) struct Read {
+pub(super) struct ParsedString {
     /// Where the text goes on.
     pub(super) end: usize,
     /// What had to be changed, once for each kind.
@@ -20,9 +20,9 @@ pub(super) struct Read {
 
 /// Reads the string that begins at `start` and appends it to `out`, quotes included.
 /// `None` where it takes a guess to tell what it says or where it ends.
-pub(super) fn read(text: &str, start: usize, site: Site, out: &mut String) -> Option<Read> {
-    let open = site.quote;
-    let mut reader = Reader { text, at: start + open.len_utf8(), out, changes: Vec::new() };
+pub(super) fn read(text: &str, start: usize, context: StringContext, out: &mut String) -> Option<ParsedString> {
+    let open = context.quote;
+    let mut reader = StringReader { text, at: start + open.len_utf8(), out, changes: Vec::new() };
     reader.out.push('"');
     if open != '"' {
         reader.change(RepairKind::Quotes);
@@ -35,7 +35,7 @@ pub(super) fn read(text: &str, start: usize, site: Site, out: &mut String) -> Op
             // What was taken for a quote inside may have been the end; and before a bracket at the
             // very end the quote is as likely to be missing as after it.
             let bracket = reader.text.trim_end().ends_with(['}', ']']);
-            if site.is_key || inner_quotes > 0 || bracket {
+            if context.is_key || inner_quotes > 0 || bracket {
                 return None;
             }
             reader.change(RepairKind::MissingCloser);
@@ -43,12 +43,12 @@ pub(super) fn read(text: &str, start: usize, site: Site, out: &mut String) -> Op
         };
         let after = reader.at + ch.len_utf8();
         if closes(open, ch) {
-            let ends = may_end(text, after, site);
+            let ends = may_end(text, after, context);
             // Before a comma and another string of a list, this may as well be the second of a
             // pair inside; in an object the colon after the other string tells.
             let in_pair = inner_quotes % 2 == 1
                 && open == '"'
-                && site.shape != Shape::Object
+                && context.shape != Shape::Object
                 && next_is_comma(text, after);
             if ends && !in_pair {
                 if passed_an_end && inner_quotes % 2 == 1 {
@@ -58,7 +58,7 @@ pub(super) fn read(text: &str, start: usize, site: Site, out: &mut String) -> Op
                 break;
             }
             // A key holds no quotes: what looks so is a string in the place of one.
-            if site.is_key {
+            if context.is_key {
                 return None;
             }
             passed_an_end |= ends;
@@ -80,21 +80,21 @@ pub(super) fn read(text: &str, start: usize, site: Site, out: &mut String) -> Op
         }
     }
     reader.out.push('"');
-    Some(Read { end: reader.at, changes: reader.changes })
+    Some(ParsedString { end: reader.at, changes: reader.changes })
 }
 
 fn next_is_comma(text: &str, at: usize) -> bool {
     text[at..].trim_start_matches([' ', '\t', '\n', '\r']).starts_with(',')
 }
 
-struct Reader<'t, 'o> {
+struct StringReader<'t, 'o> {
     text: &'t str,
     at: usize,
     out: &'o mut String,
     changes: Vec<RepairKind>,
 }
 
-impl Reader<'_, '_> {
+impl StringReader<'_, '_> {
     fn change(&mut self, kind: RepairKind) {
         if !self.changes.contains(&kind) {
             self.changes.push(kind);

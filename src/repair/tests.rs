@@ -380,13 +380,13 @@ proptest! {
     fn what_is_fitted_was_accepted_and_stays_as_it_is(schema in schema(), value in loose_value()) {
         let validator = crate::validator::Validator::new(&schema).unwrap();
         let accepts = |value: &Value| validator.is_valid(value);
-        let coerced = fit(&value, &schema, &accepts);
+        let coerced = coerce(&value, &schema, &accepts);
         if accepts(&value) {
             prop_assert_eq!(coerced, Some(Coerced { value, repairs: Vec::new() }));
         } else if let Some(coerced) = coerced {
             prop_assert!(accepts(&coerced.value));
             prop_assert!(!coerced.repairs.is_empty());
-            let again = fit(&coerced.value, &schema, &accepts).unwrap();
+            let again = coerce(&coerced.value, &schema, &accepts).unwrap();
             prop_assert_eq!(again.value, coerced.value);
         }
     }
@@ -407,7 +407,7 @@ proptest! {
         let fit_alone = |parts: &[(usize, &(Value, Value))]| {
             let (schema, value) = object(parts);
             let validator = crate::validator::Validator::new(&schema).unwrap();
-            fit(&value, &schema, &|value| validator.is_valid(value))
+            coerce(&value, &schema, &|value| validator.is_valid(value))
         };
         let all: Vec<_> = parts.iter().enumerate().collect();
         let (whole, broken): (Vec<_>, Vec<_>) =

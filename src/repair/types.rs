@@ -17,15 +17,15 @@ pub(super) fn is_type(value: &Value, name: &str) -> bool {
 }
 
 fn is_whole(number: &Number) -> bool {
-    let spelled = number.as_str();
-    whole_digits(spelled).is_some()
-        || (spelled.contains(['e', 'E'])
+    let written = number.as_str();
+    whole_digits(written).is_some()
+        || (written.contains(['e', 'E'])
             && number.as_f64().is_some_and(|value| value.fract() == 0.0))
 }
 
 /// The digits of a number without a fraction: `4` for `4.0`. Exponents are left alone.
-pub(super) fn whole_digits(spelled: &str) -> Option<&str> {
-    let (digits, fraction) = spelled.split_once('.').unwrap_or((spelled, ""));
+pub(super) fn whole_digits(written: &str) -> Option<&str> {
+    let (digits, fraction) = written.split_once('.').unwrap_or((written, ""));
     let plain =
         digits.strip_prefix('-').unwrap_or(digits).bytes().all(|byte| byte.is_ascii_digit());
     (plain && fraction.bytes().all(|byte| byte == b'0')).then_some(digits)

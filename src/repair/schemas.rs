@@ -10,7 +10,7 @@ use super::types::is_type;
 /// How deep schemas and values are followed.
 pub(super) const MAX_DEPTH: usize = 128;
 /// How many looks at schemas and values one value may take.
-const WORK: usize = 500_000;
+const MAX_WORK: usize = 500_000;
 
 /// A schema, with what may still be spent on it.
 #[derive(Debug)]
@@ -21,7 +21,7 @@ pub(super) struct Schemas<'s> {
 
 impl<'s> Schemas<'s> {
     pub(super) fn new(root: &'s Value) -> Self {
-        Self { root, work: WORK }
+        Self { root, work: MAX_WORK }
     }
 
     /// Spends some of the work that is allowed; `false` when it is used up.

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::{
     convert,
-    judge::{self, Schemas},
+    schemas::{self, Schemas},
     types::is_type,
 };
 use crate::message::{Repair, RepairKind};
@@ -19,7 +19,7 @@ pub struct Coerced {
 }
 
 /// How many combinations of alternatives are tried against the whole schema.
-const ATTEMPTS: usize = 64;
+const MAX_ATTEMPTS: usize = 64;
 /// What one repair's path costs of the work that is allowed, in bytes for each unit.
 const PATH_BYTES: usize = 64;
 
@@ -47,28 +47,28 @@ const PATH_BYTES: usize = 64;
 /// assert_eq!(fitted.value, json!({"days": 4}));
 /// assert_eq!(fitted.repairs[0].path, "/days");
 /// ```
-pub fn fit(value: &Value, schema: &Value, accepts: &dyn Fn(&Value) -> bool) -> Option<Coerced> {
+pub fn coerce(value: &Value, schema: &Value, accepts: &dyn Fn(&Value) -> bool) -> Option<Coerced> {
     if accepts(value) {
         return Some(Coerced { value: value.clone(), repairs: Vec::new() });
     }
     // Only the oldest drafts tell 4.0 from 4, so that is changed only where it helps.
     [false, true].into_iter().find_map(|whole_numbers| {
-        let mut fitter = Fitter::new(schema, whole_numbers);
-        let result = fitter.fit(value.clone(), schema);
-        if fitter.schemas.is_exhausted() {
+        let mut coercer = Coercer::new(schema, whole_numbers);
+        let result = coercer.coerce(value.clone(), schema);
+        if coercer.schemas.is_exhausted() {
             return None;
         }
-        let repairs = fitter.repairs;
+        let repairs = coercer.repairs;
         if accepts(&result) {
             return Some(Coerced { value: result, repairs });
         }
-        choose(&result, &repairs, &fitter.choices, accepts)
+        choose(&result, &repairs, &coercer.choices, accepts)
     })
 }
 
 /// Brings `value` as near to `schema` as is certain, although it cannot be brought to fit.
 ///
-/// For values that [`fit()`] gives up on: what one part lacks does not keep the others from their
+/// For values that [`coerce()`] gives up on: what one part lacks does not keep the others from their
 /// types, so that only what is left needs to be told. `faults` counts in how many ways a whole
 /// value does not fit: of alternatives that may both be meant, the one with fewer is taken, and
 /// none if that does not tell them apart. Where alternatives all lack something, the parts of the
@@ -85,10 +85,10 @@ pub fn fit(value: &Value, schema: &Value, accepts: &dyn Fn(&Value) -> bool) -> O
 /// ```
 pub fn coerce_partially(value: &Value, schema: &Value, faults: &dyn Fn(&Value) -> usize) -> Coerced {
     let mut readings = [false, true].into_iter().filter_map(|whole_numbers| {
-        let mut fitter = Fitter::new(schema, whole_numbers);
-        fitter.partly = true;
-        let result = fitter.fit(value.clone(), schema);
-        let Fitter { schemas, repairs, choices, .. } = fitter;
+        let mut coercer = Coercer::new(schema, whole_numbers);
+        coercer.partial = true;
+        let result = coercer.coerce(value.clone(), schema);
+        let Coercer { schemas, repairs, choices, .. } = coercer;
         (!schemas.is_exhausted())
             .then(|| best_of_each(Coerced { value: result, repairs }, &choices, faults))
     });
@@ -102,7 +102,7 @@ pub fn coerce_partially(value: &Value, schema: &Value, faults: &dyn Fn(&Value) -
 
 /// Takes, at one place after the other, the only reading with the fewest faults.
 fn best_of_each(mut best: Coerced, choices: &[Choice], faults: &dyn Fn(&Value) -> usize) -> Coerced {
-    let mut left = ATTEMPTS;
+    let mut left = MAX_ATTEMPTS;
     for choice in choices {
         left = match left.checked_sub(choice.readings.len() + 1) {
             Some(left) => left,
@@ -146,7 +146,7 @@ fn choose(
     let combinations = choices
         .iter()
         .try_fold(1_usize, |product, choice| product.checked_mul(choice.readings.len() + 1))
-        .filter(|combinations| *combinations <= ATTEMPTS)?;
+        .filter(|combinations| *combinations <= MAX_ATTEMPTS)?;
     let mut found: Option<Coerced> = None;
     for combination in 1..combinations {
         let mut coerced = Coerced { value: value.clone(), repairs: repairs.to_vec() };
@@ -171,7 +171,7 @@ fn choose(
     found
 }
 
-struct Fitter<'s> {
+struct Coercer<'s> {
     schemas: Schemas<'s>,
     whole_numbers: bool,
     path: String,
@@ -179,12 +179,12 @@ struct Fitter<'s> {
     repairs: Vec<Repair>,
     choices: Vec<Choice>,
     /// Within an alternative no further choices are offered.
-    trying: bool,
+    in_alternative: bool,
     /// Alternatives need not fit to be taken, if only one of them can be meant.
-    partly: bool,
+    partial: bool,
 }
 
-impl<'s> Fitter<'s> {
+impl<'s> Coercer<'s> {
     fn new(root: &'s Value, whole_numbers: bool) -> Self {
         Self {
             schemas: Schemas::new(root),
@@ -193,15 +193,15 @@ impl<'s> Fitter<'s> {
             depth: 0,
             repairs: Vec::new(),
             choices: Vec::new(),
-            trying: false,
-            partly: false,
+            in_alternative: false,
+            partial: false,
         }
     }
 
     /// `value`, as far as it can be brought to `schema`.
-    fn fit(&mut self, value: Value, schema: &'s Value) -> Value {
+    fn coerce(&mut self, value: Value, schema: &'s Value) -> Value {
         let Value::Object(keywords) = schema else { return value };
-        if self.depth > judge::MAX_DEPTH || !self.schemas.spend(1) {
+        if self.depth > schemas::MAX_DEPTH || !self.schemas.spend(1) {
             return value;
         }
         self.depth += 1;
@@ -209,10 +209,10 @@ impl<'s> Fitter<'s> {
         value = self.match_options(value, keywords);
         value = self.parts(value, keywords);
         if let Some(target) = self.schemas.target(keywords) {
-            value = self.fit(value, target);
+            value = self.coerce(value, target);
         }
         for part in keywords.get("allOf").and_then(Value::as_array).into_iter().flatten() {
-            value = self.fit(value, part);
+            value = self.coerce(value, part);
         }
         for keyword in ["anyOf", "oneOf"] {
             if let Some(branches) = keywords.get(keyword).and_then(Value::as_array) {
@@ -225,7 +225,7 @@ impl<'s> Fitter<'s> {
 
     /// Brings `value` to the declared type.
     fn convert(&mut self, value: Value, keywords: &Map<String, Value>) -> Value {
-        let types = judge::types(keywords);
+        let types = schemas::types(keywords);
         if types.is_empty() {
             return value;
         }
@@ -247,8 +247,8 @@ impl<'s> Fitter<'s> {
 
     /// Brings `value` to the only option of `enum` or `const` that it can mean.
     fn match_options(&mut self, value: Value, keywords: &Map<String, Value>) -> Value {
-        let options = judge::options(keywords);
-        if options.is_empty() || options.iter().any(|option| judge::equal(option, &value)) {
+        let options = schemas::options(keywords);
+        if options.is_empty() || options.iter().any(|option| schemas::equal(option, &value)) {
             return value;
         }
         match convert::to_option(&value, &options) {
@@ -261,16 +261,16 @@ impl<'s> Fitter<'s> {
     fn parts(&mut self, mut value: Value, keywords: &'s Map<String, Value>) -> Value {
         match &mut value {
             Value::Object(members) => {
-                self.leave_out_nulls(members, keywords);
+                self.drop_nulls(members, keywords);
                 for (key, member) in members.iter_mut() {
-                    if let Some(schema) = judge::member_schema(keywords, key) {
+                    if let Some(schema) = schemas::member_schema(keywords, key) {
                         self.part(member, key, schema);
                     }
                 }
             }
             Value::Array(items) => {
                 for (index, item) in items.iter_mut().enumerate() {
-                    if let Some(schema) = judge::item_schema(keywords, index) {
+                    if let Some(schema) = schemas::item_schema(keywords, index) {
                         self.part(item, &index.to_string(), schema);
                     }
                 }
@@ -281,7 +281,7 @@ impl<'s> Fitter<'s> {
     }
 
     /// Leaves out each `null` that stands for a member which need not be there and cannot be null.
-    fn leave_out_nulls(
+    fn drop_nulls(
         &mut self,
         members: &mut Map<String, Value>,
         keywords: &'s Map<String, Value>,
@@ -317,7 +317,7 @@ impl<'s> Fitter<'s> {
 
     fn part(&mut self, part: &mut Value, step: &str, schema: &'s Value) {
         let end = self.enter(step);
-        *part = self.fit(part.take(), schema);
+        *part = self.coerce(part.take(), schema);
         self.path.truncate(end);
     }
 
@@ -330,18 +330,18 @@ impl<'s> Fitter<'s> {
         // Those that do not fit, of alternatives that may be meant all the same.
         let mut shaped: Vec<(Value, Vec<Repair>)> = Vec::new();
         for branch in branches {
-            if !self.schemas.spend(judge::size(&value)) {
+            if !self.schemas.spend(schemas::size(&value)) {
                 return value;
             }
             let start = self.repairs.len();
-            let outer = std::mem::replace(&mut self.trying, true);
-            let reading = self.fit(value.clone(), branch);
-            self.trying = outer;
+            let outer = std::mem::replace(&mut self.in_alternative, true);
+            let reading = self.coerce(value.clone(), branch);
+            self.in_alternative = outer;
             let changes = self.repairs.split_off(start);
             let is_new = readings.iter().all(|(known, _)| *known != reading);
             if is_new && !changes.is_empty() && self.schemas.may_fit(&reading, branch) {
                 readings.push((reading, changes));
-            } else if self.partly && self.schemas.is_shaped(&reading, branch) {
+            } else if self.partial && self.schemas.is_shaped(&reading, branch) {
                 shaped.push((reading, changes));
             }
         }
@@ -349,7 +349,7 @@ impl<'s> Fitter<'s> {
             readings = shaped;
         }
         if readings.len() > 1 {
-            if !self.trying {
+            if !self.in_alternative {
                 self.choices.push(Choice { path: self.path.clone(), readings });
             }
             return value;

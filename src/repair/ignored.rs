@@ -5,15 +5,15 @@ use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor}
 /// A value that was read and is gone.
 ///
 /// [`serde::de::IgnoredAny`] would not do: its strings may hold half a surrogate pair.
-pub(super) struct Checked;
+pub(super) struct IgnoredValue;
 
-impl<'de> Deserialize<'de> for Checked {
+impl<'de> Deserialize<'de> for IgnoredValue {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(Self)
     }
 }
 
-impl<'de> Visitor<'de> for Checked {
+impl<'de> Visitor<'de> for IgnoredValue {
     type Value = Self;
 
     fn expecting(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

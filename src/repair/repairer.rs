@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::{
     MAX_DEPTH, RepairedJson,
     frames::{Expect, Frame, Shape, pointer},
-    lookahead::{Site, quote_at, starts_comment, word},
+    lookahead::{StringContext, quote_at, starts_comment, word},
     scalar::{self, Word},
     string,
 };
@@ -328,7 +328,7 @@ impl<'t> Repairer<'t> {
                 // Without an end of line it is not certain what the comment holds.
                 let length = rest.find('\n')?;
                 self.drop_text(RepairKind::Comment, length)?;
-            } else if let Some(ch) = rest.chars().next().filter(|ch| is_odd_blank(*ch)) {
+            } else if let Some(ch) = rest.chars().next().filter(|ch| is_foreign_blank(*ch)) {
                 self.drop_text(RepairKind::Debris, ch.len_utf8())?;
                 self.out.push(' ');
             } else {
@@ -388,7 +388,7 @@ impl<'t> Repairer<'t> {
 }
 
 /// White space that is none in JSON.
-fn is_odd_blank(ch: char) -> bool {
+fn is_foreign_blank(ch: char) -> bool {
     (ch.is_whitespace() && !ch.is_ascii())
         || matches!(ch, '\u{FEFF}' | '\u{200B}' | '\u{C}' | '\u{B}')
 }
