@@ -6,7 +6,7 @@ use super::{Backend, InvalidKind, RepairMode};
 use crate::{
     message::{Repair, RepairKind},
     parser::{Excess, Found, Limits, Outcome},
-    repair::{RepairedJson, fit, repair_json, coerce_partially, replace_lone_surrogates},
+    repair::{RepairedJson, coerce, repair_json, coerce_partially, replace_lone_surrogates},
     validator::Violation,
 };
 
@@ -238,7 +238,7 @@ fn coerce_arguments<B: Backend>(
     let read = |value: &Value| backend.parse(&value.to_string()).ok();
     let accepts =
         |value: &Value| read(value).is_some_and(|value| backend.accepts(compiled, &value));
-    if let Some(coerced) = fit(&value, schema, &accepts) {
+    if let Some(coerced) = coerce(&value, schema, &accepts) {
         return Some(Coercion::Full(read(&coerced.value)?, coerced.repairs));
     }
     let faults = |value: &Value| {

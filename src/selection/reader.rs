@@ -9,7 +9,7 @@ use super::{
 use crate::{
     message::{Repair, RepairKind},
     registry::structure::{has_shares, parameter_schema, score_key},
-    repair::{fit, coerce_partially},
+    repair::{coerce, coerce_partially},
     validator::{SchemaError, Validator, Violation},
 };
 
@@ -136,7 +136,7 @@ impl ReplyReader {
                 });
             }
             let accepts = |value: &Value| self.validator.is_valid(value);
-            let repaired = fit(&value, &self.schema, &accepts).unwrap_or_else(|| {
+            let repaired = coerce(&value, &self.schema, &accepts).unwrap_or_else(|| {
                 let faults = |value: &Value| self.validator.violations(value).len();
                 coerce_partially(&value, &self.schema, &faults)
             });

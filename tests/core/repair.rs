@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use toolweave::{
     message::{Repair, RepairKind},
-    repair::{fit, repair_json, coerce_partially, replace_lone_surrogates},
+    repair::{coerce, repair_json, coerce_partially, replace_lone_surrogates},
     validator::Validator,
 };
 
@@ -38,7 +38,7 @@ fn golden_texts_are_mended() {
 fn golden_values_are_fitted() {
     for case in cases("repair/fit.json") {
         let validator = Validator::new(&case["schema"]).unwrap();
-        let coerced = fit(&case["value"], &case["schema"], &|value| validator.is_valid(value));
+        let coerced = coerce(&case["value"], &case["schema"], &|value| validator.is_valid(value));
         // Compared as text: 4 and 4.0 are equal in JSON Schema, but not here.
         let value = coerced.as_ref().map(|coerced| coerced.value.to_string());
         let wanted = case.get("fitted").map(Value::to_string);
@@ -56,7 +56,7 @@ fn golden_values_are_fitted() {
 fn a_change_of_type_is_recorded_with_both_values() {
     let schema = json!({"properties": {"days": {"type": "integer"}}});
     let validator = Validator::new(&schema).unwrap();
-    let coerced = fit(&json!({"days": "4"}), &schema, &|value| validator.is_valid(value)).unwrap();
+    let coerced = coerce(&json!({"days": "4"}), &schema, &|value| validator.is_valid(value)).unwrap();
     let repair = Repair {
         path: "/days".to_owned(),
         kind: RepairKind::Type,
@@ -142,7 +142,7 @@ fn golden_values_are_mended_as_far_as_they_can_be() {
         let name = case["name"].as_str().unwrap();
         let validator = Validator::new(&case["schema"]).unwrap();
         let accepts = |value: &Value| validator.is_valid(value);
-        assert_eq!(fit(&case["value"], &case["schema"], &accepts), None, "{name}");
+        assert_eq!(coerce(&case["value"], &case["schema"], &accepts), None, "{name}");
         let faults = |value: &Value| validator.violations(value).len();
         let repaired = coerce_partially(&case["value"], &case["schema"], &faults).value;
         assert_eq!(repaired.to_string(), case["mended"].to_string(), "{name}");

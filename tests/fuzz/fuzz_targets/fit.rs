@@ -8,7 +8,7 @@ use libfuzzer_sys::fuzz_target;
 use serde_json::Value;
 use toolweave::{
     message::{Repair, RepairKind},
-    repair::{Coerced, fit},
+    repair::{Coerced, coerce},
     validator::Validator,
 };
 
@@ -17,8 +17,8 @@ fuzz_target!(|data: &[u8]| {
     let Ok(validator) = Validator::new(&schema) else { return };
     let accepts = |value: &Value| validator.is_valid(value);
 
-    let coerced = fit(&value, &schema, &accepts);
-    assert_eq!(coerced, fit(&value, &schema, &accepts), "the same value, fitted twice");
+    let coerced = coerce(&value, &schema, &accepts);
+    assert_eq!(coerced, coerce(&value, &schema, &accepts), "the same value, fitted twice");
     if accepts(&value) {
         assert_eq!(coerced, Some(Coerced { value, repairs: Vec::new() }));
         return;
@@ -39,6 +39,6 @@ fuzz_target!(|data: &[u8]| {
     let last = &coerced.repairs[coerced.repairs.len() - 1];
     let stands = coerced.value.pointer(&last.path);
     assert_eq!(stands, Some(&last.after).filter(|_| last.kind != RepairKind::NullMember));
-    let again = fit(&coerced.value, &schema, &accepts);
+    let again = coerce(&coerced.value, &schema, &accepts);
     assert_eq!(again, Some(Coerced { value: coerced.value, repairs: Vec::new() }));
 });
