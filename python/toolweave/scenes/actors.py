@@ -47,25 +47,25 @@ def checked_actor(actor: Actor) -> str | ActorFunction:
     )
 
 
-async def lines(actors: Iterable[str | ActorFunction], context: SceneContext) -> list[str]:
+async def actor_texts(actors: Iterable[str | ActorFunction], context: SceneContext) -> list[str]:
     """What actors say, in order; those that say nothing are left out.
 
     Raises:
         TypeError: One of them says something else than text.
         Exception: What an actor raises.
     """
-    said: list[str] = []
+    texts: list[str] = []
     for actor in actors:
-        asked: object = actor if isinstance(actor, str) else actor(context)
-        line: Any = await awaited(asked)
-        if line is not None and not isinstance(line, str):
-            raise TypeError(f"an actor says a str or None, not {type(line).__name__}")
-        if line and line.strip():
-            said.append(line.strip())
-    return said
+        line_or_awaitable: object = actor if isinstance(actor, str) else actor(context)
+        text: Any = await maybe_await(line_or_awaitable)
+        if text is not None and not isinstance(text, str):
+            raise TypeError(f"an actor says a str or None, not {type(text).__name__}")
+        if text and text.strip():
+            texts.append(text.strip())
+    return texts
 
 
-async def awaited(value: T | Awaitable[T]) -> T:
+async def maybe_await(value: T | Awaitable[T]) -> T:
     """The value, waited for where it has to be."""
     if inspect.isawaitable(value):
         return await cast("Awaitable[T]", value)

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from .. import tracing
 from .._core import ToolAggregateMessage, ToolCall, ToolResult
 from ..kinds import SceneStatus, SceneStopReason
-from .agenda import Entry
-from .asking import Asking, answered
-from .cast import entered
+from .model_turn import ModelTurn, report_answer
 from .names import closest
-from .stage import Stop, not_found, user
+from .scene_queue import SceneEntry
+from .scene_set import entered_text
+from .state import StopRun, not_found, user
 from .structured import ask_for
 
 if TYPE_CHECKING:
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from .. import Message
     from ..natural import ReplyRun
     from .scene import Scene
-    from .stage import Stage
-    from .strays import Stray
+    from .state import RunState
+    from .unregistered_calls import UnregisteredCall
 
 _CHOOSE = (
     "Choose the scene that can serve the request, by calling it. Call several, in the order in "
@@ -47,21 +47,21 @@ _ACCEPTED = {
 }
 
 
-def named(stage: Stage, name: str | None) -> list[Entry]:
+def named_scene(state: RunState, name: str | None) -> list[SceneEntry]:
     """The scene that the request names.
 
     Raises:
         Stop: There is none, or no name.
     """
     if not name:
-        raise Stop(SceneStopReason.ERROR, "Scene mode is requested, but no scene is named")
-    scene = stage.cast.find(name)
+        raise StopRun(SceneStopReason.ERROR, "Scene mode is requested, but no scene is named")
+    scene = state.scenes.find(name)
     if scene is None:
         raise not_found(name)
-    return [Entry(scene.key)]
+    return [SceneEntry(scene.key)]
 
 
-async def choose(stage: Stage, *, again: bool = False) -> list[Entry]:
+async def choose(state: RunState, *, repeated: bool = False) -> list[SceneEntry]:
     """Lets the model choose scenes.
 
     Args:
@@ -75,59 +75,65 @@ async def choose(stage: Stage, *, again: bool = False) -> list[Entry]:
         ModelError: The model could not be asked, or broke off.
         Stop: What it chose is no scene, after it was told so, too; or it said nothing.
     """
-    system = stage.system(_CHOOSE)
-    nudge = [user(_NEXT)] if again else []
-    with tracing.plan(stage.rules.name):
-        for told in (False, True):
-            choice = _Choice(stage)
-            refuses = choice.means_a_scene if told else choice.means_anything
-            asking = Asking(
-                stage, stage.cast.chooser, keep=choice.keep, runs=False, refuses=refuses
+    system = state.system(_CHOOSE)
+    nudge = [user(_NEXT)] if repeated else []
+    with tracing.plan(state.settings.name):
+        for retrying in (False, True):
+            choice = _Choice(state)
+            should_refuse = choice.refers_to_scene if retrying else choice.accepts_any
+            turn = ModelTurn(
+                state,
+                state.scenes.chooser,
+                transform=choice.transform,
+                executes=False,
+                should_refuse=should_refuse,
             )
-            reply = await asking.ask([*system, *stage.messages, *nudge])
-            picked = choice.picked or _written(stage, reply)
-            choice.missed += [stray.name for stray in asking.refused]
-            if not picked and asking.aggregate is None:
-                misspelt = _misspelt(stage, reply)
-                if misspelt is None:
-                    answered(stage, reply, notice=asking.notice)
+            reply = await turn.run([*system, *state.messages, *nudge])
+            chosen = choice.chosen or _scenes_in_text(state, reply)
+            choice.unknown += [unregistered.name for unregistered in turn.refused]
+            if not chosen and turn.aggregate is None:
+                misspelled = _misspelled_scene(state, reply)
+                if misspelled is None:
+                    report_answer(state, reply, notice=turn.notice)
                     return []
-                choice.missed.append(misspelt)
-                nudge = [user(stage.cast.missing(misspelt))]
-            stage.check_budget()
-            if picked:
-                for scene in picked:
-                    stage.emit(
+                choice.unknown.append(misspelled)
+                nudge = [user(state.scenes.unknown_scene_text(misspelled))]
+            state.check_budget()
+            if chosen:
+                for scene in chosen:
+                    state.emit(
                         SceneStatus.DIRECTOR_DECISION,
                         f"Selected scene: {scene.name}",
                         scene=scene.name,
                         lifecycle=True,
                     )
-                return [Entry(scene.key, follows=number > 0) for number, scene in enumerate(picked)]
-            if told:
-                raise not_found(choice.missed[0])
+                return [
+                    SceneEntry(scene.key, follows=number > 0) for number, scene in enumerate(chosen)
+                ]
+            if retrying:
+                raise not_found(choice.unknown[0])
     raise AssertionError("unreachable")
 
 
-async def wants_more(stage: Stage) -> bool:
+async def wants_more(state: RunState) -> bool:
     """Ask the model if it wants another scene.
 
     Raises:
         ModelError: The model could not be asked, or broke off.
         Stop: It does not say, asked twice; or it was too expensive.
     """
-    with tracing.plan(stage.rules.name):
+    with tracing.plan(state.settings.name):
         more, notice = await ask_for(
-            stage,
-            [*stage.system(), *stage.messages],
-            _MORE + stage.cast.listed(),
+            state,
+            [*state.system(), *state.messages],
+            _MORE + state.scenes.describe(),
             _DECISION,
             lambda decision, _: decision["continue"] is True,
             accepted=_ACCEPTED,
-            what="decision",
+            noun="decision",
             failure="Failed to parse decision",
         )
-    stage.emit(
+    state.emit(
         SceneStatus.DIRECTOR_DECISION,
         "Another scene follows" if more else "Scene chain complete",
         notice=notice,
@@ -139,70 +145,70 @@ async def wants_more(stage: Stage) -> bool:
 class _Choice:
     """What a reply calls, as scenes."""
 
-    def __init__(self, stage: Stage) -> None:
-        self._stage = stage
-        self._cast = stage.cast
-        self.picked: list[Scene] = []
-        self.missed: list[str] = []
+    def __init__(self, state: RunState) -> None:
+        self._state = state
+        self._scenes = state.scenes
+        self.chosen: list[Scene] = []
+        self.unknown: list[str] = []
 
-    def means_a_scene(self, stray: Stray) -> bool:
+    def refers_to_scene(self, unregistered: UnregisteredCall) -> bool:
         """Return True for a call in text of a scene, misspelt."""
-        return stray.near in self._cast
+        return unregistered.nearest in self._scenes
 
-    def means_anything(self, _: Stray) -> bool:
+    def accepts_any(self, _: UnregisteredCall) -> bool:
         """Return True for any call in text."""
         return True
 
-    def keep(self, messages: Iterable[Message]) -> Iterable[Message]:
+    def transform(self, messages: Iterable[Message]) -> Iterable[Message]:
         """The messages of the reply, with the scenes that are meant in place of those called."""
         for message in messages:
             if isinstance(message, ToolAggregateMessage):
-                yield self._read(message)
+                yield self._read_calls(message)
             else:
                 yield message
 
-    def _read(self, aggregate: ToolAggregateMessage) -> ToolAggregateMessage:
+    def _read_calls(self, aggregate: ToolAggregateMessage) -> ToolAggregateMessage:
         calls: list[ToolCall] = []
         results: list[ToolResult] = []
         for call, result in zip(aggregate.tool_calls, aggregate.tool_results, strict=True):
-            scene = self._cast.find(call.name)
+            scene = self._scenes.find(call.name)
             if scene is None:
                 # What there is, is said once: a reply may have hundreds of such calls.
-                text = self._cast.missing(call.name, listed=not self.missed)
-                self.missed.append(call.name)
+                text = self._scenes.unknown_scene_text(call.name, with_names=not self.unknown)
+                self.unknown.append(call.name)
                 calls.append(call)
                 results.append(result.__replace__(result=text, is_error=True))
                 continue
-            if scene not in self.picked:
-                self.picked.append(scene)
+            if scene not in self.chosen:
+                self.chosen.append(scene)
             calls.append(call.__replace__(name=scene.key))
-            if self._stage.ledger.overdrawn is None:
-                results.append(ToolResult(result.tool_call_id, scene.key, entered(scene)))
+            if self._state.costs.budget_error is None:
+                results.append(ToolResult(result.tool_call_id, scene.key, entered_text(scene)))
             else:
                 results.append(result)
         return aggregate.__replace__(tool_calls=calls, tool_results=results)
 
 
-def _written(stage: Stage, reply: ReplyRun) -> list[Scene]:
+def _scenes_in_text(state: RunState, reply: ReplyRun) -> list[Scene]:
     """The scenes that a model calls by a name that its parser does not know, or by nothing else.
 
     A small model may write ``<general-requests/>``, or just the name.
     """
     text = reply.text.strip()
-    if reply.aggregate is not None or len(text) > _LONGEST:
+    if reply.aggregate is not None or len(text) > _MAX_SEARCHED:
         return []
     names = dict.fromkeys([text, *_TAG.findall(text)])
-    found = [scene for name in names if (scene := stage.cast.find(name.strip())) is not None]
+    found = [scene for name in names if (scene := state.scenes.find(name.strip())) is not None]
     return list(dict.fromkeys(found))
 
 
-def _misspelt(stage: Stage, reply: ReplyRun) -> str | None:
+def _misspelled_scene(state: RunState, reply: ReplyRun) -> str | None:
     """What a reply that begins with a tag calls, if that is spelled nearly like a scene."""
     tag = _TAG.match(reply.text.strip())
-    if tag is None or closest(tag[1], [scene.key for scene in stage.cast]) is None:
+    if tag is None or closest(tag[1], [scene.key for scene in state.scenes]) is None:
         return None
     return tag[1]
 
 
-_LONGEST = 10_000
+_MAX_SEARCHED = 10_000
 _TAG = re.compile(r"<([A-Za-z0-9][\w .-]{0,63}?)\s*/?>")

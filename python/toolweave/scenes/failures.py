@@ -12,7 +12,7 @@ from ..wording import text_of
 
 _log = logging.getLogger("toolweave.scenes")
 
-_SPELLED = {
+_DISPLAY_NAMES = {
     "anthropic": "Anthropic",
     "azure": "Azure OpenAI",
     "azure.ai.openai": "Azure OpenAI",
@@ -29,19 +29,19 @@ _SPELLED = {
 _LONGEST = 500
 
 
-def model_failed(error: ModelError) -> str:
+def model_failure_text(error: ModelError) -> str:
     """The sentence about a model that failed.
 
     Example:
         >>> from toolweave.exceptions import ModelError
-        >>> model_failed(ModelError("openai answered with status 429: slow down", "openai", 429))
+        >>> model_failure_text(ModelError("openai answered with status 429: slow down", "openai", 429))
         'OpenAI API error: 429 Too Many Requests'
     """
     provider = error.provider or "unknown"
     # Servers of one's own are called by their host.
     is_host = "." in provider or ":" in provider
     name = provider if is_host else provider[:1].upper() + provider[1:]
-    name = _SPELLED.get(provider.lower(), name)
+    name = _DISPLAY_NAMES.get(provider.lower(), name)
     if error.status is None:
         return f"{name} API error: {_line(error)}"
     try:
@@ -51,19 +51,19 @@ def model_failed(error: ModelError) -> str:
     return f"{name} API error: {error.status} {reason}"
 
 
-def run_failed(error: BaseException) -> str:
+def run_failure_text(error: BaseException) -> str:
     """The sentence about anything else that failed: a line without the program's inside."""
     line = _line(error)
     kind = type(error).__name__
     return f"Execution failed: {line}" if line else f"Execution failed: {kind}"
 
 
-def in_full(error: BaseException) -> str:
+def full_text(error: BaseException) -> str:
     """All that an exception says, but for secrets."""
     return redact_secrets(text_of(error, type(error).__name__))
 
 
-def reported(error: BaseException, what: str) -> str | None:
+def log_failure(error: BaseException, what: str) -> str | None:
     """Log an exception whose text is not ours, and return the id that the log has it under.
 
     Args:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from .._checks import check_text
-from .actors import awaited
+from .actors import maybe_await
 
 if TYPE_CHECKING:
     from .request import SceneRequest
@@ -92,15 +92,15 @@ class Hooks:
         self.after_scene: list[AfterScene] = []
         self.on_terminal: list[OnTerminal] = []
 
-    async def allowed(self, request: SceneRequest) -> Deny | None:
+    async def run_authorize(self, request: SceneRequest) -> Deny | None:
         """Why the request is not allowed, or None if it is."""
         for hook in self.authorize:
-            said = await awaited(hook(request))
-            if said is not True:
-                return said if isinstance(said, Deny) else Deny()
+            decision = await maybe_await(hook(request))
+            if decision is not True:
+                return decision if isinstance(decision, Deny) else Deny()
         return None
 
-    async def begin(self, request: SceneRequest) -> Deny | Answer | None:
+    async def run_before(self, request: SceneRequest) -> Deny | Answer | None:
         """What ends a request before it has begun.
 
         Raises:
@@ -112,25 +112,25 @@ class Hooks:
             return verdict
         return None
 
-    async def left(
+    async def run_after_scene(
         self, request: SceneRequest, outcome: SceneOutcome
     ) -> list[Deny | Answer | Append]:
         """The verdicts on a scene that has answered, up to the first that ends the run."""
         return await _verdicts(hook(request, outcome) for hook in self.after_scene)
 
-    async def end(self, request: SceneRequest, result: SceneResult) -> list[Append]:
+    async def run_on_terminal(self, request: SceneRequest, result: SceneResult) -> list[Append]:
         """What is appended at the end.
 
         Raises:
             TypeError: A hook wants something else than that.
         """
-        said = await _verdicts(hook(request, result) for hook in self.on_terminal)
-        for verdict in said:
+        verdicts = await _verdicts(hook(request, result) for hook in self.on_terminal)
+        for verdict in verdicts:
             if not isinstance(verdict, Append):
                 raise TypeError(
                     f"on_terminal comes too late for {type(verdict).__name__}; it can append"
                 )
-        return [verdict for verdict in said if isinstance(verdict, Append)]
+        return [verdict for verdict in verdicts if isinstance(verdict, Append)]
 
 
 def checked_hook(hook: H) -> H:
@@ -145,14 +145,14 @@ def checked_hook(hook: H) -> H:
 
 
 async def _verdicts(
-    asked: Iterable[object],
+    decisions: Iterable[object],
 ) -> list[Deny | Answer | Append]:
     found: list[Deny | Answer | Append] = []
-    for each in asked:
-        said = await awaited(each)
-        if said is None or said is True:
+    for each in decisions:
+        decision = await maybe_await(each)
+        if decision is None or decision is True:
             continue
-        verdict = Deny() if said is False else said
+        verdict = Deny() if decision is False else decision
         if not isinstance(verdict, (Deny, Answer, Append)):
             raise TypeError(
                 "a hook says Deny, Answer, Append, True, False or None, "

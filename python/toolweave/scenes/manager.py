@@ -21,8 +21,6 @@ from ..natural.options import split
 from ..protocols import ModelOptions
 from ..runs import check_no_loop
 from .actors import checked_actor
-from .cast import Cast
-from .environment import Environment
 from .hooks import Hooks, checked_hook
 from .options import (
     MODES,
@@ -36,8 +34,10 @@ from .options import (
 )
 from .request import SceneRequest
 from .run import SceneRun
+from .runtime import SceneRuntime
 from .scene import Scene
-from .stage import Rules
+from .scene_set import SceneSet
+from .state import ManagerSettings
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Mapping
@@ -154,15 +154,15 @@ class SceneManager:
         # Those of tools are used where a scene is played, which is late to hear of mistakes.
         NaturalToolUse(model, tool_mode=tool_mode, fallback=fallback, **more)
 
-        def use(toolset: Toolset) -> NaturalToolUse:
+        def make_tool_use(toolset: Toolset) -> NaturalToolUse:
             return NaturalToolUse(model, toolset, tool_mode=tool_mode, fallback=fallback, **more)
 
-        def bare(toolset: Toolset) -> NaturalToolUse:
+        def make_plain_use(toolset: Toolset) -> NaturalToolUse:
             return NaturalToolUse(model, toolset, tool_mode=tool_mode, **of_parser)
 
-        self._environment = Environment(
-            Cast(use, bare),
-            Rules(
+        self._runtime = SceneRuntime(
+            SceneSet(make_tool_use, make_plain_use),
+            ManagerSettings(
                 name=name,
                 mode=mode,
                 max_iterations=max_iterations,
@@ -213,7 +213,7 @@ class SceneManager:
         Raises:
             ValueError: There is a scene of its name.
         """
-        self._environment.cast.add(scene, self)
+        self._runtime.scenes.add(scene, self)
         return self
 
     def remove(self, name: str) -> Scene:
@@ -228,17 +228,17 @@ class SceneManager:
         Raises:
             LookupError: There is no scene of that name.
         """
-        return self._environment.cast.remove(name)
+        return self._runtime.scenes.remove(name)
 
     @property
     def model(self) -> ChatModel:
         """The model."""
-        return self._environment.cast.model
+        return self._runtime.scenes.model
 
     @property
     def scenes(self) -> Mapping[str, Scene]:
         """The scenes by the names that they were given, in that order."""
-        return {scene.name: scene for scene in self._environment.cast}
+        return {scene.name: scene for scene in self._runtime.scenes}
 
     def actor(self, actor: Actor) -> Self:
         """Adds what the model is told on every turn, in and outside of scenes.
@@ -250,29 +250,29 @@ class SceneManager:
         Raises:
             TypeError: It is none of these.
         """
-        self._environment.actors.append(checked_actor(actor))
+        self._runtime.actors.append(checked_actor(actor))
         return self
 
     # What the application decides. Each of these can be used as a decorator.
 
     def authorize(self, hook: A) -> A:
         """Adds a hook that says whether a request is allowed. Nothing but True is a yes."""
-        self._environment.hooks.authorize.append(checked_hook(hook))
+        self._runtime.hooks.authorize.append(checked_hook(hook))
         return hook
 
     def before(self, hook: B) -> B:
         """Adds a hook that can deny a request, or answer it in the model's place."""
-        self._environment.hooks.before.append(checked_hook(hook))
+        self._runtime.hooks.before.append(checked_hook(hook))
         return hook
 
     def after_scene(self, hook: S) -> S:
         """Adds a hook that hears what each scene answers, and can append to it or end the run."""
-        self._environment.hooks.after_scene.append(checked_hook(hook))
+        self._runtime.hooks.after_scene.append(checked_hook(hook))
         return hook
 
     def on_terminal(self, hook: T) -> T:
         """Adds a hook that hears how each run ends, and can append to its answer."""
-        self._environment.hooks.on_terminal.append(checked_hook(hook))
+        self._runtime.hooks.on_terminal.append(checked_hook(hook))
         return hook
 
     # Runs.
@@ -307,16 +307,16 @@ class SceneManager:
         if isinstance(request, SceneRequest):
             if more:
                 raise ValueError(f"the request says all; leave out: {', '.join(sorted(more))}")
-            asked = request
+            scene_request = request
         else:
-            asked = SceneRequest(request, **more)
-        if asked.mode is not None:
-            check_choice("mode", asked.mode, MODES)
-        if not len(self._environment.cast):
+            scene_request = SceneRequest(request, **more)
+        if scene_request.mode is not None:
+            check_choice("mode", scene_request.mode, MODES)
+        if not len(self._runtime.scenes):
             raise ValueError("there are no scenes: SceneManager.scene adds one")
         return SceneRun(
-            self._environment,
-            asked,
+            self._runtime,
+            scene_request,
             verbose=verbose,
             streaming=streaming,
             run_id=run_id,
@@ -402,7 +402,7 @@ class SceneManager:
             ValidationError: The answer does not fit the schema of the question.
             ResultError: It cannot be written as JSON.
         """
-        return self._environment.cast.resolve(key, result, is_error=is_error)
+        return self._runtime.scenes.resolve(key, result, is_error=is_error)
 
     async def forget(self, conversation: str) -> bool:
         """Forgets a conversation, with all that was said in it.
@@ -413,7 +413,7 @@ class SceneManager:
         Returns:
             Whether there was one.
         """
-        store = self._environment.store
+        store = self._runtime.store
         async with store.lock(conversation):
             return await store.delete(conversation)
 

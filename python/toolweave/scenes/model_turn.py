@@ -20,11 +20,11 @@ from ..executor.results import shown
 from ..kinds import ErrorCode, FinishReason, SceneStatus, SceneStopReason
 from ..models.fallback import CapturedModel, capture_model
 from ..natural.parts import calls_id
+from .holdback import TextHoldback
 from .outline import ReplyOutline
 from .state import StopRun
 from .steps import ExecutedTool
-from .unregistered_calls import UnregisteredCall, split
-from .holdback import TextHoldback
+from .unregistered_calls import UnregisteredCall, split_calls
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -107,7 +107,7 @@ class ModelTurn:
         self,
         messages: Sequence[Message],
         *,
-        offered: bool = True,
+        with_tools: bool = True,
         options: ModelOptions | None = None,
         max_requests: int = 2,
     ) -> ReplyRun:
@@ -122,21 +122,21 @@ class ModelTurn:
         Raises:
             ModelError: The model could not be asked, or broke off.
         """
-        reply = await self._run_once(messages, offered, options)
+        reply = await self._run_once(messages, with_tools, options)
         if reply.is_empty and max_requests > 1 and self._state.costs.budget_error is None:
             _log.info("an empty reply is asked for once more", extra={"run_id": self._state.run_id})
             self._is_admitted, self._texts = None, None
-            reply = await self._run_once([*messages, reply.reminder], offered, options)
+            reply = await self._run_once([*messages, reply.reminder], with_tools, options)
         return reply
 
     async def _run_once(
-        self, messages: Sequence[Message], offered: bool, options: ModelOptions | None
+        self, messages: Sequence[Message], with_tools: bool, options: ModelOptions | None
     ) -> ReplyRun:
         """Asks once."""
         state = self._state
         self.requests += 1
         if self._emits and not self._use.parser.native:
-            self._names = state.scenes.name_matcher(self._use, offered=offered)
+            self._names = state.scenes.name_matcher(self._use, with_tools=with_tools)
         if state.streaming:
             self._holdback = TextHoldback(self._names)
         state.costs.requests += 1
@@ -147,7 +147,7 @@ class ModelTurn:
                 options=state.settings.options if options is None else options,
                 run_id=state.run_id,
                 chat_id=state.key,
-                offered=offered,
+                with_tools=with_tools,
                 admit=self._admit,
                 # Calls that are only made have nothing to write down.
                 journal=state.journal if self._executes else None,
@@ -172,7 +172,9 @@ class ModelTurn:
                 self._flush(reply)
             self.aggregate = reply.aggregate
             if self._is_admitted is not None and self._emits:
-                kept = reply.messages if self._transform is None else self._transform(reply.messages)
+                kept = (
+                    reply.messages if self._transform is None else self._transform(reply.messages)
+                )
                 state.messages += self._with_refusals(kept, reply)
                 if self._scene is not None and self.aggregate is not None:
                     self._record_executed(self.aggregate, self._scene)
@@ -288,10 +290,14 @@ class ModelTurn:
             return text, []
         kept: list[str] = []
         refused: list[UnregisteredCall] = []
-        for part in split(text, self._names):
+        for part in split_calls(text, self._names):
             if isinstance(part, str):
                 kept.append(part)
-            elif self._is_admitted and reply.finish_reason not in CUT_OFF_MESSAGES and self._can_refuse(part):
+            elif (
+                self._is_admitted
+                and reply.finish_reason not in CUT_OFF_MESSAGES
+                and self._can_refuse(part)
+            ):
                 refused.append(part)
             else:
                 leftovers.append(part)
@@ -327,7 +333,10 @@ class ModelTurn:
         return messages
 
     def _refuse(
-        self, unregistered_calls: Mapping[str, Sequence[UnregisteredCall]], texts: Mapping[str, str], reply: ReplyRun
+        self,
+        unregistered_calls: Mapping[str, Sequence[UnregisteredCall]],
+        texts: Mapping[str, str],
+        reply: ReplyRun,
     ) -> None:
         """Answer calls in text, which are given by the ids of the texts.
 
@@ -345,11 +354,19 @@ class ModelTurn:
             results: list[ToolResult] = []
             for unregistered in found:
                 call_id = f"call_{reply.generation_id[:12]}_{number}"
-                calls.append(ToolCall(call_id, unregistered.name, unregistered.arguments, unregistered.raw, number))
+                calls.append(
+                    ToolCall(
+                        call_id, unregistered.name, unregistered.arguments, unregistered.raw, number
+                    )
+                )
                 text = self._state.scenes.refusal(unregistered, self._names, self._scene)
                 results.append(
                     ToolResult(
-                        call_id, unregistered.name, text, is_error=True, error_code=ErrorCode.UNKNOWN_TOOL
+                        call_id,
+                        unregistered.name,
+                        text,
+                        is_error=True,
+                        error_code=ErrorCode.UNKNOWN_TOOL,
                     )
                 )
                 self._calls[call_id] = unregistered.arguments
@@ -391,7 +408,9 @@ class ModelTurn:
             # One that was refused, or answered from the cache, has not been started.
             self._emit_request(name, call_id, self._calls.get(call_id))
             message = (
-                failure_text(result) if result.is_error else f"Tool {name} executed: {result.result}"
+                failure_text(result)
+                if result.is_error
+                else f"Tool {name} executed: {result.result}"
             )
         self._emit(
             SceneStatus.ERROR if result.is_error else SceneStatus.FUNCTION_COMPLETED,

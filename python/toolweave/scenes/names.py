@@ -63,8 +63,8 @@ def match(name: str, known: Sequence[str]) -> int | None:
     if name in known:
         return known.index(name)
     folded = fold(name)
-    near = [position for position, each in enumerate(known) if fold(each) == folded]
-    return near[0] if folded and len(near) == 1 else None
+    nearest = [position for position, each in enumerate(known) if fold(each) == folded]
+    return nearest[0] if folded and len(nearest) == 1 else None
 
 
 def closest(name: str, known: Iterable[str]) -> str | None:

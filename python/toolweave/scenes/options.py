@@ -31,7 +31,7 @@ GUARDRAILS = (
 """What the model is told on every turn with ``guardrails=True``."""
 
 MODES = ("direct", "planning", "chaining", "scene")
-_OF_STORES = ("load", "save", "delete", "lock")
+_STORE_METHODS = ("load", "save", "delete", "lock")
 
 
 def guardrails_of(given: str | bool) -> str | None:
@@ -52,10 +52,10 @@ def store_of(given: ConversationStore | None) -> ConversationStore:
     """
     if given is None:
         return MemoryConversations()
-    lacking = [name for name in _OF_STORES if not callable(getattr(given, name, None))]
+    lacking = [name for name in _STORE_METHODS if not callable(getattr(given, name, None))]
     if lacking:
         raise TypeError(
-            f"conversations is a store with the methods {', '.join(_OF_STORES)}; "
+            f"conversations is a store with the methods {', '.join(_STORE_METHODS)}; "
             f"{type(given).__name__} has no {lacking[0]}"
         )
     return given
@@ -96,7 +96,7 @@ def check_priced(
         if isinstance(model, FallbackModel):
             check_priced(budget, prices, model.models)
         elif model is not None:
-            name, provider = named(model)
+            name, provider = model_identity(model)
             try:
                 prices.price_of(name, provider)
             except UnpricedModelError as error:
@@ -108,7 +108,7 @@ def check_priced(
                 ) from None
 
 
-def named(model: ChatModel) -> tuple[str, str | None]:
+def model_identity(model: ChatModel) -> tuple[str, str | None]:
     """What a model is called, and whose it is."""
     return str(getattr(model, "name", type(model).__name__)), getattr(model, "provider", None)
 

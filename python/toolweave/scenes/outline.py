@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from .. import InvalidToolCall
 
 
-class Outline:
+class ReplyOutline:
     """The texts, thoughts and calls of a reply, in the order in which the model began them.
 
     Texts and thoughts are known by the ids of their messages, calls by the ids that the executor
@@ -24,10 +24,10 @@ class Outline:
         generation_id: The reply.
 
     Example:
-        >>> outline = Outline("g")
+        >>> outline = ReplyOutline("g")
         >>> for event in (TextDelta("A"), ToolCall("a", "add", {}), TextDelta("B")):
         ...     _ = outline.add(event)
-        >>> list(outline.before("a")), outline.home("a"), list(outline.behind("a"))
+        >>> list(outline.before("a")), outline.message_of("a"), list(outline.after("a"))
         (['g.0'], 'g.calls', ['g.1'])
     """
 
@@ -40,7 +40,7 @@ class Outline:
         self._places: dict[str | int, int] = {}
         # The positions of the calls that are whole, in the order in which they came to be.
         self._calls: dict[str, int] = {}
-        self._heard: set[int] = set()
+        self._reported: set[int] = set()
         self._groups = 0
         # How far they have been handed out.
         self._next = 0
@@ -54,16 +54,16 @@ class Outline:
             number = self._numbers.place("text" if is_text else "reasoning", event.text)
             message_id = f"{self._generation_id}.{number}"
             if event.text and not (is_text and event.text.isspace()):
-                self._put(message_id)
+                self._append(message_id)
             return message_id
         group = self._numbers.call(event.index)
         self._groups = max(self._groups, group + 1)
-        self._put(event.index)
+        self._append(event.index)
         if not isinstance(event, ToolCallStart):
             self._calls[self._ids.unique(event.id, len(self._calls))] = event.index
         return calls_id(self._generation_id, group)
 
-    def _put(self, entry: str | int) -> None:
+    def _append(self, entry: str | int) -> None:
         if entry not in self._places:
             self._places[entry] = len(self._entries)
             self._entries.append(entry)
@@ -93,18 +93,18 @@ class Outline:
         index = self._calls.get(call_id)
         return self._up_to(0 if index is None else self._places[index])
 
-    def behind(self, call_id: str) -> Iterator[str]:
+    def after(self, call_id: str) -> Iterator[str]:
         """The texts and thoughts that are next now that this call was told of.
 
         None is next while a call before it was not told of.
         """
         index = self._calls.get(call_id)
         if index is not None:
-            self._heard.add(index)
+            self._reported.add(index)
         end = self._next
         while end < len(self._entries):
             entry = self._entries[end]
-            if isinstance(entry, int) and entry not in self._heard:
+            if isinstance(entry, int) and entry not in self._reported:
                 break
             end += 1
         return self._up_to(end)

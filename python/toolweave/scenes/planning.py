@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 from .. import tracing
 from ..kinds import SceneStatus, SceneStopReason
-from .agenda import Entry
-from .asking import Asking, answered, notice_of
-from .stage import Stop, not_found, user
-from .strays import Stray, split
-from .structured import Unusable, ask_for
+from .model_turn import ModelTurn, leftover_notice, report_answer
+from .scene_queue import SceneEntry
+from .state import StopRun, not_found, user
+from .structured import InvalidReply, ask_for
+from .unregistered_calls import UnregisteredCall, split_calls
 
 if TYPE_CHECKING:
-    from .stage import Stage
+    from .state import RunState
 
 _PLAN = (
     "Make a plan for the request. Each step enters one scene, for one purpose, and says which "
@@ -23,7 +23,7 @@ _PLAN = (
 _FINAL = "Based on all the information gathered, provide the final answer to the user's request."
 
 
-async def plan(stage: Stage) -> list[Entry]:
+async def plan(state: RunState) -> list[SceneEntry]:
     """Lets the model make a plan, and checks it; it is told once what is wrong with it.
 
     Returns:
@@ -34,112 +34,120 @@ async def plan(stage: Stage) -> list[Entry]:
         ModelError: The model could not be asked, or broke off.
         Stop: There is no plan that can be used.
     """
-    stage.emit(SceneStatus.PLANNING, "Creating execution plan", lifecycle=True)
+    state.emit(SceneStatus.PLANNING, "Creating execution plan", lifecycle=True)
 
-    def use(written: dict[str, Any], told: bool) -> list[Entry]:
-        steps: list[Any] = written.get("steps") or []
-        answer: str = (written.get("answer") or "").strip()
+    def use(fields: dict[str, Any], retrying: bool) -> list[SceneEntry]:
+        steps: list[Any] = fields.get("steps") or []
+        answer: str = (fields.get("answer") or "").strip()
         if steps or not answer:
-            return _ordered(stage, steps)
-        _answer(stage, answer, told=told)
+            return _order_steps(state, steps)
+        _accept_answer(state, answer, retrying=retrying)
         return []
 
-    with tracing.plan(stage.rules.name):
+    with tracing.plan(state.settings.name):
         entries, notice = await ask_for(
-            stage,
-            [*stage.system(), *stage.messages],
-            _PLAN + stage.cast.listed(),
-            _schema(stage),
+            state,
+            [*state.system(), *state.messages],
+            _PLAN + state.scenes.describe(),
+            _schema(state),
             use,
             accepted=_ACCEPTED,
-            what="plan",
+            noun="plan",
             failure="Failed to parse execution plan",
         )
     if notice is not None:
-        stage.emit(SceneStatus.PLANNING, "Execution plan mended", notice=notice, lifecycle=True)
+        state.emit(SceneStatus.PLANNING, "Execution plan repaired", notice=notice, lifecycle=True)
     return entries
 
 
-async def conclude(stage: Stage) -> None:
+async def conclude(state: RunState) -> None:
     """Lets the model answer when all steps are done.
 
     Raises:
         ModelError: The model could not be asked, or broke off.
         Stop: There is no answer, or it was too expensive.
     """
-    stage.emit(SceneStatus.GENERATING_FINAL_RESPONSE, "Generating final response", lifecycle=True)
+    state.emit(SceneStatus.GENERATING_FINAL_RESPONSE, "Generating final response", lifecycle=True)
     refused = False
     while True:
-        asking = Asking(stage, stage.cast.plain, refuses=None if refused else _refuse)
-        reply = await asking.ask([*stage.system(), *stage.messages, user(_FINAL)])
-        if not asking.refused:
-            answered(stage, reply, notice=asking.notice)
+        turn = ModelTurn(state, state.scenes.plain, should_refuse=None if refused else _refuse_all)
+        reply = await turn.run([*state.system(), *state.messages, user(_FINAL)])
+        if not turn.refused:
+            report_answer(state, reply, notice=turn.notice)
             return
         refused = True
-        stage.check_budget()
+        state.check_budget()
 
 
-def _refuse(_: Stray) -> bool:
+def _refuse_all(_: UnregisteredCall) -> bool:
     return True
 
 
-def _wrong(problem: str) -> Unusable:
-    stop = Stop(
+def _invalid_plan(problem: str) -> InvalidReply:
+    stop = StopRun(
         SceneStopReason.ERROR,
         f"The execution plan is wrong: {problem}",
         exception=ValueError(problem),
     )
-    return Unusable(problem, stop)
+    return InvalidReply(problem, stop)
 
 
-def _answer(stage: Stage, text: str, *, told: bool) -> None:
-    names = stage.cast.callable_names(stage.cast.plain)
-    strays = [part for part in split(text, names) if isinstance(part, Stray)]
-    if strays and not told:
-        raise _wrong(stage.cast.refusal(strays[0], names, None))
-    stage.text, stage.said_in = text, None
-    stage.notice = notice_of(strays) if strays else None
-    stage.add(text, notice=stage.notice)
+def _accept_answer(state: RunState, text: str, *, retrying: bool) -> None:
+    names = state.scenes.name_matcher(state.scenes.plain)
+    unregistered_calls = [
+        part for part in split_calls(text, names) if isinstance(part, UnregisteredCall)
+    ]
+    if unregistered_calls and not retrying:
+        raise _invalid_plan(state.scenes.refusal(unregistered_calls[0], names, None))
+    state.text, state.answered_in = text, None
+    state.notice = leftover_notice(unregistered_calls) if unregistered_calls else None
+    state.append_text(text, notice=state.notice)
 
 
-def _ordered(stage: Stage, steps: list[Any]) -> list[Entry]:
+def _order_steps(state: RunState, steps: list[Any]) -> list[SceneEntry]:
     if not steps:
-        raise _wrong("It has neither steps nor an answer.")
-    if len(steps) > stage.rules.max_scenes:
-        raise _wrong(f"It has more than {stage.rules.max_scenes} steps.")
-    left: dict[int, Entry] = {}
+        raise _invalid_plan("It has neither steps nor an answer.")
+    if len(steps) > state.settings.max_scenes:
+        raise _invalid_plan(f"It has more than {state.settings.max_scenes} steps.")
+    remaining: dict[int, SceneEntry] = {}
     for step in steps:
-        scene = stage.cast.find(step["scene"])
+        scene = state.scenes.find(step["scene"])
         if scene is None:
-            raise Unusable(stage.cast.missing(step["scene"]), not_found(step["scene"]))
-        if step["id"] in left:
-            raise _wrong(f"Two steps have the id {step['id']}.")
+            raise InvalidReply(
+                state.scenes.unknown_scene_text(step["scene"]), not_found(step["scene"])
+            )
+        if step["id"] in remaining:
+            raise _invalid_plan(f"Two steps have the id {step['id']}.")
         number = int(step["id"])
         depends_on = tuple(int(each) for each in step.get("depends_on") or ())
-        left[number] = Entry(scene.key, step["purpose"], number, depends_on, follows=True)
-    for number, entry in left.items():
+        remaining[number] = SceneEntry(scene.key, step["purpose"], number, depends_on, follows=True)
+    for number, entry in remaining.items():
         for needed in entry.depends_on:
-            if needed not in left:
-                raise _wrong(f"Step {number} depends on step {needed}, which there is not.")
-    ordered: list[Entry] = []
-    while left:
+            if needed not in remaining:
+                raise _invalid_plan(f"Step {number} depends on step {needed}, which there is not.")
+    ordered: list[SceneEntry] = []
+    while remaining:
         ready = next(
-            (number for number, entry in left.items() if left.keys().isdisjoint(entry.depends_on)),
+            (
+                number
+                for number, entry in remaining.items()
+                if remaining.keys().isdisjoint(entry.depends_on)
+            ),
             None,
         )
         if ready is None:
-            raise _wrong(f"Steps wait for each other: {', '.join(map(str, left))}.")
-        ordered.append(left.pop(ready))
+            raise _invalid_plan(f"Steps wait for each other: {', '.join(map(str, remaining))}.")
+        ordered.append(remaining.pop(ready))
     return ordered
 
 
-def _schema(stage: Stage) -> dict[str, Any]:
+def _schema(state: RunState) -> dict[str, Any]:
     """The schema of a plan, for providers that enforce schemas: all is required, nothing else."""
     step = {
         "type": "object",
         "properties": {
             "id": {"type": "integer"},
-            "scene": {"type": "string", "enum": [each.key for each in stage.cast]},
+            "scene": {"type": "string", "enum": [each.key for each in state.scenes]},
             "purpose": {"type": "string"},
             "depends_on": {"type": "array", "items": {"type": "integer"}},
         },

@@ -102,10 +102,10 @@ class SceneRequest:
             ValueError: There is no such mode.
         """
         for name in ("input", "history"):
-            said = getattr(self, name)
-            if said is not None and not isinstance(said, (str, MessageBase)):
+            value = getattr(self, name)
+            if value is not None and not isinstance(value, (str, MessageBase)):
                 wanted = "a string, a message or an iterable of messages"
-                check_type(name, said, Iterable, wanted)
+                check_type(name, value, Iterable, wanted)
         check_choice("mode", self.mode, get_args(SceneMode), none=True)
         for name in ("scene", "conversation", "user"):
             check_text(name, getattr(self, name), none=True)

@@ -16,18 +16,18 @@ from .._core import (
     UsageUpdate,
 )
 from .._loops import running_loop
+from ..event_queue import EventQueue
 from ..exceptions import ModelError, RateLimitedError
 from ..kinds import Role, SceneStatus, SceneStopReason
 from ..models import as_messages
-from ..event_queue import EventQueue
 from ..runs import Run
-from .actors import lines
-from .agenda import Agenda
-from .conduct import begin, conduct, refused
-from .failures import in_full, model_failed, reported, run_failed
+from .actors import actor_texts
+from .client_results import apply_client_results, check_results, missing_results, results_of
+from .failures import full_text, log_failure, model_failure_text, run_failure_text
+from .flow import denied, run_scenes, select_first_scenes
 from .hooks import Deny
-from .memory import abandoned, check_results, results_of, settle
-from .stage import Paused, Stop
+from .scene_queue import SceneQueue
+from .state import PauseRun, StopRun
 from .steps import SceneResult, SceneStep
 
 if TYPE_CHECKING:
@@ -36,9 +36,9 @@ if TYPE_CHECKING:
     from .. import Message
     from ..conversations import Interaction
     from ..protocols import Journal
-    from .environment import Environment
     from .hooks import Answer
     from .request import SceneMode, SceneRequest
+    from .runtime import SceneRuntime
 
 _log = logging.getLogger("toolweave.scenes")
 
@@ -64,7 +64,7 @@ class SceneRun(Run[SceneStep]):
 
     def __init__(
         self,
-        environment: Environment,
+        runtime: SceneRuntime,
         request: SceneRequest,
         *,
         verbose: bool | None = None,
@@ -72,7 +72,7 @@ class SceneRun(Run[SceneStep]):
         run_id: str | None = None,
         journal: Journal | None = None,
     ) -> None:
-        self._environment = environment
+        self._runtime = runtime
         self._request = request
         self.conversation = request.conversation or uuid.uuid4().hex
         """The key of the conversation."""
@@ -83,21 +83,21 @@ class SceneRun(Run[SceneStep]):
         self._generation_id: str | None = None
         self._task: asyncio.Task[None] | None = None
         self._ending = False
-        self._stopped: Stop | None = None
-        self._said: Stop | None = None
-        self._playing = False
+        self._stopped: StopRun | None = None
+        self._reported_stop: StopRun | None = None
+        self._running_scenes = False
         self._expired = False
         self._timer: asyncio.TimerHandle | None = None
         self._raised: BaseException | None = None
         self._waiting: tuple[Interaction, ...] = ()
-        self._agenda: Agenda | None = None
+        self._queue: SceneQueue | None = None
         self._awaiting: list[SceneStep] = []
         self._start = 0
-        self._stage = environment.stage(
+        self._state = runtime.new_state(
             request,
             self.conversation,
             uuid.uuid4().hex if run_id is None else run_id,
-            self._hear,
+            self._publish,
             verbose=verbose,
             streaming=streaming,
             journal=journal,
@@ -108,7 +108,7 @@ class SceneRun(Run[SceneStep]):
     @property
     def run_id(self) -> str:
         """The id of the run, which its messages carry."""
-        return self._stage.run_id
+        return self._state.run_id
 
     @property
     def generation_id(self) -> str | None:
@@ -118,22 +118,22 @@ class SceneRun(Run[SceneStep]):
     @property
     def current_generation_id(self) -> str | None:
         """The id of the reply that is asked for, or whose calls run, told of or not yet."""
-        return self._stage.generation_id
+        return self._state.generation_id
 
     @property
     def finished_messages(self) -> tuple[Message, ...]:
         """What the run has added so far, the input included: whole replies only."""
-        return tuple(self._stage.messages[self._start :])
+        return tuple(self._state.messages[self._start :])
 
     @property
     def changed_messages(self) -> tuple[Message, ...]:
         """The messages of earlier runs that have changed: calls whose results have come."""
-        return tuple(self._stage.changed)
+        return tuple(self._state.changed)
 
     async def __anext__(self) -> SceneStep:
         if self._task is None and not self._steps.over:
             self._task = running_loop().create_task(self._main())
-            self._task.add_done_callback(self._ended)
+            self._task.add_done_callback(self._on_done)
         step, self._generation_id = await self._steps.take()
         return step
 
@@ -159,89 +159,89 @@ class SceneRun(Run[SceneStep]):
         self._steps.release()
         if self._task is None:
             # Nothing has happened, and nothing will.
-            self._end(Stop(SceneStopReason.CANCELLED))
+            self._finish(StopRun(SceneStopReason.CANCELLED))
             return
-        self._stop(Stop(SceneStopReason.CANCELLED))
-        impatient = False
-        waited = 0
+        self._request_stop(StopRun(SceneStopReason.CANCELLED))
+        cancelled = False
+        timeouts = 0
         while not self._task.done():
             try:
                 done, _ = await asyncio.wait([self._task], timeout=_GRACE)
             except asyncio.CancelledError:
-                impatient = True
+                cancelled = True
                 continue
-            waited += not done
-            if waited == 1:
+            timeouts += not done
+            if timeouts == 1:
                 # A store or a hook that does not end is stopped, too.
                 self._task.cancel()
-            elif waited > 1:
+            elif timeouts > 1:
                 _log.error("a run ignores its cancellation and is given up")
                 break
-        if impatient:
+        if cancelled:
             raise asyncio.CancelledError
 
     async def caught_up(self) -> None:
         """Waits until whoever reads the run is done with all that has happened so far."""
-        if self._stage.reply is not None:
-            await self._stage.reply.caught_up()
+        if self._state.reply is not None:
+            await self._state.reply.caught_up()
         await self._steps.caught_up()
 
-    def _stop(self, why: Stop) -> None:
+    def _request_stop(self, why: StopRun) -> None:
         if self._task is None or self._task.done() or self._stopped is not None:
             return
         self._stopped = why
         if not self._ending:
             self._task.cancel()
 
-    def _hear(self, step: SceneStep) -> None:
-        told = (step, self._stage.generation_id)
+    def _publish(self, step: SceneStep) -> None:
+        item = (step, self._state.generation_id)
         if self._steps.over:
             # The run has been given up.
             return
         if step.status is SceneStatus.FUNCTION_PROGRESS:
-            self._steps.offer(told)
+            self._steps.offer(item)
         else:
-            self._steps.put(told)
+            self._steps.put(item)
 
     # The run.
 
     async def _main(self) -> None:
-        stage, rules = self._stage, self._environment.rules
-        if rules.run_timeout is not None:
-            self._later(rules.run_timeout, self._expire, rules.run_timeout)
-        with tracing.invoke_workflow(rules.name, conversation_id=self.conversation) as span:
+        state, settings = self._state, self._runtime.settings
+        if settings.run_timeout is not None:
+            self._schedule(settings.run_timeout, self._expire, settings.run_timeout)
+        with tracing.invoke_workflow(settings.name, conversation_id=self.conversation) as span:
             try:
-                stop = await self._admitted()
+                stop = await self._run_admitted()
             except BaseException as error:  # noqa: BLE001 - every run has a last step
-                stop = self._told(error)
+                stop = self._report_stop(error)
             finally:
                 if self._timer is not None:
                     self._timer.cancel()
-            total = stage.ledger.total
+            total = state.costs.total
             span.usage(
                 UsageUpdate(total.input_tokens, total.output_tokens, total.cached_input_tokens)
             )
             if stop.reason is SceneStopReason.ERROR:
                 span.fail(type(stop.exception).__name__ if stop.exception else "error")
-        self._end(stop)
+        self._finish(stop)
 
-    def _ended(self, task: asyncio.Task[None]) -> None:
+    def _on_done(self, task: asyncio.Task[None]) -> None:
         """Sees to the last step where the task has not come to it."""
         if task.cancelled():
             # Before its first step.
-            self._end(self._stopped or Stop(SceneStopReason.CANCELLED))
+            self._finish(self._stopped or StopRun(SceneStopReason.CANCELLED))
         elif (error := task.exception()) is not None:
             self._raised = error
-            self._end(Stop(SceneStopReason.ERROR, exception=error))
+            self._finish(StopRun(SceneStopReason.ERROR, exception=error))
 
-    def _end(self, stop: Stop) -> None:
+    def _finish(self, stop: StopRun) -> None:
         if self._steps.over:
             return
-        self.result = self._came_to(stop)
-        self._stage.emit(
+        self.result = self._build_result(stop)
+        self._state.emit(
             SceneStatus.COMPLETED,
-            self._stage.text,
-            scene=self._stage.said_in,
+            self._state.text,
+            scene=self._state.answered_in,
             stop_reason=stop.reason,
             error=self.result.error,
             reference=stop.reference,
@@ -252,129 +252,133 @@ class SceneRun(Run[SceneStep]):
             "a run of scenes has ended",
             extra={
                 "conversation": self.conversation,
-                "run_id": self._stage.run_id,
+                "run_id": self._state.run_id,
                 "stop_reason": stop.reason.value,
-                "iterations": self._stage.ledger.requests,
+                "iterations": self._state.costs.requests,
             },
         )
 
-    def _later(self, seconds: float, do: Callable[..., None], *given: object) -> None:
+    def _schedule(self, seconds: float, do: Callable[..., None], *given: object) -> None:
         self._timer = asyncio.get_running_loop().call_later(seconds, do, *given)
 
     def _expire(self, seconds: float) -> None:
         self._expired = True
-        self._stop(Stop(SceneStopReason.ERROR, f"The run took longer than {seconds:g} seconds"))
+        self._request_stop(
+            StopRun(SceneStopReason.ERROR, f"The run took longer than {seconds:g} seconds")
+        )
         # Tools have a time of their own to stop in; the model and they are waited for.
-        self._later(_GRACE if self._playing else _SAVING, self._overdue)
+        self._schedule(_GRACE if self._running_scenes else _SAVING, self._cancel_overdue)
 
-    def _overdue(self) -> None:
+    def _cancel_overdue(self) -> None:
         """Stop what does not end though the time is up: a store, or a hook."""
         if self._task is not None:
             self._task.cancel()
-            self._later(_SAVING, self._give_up)
+            self._schedule(_SAVING, self._give_up)
 
     def _give_up(self) -> None:
         _log.error("a run ignores its cancellation and is given up")
-        if self._stopped is not None and self._said is not self._stopped:
-            self._told(self._stopped)
-        self._end(self._stopped or Stop(SceneStopReason.CANCELLED))
+        if self._stopped is not None and self._reported_stop is not self._stopped:
+            self._report_stop(self._stopped)
+        self._finish(self._stopped or StopRun(SceneStopReason.CANCELLED))
 
-    async def _admitted(self) -> Stop:
+    async def _run_admitted(self) -> StopRun:
         """Runs if the request may: before that nothing is loaded, and nothing is saved."""
-        stage, request = self._stage, self._request
-        stage.emit(SceneStatus.INITIALIZING, "Initializing context", lifecycle=True)
-        denied = await stage.hooks.allowed(request)
-        if denied is not None:
-            raise refused(denied)
-        await self._environment.admit(request)
-        instead = await stage.hooks.begin(request)
-        if isinstance(instead, Deny):
-            raise refused(instead)
-        async with self._environment.store.lock(self.conversation):
-            return await self._locked(instead)
+        state, request = self._state, self._request
+        state.emit(SceneStatus.INITIALIZING, "Initializing context", lifecycle=True)
+        denial = await state.hooks.run_authorize(request)
+        if denial is not None:
+            raise denied(denial)
+        await self._runtime.admit(request)
+        early = await state.hooks.run_before(request)
+        if isinstance(early, Deny):
+            raise denied(early)
+        async with self._runtime.store.lock(self.conversation):
+            return await self._run_locked(early)
 
-    async def _locked(self, instead: Answer | None) -> Stop:
-        stage, environment = self._stage, self._environment
-        stage.emit(SceneStatus.LOADING_CACHE, "Loading from cache", lifecycle=True)
-        self._waiting, self._agenda = await environment.load(stage)
+    async def _run_locked(self, early: Answer | None) -> StopRun:
+        state, runtime = self._state, self._runtime
+        state.emit(SceneStatus.LOADING_CACHE, "Loading from cache", lifecycle=True)
+        self._waiting, self._queue = await runtime.load(state)
         if self._stopped is not None:
             # The store has ignored it.
             raise self._stopped
-        self._start = len(stage.messages)
-        self._playing = True
+        self._start = len(state.messages)
+        self._running_scenes = True
         try:
-            await self._serve(instead)
-            stop = Stop(SceneStopReason.COMPLETED)
-        except Paused as paused:
+            await self._serve(early)
+            stop = StopRun(SceneStopReason.COMPLETED)
+        except PauseRun as paused:
             self._waiting = paused.interactions
-            stop = Stop(SceneStopReason.AWAITING_CLIENT)
+            stop = StopRun(SceneStopReason.AWAITING_CLIENT)
         except BaseException as error:  # noqa: BLE001 - what there is has to be saved
-            stop = self._told(error)
+            stop = self._report_stop(error)
         # From here on it ends by itself, and outside of scenes.
-        self._ending, self._playing = True, False
-        stage.scene = None
+        self._ending, self._running_scenes = True, False
+        state.scene = None
         if self._expired and self._timer is not None:
             self._timer.cancel()
-            self._later(_SAVING, self._overdue)
+            self._schedule(_SAVING, self._cancel_overdue)
         if stop.reason is SceneStopReason.UNAUTHORIZED:
             return stop
-        await self._appended(stop)
-        stage.emit(SceneStatus.SAVING_CACHE, "Saving to cache", lifecycle=True)
-        await environment.save(stage, self._waiting, self._agenda if self._waiting else None)
+        await self._append_from_hooks(stop)
+        state.emit(SceneStatus.SAVING_CACHE, "Saving to cache", lifecycle=True)
+        await runtime.save(state, self._waiting, self._queue if self._waiting else None)
         if stop.reason is SceneStopReason.AWAITING_CLIENT:
             for each in self._waiting:
                 self._announce(each)
         return stop
 
-    async def _serve(self, instead: Answer | None) -> None:
-        stage, request = self._stage, self._request
-        said = [] if request.input is None else as_messages(request.input)
-        agenda, resumed = self._agenda, request.results is not None
+    async def _serve(self, early: Answer | None) -> None:
+        state, request = self._state, self._request
+        messages = [] if request.input is None else as_messages(request.input)
+        queue, resumed = self._queue, request.results is not None
         if request.results is not None:
             results = results_of(request.results)
             check_results(self.conversation, self._waiting, results)
-            if said:
-                results = {**abandoned(self._waiting), **results}
-            self._waiting = await settle(stage, self._waiting, results)
+            if messages:
+                results = {**missing_results(self._waiting), **results}
+            self._waiting = await apply_client_results(state, self._waiting, results)
         else:
-            if not said and (self._waiting or not _is_open(stage.messages)):
-                raise Stop(SceneStopReason.ERROR, "There is nothing to answer")
+            if not messages and (self._waiting or not _is_open(state.messages)):
+                raise StopRun(SceneStopReason.ERROR, "There is nothing to answer")
             if self._waiting:
-                self._waiting = await settle(stage, self._waiting, abandoned(self._waiting))
-            await self._environment.shorten(stage)
-            self._start = len(stage.messages)
-        stage.messages += said
+                self._waiting = await apply_client_results(
+                    state, self._waiting, missing_results(self._waiting)
+                )
+            await self._runtime.shorten(state)
+            self._start = len(state.messages)
+        state.messages += messages
         if self._waiting:
-            raise Paused(self._waiting)
-        if instead is not None:
-            stage.text = instead.text
-            stage.add(instead.text)
+            raise PauseRun(self._waiting)
+        if early is not None:
+            state.text = early.text
+            state.append_text(early.text)
             return
         # A conversation may have spent its budget before.
-        stage.check_budget()
-        stage.emit(SceneStatus.EXECUTING_MAIN_ACTORS, "Executing main actors", lifecycle=True)
-        stage.main_lines = await lines(self._environment.actors, stage.context())
-        if agenda is None or not resumed:
-            self._agenda = agenda = Agenda(self._mode)
+        state.check_budget()
+        state.emit(SceneStatus.EXECUTING_MAIN_ACTORS, "Executing main actors", lifecycle=True)
+        state.main_texts = await actor_texts(self._runtime.actors, state.context())
+        if queue is None or not resumed:
+            self._queue = queue = SceneQueue(self._mode)
             resumed = False
-            await begin(stage, agenda)
-        await conduct(stage, agenda, resumed=resumed)
+            await select_first_scenes(state, queue)
+        await run_scenes(state, queue, resumed=resumed)
 
     @property
     def _mode(self) -> SceneMode:
         request = self._request
         if request.mode is None:
-            return "scene" if request.scene is not None else self._environment.rules.mode
+            return "scene" if request.scene is not None else self._runtime.settings.mode
         return request.mode
 
     def _announce(self, each: Interaction) -> None:
-        step = self._stage.emit(
+        step = self._state.emit(
             SceneStatus.AWAITING_CLIENT,
             f"Awaiting client: {each.function}",
             scene=each.scene,
             function=each.function,
             call_id=each.call_id,
-            message_id=self._stage.home_of(each.call_id),
+            message_id=self._state.message_of(each.call_id),
             arguments=each.arguments,
             interaction_id=each.interaction_id,
         )
@@ -382,94 +386,97 @@ class SceneRun(Run[SceneStep]):
 
     # The end.
 
-    def _told(self, error: BaseException) -> Stop:
+    def _report_stop(self, error: BaseException) -> StopRun:
         """Why the run ends, which is told of where it is a failure."""
-        stop = self._stop_of(error)
-        if stop.message is not None and self._said is None and not self._steps.over:
-            self._said = stop
-            self._stage.emit(
+        stop = self._stop_for(error)
+        if stop.message is not None and self._reported_stop is None and not self._steps.over:
+            self._reported_stop = stop
+            self._state.emit(
                 SceneStatus.ERROR,
                 stop.message,
-                scene=self._stage.scene,
+                scene=self._state.scene,
                 error=stop.error or stop.message,
                 fatal=True,
                 reference=stop.reference,
             )
         return stop
 
-    def _stop_of(self, error: BaseException) -> Stop:
+    def _stop_for(self, error: BaseException) -> StopRun:
         if isinstance(error, asyncio.CancelledError):
-            return self._stopped or Stop(SceneStopReason.CANCELLED)
-        if isinstance(error, Stop):
+            return self._stopped or StopRun(SceneStopReason.CANCELLED)
+        if isinstance(error, StopRun):
             return error
         if isinstance(error, ModelError):
-            message = model_failed(error)
+            message = model_failure_text(error)
         elif isinstance(error, RateLimitedError):
-            return Stop(
+            return StopRun(
                 SceneStopReason.RATE_LIMITED, f"Rate limit exceeded: {error}", exception=error
             )
         else:
-            message = run_failed(error)
+            message = run_failure_text(error)
             if not isinstance(error, Exception):
                 # Meant for the program: raised for who reads, behind the last step.
                 self._raised = error
-        return Stop(
+        return StopRun(
             SceneStopReason.ERROR,
             message,
-            error=in_full(error),
+            error=full_text(error),
             exception=error,
-            reference=reported(error, "a run of scenes has failed"),
+            reference=log_failure(error, "a run of scenes has failed"),
         )
 
-    async def _appended(self, stop: Stop) -> None:
+    async def _append_from_hooks(self, stop: StopRun) -> None:
         """Hears the hooks about the end."""
-        stage = self._stage
+        state = self._state
         try:
-            appended = await stage.hooks.end(self._request, self._came_to(stop))
+            additions = await state.hooks.run_on_terminal(self._request, self._build_result(stop))
         except Exception as error:  # noqa: BLE001 - a hook, which must not cost the conversation
-            reference = reported(error, "a hook has failed")
-            stage.emit(
-                SceneStatus.ERROR, run_failed(error), error=in_full(error), reference=reference
+            reference = log_failure(error, "a hook has failed")
+            state.emit(
+                SceneStatus.ERROR,
+                run_failure_text(error),
+                error=full_text(error),
+                reference=reference,
             )
             return
-        for each in appended:
-            stage.add(each.text)
-            stage.text = f"{stage.text}\n\n{each.text}".strip()
+        for each in additions:
+            state.append_text(each.text)
+            state.text = f"{state.text}\n\n{each.text}".strip()
 
-    def _came_to(self, stop: Stop) -> SceneResult:
-        stage = self._stage
-        total = stage.ledger.total
+    def _build_result(self, stop: StopRun) -> SceneResult:
+        state = self._state
+        total = state.costs.total
         return SceneResult(
-            text=stage.text,
+            text=state.text,
             stop_reason=stop.reason,
             conversation=self.conversation,
-            scenes=tuple(stage.entered),
-            executed=tuple(stage.executed),
-            messages=tuple(stage.messages),
-            new_messages=tuple(stage.messages[self._start :]),
+            scenes=tuple(state.entered),
+            executed=tuple(state.executed),
+            messages=tuple(state.messages),
+            new_messages=tuple(state.messages[self._start :]),
             input_tokens=total.input_tokens,
             output_tokens=total.output_tokens,
             total_cost=total.amount,
             estimated=total.estimated,
             unpriced=total.unpriced,
-            iterations=stage.ledger.requests,
+            iterations=state.costs.requests,
             awaiting=tuple(self._awaiting),
             error=stop.error or stop.message,
             exception=stop.exception,
-            notice=stage.notice,
-            repairs=tuple(stage.repairs),
+            notice=state.notice,
+            repairs=tuple(state.repairs),
         )
 
 
 def _is_open(messages: Sequence[Message]) -> bool:
     """Whether something is left to answer: the last word is not the model's, or came with calls."""
-    said = [message for message in messages if not isinstance(message, UsageMessage)]
-    last = said[-1] if said else None
+    turns = [message for message in messages if not isinstance(message, UsageMessage)]
+    last = turns[-1] if turns else None
     if not (isinstance(last, TextMessage) and last.role is Role.ASSISTANT):
         return last is not None
     # What it says behind its calls, it says before it knows their results.
     return last.generation_id is not None and any(
         isinstance(message, (ToolCallMessage, ToolAggregateMessage))
         and message.generation_id == last.generation_id
-        for message in said
+        for message in turns
     )

@@ -17,7 +17,7 @@ from ..tools import Tool, Toolset
 from ..tools import tool as make_tool
 from ..tools.function import is_tool
 from .actors import Actor, ActorFunction, checked_actor
-from .decorating import is_decorating
+from .decorators import is_decorating
 from .names import provider_name
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("toolweave.scenes")
 
-_NOTHING: Mapping[str, Any] = {"type": "object", "properties": {}}
+_NO_PARAMETERS: Mapping[str, Any] = {"type": "object", "properties": {}}
 
 F = TypeVar("F", bound="Callable[..., Any]")
 
@@ -84,7 +84,7 @@ class Scene:
         self.client_tools: set[str] = set()
         """The names of the tools that the client runs."""
         self._manager = manager
-        self._followed: dict[int, _Followed] = {}
+        self._followed: dict[int, _FollowedToolset] = {}
 
     @property
     def manager(self) -> SceneManager:
@@ -99,7 +99,7 @@ class Scene:
             )
         return self._manager
 
-    def belong(self, manager: SceneManager, key: str) -> None:
+    def attach(self, manager: SceneManager, key: str) -> None:
         """Takes its place in a manager, under the name by which models call it."""
         self._manager, self.key = manager, key
 
@@ -164,7 +164,7 @@ class Scene:
             raise ValueError("handlers are given to the Toolset, where there is one")
         for each in tools:
             self.toolset.add(each)
-        self._followed[id(tools)] = _Followed(tools)
+        self._followed[id(tools)] = _FollowedToolset(tools)
         return self
 
     def service(
@@ -194,7 +194,7 @@ class Scene:
                 f"a service is an object, not the class {service.__name__}; call it first"
             )
         if methods is None:
-            chosen: Mapping[str, object] = dict.fromkeys(_public(service))
+            chosen: Mapping[str, object] = dict.fromkeys(_public_methods(service))
         elif isinstance(methods, Mapping):
             chosen = dict(cast("Mapping[str, object]", methods))
         elif isinstance(methods, str):
@@ -205,8 +205,8 @@ class Scene:
             raise ToolDefinitionError(
                 f"the service {type(service).__name__} has no public methods", self.name
             )
-        for method, told in chosen.items():
-            name, description = _named(method, told)
+        for method, given in chosen.items():
+            name, description = _named(method, given)
             found: object = getattr(service, method)
             if not callable(found):
                 raise ToolDefinitionError(
@@ -235,9 +235,9 @@ class Scene:
         """
         # Without any, anything goes, which models read as: whatever they can think of.
         contract = FunctionContract(
-            provider_name(name), description, _NOTHING if schema is None else schema
+            provider_name(name), description, _NO_PARAMETERS if schema is None else schema
         )
-        self.toolset.add(Tool.from_contract(contract, _later, cache=False))
+        self.toolset.add(Tool.from_contract(contract, _defer, cache=False))
         self.client_tools.add(contract.name)
         return self
 
@@ -274,7 +274,7 @@ class Scene:
             if followed.version != followed.source.version:
                 self._follow(followed)
 
-    def _follow(self, followed: _Followed) -> None:
+    def _follow(self, followed: _FollowedToolset) -> None:
         followed.version = followed.source.version
         now = {each.name: each for each in followed.source}
         for name, each in followed.known.items():
@@ -296,7 +296,7 @@ class Scene:
         return f"Scene({self.name!r}, {[tool.name for tool in self.toolset]})"
 
 
-class _Followed:
+class _FollowedToolset:
     """A toolset that may change, and what was last seen of it."""
 
     def __init__(self, source: Toolset) -> None:
@@ -305,30 +305,30 @@ class _Followed:
         self.known = {each.name: each for each in source}
 
 
-def _named(method: str, told: object) -> tuple[str | None, str | None]:
+def _named(method: str, given: object) -> tuple[str | None, str | None]:
     """The name of a method's tool, and its description, as far as they are given.
 
     Raises:
         TypeError: It is something else.
     """
-    if told is None or isinstance(told, str):
-        return told, None
-    pair = cast("tuple[object, ...]", told) if isinstance(told, tuple) else ()
+    if given is None or isinstance(given, str):
+        return given, None
+    pair = cast("tuple[object, ...]", given) if isinstance(given, tuple) else ()
     if len(pair) == 2 and isinstance(pair[0], str) and isinstance(pair[1], str):
         return pair[0], pair[1]
     raise TypeError(
         f"methods[{method!r}] must be the name of a tool, or a tuple of its name and description, "
-        f"got {told!r}"
+        f"got {given!r}"
     )
 
 
-def _later(**_: Any) -> Deferred:
+def _defer(**_: Any) -> Deferred:
     """Serves the tools of clients: the result comes with the next request."""
     # Not by the id of the call, which some providers use again in the next reply.
     return Deferred(uuid.uuid4().hex)
 
 
-def _public(service: object) -> list[str]:
+def _public_methods(service: object) -> list[str]:
     """The public methods of an object, in the order in which they are defined."""
     found: dict[str, None] = {}
     for owner in reversed(type(service).__mro__[:-1]):

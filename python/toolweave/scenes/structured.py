@@ -2,7 +2,7 @@
 
 Whoever asks gets JSON that fits, however roughly it was written, or an error:
 
-    >>> reader = Reader({"type": "object", "properties": {"continue": {"type": "boolean"}}})
+    >>> reader = JsonReader({"type": "object", "properties": {"continue": {"type": "boolean"}}})
     >>> reader.read('Sure: {"continue": "true"}').arguments
     {'continue': True}
     >>> [violation.message for violation in reader.read('{"continue": 1}').violations]
@@ -20,25 +20,25 @@ from .._core import FunctionContract, InvalidToolCall, Limits, Parser, TextMessa
 from ..exceptions import ValidationError
 from ..kinds import Role, SceneStopReason
 from ..protocols import ModelOptions
-from .asking import CUT, Asking
-from .stage import Stop, user
+from .model_turn import CUT_OFF_MESSAGES, ModelTurn
+from .state import StopRun, user
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from .. import Message, Repair, ToolCall
-    from .stage import Stage
+    from .state import RunState
 
 T = TypeVar("T")
 
 _log = logging.getLogger("toolweave.scenes")
 
 _NAME = "reply"
-_MOST = 20
-_LONGEST_SHOWN = 80
+_MAX_PROBLEMS = 20
+_MAX_SHOWN = 80
 
 
-class Unusable(Exception):  # noqa: N818 - of a reply
+class InvalidReply(Exception):  # noqa: N818 - of a reply
     """Describes a reply that fits its schema and cannot be used nevertheless.
 
     Args:
@@ -46,12 +46,12 @@ class Unusable(Exception):  # noqa: N818 - of a reply
         stop: How the run ends if the next reply is no better.
     """
 
-    def __init__(self, problem: str, stop: Stop) -> None:
+    def __init__(self, problem: str, stop: StopRun) -> None:
         super().__init__(problem)
         self.stop = stop
 
 
-class Reader:
+class JsonReader:
     """A reader of JSON that models write.
 
     Args:
@@ -73,14 +73,14 @@ class Reader:
 
 
 async def ask_for(
-    stage: Stage,
+    state: RunState,
     messages: Sequence[Message],
-    asked: str,
+    prompt: str,
     schema: Mapping[str, Any],
     use: Callable[[dict[str, Any], bool], T],
     *,
     accepted: Mapping[str, Any],
-    what: str,
+    noun: str,
     failure: str,
 ) -> tuple[T, str | None]:
     """Ask the model for JSON; once more, with what is wrong, if that cannot be used.
@@ -92,7 +92,7 @@ async def ask_for(
         messages: What the model reads.
         asked: What it is to answer, behind these.
         schema: The schema that it is told.
-        use: Makes something of the JSON, or raises `Unusable`. It is told whether this is the
+        use: Makes something of the JSON, or raises `InvalidReply`. It is told whether this is the
             second reply.
         accepted: The schema that its reply has to fit, which may ask for less.
         what: What is asked for, for messages: ``plan``, ``decision``.
@@ -105,53 +105,53 @@ async def ask_for(
         ModelError: The model could not be asked, or broke off.
         Stop: The second reply cannot be used either; or it was too expensive.
     """
-    conversation, question = list(messages), asked
-    reader = Reader(accepted)
-    options = replace(stage.rules.options or ModelOptions(), response_schema=schema)
+    conversation, question = list(messages), prompt
+    reader = JsonReader(accepted)
+    options = replace(state.settings.options or ModelOptions(), response_schema=schema)
     form = f"Answer with JSON only, of this schema: {json.dumps(schema)}"
-    for told in (False, True):
+    for retrying in (False, True):
         # An empty reply is told like any other that does not fit.
-        put = user(f"{question}\n\n{form}")
-        asking = Asking(stage, stage.cast.plain, told=False)
-        reply = await asking.ask([*conversation, put], options=options, most=1)
-        stage.check_budget()
+        message = user(f"{question}\n\n{form}")
+        turn = ModelTurn(state, state.scenes.plain, emits=False)
+        reply = await turn.run([*conversation, message], options=options, max_requests=1)
+        state.check_budget()
         text = reply.text
-        read = reader.read(text, truncated=reply.finish_reason in CUT)
+        read = reader.read(text, truncated=reply.finish_reason in CUT_OFF_MESSAGES)
         if isinstance(read, InvalidToolCall):
-            problem, wrong = _misfit(failure, text, read)
+            problem, wrong = _invalid_reply(failure, text, read)
         else:
             try:
-                made = use(read.arguments, told)
-            except Unusable as unusable:
+                value = use(read.arguments, retrying)
+            except InvalidReply as unusable:
                 problem, wrong = str(unusable), unusable.stop
             else:
-                return made, _recorded(stage, what, read.repairs)
-        if told:
+                return value, _record_repairs(state, noun, read.repairs)
+        if retrying:
             raise wrong
-        _log.warning("a structured reply cannot be used", extra={"what": what, "problem": problem})
+        _log.warning("a structured reply cannot be used", extra={"what": noun, "problem": problem})
         conversation += [user(question), TextMessage(text or "{}", role=Role.ASSISTANT)]
-        question = f"This {what} cannot be used. {problem} Make another one."
+        question = f"This {noun} cannot be used. {problem} Make another one."
     raise AssertionError("unreachable")
 
 
-def _misfit(message: str, text: str, read: InvalidToolCall) -> tuple[str, Stop]:
-    found = "; ".join(violation.message for violation in read.violations[:_MOST])
+def _invalid_reply(message: str, text: str, read: InvalidToolCall) -> tuple[str, StopRun]:
+    found = "; ".join(violation.message for violation in read.violations[:_MAX_PROBLEMS])
     problem = f"It is not JSON of that schema: {found}."
     error = ValidationError(f"{message}: {found}", tuple(read.violations))
-    stop = Stop(
+    stop = StopRun(
         SceneStopReason.ERROR, message, error=f"{message}: {found}; it is: {text}", exception=error
     )
     return problem, stop
 
 
-def _recorded(stage: Stage, what: str, repairs: Sequence[Repair]) -> str | None:
-    """Keep what was mended, and return the sentence about it."""
+def _record_repairs(state: RunState, noun: str, repairs: Sequence[Repair]) -> str | None:
+    """Keep what was repaired, and return the sentence about it."""
     if not repairs:
         return None
-    stage.repairs += repairs
-    changes = "; ".join(_change(repair) for repair in repairs[:_MOST])
-    _log.info("a structured reply was mended", extra={"what": what, "repairs": changes})
-    return f"The {what} was mended: {changes}"
+    state.repairs += repairs
+    changes = "; ".join(_change(repair) for repair in repairs[:_MAX_PROBLEMS])
+    _log.info("a structured reply was repaired", extra={"what": noun, "repairs": changes})
+    return f"The {noun} was repaired: {changes}"
 
 
 def _change(repair: Repair) -> str:
@@ -162,4 +162,4 @@ def _change(repair: Repair) -> str:
 
 def _shown(value: object) -> str:
     text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= _LONGEST_SHOWN else f"{text[: _LONGEST_SHOWN - 1]}…"
+    return text if len(text) <= _MAX_SHOWN else f"{text[: _MAX_SHOWN - 1]}…"

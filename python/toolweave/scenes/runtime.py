@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from ..kinds import SceneStatus, SceneStopReason
 from ..models import as_messages
-from .agenda import Agenda
-from .failures import in_full, model_failed, reported
-from .ledger import Ledger
-from .memory import AGENDA, USER
+from .client_results import QUEUE_KEY, USER_KEY
+from .cost_tracker import CostTracker
+from .failures import full_text, log_failure, model_failure_text
 from .options import budget_of, check_priced
-from .stage import Stage, Stop
+from .scene_queue import SceneQueue
+from .state import RunState, StopRun
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -23,22 +23,22 @@ if TYPE_CHECKING:
     from ..protocols import Journal
     from ..summary import Summarizer
     from .actors import ActorFunction
-    from .cast import Cast
     from .hooks import Hooks
     from .request import SceneRequest
-    from .stage import Rules
+    from .scene_set import SceneSet
+    from .state import ManagerSettings
     from .steps import SceneStep
 
 _log = logging.getLogger("toolweave.scenes")
 
 
-class Environment:
+class SceneRuntime:
     """What the runs of a manager have in common; see `SceneManager`."""
 
     def __init__(
         self,
-        cast: Cast,
-        rules: Rules,
+        scenes: SceneSet,
+        settings: ManagerSettings,
         hooks: Hooks,
         *,
         store: ConversationStore,
@@ -50,15 +50,15 @@ class Environment:
         verbose: bool,
         streaming: bool,
     ) -> None:
-        self.cast = cast
-        self.rules = rules
+        self.scenes = scenes
+        self.settings = settings
         self.hooks = hooks
         self.actors: list[str | ActorFunction] = []
         """The main actors."""
         self.store = store
         self._prices = prices
         self._budget = budget
-        self._models = (cast.model, None if summarizer is None else summarizer.model)
+        self._models = (scenes.model, None if summarizer is None else summarizer.model)
         check_priced(budget, prices, self._models)
         self._summarizer = summarizer
         self._limiter = limiter
@@ -66,17 +66,17 @@ class Environment:
         self._verbose = verbose
         self._streaming = streaming
 
-    def stage(
+    def new_state(
         self,
         request: SceneRequest,
         key: str,
         run_id: str,
-        hear: Callable[[SceneStep], None],
+        publish: Callable[[SceneStep], None],
         *,
         verbose: bool | None = None,
         streaming: bool | None = None,
         journal: Journal | None = None,
-    ) -> Stage:
+    ) -> RunState:
         """What the parts of one run share.
 
         Raises:
@@ -88,15 +88,15 @@ class Environment:
         if request.budget is not None:
             budget = budget_of(request.budget)
             check_priced(budget, self._prices, self._models)
-        return Stage(
-            self.cast,
-            self.rules,
+        return RunState(
+            self.scenes,
+            self.settings,
             self.hooks,
             request,
             key,
             run_id,
-            Ledger(self._prices, budget),
-            hear,
+            CostTracker(self._prices, budget),
+            publish,
             verbose=self._verbose if verbose is None else verbose,
             streaming=self._streaming if streaming is None else streaming,
             journal=journal,
@@ -111,35 +111,35 @@ class Environment:
         if self._limiter is not None:
             await self._limiter.acquire(self._rate_key(request))
 
-    async def shorten(self, stage: Stage) -> None:
+    async def shorten(self, state: RunState) -> None:
         """Sums the conversation up, if it has become long. If that fails, it stays as it is.
 
         Raises:
             Stop: It was too expensive.
         """
         summarizer = self._summarizer
-        if summarizer is None or not summarizer.is_due(stage.messages):
+        if summarizer is None or not summarizer.is_due(state.messages):
             return
-        stage.emit(SceneStatus.SUMMARIZING, "Summarizing cached conversation", lifecycle=True)
-        stage.ledger.requests += 1
-        shortened = await summarizer.shorten(stage.messages)
+        state.emit(SceneStatus.SUMMARIZING, "Summarizing cached conversation", lifecycle=True)
+        state.costs.requests += 1
+        shortened = await summarizer.shorten(state.messages)
         if shortened is None:
             return
         if shortened.usage is not None:
-            stage.ledger.add(summarizer.model, shortened.usage, estimated=shortened.estimated)
+            state.costs.add(summarizer.model, shortened.usage, estimated=shortened.estimated)
         if shortened.error is not None:
             error = shortened.error
-            stage.emit(
+            state.emit(
                 SceneStatus.ERROR,
-                model_failed(error),
-                error=in_full(error),
-                reference=reported(error, "a conversation could not be summed up"),
+                model_failure_text(error),
+                error=full_text(error),
+                reference=log_failure(error, "a conversation could not be summed up"),
             )
-        stage.messages = list(shortened.messages)
-        stage.kept.summary = shortened.summary or stage.kept.summary
-        stage.check_budget()
+        state.messages = list(shortened.messages)
+        state.conversation.summary = shortened.summary or state.conversation.summary
+        state.check_budget()
 
-    async def load(self, stage: Stage) -> tuple[tuple[Interaction, ...], Agenda | None]:
+    async def load(self, state: RunState) -> tuple[tuple[Interaction, ...], SceneQueue | None]:
         """Takes up the conversation.
 
         Returns:
@@ -149,22 +149,24 @@ class Environment:
             MessageError: The history of the request cannot be read.
             Stop: It is another user's.
         """
-        kept = await self.store.load(stage.key)
-        if kept is None:
-            stage.messages = as_messages(stage.request.history)
-            if stage.request.user is not None:
-                stage.kept.metadata[USER] = stage.request.user
+        conversation = await self.store.load(state.key)
+        if conversation is None:
+            state.messages = as_messages(state.request.history)
+            if state.request.user is not None:
+                state.conversation.metadata[USER_KEY] = state.request.user
             return (), None
-        owner = kept.metadata.get(USER)
-        if owner is not None and owner != stage.request.user:
-            raise Stop(SceneStopReason.UNAUTHORIZED, "This conversation belongs to another user.")
-        stage.messages = list(kept.messages)
-        stage.kept = kept
-        stage.ledger.before = kept.cost
-        return tuple(kept.pending), _agenda(kept)
+        owner = conversation.metadata.get(USER_KEY)
+        if owner is not None and owner != state.request.user:
+            raise StopRun(
+                SceneStopReason.UNAUTHORIZED, "This conversation belongs to another user."
+            )
+        state.messages = list(conversation.messages)
+        state.conversation = conversation
+        state.costs.previous = conversation.cost
+        return tuple(conversation.pending), _read_queue(conversation)
 
     async def save(
-        self, stage: Stage, waiting: Sequence[Interaction], agenda: Agenda | None
+        self, state: RunState, pending: Sequence[Interaction], queue: SceneQueue | None
     ) -> None:
         """Keeps the conversation.
 
@@ -173,25 +175,25 @@ class Environment:
             waiting: The calls that wait for the client.
             agenda: How to go on when their results are there.
         """
-        kept = stage.kept
-        kept.messages = list(stage.messages)
-        kept.cost = stage.ledger.of_conversation
-        kept.pending = list(waiting)
-        kept.scene = waiting[0].scene if waiting else None
-        kept.metadata.pop(AGENDA, None)
-        if agenda is not None:
-            kept.metadata[AGENDA] = agenda.to_dict()
-        await self.store.save(kept)
+        conversation = state.conversation
+        conversation.messages = list(state.messages)
+        conversation.cost = state.costs.conversation_total
+        conversation.pending = list(pending)
+        conversation.scene = pending[0].scene if pending else None
+        conversation.metadata.pop(QUEUE_KEY, None)
+        if queue is not None:
+            conversation.metadata[QUEUE_KEY] = queue.to_dict()
+        await self.store.save(conversation)
 
 
-def _agenda(kept: Conversation) -> Agenda | None:
+def _read_queue(conversation: Conversation) -> SceneQueue | None:
     """How to go on; None where nothing says so that can be read."""
-    written = kept.metadata.get(AGENDA)
-    if written is None:
+    saved = conversation.metadata.get(QUEUE_KEY)
+    if saved is None:
         return None
     try:
-        return Agenda.from_dict(written)
+        return SceneQueue.from_dict(saved)
     except ValueError:
         # Of another version, perhaps. The conversation goes on without it.
-        _log.warning("an agenda cannot be read", extra={"conversation": kept.key})
+        _log.warning("a scene queue cannot be read", extra={"conversation": conversation.key})
         return None

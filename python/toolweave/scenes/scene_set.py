@@ -10,20 +10,20 @@ from ..natural import NaturalToolUse
 from ..tools import Tool, Toolset
 from .names import closest, match, provider_name
 from .scene import Scene
-from .strays import Names, Stray
+from .unregistered_calls import NameMatcher, UnregisteredCall
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from ..protocols import ChatModel
 
-_NOTHING: Mapping[str, Any] = {"type": "object", "properties": {}}
+_NO_PARAMETERS: Mapping[str, Any] = {"type": "object", "properties": {}}
 
-_LONGEST = 100
-_MOST_NAMES = 50
+_MAX_SHOWN = 100
+_MAX_NAMES = 50
 
 
-class Cast:
+class SceneSet:
     """The scenes by name, and what asks the model in each.
 
     Args:
@@ -33,15 +33,15 @@ class Cast:
 
     def __init__(
         self,
-        use: Callable[[Toolset], NaturalToolUse],
-        bare: Callable[[Toolset], NaturalToolUse],
+        make_tool_use: Callable[[Toolset], NaturalToolUse],
+        make_plain_use: Callable[[Toolset], NaturalToolUse],
     ) -> None:
-        self._use = use
-        self._bare = bare
+        self._make_tool_use = make_tool_use
+        self._make_plain_use = make_plain_use
         self._scenes: dict[str, Scene] = {}
-        self._playing: dict[str, NaturalToolUse] = {}
+        self._tool_uses: dict[str, NaturalToolUse] = {}
         self._chooser: NaturalToolUse | None = None
-        self.plain = bare(Toolset())
+        self.plain = make_plain_use(Toolset())
         """Asks the model without tools."""
 
     @property
@@ -76,7 +76,7 @@ class Cast:
             raise ValueError(
                 f"scene {scene.name!r} is there already; each scene needs a name of its own"
             )
-        scene.belong(manager, provider_name(scene.name, taken=self._scenes))
+        scene.attach(manager, provider_name(scene.name, taken=self._scenes))
         self._scenes[scene.key] = scene
         self._chooser = None
 
@@ -90,7 +90,7 @@ class Cast:
         if found is None:
             raise LookupError(f"there is no scene {name!r}; there are {', '.join(self.names)}")
         del self._scenes[found.key]
-        self._playing.pop(found.key, None)
+        self._tool_uses.pop(found.key, None)
         self._chooser = None
         return found
 
@@ -110,50 +110,54 @@ class Cast:
             found = match(name, [scene.name for scene in scenes])
         return None if found is None else scenes[found]
 
-    def missing(self, name: str, *, listed: bool = True) -> str:
+    def unknown_scene_text(self, name: str, *, with_names: bool = True) -> str:
         """What the model is told about a name that is no scene's.
 
         Args:
             name: The name.
             listed: Whether it is told what there is, with the nearest name.
         """
-        said = f"Scene '{name[:100]}' not found."
-        if not listed:
-            return said
+        text = f"Scene '{name[:100]}' not found."
+        if not with_names:
+            return text
         keys = [scene.key for scene in self]
-        near = closest(name, keys)
-        meant = "" if near is None else f" Did you mean '{near}'?"
-        return f"{said}{meant} The scenes are: {', '.join(keys)}."
+        nearest = closest(name, keys)
+        meant = "" if nearest is None else f" Did you mean '{nearest}'?"
+        return f"{text}{meant} The scenes are: {', '.join(keys)}."
 
-    def listed(self) -> str:
+    def describe(self) -> str:
         """The scenes and what they are for, for a prompt."""
         return "\n".join(
             f"- {scene.key}: {scene.description}" if scene.description else f"- {scene.key}"
             for scene in self
         )
 
-    def playing(self, scene: Scene) -> NaturalToolUse:
+    def tool_use(self, scene: Scene) -> NaturalToolUse:
         """Asks the model about the tools of a scene."""
         scene.refresh()
-        use = self._playing.get(scene.key)
+        use = self._tool_uses.get(scene.key)
         if use is None:
-            use = self._playing[scene.key] = self._use(scene.toolset)
+            use = self._tool_uses[scene.key] = self._make_tool_use(scene.toolset)
         return use
 
-    def callable_names(self, use: NaturalToolUse, *, offered: bool = True) -> Names:
+    def name_matcher(self, use: NaturalToolUse, *, with_tools: bool = True) -> NameMatcher:
         """The names that the model can call in a request, and those that it may mean.
 
         Args:
             use: What asks it.
             offered: Whether it is told of the tools.
         """
-        here = [tool.name for tool in use.executor.toolset] if offered else []
+        here = [tool.name for tool in use.executor.toolset] if with_tools else []
         if use is self._chooser:
             # One in another spelling is entered.
-            return Names(here, self._tools(), ignored=lambda name: self.find(name) is not None)
-        return Names(here, [*self._tools(), *self._scenes])
+            return NameMatcher(
+                here, self._tools(), ignored=lambda name: self.find(name) is not None
+            )
+        return NameMatcher(here, [*self._tools(), *self._scenes])
 
-    def refusal(self, stray: Stray, names: Names | None, scene: Scene | None) -> str:
+    def refusal(
+        self, unregistered: UnregisteredCall, names: NameMatcher | None, scene: Scene | None
+    ) -> str:
         """The sentence for the model about a call in text of something that it cannot call.
 
         Args:
@@ -161,22 +165,22 @@ class Cast:
             names: What it can call.
             scene: The scene that it is in; None outside of scenes.
         """
-        if scene is None and stray.near in self._scenes:
-            return self.missing(stray.name)
+        if scene is None and unregistered.nearest in self._scenes:
+            return self.unknown_scene_text(unregistered.name)
         offered = () if names is None else names.offered
-        said = f"Tool '{stray.name[:_LONGEST]}' not found."
-        if stray.near in offered:
-            said += f" Did you mean '{stray.near}'?"
+        text = f"Tool '{unregistered.name[:_MAX_SHOWN]}' not found."
+        if unregistered.nearest in offered:
+            text += f" Did you mean '{unregistered.nearest}'?"
         else:
-            owner = self._tools().get(stray.near)
+            owner = self._tools().get(unregistered.nearest)
             what = f"a tool of the scene '{owner}'" if owner else "a scene"
-            said += f" '{stray.near}' is {what}, and cannot be called here."
+            text += f" '{unregistered.nearest}' is {what}, and cannot be called here."
         if not offered:
-            return f"{said} There are no tools."
-        listed = ", ".join(offered[:_MOST_NAMES])
-        more = len(offered) - _MOST_NAMES
+            return f"{text} There are no tools."
+        listed = ", ".join(offered[:_MAX_NAMES])
+        more = len(offered) - _MAX_NAMES
         kind = "Available tools" if scene is not None else "The scenes are"
-        return f"{said} {kind}: {listed}" + (f", and {more} more." if more > 0 else ".")
+        return f"{text} {kind}: {listed}" + (f", and {more} more." if more > 0 else ".")
 
     def _tools(self) -> dict[str, str]:
         """All tools, with the scene that each is of."""
@@ -189,7 +193,7 @@ class Cast:
 
     def resolve(self, key: str, result: object, *, is_error: bool) -> Outcome:
         """Answers the question of a tool, in whichever scene it runs."""
-        for use in self._playing.values():
+        for use in self._tool_uses.values():
             outcome = use.executor.resolve(key, result, is_error=is_error)
             if outcome is not Outcome.NOT_FOUND:
                 return outcome
@@ -199,20 +203,20 @@ class Cast:
     def chooser(self) -> NaturalToolUse:
         """Offers the scenes themselves as tools."""
         if self._chooser is None:
-            self._chooser = self._bare(Toolset(_door(scene) for scene in self))
+            self._chooser = self._make_plain_use(Toolset(_scene_tool(scene) for scene in self))
         return self._chooser
 
 
-def _door(scene: Scene) -> Tool[..., str]:
+def _scene_tool(scene: Scene) -> Tool[..., str]:
     """A scene as a tool. It is never run: that it was called is what counts."""
 
     def enter() -> str:
-        return entered(scene)
+        return entered_text(scene)
 
-    return Tool.from_contract(FunctionContract(scene.key, scene.description, _NOTHING), enter)
+    return Tool.from_contract(FunctionContract(scene.key, scene.description, _NO_PARAMETERS), enter)
 
 
-def entered(scene: Scene) -> str:
+def entered_text(scene: Scene) -> str:
     """What the model reads when it has chosen a scene."""
     # Small models that read only that they have entered it wait for another request.
     how = " with the tools of this scene" if len(scene.toolset) else ""

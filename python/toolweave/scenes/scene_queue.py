@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Entry:
+class SceneEntry:
     """A scene to enter."""
 
     scene: str
@@ -28,17 +28,17 @@ class Entry:
 
 
 @dataclass
-class Agenda:
+class SceneQueue:
     """What there is to do."""
 
     mode: SceneMode
     """How scenes are chosen."""
-    queue: list[Entry] = field(default_factory=list[Entry])
+    pending: list[SceneEntry] = field(default_factory=list[SceneEntry])
     """The scenes to enter, the one that is being played first."""
-    done: list[tuple[Entry, str]] = field(default_factory=list["tuple[Entry, str]"])
+    done: list[tuple[SceneEntry, str]] = field(default_factory=list["tuple[SceneEntry, str]"])
     """The scenes that have answered, and what."""
 
-    def result_of(self, step: int) -> tuple[Entry, str] | None:
+    def result_of(self, step: int) -> tuple[SceneEntry, str] | None:
         """What came of a step of the plan."""
         return next((each for each in self.done if each[0].step == step), None)
 
@@ -46,12 +46,12 @@ class Agenda:
         """The agenda as JSON has it."""
         return {
             "mode": self.mode,
-            "queue": [_written(entry) for entry in self.queue],
-            "done": [[_written(entry), text] for entry, text in self.done],
+            "queue": [_entry_to_dict(entry) for entry in self.pending],
+            "done": [[_entry_to_dict(entry), text] for entry, text in self.done],
         }
 
     @classmethod
-    def from_dict(cls, fields: Mapping[str, Any]) -> Agenda:
+    def from_dict(cls, fields: Mapping[str, Any]) -> SceneQueue:
         """Reads what `to_dict` writes.
 
         Raises:
@@ -59,19 +59,19 @@ class Agenda:
         """
         try:
             mode: SceneMode = fields["mode"]
-            queue = [_read(entry) for entry in fields["queue"]]
-            done = [(_read(entry), str(text)) for entry, text in fields["done"]]
+            queue = [_entry_from_dict(entry) for entry in fields["queue"]]
+            done = [(_entry_from_dict(entry), str(text)) for entry, text in fields["done"]]
         except (KeyError, TypeError, ValueError) as error:
-            raise ValueError(f"not what Agenda.to_dict writes: {error!r}") from error
+            raise ValueError(f"not a queue as SceneQueue.to_dict returns it: {error!r}") from error
         return cls(mode, queue, done)
 
 
-def _written(entry: Entry) -> dict[str, Any]:
+def _entry_to_dict(entry: SceneEntry) -> dict[str, Any]:
     return {**asdict(entry), "depends_on": list(entry.depends_on)}
 
 
-def _read(fields: Mapping[str, Any]) -> Entry:
-    return Entry(
+def _entry_from_dict(fields: Mapping[str, Any]) -> SceneEntry:
+    return SceneEntry(
         fields["scene"],
         fields.get("purpose"),
         fields.get("step"),

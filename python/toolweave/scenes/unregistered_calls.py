@@ -3,11 +3,11 @@
 A model without function calling writes ``<Add>{...}</Add>`` in a scene that has no such tool, or
 misspells one that there is. The parser knows nothing of these names, so that they stay in the text:
 
-    >>> names = Names(["Add", "Divide"], ["Add", "Divide", "get_weather"])
-    >>> names.near("Divde"), names.near("get_weather"), names.near("Add"), names.near("table")
+    >>> names = NameMatcher(["Add", "Divide"], ["Add", "Divide", "get_weather"])
+    >>> names.nearest("Divde"), names.nearest("get_weather"), names.nearest("Add"), names.nearest("table")
     ('Divide', 'get_weather', None, None)
-    >>> before, stray = split('I divide. <Divde>{"a": 6, "b": 2}</Divde>', names)
-    >>> stray.name, stray.near, stray.arguments
+    >>> before, stray = split_calls('I divide. <Divde>{"a": 6, "b": 2}</Divde>', names)
+    >>> stray.name, stray.nearest, stray.arguments
     ('Divde', 'Divide', {'a': 6, 'b': 2})
 """
 
@@ -25,27 +25,27 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
     from typing import Any
 
-_LONGEST = 200
-_NAME = rf"[^\s<>/][^\s<>]{{0,{_LONGEST - 1}}}"
+_MAX_NAME = 200
+_NAME = rf"[^\s<>/][^\s<>]{{0,{_MAX_NAME - 1}}}"
 _OPENING = re.compile(rf"<({_NAME})\s*>")
 _CLOSING = re.compile(rf"</({_NAME})\s*>")
-_BEGINNING = re.compile(rf"<(?:({_NAME})\s*)?\Z")
+_UNFINISHED = re.compile(rf"<(?:({_NAME})\s*)?\Z")
 _OBJECT = re.compile(r"\s*(?:(?:`{3,}|~{3,})[^\n]*\n\s*)?\{")
 
 # Comparing spellings is slow, and a reply may hold any number of tags.
-_MOST_NAMES = 200
+_MAX_COMPARED = 200
 # A short name has many neighbours that mean something else.
-_SHORT = 5
-_MOST_CUTS = 16
+_SHORT_NAME = 5
+_MAX_SPLITS = 16
 
 
 @dataclass(frozen=True)
-class Stray:
+class UnregisteredCall:
     """A call of a tool that is not offered, as the model wrote it."""
 
     name: str
     """The name that the model wrote."""
-    near: str
+    nearest: str
     """The name of a tool or scene that it is, or is spelled like."""
     arguments: Mapping[str, Any]
     """The arguments; empty if they cannot be read."""
@@ -53,7 +53,7 @@ class Stray:
     """The text with its tags."""
 
 
-class Names:
+class NameMatcher:
     """The names that a stray call may mean.
 
     Args:
@@ -81,7 +81,7 @@ class Names:
         self._found: dict[str, str | None] = {}
         self._compared = 0
 
-    def near(self, name: str) -> str | None:
+    def nearest(self, name: str) -> str | None:
         """The name that is meant by one that cannot be called here; None if it means nothing.
 
         That is the name itself, or one that differs from it in case and in at most two edits, in
@@ -96,7 +96,7 @@ class Names:
 
     def resembles(self, name: str) -> bool:
         """Return True if a name in a closing tag can be that of a call."""
-        return name in self._here or self.near(name) is not None
+        return name in self._here or self.nearest(name) is not None
 
     def _near(self, name: str) -> str | None:
         if name in self._known:
@@ -106,7 +106,7 @@ class Names:
             return None
         if folded in self._folded:
             return self._folded[folded]
-        if self._compared >= _MOST_NAMES:
+        if self._compared >= _MAX_COMPARED:
             return None
         close = [
             (known, each)
@@ -114,14 +114,14 @@ class Names:
             if abs(len(known) - len(folded)) <= _edits(each)
         ]
         self._compared += bool(close)
-        for most in (1, 2):
+        for limit in (1, 2):
             for known, each in close:
-                if most <= _edits(each) and within(folded, known, most):
+                if limit <= _edits(each) and within_edits(folded, known, limit):
                     return each
         return None
 
 
-def split(text: str, names: Names) -> list[str | Stray]:
+def split_calls(text: str, names: NameMatcher) -> list[str | UnregisteredCall]:
     """The text in pieces, with the stray calls that stand outside of code.
 
     Joined with the `raw` of the calls the pieces are the text, but for closing tags that belong to
@@ -131,19 +131,19 @@ def split(text: str, names: Names) -> list[str | Stray]:
         text: What a parser has left of a reply.
         names: What a stray call may mean.
     """
-    parts: list[str | Stray] = []
+    parts: list[str | UnregisteredCall] = []
     rest = text
-    for _ in range(_MOST_CUTS):
+    for _ in range(_MAX_SPLITS):
         found, rest = _split(rest, names)
         parts += found
         if not rest:
             break
     else:
         parts.append(rest)
-    return _joined(parts, names)
+    return _merge(parts, names)
 
 
-def doubtful(text: str, names: Names) -> tuple[int, bool]:
+def find_possible_call(text: str, names: NameMatcher) -> tuple[int, bool]:
     """Find where a stray call begins or may begin, in text that goes on; True if for certain.
 
     Args:
@@ -151,21 +151,21 @@ def doubtful(text: str, names: Names) -> tuple[int, bool]:
         names: What a stray call may mean.
     """
     for match in _OPENING.finditer(text):
-        if names.near(match[1]) is not None:
+        if names.nearest(match[1]) is not None:
             return match.start(), True
-    last = _BEGINNING.match(text, text.rfind("<")) if "<" in text else None
+    last = _UNFINISHED.match(text, text.rfind("<")) if "<" in text else None
     if last is None:
         return len(text), False
-    return last.start(), len(text) - last.start() > 2 * _LONGEST
+    return last.start(), len(text) - last.start() > 2 * _MAX_NAME
 
 
-def within(one: str, other: str, most: int) -> bool:
+def within_edits(one: str, other: str, limit: int) -> bool:
     """Return True if two names are at most so many edits apart.
 
     An edit adds, drops or changes a letter, or swaps two neighbours.
 
     Example:
-        >>> within("divde", "divide", 1), within("dvidie", "divide", 1), within("add", "sum", 2)
+        >>> within_edits("divde", "divide", 1), within_edits("dvidie", "divide", 1), within_edits("add", "sum", 2)
         (True, False, False)
     """
     start = 0
@@ -174,21 +174,21 @@ def within(one: str, other: str, most: int) -> bool:
             break
         start += 1
     one, other = one[start:], other[start:]
-    if abs(len(one) - len(other)) > most:
+    if abs(len(one) - len(other)) > limit:
         return False
-    if most == 0 or not one or not other:
-        return len(one) <= most and len(other) <= most
+    if limit == 0 or not one or not other:
+        return len(one) <= limit and len(other) <= limit
     swapped = one[:2] == other[1::-1] and len(one) > 1 and len(other) > 1
     return (
-        within(one[1:], other[1:], most - 1)
-        or within(one[1:], other, most - 1)
-        or within(one, other[1:], most - 1)
-        or (swapped and within(one[2:], other[2:], most - 1))
+        within_edits(one[1:], other[1:], limit - 1)
+        or within_edits(one[1:], other, limit - 1)
+        or within_edits(one, other[1:], limit - 1)
+        or (swapped and within_edits(one[2:], other[2:], limit - 1))
     )
 
 
 def _edits(name: str) -> int:
-    return 1 if len(name) < _SHORT else 2
+    return 1 if len(name) < _SHORT_NAME else 2
 
 
 def _can_be_called(name: str) -> bool:
@@ -199,13 +199,13 @@ def _can_be_called(name: str) -> bool:
     return True
 
 
-def _split(text: str, names: Names) -> tuple[list[str | Stray], str]:
+def _split(text: str, names: NameMatcher) -> tuple[list[str | UnregisteredCall], str]:
     """The pieces of a text, up to a call that has no end of its own; and what comes after it."""
     written = dict.fromkeys(match[1] for match in _OPENING.finditer(text))
-    meant = {name: near for name in written if (near := names.near(name)) is not None}
+    meant = {name: nearest for name in written if (nearest := names.nearest(name)) is not None}
     if not meant:
         return [text], ""
-    parts: list[str | Stray] = []
+    parts: list[str | UnregisteredCall] = []
     parser = Parser([*meant], deltas=False, reasoning_tags=())
     fenced = False
     at = 0
@@ -216,16 +216,16 @@ def _split(text: str, names: Names) -> tuple[list[str | Stray], str]:
             parts.append(raw)
         elif isinstance(event, Discarded):
             fenced ^= event.reason == "fence"
-            stray = event.reason == "orphan_close" and not fenced
-            if not (stray and any(isinstance(each, Stray) for each in parts)):
+            is_orphan = event.reason == "orphan_close" and not fenced
+            if not (is_orphan and any(isinstance(each, UnregisteredCall) for each in parts)):
                 parts.append(raw)
         elif isinstance(event, (ToolCall, InvalidToolCall)) and event.name in meant:
             if fenced or not _has_object(event):
                 parts.append(raw)
                 continue
-            end = _end(event, names)
+            end = _end_of(event, names)
             arguments = event.arguments if isinstance(event, ToolCall) else {}
-            parts.append(Stray(event.name, meant[event.name], arguments, raw[:end]))
+            parts.append(UnregisteredCall(event.name, meant[event.name], arguments, raw[:end]))
             if end < len(raw):
                 # It is closed by another name, behind which a parser that knows no such name
                 # cannot find its way.
@@ -235,7 +235,7 @@ def _split(text: str, names: Names) -> tuple[list[str | Stray], str]:
     return parts, ""
 
 
-def _end(call: ToolCall | InvalidToolCall, names: Names) -> int:
+def _end_of(call: ToolCall | InvalidToolCall, names: NameMatcher) -> int:
     """The end of a call; one without a closing tag ends at the first one of a like name."""
     closings = [*_CLOSING.finditer(call.raw)]
     own = closings and closings[-1][1] == call.name and closings[-1].end() == len(call.raw)
@@ -252,16 +252,16 @@ def _has_object(call: ToolCall | InvalidToolCall) -> bool:
     return _OBJECT.match(body) is not None
 
 
-def _joined(parts: list[str | Stray], names: Names) -> list[str | Stray]:
+def _merge(parts: list[str | UnregisteredCall], names: NameMatcher) -> list[str | UnregisteredCall]:
     """The pieces with neighbouring texts as one, and without what closes a call by another name."""
-    joined: list[str | Stray] = []
+    joined: list[str | UnregisteredCall] = []
     for part in parts:
         if isinstance(part, str) and joined and isinstance(joined[-1], str):
             joined[-1] += part
         elif part:
             joined.append(part)
     for number, part in enumerate(joined[1:], 1):
-        if isinstance(part, str) and isinstance(joined[number - 1], Stray):
+        if isinstance(part, str) and isinstance(joined[number - 1], UnregisteredCall):
             closing = _CLOSING.match(part.lstrip())
             if closing is not None and names.resembles(closing[1]):
                 joined[number] = part.lstrip()[closing.end() :]

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, cast
 from .._core import ToolAggregateMessage, ToolCall
 from ..executor import DeferredResults
 from ..kinds import SceneStatus, SceneStopReason
-from .asking import failed
+from .model_turn import failure_text
 from .request import ClientResult
-from .stage import Stop
+from .state import StopRun
 from .steps import ExecutedTool
 
 if TYPE_CHECKING:
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from .. import ToolResult
     from ..conversations import Interaction
     from .request import ClientResults
-    from .stage import Stage
+    from .state import RunState
 
-AGENDA = "toolweave.agenda"
+QUEUE_KEY = "toolweave.agenda"
 """Where the metadata of a conversation holds what a run that waits has still to do."""
 
-USER = "toolweave.user"
+USER_KEY = "toolweave.user"
 """Where it holds whose the conversation is."""
 
 NO_RESULT = "No result received from client for this tool"
@@ -40,7 +40,7 @@ def results_of(given: ClientResults) -> dict[str, ClientResult]:
     return {each.interaction_id: each for each in given}
 
 
-def abandoned(waiting: Sequence[Interaction]) -> dict[str, ClientResult]:
+def missing_results(waiting: Sequence[Interaction]) -> dict[str, ClientResult]:
     """What is put in place of results where the user goes on without them."""
     return {
         each.interaction_id: ClientResult(each.interaction_id, f"Error: {NO_RESULT}", is_error=True)
@@ -57,7 +57,7 @@ def check_results(
         Stop: They are not; says which it does wait for.
     """
     if not waiting:
-        raise Stop(
+        raise StopRun(
             SceneStopReason.ERROR,
             f"No pending client interaction found for conversation '{key}'. "
             "The conversation key may be invalid or expired.",
@@ -65,15 +65,15 @@ def check_results(
     known = [each.interaction_id for each in waiting]
     for each in results:
         if each not in known:
-            raise Stop(
+            raise StopRun(
                 SceneStopReason.ERROR,
                 f"No pending client interaction '{each}' in conversation '{key}'; "
                 f"pending: {', '.join(known)}",
             )
 
 
-async def settle(
-    stage: Stage, waiting: Sequence[Interaction], results: Mapping[str, ClientResult]
+async def apply_client_results(
+    state: RunState, waiting: Sequence[Interaction], results: Mapping[str, ClientResult]
 ) -> tuple[Interaction, ...]:
     """Puts the results of the client where the calls are, writes them down, and tells of them.
 
@@ -88,44 +88,46 @@ async def settle(
             arrived.add(call, each.interaction_id)
             arrived.resolve(each.interaction_id, result.result, is_error=result.is_error)
     found: dict[str, ToolResult] = {}
-    homes: dict[str, ToolAggregateMessage] = {}
-    for position, message in enumerate(stage.messages):
+    messages: dict[str, ToolAggregateMessage] = {}
+    for position, message in enumerate(state.messages):
         if isinstance(message, ToolAggregateMessage):
-            settled = arrived.settle(message)
-            if settled is not message:
-                stage.messages[position] = settled
-                stage.changed.append(settled)
-                found.update((result.tool_call_id, result) for result in settled.tool_results)
-                homes.update((call.id, settled) for call in settled.tool_calls)
+            filled = arrived.merge_results(message)
+            if filled is not message:
+                state.messages[position] = filled
+                state.changed.append(filled)
+                found.update((result.tool_call_id, result) for result in filled.tool_results)
+                messages.update((call.id, filled) for call in filled.tool_calls)
     for each in waiting:
         answer = found.get(each.call_id)
         if answer is not None and each.interaction_id in results:
-            if stage.journal is not None:
+            if state.journal is not None:
                 call = ToolCall(each.call_id, each.function, dict(each.arguments))
-                await stage.journal.finished(call, answer)
+                await state.journal.finished(call, answer)
             # These steps belong to the reply that made the call.
-            home = homes[each.call_id]
-            stage.generation_id = home.generation_id
-            _tell(stage, each, answer, home.id)
+            message = messages[each.call_id]
+            state.generation_id = message.generation_id
+            _emit_result(state, each, answer, message.id)
     return tuple(each for each in waiting if each.interaction_id not in results)
 
 
-def _tell(stage: Stage, waiting: Interaction, result: ToolResult, home: str | None) -> None:
+def _emit_result(
+    state: RunState, waiting: Interaction, result: ToolResult, message_id: str | None
+) -> None:
     name = waiting.function
-    said = failed(result) if result.is_error else f"Tool {name} executed: {result.result}"
-    stage.emit(
+    text = failure_text(result) if result.is_error else f"Tool {name} executed: {result.result}"
+    state.emit(
         SceneStatus.ERROR if result.is_error else SceneStatus.FUNCTION_COMPLETED,
-        said,
+        text,
         scene=waiting.scene,
         function=name,
         call_id=waiting.call_id,
-        message_id=home,
+        message_id=message_id,
         arguments=waiting.arguments,
         result=result.result,
         error=result.result if result.is_error else None,
         interaction_id=waiting.interaction_id,
     )
-    stage.executed.append(
+    state.executed.append(
         ExecutedTool(
             waiting.scene, name, waiting.call_id, waiting.arguments, result.result, result.is_error
         )

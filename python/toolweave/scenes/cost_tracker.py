@@ -10,7 +10,7 @@ from .._core import TextMessage, ToolAggregateMessage
 from ..costs import Cost, CostMeter, estimate_usage
 from ..costs.amounts import plus
 from ..kinds import FinishReason
-from .options import named
+from .options import model_identity
 
 if TYPE_CHECKING:
     from decimal import Decimal
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger("toolweave.scenes")
 
 
-class Ledger:
+class CostTracker:
     """Charges replies, and hands what they cost to the next step.
 
     Args:
@@ -36,8 +36,8 @@ class Ledger:
         self.before = Cost(currency=prices.currency)
         """What the conversation has cost before."""
         self._unpriced: str | None = None
-        self._untold = _NOTHING
-        self._told: dict[str, Any] = {}
+        self._unreported = _NOTHING
+        self._reported_totals: dict[str, Any] = {}
         self.requests = 0
         """How often a model was asked."""
 
@@ -47,12 +47,12 @@ class Ledger:
         return self._meter.total
 
     @property
-    def of_conversation(self) -> Cost:
+    def conversation_total(self) -> Cost:
         """What the conversation has cost, this run included."""
         return self.before + self._meter.total
 
     @property
-    def overdrawn(self) -> str | None:
+    def budget_error(self) -> str | None:
         """What to say if more is spent than the budget allows, or nobody knows whether it is."""
         budget = self._budget
         if budget is None:
@@ -62,7 +62,7 @@ class Ledger:
                 f"Budget of {budget.limit:f} {self.total.currency} cannot hold: "
                 f"the model {self._unpriced!r} has no price"
             )
-        spent = self.of_conversation if budget.scope == "conversation" else self.total
+        spent = self.conversation_total if budget.scope == "conversation" else self.total
         if not budget.exceeded(spent):
             return None
         return (
@@ -91,23 +91,23 @@ class Ledger:
             usage: What it has used.
             estimated: Whether that is an estimate.
         """
-        name, provider = named(model)
+        name, provider = model_identity(model)
         delta = self._meter.add(name, usage, provider=provider, estimated=estimated)
         if delta.cost is None and self._budget is not None:
             _log.warning("a model has no price, so no budget holds for it", extra={"model": name})
             if self._budget.unpriced == "refuse":
                 self._unpriced = name
-        self._untold = _plus(
-            self._untold,
+        self._unreported = _plus(
+            self._unreported,
             (delta.cost, delta.input_tokens, delta.output_tokens, delta.estimated),
         )
 
     def tell(self) -> dict[str, Any]:
         """The fields of the next step, which takes what was charged since the last one."""
-        cost, inputs, outputs, estimated = self._untold
-        self._untold = _NOTHING
+        cost, inputs, outputs, estimated = self._unreported
+        self._unreported = _NOTHING
         total = self.total
-        self._told = {
+        self._reported_totals = {
             "total_cost": total.amount,
             "total_input_tokens": total.input_tokens,
             "total_output_tokens": total.output_tokens,
@@ -117,27 +117,27 @@ class Ledger:
             "input_tokens": inputs,
             "output_tokens": outputs,
             "estimated": estimated,
-            **self._told,
+            **self._reported_totals,
         }
 
-    def recall(self) -> dict[str, Any]:
+    def reported_totals(self) -> dict[str, Any]:
         """The totals of the last step: for one that belongs to a reply that may be over already."""
-        return self._told
+        return self._reported_totals
 
 
 def _estimated(reply: ReplyRun) -> Usage:
-    asked = reply.request
-    said = [each for each in reply.messages if not isinstance(each, ToolAggregateMessage)]
+    request = reply.request
+    written = [each for each in reply.messages if not isinstance(each, ToolAggregateMessage)]
     # Calls are there before the message that they make with their results, which nobody wrote.
     called = [TextMessage(f"{call.name} {call.raw}") for call in reply.calls]
-    return estimate_usage(asked.messages, [*said, *called], tools=asked.tools)
+    return estimate_usage(request.messages, [*written, *called], tools=request.tools)
 
 
-_Untold = tuple["Decimal | None", int, int, bool]
-_NOTHING: _Untold = (None, 0, 0, False)
+_Unreported = tuple["Decimal | None", int, int, bool]
+_NOTHING: _Unreported = (None, 0, 0, False)
 
 
-def _plus(one: _Untold, other: _Untold) -> _Untold:
+def _plus(one: _Unreported, other: _Unreported) -> _Unreported:
     costs = [cost for cost in (one[0], other[0]) if cost is not None]
     total = functools.reduce(plus, costs) if costs else None
     return total, one[1] + other[1], one[2] + other[2], one[3] or other[3]

@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from ..conversations import Interaction
     from ..natural import ReplyRun
     from ..protocols import Journal, ModelOptions
-    from .cast import Cast
+    from .cost_tracker import CostTracker
     from .hooks import Hooks
-    from .ledger import Ledger
     from .request import SceneMode, SceneRequest
+    from .scene_set import SceneSet
 
 
-class Stop(Exception):  # noqa: N818 - it is how runs end, and no error
+class StopRun(Exception):  # noqa: N818 - it is how runs end, and no error
     """Ends a run.
 
     Args:
@@ -52,7 +52,7 @@ class Stop(Exception):  # noqa: N818 - it is how runs end, and no error
         self.reference = reference
 
 
-class Paused(Exception):  # noqa: N818 - as above
+class PauseRun(Exception):  # noqa: N818 - as above
     """The run waits for its client."""
 
     def __init__(self, interactions: tuple[Interaction, ...]) -> None:
@@ -61,7 +61,7 @@ class Paused(Exception):  # noqa: N818 - as above
 
 
 @dataclass(frozen=True)
-class Rules:
+class ManagerSettings:
     """How the runs of a manager go; see `SceneManager`."""
 
     name: str
@@ -75,7 +75,7 @@ class Rules:
     run_timeout: float | None
 
 
-class Stage:
+class RunState:
     """What the parts of one run share.
 
     Args:
@@ -92,33 +92,33 @@ class Stage:
 
     def __init__(
         self,
-        cast: Cast,
-        rules: Rules,
+        scenes: SceneSet,
+        settings: ManagerSettings,
         hooks: Hooks,
         request: SceneRequest,
         key: str,
         run_id: str,
-        ledger: Ledger,
-        hear: Callable[[SceneStep], None],
+        costs: CostTracker,
+        publish: Callable[[SceneStep], None],
         *,
         verbose: bool,
         streaming: bool,
         journal: Journal | None = None,
     ) -> None:
-        self.cast = cast
-        self.rules = rules
+        self.scenes = scenes
+        self.settings = settings
         self.hooks = hooks
         self.request = request
         self.key = key
         self.run_id = run_id
-        self.ledger = ledger
+        self.costs = costs
         self.streaming = streaming
         self.journal = journal
-        self.kept = Conversation(key)
+        self.conversation = Conversation(key)
         """What is kept of the conversation."""
         self.messages: list[Message] = []
         """The conversation, without what actors say."""
-        self.main_lines: list[str] = []
+        self.main_texts: list[str] = []
         """What the main actors have said in this run."""
         self.changed: list[Message] = []
         """The messages of earlier runs that have changed."""
@@ -126,7 +126,7 @@ class Stage:
         self.entered: list[str] = []
         self.scene: str | None = None
         """The scene that is played."""
-        self.said_in: str | None = None
+        self.answered_in: str | None = None
         """The scene that has answered last, or in which the run ended."""
         self.text = ""
         """What was answered last."""
@@ -138,7 +138,7 @@ class Stage:
         """The id of the reply that was asked for last."""
         self.reply: ReplyRun | None = None
         """That reply, whether it still comes or not; None before the run has asked for one."""
-        self._hear = hear
+        self._publish = publish
         self._added = 0
         self._verbose = verbose
 
@@ -156,12 +156,12 @@ class Stage:
             return None
         # They may be read late or not at all; what was spent before them is for a later step.
         piece = status in (SceneStatus.STREAMING, SceneStatus.FUNCTION_PROGRESS)
-        told = self.ledger.recall() if piece else self.ledger.tell()
-        step = SceneStep(status, scene, message=message, conversation=self.key, **told, **more)
-        self._hear(step)
+        amounts = self.costs.reported_totals() if piece else self.costs.take_unreported()
+        step = SceneStep(status, scene, message=message, conversation=self.key, **amounts, **more)
+        self._publish(step)
         return step
 
-    def say(
+    def emit_text(
         self,
         text: str,
         scene: str | None = None,
@@ -172,7 +172,9 @@ class Stage:
         """Tells of what the model, or a hook in its place, has said."""
         self.emit(SceneStatus.RUNNING, text, scene=scene, message_id=message_id, notice=notice)
 
-    def add(self, text: str, scene: str | None = None, *, notice: str | None = None) -> None:
+    def append_text(
+        self, text: str, scene: str | None = None, *, notice: str | None = None
+    ) -> None:
         """Adds what a hook has to say to what was answered."""
         message_id = f"{self.run_id}.said.{self._added}"
         self._added += 1
@@ -181,9 +183,9 @@ class Stage:
                 text, role=Role.ASSISTANT, id=message_id, run_id=self.run_id, chat_id=self.key
             )
         )
-        self.say(text, scene, message_id=message_id, notice=notice)
+        self.emit_text(text, scene, message_id=message_id, notice=notice)
 
-    def home_of(self, call_id: str) -> str | None:
+    def message_of(self, call_id: str) -> str | None:
         """The id of the message that a call stands in, the last one that has this id."""
         for message in reversed(self.messages):
             if isinstance(message, ToolAggregateMessage) and any(
@@ -194,9 +196,9 @@ class Stage:
 
     def check_budget(self) -> None:
         """Ends the run if more was spent than the budget allows."""
-        overdrawn = self.ledger.overdrawn
-        if overdrawn is not None:
-            raise Stop(SceneStopReason.BUDGET, overdrawn)
+        budget_error = self.costs.budget_error
+        if budget_error is not None:
+            raise StopRun(SceneStopReason.BUDGET, budget_error)
 
     def context(self, scene: str | None = None, purpose: str | None = None) -> SceneContext:
         """What actors are told of the run."""
@@ -211,18 +213,18 @@ class Stage:
 
     def system(self, *paragraphs: str | None) -> list[Message]:
         """The system message: what holds everywhere, and what holds here."""
-        said = [
-            self.rules.guardrails,
-            *self.main_lines,
+        parts = [
+            self.settings.guardrails,
+            *self.main_texts,
             *paragraphs,
         ]
-        text = "\n\n".join(part.strip() for part in said if part and part.strip())
+        text = "\n\n".join(part.strip() for part in parts if part and part.strip())
         return [TextMessage(text, role=Role.SYSTEM)] if text else []
 
 
-def not_found(name: str) -> Stop:
+def not_found(name: str) -> StopRun:
     """There is no such scene."""
-    return Stop(SceneStopReason.ERROR, f"Scene '{name[:100]}' not found")
+    return StopRun(SceneStopReason.ERROR, f"Scene '{name[:100]}' not found")
 
 
 def user(text: str) -> TextMessage:

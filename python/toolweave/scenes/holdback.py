@@ -4,32 +4,32 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .strays import doubtful
+from .unregistered_calls import find_possible_call
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from .strays import Names
+    from .unregistered_calls import NameMatcher
 
 
-class HeldText:
+class TextHoldback:
     """A gate for text: open up to a tag that may begin a stray call, closed from there on.
 
     Args:
         names: What such a call may mean; None if nothing is held back.
     """
 
-    def __init__(self, names: Names | None) -> None:
+    def __init__(self, names: NameMatcher | None) -> None:
         self._names = names
         self._message_id: str | None = None
         self._pending = ""
         # White space at the beginning, which may be all of a text: then it is no message.
         self._leading: list[str] = []
         # How much of each message has been let through.
-        self._passed: dict[str, int] = {}
+        self._emitted: dict[str, int] = {}
         self._closed = False
 
-    def take(self, message_id: str, text: str) -> Iterator[tuple[str, str]]:
+    def push(self, message_id: str, text: str) -> Iterator[tuple[str, str]]:
         """The pieces that can be told, with their messages.
 
         Args:
@@ -40,23 +40,23 @@ class HeldText:
             return
         if message_id != self._message_id:
             # A tag does not go on in another message.
-            yield from self._pass(len(self._pending))
+            yield from self._emit(len(self._pending))
             self._message_id = message_id
             self._leading.clear()
-        if text.isspace() and not (self._pending or message_id in self._passed):
+        if text.isspace() and not (self._pending or message_id in self._emitted):
             self._leading.append(text)
             return
         self._pending += "".join([*self._leading, text])
         self._leading.clear()
         end = len(self._pending)
         if self._names is not None and "<" in self._pending:
-            end, self._closed = doubtful(self._pending, self._names)
-        yield from self._pass(end)
+            end, self._closed = find_possible_call(self._pending, self._names)
+        yield from self._emit(end)
 
     def close(self) -> Iterator[tuple[str, str]]:
         """The pieces that end where a call begins; what follows is held back."""
         if not self._closed:
-            yield from self._pass(len(self._pending))
+            yield from self._emit(len(self._pending))
             self._leading.clear()
             self._closed = True
 
@@ -70,14 +70,14 @@ class HeldText:
         if not (self._closed or self._pending or self._leading):
             return
         self._closed, self._pending = True, ""
-        passed = self._passed.get(message_id, 0)
+        passed = self._emitted.get(message_id, 0)
         if len(text) > passed:
-            self._passed[message_id] = len(text)
+            self._emitted[message_id] = len(text)
             yield message_id, text[passed:]
 
-    def _pass(self, end: int) -> Iterator[tuple[str, str]]:
+    def _emit(self, end: int) -> Iterator[tuple[str, str]]:
         if self._message_id is None or not end:
             return
         piece, self._pending = self._pending[:end], self._pending[end:]
-        self._passed[self._message_id] = self._passed.get(self._message_id, 0) + end
+        self._emitted[self._message_id] = self._emitted.get(self._message_id, 0) + end
         yield self._message_id, piece

@@ -25,7 +25,7 @@ from coroutine_tests import PATIENCE, on_a_loop
 from effort import effort
 from toolweave import SceneStatus, SceneStep
 from toolweave.kinds import ErrorCode
-from toolweave.scenes.strays import Names, split, within
+from toolweave.scenes.unregistered_calls import NameMatcher, split_calls, within_edits
 
 # In the scene "Calculator": its own tools, the other scene's, and the scenes.
 OFFERED = ["Add", "Multiply", "Fail"]
@@ -45,7 +45,7 @@ around = st.sampled_from(["", "I do it. ", "First:\n\n", "a < b, and `x` too. ",
 
 
 @st.composite
-def near_names(draw: st.DrawFn) -> str:
+def similar_names(draw: st.DrawFn) -> str:
     """A known name with as many edits as make it none, and any difference in case."""
     name = draw(st.sampled_from(KNOWN))
     for _ in range(draw(st.integers(0, 1 if len(name) < 5 else 2))):
@@ -71,7 +71,7 @@ def cut(text: str, pieces: int) -> list[str]:
     return [text[at : at + size] for at in range(0, len(text), size)]
 
 
-async def played(*replies: Any, **options: Any) -> tuple[list[SceneStep], list[str]]:
+async def run_steps(*replies: Any, **options: Any) -> tuple[list[SceneStep], list[str]]:
     """The steps of a run, and what the model read last in each request."""
     manager = manager_of(*replies, **options)
     steps = await asyncio.wait_for(steps_of(manager, "Go.", verbose=False), PATIENCE)
@@ -79,17 +79,17 @@ async def played(*replies: Any, **options: Any) -> tuple[list[SceneStep], list[s
 
 
 @settings(deadline=None, max_examples=effort(30))
-@given(near_names(), written_bodies, around, around, st.sampled_from([1, 2, 5, 1000]))
+@given(similar_names(), written_bodies, around, around, st.sampled_from([1, 2, 5, 1000]))
 @example("Ad", '{"a": 1}', "", "", 1)
 @example("GET_WEATHER", '{"a": "</add>"}', "x", "y", 3)
-def test_markup_of_a_call_that_cannot_be_made_is_refused_and_then_noticed(
-    name: str, body: str, before: str, behind: str, pieces: int
+def test_markup_of_an_unavailable_call_is_refused_once_then_gets_a_notice(
+    name: str, body: str, before: str, after: str, pieces: int
 ) -> None:
-    reply = f"{before}<{name}>{body}</{name}>{behind}"
+    reply = f"{before}<{name}>{body}</{name}>{after}"
 
     async def main() -> None:
         script = [ENTER, cut(reply, pieces), cut(reply, pieces)]
-        steps, read = await played(*script, streaming=True)
+        steps, read = await run_steps(*script, streaming=True)
         # It was asked again, once, and told why.
         assert len(read) == 3
         assert f"Tool '{name}' not found." in read[2]
@@ -100,7 +100,7 @@ def test_markup_of_a_call_that_cannot_be_made_is_refused_and_then_noticed(
         at = steps.index(error)
         shown = "".join(s.message or "" for s in steps[:at] if s.status is SceneStatus.STREAMING)
         assert f"<{name}>" not in shown
-        assert shown.strip() == (before + behind).strip()
+        assert shown.strip() == (before + after).strip()
         # Then it is text, which says so.
         last = steps[-1]
         assert last.message == reply.strip()
@@ -133,21 +133,23 @@ def distance(one: str, other: str) -> int:
 @given(st.text("abc", max_size=7), st.text("abc", max_size=7), st.integers(0, 2))
 @example("ab", "ba", 1)
 def test_names_are_compared_by_their_edits(one: str, other: str, most: int) -> None:
-    assert within(one, other, most) == (distance(one, other) <= most)
+    assert within_edits(one, other, most) == (distance(one, other) <= most)
 
 
 pieces_of_text = st.one_of(
     around,
     st.sampled_from(["<add", "</Add>", "```\n", "`", "<b>{}</b>", "<Divde>{", "{}", "<Ad></Ad>"]),
-    st.tuples(near_names(), written_bodies).map(lambda both: f"<{both[0]}>{both[1]}</{both[0]}>"),
+    st.tuples(similar_names(), written_bodies).map(
+        lambda both: f"<{both[0]}>{both[1]}</{both[0]}>"
+    ),
 )
 
 
 @settings(max_examples=effort(60))
 @given(st.lists(pieces_of_text, max_size=6))
-def test_nothing_is_lost_where_stray_calls_are_looked_for(parts: list[str]) -> None:
+def test_splitting_loses_no_text(parts: list[str]) -> None:
     text = "".join(parts)
-    found = split(text, Names(OFFERED, KNOWN))
+    found = split_calls(text, NameMatcher(OFFERED, KNOWN))
     left = text
     for part in found:
         raw = part if isinstance(part, str) else part.raw
@@ -161,11 +163,11 @@ def test_nothing_is_lost_where_stray_calls_are_looked_for(parts: list[str]) -> N
 plain_parts = st.one_of(
     around,
     st.sampled_from(HTML).flatmap(lambda tag: bodies.map(lambda body: f"<{tag}>{body}</{tag}>")),
-    st.tuples(near_names(), bodies).map(lambda both: f"`<{both[0]}>{both[1]}</{both[0]}>`"),
-    st.tuples(near_names(), bodies).map(
+    st.tuples(similar_names(), bodies).map(lambda both: f"`<{both[0]}>{both[1]}</{both[0]}>`"),
+    st.tuples(similar_names(), bodies).map(
         lambda both: f"\n\n```xml\n<{both[0]}>{both[1]}</{both[0]}>\n```\n"
     ),
-    near_names().map(lambda name: f"<{name}>of it</{name}>"),
+    similar_names().map(lambda name: f"<{name}>of it</{name}>"),
     st.sampled_from(["<subtract>{}</subtract>", "<report>{}</report>", "<add", "</Add>"]),
 )
 
@@ -178,7 +180,7 @@ def test_code_and_html_and_prose_are_left_alone(parts: list[str], pieces: int) -
     assume(text.strip())
 
     async def main() -> None:
-        steps, read = await played(ENTER, cut(text, pieces), streaming=True)
+        steps, read = await run_steps(ENTER, cut(text, pieces), streaming=True)
         assert len(read) == 2
         assert steps[-1].message == text.strip()
         assert steps[-1].notice is None
@@ -195,7 +197,7 @@ def test_code_and_html_and_prose_are_left_alone(parts: list[str], pieces: int) -
         st.one_of(
             plain_parts,
             st.sampled_from([ADD, call("Nope")]),
-            st.tuples(near_names(), written_bodies).map(
+            st.tuples(similar_names(), written_bodies).map(
                 lambda both: f"<{both[0]}>{both[1]}</{both[0]}>"
             ),
             st.sampled_from(["<Divde>{", '<add>{"a": 1</Add>', '<add>{"a": 1}', "<add>{a}</Mul>"]),
@@ -205,12 +207,12 @@ def test_code_and_html_and_prose_are_left_alone(parts: list[str], pieces: int) -
     ),
     st.integers(1, 40),
 )
-def test_a_reply_comes_to_the_same_however_it_is_cut(parts: list[str], pieces: int) -> None:
+def test_splitting_a_reply_into_chunks_changes_nothing(parts: list[str], pieces: int) -> None:
     text = "".join(parts)
     assume(text.strip())
 
     async def main(count: int) -> Any:
-        steps, read = await played(ENTER, cut(text, count), cut(text, count), "Done.", "Done.")
+        steps, read = await run_steps(ENTER, cut(text, count), cut(text, count), "Done.", "Done.")
         return [(s.status, s.message, s.function, s.arguments, s.notice) for s in steps], len(read)
 
     assert asyncio.run(main(pieces)) == asyncio.run(main(1))
@@ -220,36 +222,36 @@ def test_a_reply_comes_to_the_same_however_it_is_cut(parts: list[str], pieces: i
 @on_a_loop
 async def test_a_tool_is_not_called_where_scenes_are_chosen(name: str) -> None:
     markup = f'<{name}>{{"a": 1}}</{name}>'
-    steps, read = await played(markup, ENTER, "Done.")
+    steps, read = await run_steps(markup, ENTER, "Done.")
     assert f"Tool '{name}' not found." in read[1]
     assert "The scenes are: Calculator, Weather_Report." in read[1]
     assert told(steps)[0] == ("Error", f"Tool '{name}' not found")
     assert steps[-1].message == "Done."
-    steps, _ = await played(markup, markup)
+    steps, _ = await run_steps(markup, markup)
     assert (steps[-1].message, steps[-1].stop_reason) == (markup, "completed")
     assert name in (steps[-1].notice or "")
 
 
 @on_a_loop
-async def test_a_scene_that_is_misspelt_anywhere_in_a_reply_is_no_answer() -> None:
+async def test_a_misspelled_scene_anywhere_in_a_reply_is_no_answer() -> None:
     markup = "I choose. <Calculater>{}</Calculater>"
-    steps, read = await played(markup, ENTER, "Done.")
+    steps, read = await run_steps(markup, ENTER, "Done.")
     assert "Scene 'Calculater' not found. Did you mean 'Calculator'?" in read[1]
     assert steps[-1].message == "Done."
-    steps, _ = await played(markup, markup)
+    steps, _ = await run_steps(markup, markup)
     assert told(steps)[-2:] == [("Error", "Scene 'Calculater' not found"), ("Completed", "")]
 
 
 @on_a_loop
-async def test_the_nearest_name_is_told_and_where_a_tool_belongs() -> None:
-    _, read = await played(ENTER, "<Multipy>{}</Multipy>", "Done.")
+async def test_an_error_names_the_nearest_tool_and_the_scene_that_has_it() -> None:
+    _, read = await run_steps(ENTER, "<Multipy>{}</Multipy>", "Done.")
     assert "Tool 'Multipy' not found. Did you mean 'Multiply'? Available tools: Add, " in read[2]
-    _, read = await played(ENTER, "<get_weather>{}</get_weather>", "Done.")
+    _, read = await run_steps(ENTER, "<get_weather>{}</get_weather>", "Done.")
     assert "'get_weather' is a tool of the scene 'Weather Report'" in read[2]
 
 
 @on_a_loop
-async def test_a_refused_call_stands_in_the_history_beside_those_that_ran() -> None:
+async def test_the_history_holds_refused_calls_with_those_that_ran() -> None:
     manager = manager_of(ENTER, f"So: {ADD}<Multipy>{{}}</Multipy>", "Done.")
     result = await manager.run("Go.")
     (aggregate,) = [
@@ -265,9 +267,9 @@ async def test_a_refused_call_stands_in_the_history_beside_those_that_ran() -> N
 
 
 @on_a_loop
-async def test_a_model_that_has_called_well_in_between_is_told_again() -> None:
-    stray = "<Multipy>{}</Multipy>"
-    _, read = await played(ENTER, stray, ADD, stray, "Done.")
+async def test_a_call_in_text_is_refused_again_after_a_valid_call() -> None:
+    markup = "<Multipy>{}</Multipy>"
+    _, read = await run_steps(ENTER, markup, ADD, markup, "Done.")
     assert [text.count("Tool 'Multipy' not found") for text in read] == [0, 0, 1, 0, 1]
 
 
@@ -280,12 +282,12 @@ async def test_an_answer_without_tools_has_no_markup_unnoticed() -> None:
         }
     )
     markup = '<Add>{"a": 1, "b": 2}</Add>'
-    steps, read = await played(plan, "42.", markup, "It is 42.", mode="planning")
+    steps, read = await run_steps(plan, "42.", markup, "It is 42.", mode="planning")
     assert len(read) == 4
     assert steps[-1].message == "It is 42."
-    steps, _ = await played(plan, "42.", markup, markup, mode="planning")
+    steps, _ = await run_steps(plan, "42.", markup, markup, mode="planning")
     assert (steps[-1].message, bool(steps[-1].notice)) == (markup, True)
-    steps, _ = await played(ENTER, ADD, markup, max_iterations=1, answer_at_limit=True)
+    steps, _ = await run_steps(ENTER, ADD, markup, max_iterations=1, answer_at_limit=True)
     assert (steps[-1].message, bool(steps[-1].notice)) == (markup, True)
 
 
@@ -293,7 +295,7 @@ async def test_an_answer_without_tools_has_no_markup_unnoticed() -> None:
 async def test_an_answer_in_place_of_a_plan_has_no_markup_unnoticed() -> None:
     markup = "<Add>{}</Add>"
     answer = json.dumps({"answer": markup, "steps": []})
-    steps, read = await played(answer, answer, mode="planning")
+    steps, read = await run_steps(answer, answer, mode="planning")
     assert "Tool 'Add' not found" in read[1]
     assert (steps[-1].message, bool(steps[-1].notice)) == (markup, True)
 

@@ -1,0 +1,90 @@
+"""What a run does: it chooses scenes, plays them, and chooses again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..kinds import SceneStopReason
+from .choosing import choose, named_scene, wants_more
+from .hooks import UNAUTHORIZED, Append, Deny, SceneOutcome
+from .planning import conclude, plan
+from .scene_loop import run_scene
+from .state import StopRun
+
+if TYPE_CHECKING:
+    from .scene_queue import SceneEntry, SceneQueue
+    from .state import RunState
+
+
+async def select_first_scenes(state: RunState, queue: SceneQueue) -> None:
+    """Finds the first scenes; there are none if the model has answered instead.
+
+    Raises:
+        ModelError: The model could not be asked, or broke off.
+        Stop: There is nothing to enter.
+    """
+    if queue.mode == "scene":
+        queue.pending = named_scene(state, state.request.scene)
+    elif queue.mode == "planning":
+        queue.pending = await plan(state)
+    else:
+        queue.pending = await choose(state)
+
+
+async def run_scenes(state: RunState, queue: SceneQueue, *, resumed: bool = False) -> None:
+    """Plays the scenes of the agenda, and those that follow from them.
+
+    Args:
+        stage: The run.
+        agenda: What there is to do.
+        resumed: Whether the first of them goes on where it was left.
+
+    Raises:
+        ModelError: The model could not be asked, or broke off.
+        Paused: The client is to run tools. The agenda says how to go on.
+        Stop: It ended for another reason than that there is an answer.
+    """
+    had_scenes = bool(queue.pending)
+    while queue.pending:
+        while queue.pending:
+            _check_scene_limit(state, queue)
+            entry = queue.pending[0]
+            text = await run_scene(state, queue, entry, resumed=resumed)
+            resumed = False
+            queue.pending.pop(0)
+            queue.done.append((entry, text))
+            if await _run_hooks(state, entry, text):
+                return
+            state.scene = None
+        if queue.mode == "chaining" and await wants_more(state):
+            _check_scene_limit(state, queue)
+            queue.pending = await choose(state, repeated=True)
+    if had_scenes and queue.mode == "planning":
+        await conclude(state)
+
+
+def _check_scene_limit(state: RunState, queue: SceneQueue) -> None:
+    """Ends the run where another scene would be one too many."""
+    limit = state.settings.max_scenes
+    if len(queue.done) >= limit:
+        raise StopRun(SceneStopReason.MAX_ITERATIONS, f"Maximum scene limit ({limit}) reached")
+
+
+async def _run_hooks(state: RunState, entry: SceneEntry, text: str) -> bool:
+    """Hears the hooks about a scene that has answered; True if the run ends with it."""
+    scene = state.scenes[entry.scene].name
+    for verdict in await state.hooks.run_after_scene(state.request, SceneOutcome(scene, text)):
+        if isinstance(verdict, Deny):
+            raise denied(verdict)
+        state.append_text(verdict.text, scene)
+        if isinstance(verdict, Append):
+            state.text = f"{state.text}\n\n{verdict.text}"
+        else:
+            state.text, state.notice = verdict.text, None
+            return True
+    return False
+
+
+def denied(verdict: Deny) -> StopRun:
+    """What a hook did not allow."""
+    return StopRun(SceneStopReason.UNAUTHORIZED, verdict.reason or UNAUTHORIZED)
