@@ -118,7 +118,7 @@ class ChatModel(Protocol):
         ...
 
 
-class ReadingModel(ChatModel, Protocol):
+class ParsingModel(ChatModel, Protocol):
     """A model that reads its own replies.
 
     `NaturalToolUseParser` asks such a model for the events of a reply, where it would read what

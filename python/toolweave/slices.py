@@ -15,7 +15,7 @@ _T = TypeVar("_T")
 _SECONDS = 0.01
 """For how long a slice keeps the event loop."""
 
-MANY = 1000
+OFFLOAD_THRESHOLD = 1000
 """From how many parts on a value is better left to a thread."""
 
 # So many characters weigh as much as an item.
@@ -40,7 +40,7 @@ def has_many_parts(value: object) -> bool:
     """Whether it is a container of many values, as far as that is seen without converting any."""
     waiting: list[object] = [value]
     known = 0
-    while waiting and known <= MANY:
+    while waiting and known <= OFFLOAD_THRESHOLD:
         each = waiting.pop()
         if isinstance(each, (str, bytes, bytearray)):
             known += len(each) // _CHARACTERS
@@ -49,5 +49,5 @@ def has_many_parts(value: object) -> bool:
             if isinstance(each, dict):
                 inner = inner.values()
             known += len(inner)
-            waiting.extend(itertools.islice(inner, MANY))
-    return known > MANY
+            waiting.extend(itertools.islice(inner, OFFLOAD_THRESHOLD))
+    return known > OFFLOAD_THRESHOLD

@@ -62,14 +62,14 @@ _CUT_OFF = frozenset({FinishReason.LENGTH, FinishReason.CONTENT_FILTER, FinishRe
 
 
 @dataclass(frozen=True)
-class Shortened:
+class ShortenedConversation:
     """What came of shortening a conversation."""
 
     messages: tuple[Message, ...]
     """The conversation to go on with; if it failed, that which was given."""
     summary: str | None
     """What was said before, in the words of the model; None if it failed."""
-    summed_up: int
+    summarized: int
     """How many messages the summary stands for."""
     usage: Usage | None
     """What the request has used; None if it failed."""
@@ -133,7 +133,7 @@ class Summarizer:
         """Whether `shorten` would ask the model for a summary."""
         return self._parted(as_messages(messages)) is not None
 
-    async def shorten(self, messages: Messages) -> Shortened | None:
+    async def shorten(self, messages: Messages) -> ShortenedConversation | None:
         """Puts a summary in place of what was said long ago, if the conversation is too long.
 
         Args:
@@ -160,13 +160,13 @@ class Summarizer:
             summary, usage = await self._ask(asked)
         except ModelError as error:
             _log.warning("a summary could not be made", extra={"messages": len(old)})
-            return Shortened(tuple(read), None, 0, None, error=error)
+            return ShortenedConversation(tuple(read), None, 0, None, error=error)
         _log.info("messages were summed up", extra={"messages": len(old)})
         start = 0
         while start < len(kept) and kept[start].role is Role.SYSTEM:
             start += 1
         told = TextMessage(f"{SUMMARY}\n{summary}", role=Role.SYSTEM)
-        return Shortened(
+        return ShortenedConversation(
             (*kept[:start], told, *kept[start:]),
             summary,
             len(old),

@@ -112,7 +112,7 @@ def capture_content(capture: bool | None) -> None:
     _content = capture
 
 
-def is_on() -> bool:
+def is_enabled() -> bool:
     """Whether spans may be recorded: not before the application has a tracer provider."""
     return _tracer() is not None
 

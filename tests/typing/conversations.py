@@ -16,7 +16,7 @@ from toolweave import (
 )
 from toolweave.conversations import Interaction
 from toolweave.costs import Usage
-from toolweave.summary import Shortened
+from toolweave.summary import ShortenedConversation
 
 
 async def keeping() -> None:
@@ -40,7 +40,7 @@ async def shortening(model: ChatModel) -> None:
     summarizer = Summarizer(model, max_messages=None, max_tokens=4_000, keep=2)
     assert_type(summarizer.is_due(["Hi!"]), bool)
     shortened = await summarizer.shorten([TextMessage("Hi!")])
-    assert_type(shortened, Shortened | None)
+    assert_type(shortened, ShortenedConversation | None)
     if shortened is not None:
         assert_type(shortened.usage, Usage | None)
         assert_type(shortened.error, ModelError | None)

@@ -20,7 +20,7 @@ from toolweave import (
     UsageUpdate,
 )
 from toolweave.natural import ReplyEvent
-from toolweave.protocols import ChatModel, Model, ModelOptions, ReadingModel
+from toolweave.protocols import ChatModel, Model, ModelOptions, ParsingModel
 
 
 def reading(parser: Parser) -> None:
@@ -66,7 +66,7 @@ class Reads:
 
 
 def what_reads_is_a_model() -> None:
-    model: ReadingModel = Reads()
+    model: ParsingModel = Reads()
     chat: ChatModel = model
     any_model: Model = model
     NaturalToolUseParser(model)

@@ -88,7 +88,7 @@ class ToolRun(Run["ToolEvent"]):
         self.cache = state.cache
         self.deferred = state.deferred
         self.publisher = EventPublisher(keep_events=keep_events, observers=state.observers())
-        self._traced = tracing.is_on()
+        self._traced = tracing.is_enabled()
         self._state = state
         self._unread: deque[ToolEvent] = deque()
         self._ids = CallIds(state.defaults.id_factory)

@@ -6,7 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING, TypeVar
 
 from .._core import ToolAggregateMessage, ToolCallMessage, ToolResultMessage
-from ..slices import MANY, has_many_parts
+from ..slices import OFFLOAD_THRESHOLD, has_many_parts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -44,13 +44,13 @@ def is_large(messages: Iterable[Message]) -> bool:
         if isinstance(message, (ToolCallMessage, ToolAggregateMessage)):
             calls = message.tool_calls
             parts += len(calls)
-            if parts <= MANY and any(has_many_parts(call.arguments) for call in calls):
+            if parts <= OFFLOAD_THRESHOLD and any(has_many_parts(call.arguments) for call in calls):
                 return True
         if isinstance(message, (ToolResultMessage, ToolAggregateMessage)):
             results = message.tool_results
             parts += len(results)
-            if parts <= MANY:
+            if parts <= OFFLOAD_THRESHOLD:
                 parts += sum(len(result.result) for result in results) // _CHARACTERS
-        if parts > MANY:
+        if parts > OFFLOAD_THRESHOLD:
             return True
     return False

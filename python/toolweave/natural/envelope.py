@@ -11,7 +11,7 @@ from ..exceptions import InvalidJSONError
 from ..executor.deferred import METADATA as DEFERRED
 from ..executor.failure import REFERENCES
 from ..executor.run import APPROVALS
-from ..slices import MANY
+from ..slices import OFFLOAD_THRESHOLD
 from .parts import calls_id
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def _metadata_of(ids: Sequence[str], metadata: Mapping[str, Any]) -> dict[str, A
 def is_slow_to_parse(given: Sequence[ToolCall | InvalidToolCall]) -> bool:
     """True if reading what the model wrote takes longer than starting a thread."""
     return (
-        len(given) > MANY
+        len(given) > OFFLOAD_THRESHOLD
         or sum(len(call.raw) for call in given if _may_have_arguments(call)) > _MAX_INLINE_CHARS
     )
 

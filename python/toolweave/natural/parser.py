@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from .. import Event, FunctionContract, Message
     from ..options import ParserOptions, Tools
-    from ..protocols import Messages, Model, ModelOptions, ReadingModel
+    from ..protocols import Messages, Model, ModelOptions, ParsingModel
     from .prepared_tools import PreparedTools, Tag
     from .reader import ParsedEvent, ReplyEvent
     from .request import HistoryForm, Request
@@ -314,7 +314,7 @@ class NaturalToolUseParser:
         """The reply to a request, read by the model itself if it can."""
         inline = not self.native
         if callable(getattr(self.model, "events", None)):
-            return cast("ReadingModel", self.model).events(
+            return cast("ParsingModel", self.model).events(
                 request.messages,
                 tools=request.tools,
                 options=request.options,

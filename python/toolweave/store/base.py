@@ -12,7 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from .._checks import check_callable, check_count, check_flag, check_number, check_text, check_type
 from .._loops import running_loop
 from ..exceptions import MessageError
-from ..slices import MANY
+from ..slices import OFFLOAD_THRESHOLD
 from . import writing
 from .database import Database
 from .migrating import migrate as migrate_tables
@@ -134,7 +134,7 @@ class StoreBase:
     ) -> Draft:
         """Read what is to be written, in a thread if it is much."""
         told, said = tuple(events), tuple(messages)
-        if len(told) + len(said) <= MANY:
+        if len(told) + len(said) <= OFFLOAD_THRESHOLD:
             return self._draft(chat_id, told, said, started, finished, pending)
         return await asyncio.to_thread(
             self._draft, chat_id, told, said, tuple(started), tuple(finished), tuple(pending)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import Row, func, select
 
 from ..kinds import MessageKind
-from ..slices import MANY, in_slices
+from ..slices import OFFLOAD_THRESHOLD, in_slices
 from .reconciliation import Reconciler
 from .records import History, StoredMessage, StoreProblem
 
@@ -73,7 +73,7 @@ class Window:
         """The messages of the window, not finished yet."""
         stored = [each for each in self._rows if isinstance(each, StoredMessage)]
         problems = [each for each in self._rows if isinstance(each, StoreProblem)]
-        if len(stored) > MANY:
+        if len(stored) > OFFLOAD_THRESHOLD:
             return await asyncio.to_thread(Reconciler, stored, problems)
         return Reconciler(stored, problems)
 

@@ -16,7 +16,7 @@ from .._core import (
 )
 from ..executor.failure import add_references
 from ..kinds import ErrorCode, Role
-from ..slices import MANY
+from ..slices import OFFLOAD_THRESHOLD
 from .records import History, StoredMessage, StoreProblem
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class Reconciler:
     @property
     def is_long(self) -> bool:
         """Whether there are so many messages that finishing them belongs in a thread."""
-        return len(self._stored) > MANY
+        return len(self._stored) > OFFLOAD_THRESHOLD
 
     @property
     def missing(self) -> Iterator[tuple[StoredMessage, ToolCall]]:

@@ -30,7 +30,7 @@ from toolweave import (
     UsageUpdate,
     estimate_tokens,
 )
-from toolweave.summary import SUMMARY, Shortened
+from toolweave.summary import SUMMARY, ShortenedConversation
 from toolweave.testing import ScriptedModel
 
 SYSTEM, USER, ASSISTANT = Role.SYSTEM, Role.USER, Role.ASSISTANT
@@ -59,7 +59,7 @@ TALK: list[Message] = [text(f"word {at}", (USER, ASSISTANT)[at % 2]) for at in r
 
 async def shorten(
     messages: Sequence[Message], *replies: Any, **options: Any
-) -> tuple[Shortened | None, str]:
+) -> tuple[ShortenedConversation | None, str]:
     """What comes of it, and what the model has read of the conversation."""
     model = ScriptedModel(*replies or ["The summary."], name="small")
     shortened = await Summarizer(model, **options).shorten(messages)
@@ -67,7 +67,7 @@ async def shorten(
     return shortened, "\n\n".join(read)
 
 
-def kept(shortened: Shortened | None) -> list[Message]:
+def kept(shortened: ShortenedConversation | None) -> list[Message]:
     """What has stayed, the summary aside."""
     assert shortened is not None
     assert shortened.summary is not None
@@ -130,7 +130,7 @@ def test_whatever_is_summed_up_what_must_stay_stays(
         assert len(counted) > most
         stayed = kept(shortened)
         assert stayed == [message for message in messages if message in stayed]
-        assert len(messages) - len(stayed) == shortened.summed_up > 0
+        assert len(messages) - len(stayed) == shortened.summarized > 0
         assert all(message in stayed for message in counted[len(counted) - keep :])
         for message in messages:
             if isinstance(message, UnknownMessage) or message.role is SYSTEM:
@@ -160,7 +160,7 @@ async def test_what_is_old_becomes_a_summary_after_the_instructions() -> None:
         text(f"{SUMMARY}\nThe summary.", SYSTEM),
         *TALK[-3:],
     ]
-    assert (shortened.summary, shortened.summed_up, shortened.error) == ("The summary.", 7, None)
+    assert (shortened.summary, shortened.summarized, shortened.error) == ("The summary.", 7, None)
     assert read == "\n\n".join(f"{('User', 'Assistant')[at % 2]}: word {at}" for at in range(7))
 
 
@@ -309,7 +309,7 @@ async def test_a_model_that_fails_leaves_the_conversation_and_is_reported(
         shortened, _ = await shorten(TALK, reply, max_messages=5)
     assert shortened is not None
     assert shortened.messages == tuple(TALK)
-    assert (shortened.summary, shortened.summed_up, shortened.usage) == (None, 0, None)
+    assert (shortened.summary, shortened.summarized, shortened.usage) == (None, 0, None)
     assert str(shortened.error) == said
     assert [record.getMessage() for record in caplog.records] == ["a summary could not be made"]
 

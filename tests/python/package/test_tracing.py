@@ -329,10 +329,10 @@ def test_a_provider_and_not_the_import_of_opentelemetry_is_what_traces() -> None
     program = (
         "import toolweave\nfrom toolweave import tracing\n"
         "from opentelemetry import trace\n"
-        "before = tracing.is_on()\n"
+        "before = tracing.is_enabled()\n"
         "from opentelemetry.sdk.trace import TracerProvider\n"
         "trace.set_tracer_provider(TracerProvider())\n"
-        "print(before, tracing.is_on())"
+        "print(before, tracing.is_enabled())"
     )
     assert run_program(program) == "False True\n"
 
