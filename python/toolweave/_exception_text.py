@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-def text_of(error: BaseException, otherwise: str = "") -> str:
+def exception_text(error: BaseException, default: str = "") -> str:
     """The message of an exception, which may be anybody's and may not be able to say it.
 
     Args:
@@ -13,4 +13,4 @@ def text_of(error: BaseException, otherwise: str = "") -> str:
     try:
         return str(error)
     except Exception:  # noqa: BLE001 - `__str__` may do anything
-        return otherwise
+        return default

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from ._core import __version__
 from .metrics import measured
-from .wording import text_of
+from ._exception_text import exception_text
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -315,7 +315,7 @@ class _Recorded:
         from opentelemetry import context, trace
 
         if error is not None and not self._failed and not isinstance(error, GeneratorExit):
-            self.fail(_name_of(type(error)), text_of(error))
+            self.fail(_name_of(type(error)), exception_text(error))
         if self._before is not None and trace.get_current_span() is self._span:
             # Not by the token of `attach`: a generator may be closed in another context, such as a
             # task of its own, where the token would not be taken.

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from ..exceptions import ToolError, ToolFailed
 from ..kinds import ErrorCode
-from ..wording import text_of
+from .._exception_text import exception_text
 from .results import truncate, utf8
 
 if TYPE_CHECKING:
@@ -153,14 +153,14 @@ def tool_error(
         arguments: The arguments of the call.
     """
     if isinstance(error, ToolError):
-        text = utf8(text_of(error)) or f"{FAILED}."
+        text = utf8(exception_text(error)) or f"{FAILED}."
         return Failure(truncate(text, max_chars), ErrorCode.TOOL_ERROR)
     if detail == "none":
         return Failure(f"{FAILED}.", ErrorCode.TOOL_ERROR)
     if detail == "full":
         text = redact_secrets(_full(error), arguments)
         return Failure(truncate(text, max_chars), ErrorCode.TOOL_ERROR)
-    line = redact_secrets(_first_line(text_of(error)), arguments)
+    line = redact_secrets(_first_line(exception_text(error)), arguments)
     line = redact_paths(line, arguments)
     if len(line) > MAX_MESSAGE:
         line = line[: MAX_MESSAGE - 1] + "…"

@@ -8,7 +8,7 @@ from http import HTTPStatus
 
 from ..exceptions import ModelError, ToolweaveError
 from ..executor.failure import redact_paths, redact_secrets
-from ..wording import text_of
+from .._exception_text import exception_text
 
 _log = logging.getLogger("toolweave.scenes")
 
@@ -60,7 +60,7 @@ def run_failure_text(error: BaseException) -> str:
 
 def full_text(error: BaseException) -> str:
     """All that an exception says, but for secrets."""
-    return redact_secrets(text_of(error, type(error).__name__))
+    return redact_secrets(exception_text(error, type(error).__name__))
 
 
 def log_failure(error: BaseException, what: str) -> str | None:
@@ -87,7 +87,7 @@ def _line(error: BaseException) -> str:
     line = next(
         (
             line.strip()
-            for line in text_of(error, type(error).__name__).splitlines()
+            for line in exception_text(error, type(error).__name__).splitlines()
             if line.strip()
         ),
         "",
