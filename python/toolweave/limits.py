@@ -40,7 +40,7 @@ __all__ = ["RateLimit", "RateLimitedError", "RateLimiter"]
 _log = logging.getLogger("toolweave.limits")
 
 # Less than this is no pause on any clock, and a loop that never ends on some.
-_SHORTEST = 1e-6
+_MIN_SLEEP = 1e-6
 
 
 class RateLimiter:
@@ -86,15 +86,15 @@ class RateLimiter:
         # Reentrant, since a coroutine that is collected as garbage leaves its line wherever it is.
         self._lock = threading.RLock()
         # In the order of the last request: those in front are the first to be forgotten.
-        self._lines: dict[Hashable, _Line] = {}
+        self._queues: dict[Hashable, _KeyQueue] = {}
 
     def __repr__(self) -> str:
         return f"RateLimiter({self.limit!r}, max_wait={self._max_wait:g})"
 
     @property
-    def remembered(self) -> int:
+    def tracked_keys(self) -> int:
         """How many keys have no full bucket, or are not forgotten yet."""
-        return len(self._lines)
+        return len(self._queues)
 
     async def acquire(self, key: Hashable = "", cost: int = 1) -> None:
         """Goes through, if need be after waiting in line. Cancelled, it leaves the line.
@@ -112,12 +112,12 @@ class RateLimiter:
             raise ValueError(f"cost must be at least 1, got {cost!r}")
         cost = min(cost, self.limit.calls)
         with self._lock:
-            line = self._line(key)
-            wait = line.ask(self._interval, cost)
+            queue = self._queue_for(key)
+            wait = queue.try_take(self._interval, cost)
             if wait == 0:
                 return
-            place = line.join(cost) if wait <= self._max_wait else None
-        if place is None:
+            waiter = queue.enqueue(cost) if wait <= self._max_wait else None
+        if waiter is None:
             _log.info("refused for its rate", extra={"retry_after": wait})
             raise RateLimitedError(
                 f"at most {self.limit.calls} in {self.limit.per:g} seconds are let through; "
@@ -125,35 +125,35 @@ class RateLimiter:
                 wait,
             )
         try:
-            await place.turn
-            while (wait := self._take(line, cost)) > 0:
-                await self._sleep(max(wait, _SHORTEST))
+            await waiter.ready
+            while (wait := self._take(queue, cost)) > 0:
+                await self._sleep(max(wait, _MIN_SLEEP))
         finally:
             with self._lock:
-                line.leave(place)
+                queue.remove(waiter)
 
-    def _take(self, line: _Line, cost: int) -> float:
+    def _take(self, queue: _KeyQueue, cost: int) -> float:
         with self._lock:
-            return line.bucket.take(cost)
+            return queue.bucket.take(cost)
 
-    def _line(self, key: Hashable) -> _Line:
+    def _queue_for(self, key: Hashable) -> _KeyQueue:
         """The line of a key, which is now the last to be forgotten."""
-        line = self._lines.pop(key, None)
-        if line is None:
+        queue = self._queues.pop(key, None)
+        if queue is None:
             # Never reserves: who waits is in line, and may leave it.
-            line = _Line(TokenBucket(replace(self.limit, on_limit="refuse"), self._clock))
+            queue = _KeyQueue(TokenBucket(replace(self.limit, on_limit="refuse"), self._clock))
         # One comes and up to two go, so that there are never many to be forgotten.
-        for oldest in list(itertools.islice(self._lines, 2)):
-            other = self._lines.pop(oldest)
-            if other.places or not (
-                other.bucket.is_full() or len(self._lines) + 1 >= self._max_keys
+        for oldest in list(itertools.islice(self._queues, 2)):
+            other = self._queues.pop(oldest)
+            if other.waiters or not (
+                other.bucket.is_full() or len(self._queues) + 1 >= self._max_keys
             ):
-                self._lines[oldest] = other
-        self._lines[key] = line
-        return line
+                self._queues[oldest] = other
+        self._queues[key] = queue
+        return queue
 
 
-class _Place:
+class _Waiter:
     """A place in line."""
 
     __slots__ = ("cost", "loop", "turn")
@@ -161,56 +161,56 @@ class _Place:
     def __init__(self, loop: asyncio.AbstractEventLoop, cost: int) -> None:
         self.loop = loop
         self.cost = cost
-        self.turn: asyncio.Future[None] = loop.create_future()
+        self.ready: asyncio.Future[None] = loop.create_future()
         """Done when nobody stands before it."""
 
 
-class _Line:
+class _KeyQueue:
     """A bucket, and those who wait for it. Not to be touched by two threads at once."""
 
     __slots__ = ("bucket", "owed", "places")
 
     def __init__(self, bucket: TokenBucket) -> None:
         self.bucket = bucket
-        self.places: deque[_Place] = deque()
-        self.owed = 0
+        self.waiters: deque[_Waiter] = deque()
+        self.queued_cost = 0
         """What all of them cost."""
 
-    def ask(self, interval: float, cost: int) -> float:
+    def try_take(self, interval: float, cost: int) -> float:
         """Takes tokens if they can be had at once; otherwise says for how long to wait in line."""
         # Of a loop that was closed without as much as cancelling its tasks.
-        while self.places and self.places[0].loop.is_closed():
-            self.leave(self.places[0])
-        if not self.places:
+        while self.waiters and self.waiters[0].loop.is_closed():
+            self.remove(self.waiters[0])
+        if not self.waiters:
             return self.bucket.take(cost)
-        return self.bucket.wait(cost) + self.owed * interval
+        return self.bucket.wait(cost) + self.queued_cost * interval
 
-    def join(self, cost: int) -> _Place:
+    def enqueue(self, cost: int) -> _Waiter:
         """A new place, the last one, for the running loop."""
-        place = _Place(running_loop(), cost)
-        if not self.places:
-            place.turn.set_result(None)
-        self.places.append(place)
-        self.owed += cost
-        return place
+        waiter = _Waiter(running_loop(), cost)
+        if not self.waiters:
+            waiter.ready.set_result(None)
+        self.waiters.append(waiter)
+        self.queued_cost += cost
+        return waiter
 
-    def leave(self, place: _Place) -> None:
+    def remove(self, waiter: _Waiter) -> None:
         """Gives a place up. If it was the first, the next one has its turn."""
-        if place not in self.places:
+        if waiter not in self.waiters:
             return
-        first = self.places[0] is place
-        self.places.remove(place)
-        self.owed -= place.cost
-        while first and self.places:
-            head = self.places[0]
+        first = self.waiters[0] is waiter
+        self.waiters.remove(waiter)
+        self.queued_cost -= waiter.cost
+        while first and self.waiters:
+            head = self.waiters[0]
             try:
-                head.loop.call_soon_threadsafe(_begin, head.turn)
+                head.loop.call_soon_threadsafe(_set_ready, head.ready)
             except RuntimeError:  # that loop is closed
-                self.owed -= self.places.popleft().cost
+                self.queued_cost -= self.waiters.popleft().cost
             else:
                 return
 
 
-def _begin(turn: asyncio.Future[None]) -> None:
-    if not turn.done():
-        turn.set_result(None)
+def _set_ready(ready: asyncio.Future[None]) -> None:
+    if not ready.done():
+        ready.set_result(None)

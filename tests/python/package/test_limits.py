@@ -76,7 +76,7 @@ def test_who_gets_through_does_so_in_order_in_time_and_never_too_often(
     async def main() -> None:
         limit, clock = limiter(calls, 4.0, max_wait=max_wait)
 
-        async def ask(number: int) -> None:
+        async def try_take(number: int) -> None:
             arrived[number] = clock.now
             try:
                 await limit.acquire("ann")
@@ -88,7 +88,7 @@ def test_who_gets_through_does_so_in_order_in_time_and_never_too_often(
         tasks = []
         for number, (pause, leaves) in enumerate(arrivals):
             await clock.advance(pause / 4)
-            tasks.append(task := asyncio.create_task(ask(number)))
+            tasks.append(task := asyncio.create_task(try_take(number)))
             await settle()
             if leaves and not task.done():
                 task.cancel()
@@ -180,16 +180,16 @@ async def test_keys_that_are_not_used_are_forgotten() -> None:
     limit, clock = limiter(1, per=1.0)
     for number in range(1_000):
         await limit.acquire(number)
-    assert limit.remembered == 1_000
+    assert limit.tracked_keys == 1_000
     await clock.advance(1)
     for number in range(1_000):
         await limit.acquire(f"again {number}")
-    assert limit.remembered <= 1_000
+    assert limit.tracked_keys <= 1_000
     await clock.advance(1)
     for _ in range(600):
         await limit.acquire("ann")
         await clock.advance(1)
-    assert limit.remembered == 1
+    assert limit.tracked_keys == 1
 
 
 @on_a_loop
@@ -197,7 +197,7 @@ async def test_there_are_never_more_keys_than_there_may_be() -> None:
     limit, _ = limiter(1, per=60.0, max_keys=10)
     for number in range(100):
         await limit.acquire(number)
-        assert limit.remembered <= 10
+        assert limit.tracked_keys <= 10
     with pytest.raises(RateLimitedError):
         await limit.acquire(99)
 
@@ -230,7 +230,7 @@ def in_threads(count: int, work: Any) -> list[Any]:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join()
+        thread.enqueue()
     return results
 
 
