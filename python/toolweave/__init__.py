@@ -349,7 +349,7 @@ __all__ = [
 _logging.getLogger(__name__).addHandler(_logging.NullHandler())
 
 # Loaded when one of their names is first used: whoever only parses replies does not pay for them.
-_LATER = {
+_LAZY_EXPORTS = {
     "agent": (
         "Agent",
         "AgentEvent",
@@ -440,13 +440,13 @@ _LATER = {
         "tool",
     ),
 }
-_HOMES = {name: module for module, names in _LATER.items() for name in names}
+_LAZY_MODULES = {name: module for module, names in _LAZY_EXPORTS.items() for name in names}
 
 
 def __getattr__(name: str) -> object:
-    if name not in _HOMES:
+    if name not in _LAZY_MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value: object = getattr(_importlib.import_module(f".{_HOMES[name]}", __name__), name)
+    value: object = getattr(_importlib.import_module(f".{_LAZY_MODULES[name]}", __name__), name)
     globals()[name] = value
     return value
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import asyncio
 
 
-class Mortal(Protocol):
+class Expirable(Protocol):
     """Something with a deadline."""
 
     def expire(self, now: float) -> float | None:
@@ -37,18 +37,18 @@ class Deadlines:
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
-        self._heap: list[tuple[float, int, Mortal]] = []
+        self._heap: list[tuple[float, int, Expirable]] = []
         # Keeps those with the same deadline in order, and them from being compared.
         self._count = 0
         self._handle: asyncio.TimerHandle | None = None
         self._next = float("inf")
 
-    def add(self, when: float, mortal: Mortal) -> None:
+    def add(self, when: float, item: Expirable) -> None:
         """Adds a deadline, in the time of the event loop."""
         self._count += 1
-        heapq.heappush(self._heap, (when, self._count, mortal))
+        heapq.heappush(self._heap, (when, self._count, item))
         if when < self._next:
-            self._set()
+            self._arm()
 
     def close(self) -> None:
         """Drops all deadlines."""
@@ -58,22 +58,22 @@ class Deadlines:
             self._handle = None
         self._next = float("inf")
 
-    def _set(self) -> None:
+    def _arm(self) -> None:
         if self._handle is not None:
             self._handle.cancel()
         self._next = self._heap[0][0]
-        self._handle = self._loop.call_at(self._next, self._ring)
+        self._handle = self._loop.call_at(self._next, self._fire)
 
-    def _ring(self) -> None:
+    def _fire(self) -> None:
         self._handle = None
         self._next = float("inf")
         now = self._loop.time()
         while self._heap and self._heap[0][0] <= now:
-            mortal = heapq.heappop(self._heap)[2]
-            later = mortal.expire(now)
-            if later is not None:
+            item = heapq.heappop(self._heap)[2]
+            next_deadline = item.expire(now)
+            if next_deadline is not None:
                 # Never at once: a deadline that is not in the future would ring for ever.
                 self._count += 1
-                heapq.heappush(self._heap, (max(later, now + 1e-6), self._count, mortal))
+                heapq.heappush(self._heap, (max(next_deadline, now + 1e-6), self._count, item))
         if self._heap:
-            self._set()
+            self._arm()

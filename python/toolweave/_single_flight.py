@@ -52,7 +52,7 @@ class Leader(Generic[T]):
         self._cache = cache
         self._key = key
         self._flight = flight
-        self._settled = False
+        self._is_finished = False
 
     def finish(self, value: T, *, ttl: float | None = None) -> None:
         """The call succeeded: all who wait get the result.
@@ -61,7 +61,7 @@ class Leader(Generic[T]):
             value: The result.
             ttl: For how many seconds it is kept: None for ever, 0 not at all.
         """
-        if self._settle():
+        if self._finish_once():
             self._cache.store(self._key, value, ttl)
             for follower in self._end():
                 follower.set_result(Hit(value))
@@ -71,13 +71,13 @@ class Leader(Generic[T]):
 
         Side by side, that is: one after the other they would wait for each other's timeouts.
         """
-        if self._settle():
+        if self._finish_once():
             for follower in self._end():
                 follower.set_result(Leader(self._cache, self._key, None))
 
     def abandon(self) -> None:
         """The call was given up before it had a result: the next in line leads."""
-        if self._settle() and self._flight is not None:
+        if self._finish_once() and self._flight is not None:
             for position, follower in enumerate(self._flight.waiting):
                 if not follower.done():
                     del self._flight.waiting[: position + 1]
@@ -96,14 +96,14 @@ class Leader(Generic[T]):
     ) -> None:
         self.abandon()
 
-    def _settle(self) -> bool:
-        first, self._settled = not self._settled, True
+    def _finish_once(self) -> bool:
+        first, self._is_finished = not self._is_finished, True
         return first
 
     def _end(self) -> list[asyncio.Future[Hit[T] | Leader[T]]]:
         if self._flight is None:
             return []
-        self._cache.land(self._key, self._flight)
+        self._cache.remove_flight(self._key, self._flight)
         return [follower for follower in self._flight.waiting if not follower.done()]
 
 
@@ -212,7 +212,7 @@ class ResultCache(Generic[T]):
         if len(self._entries) > self._max_entries:
             del self._entries[next(iter(self._entries))]
 
-    def land(self, key: str, flight: _Flight[T]) -> None:
+    def remove_flight(self, key: str, flight: _Flight[T]) -> None:
         """A call is over; whoever asks next runs it again."""
         if self._flights.get(key) is flight:
             del self._flights[key]

@@ -134,7 +134,7 @@ class ModelError(ToolweaveError, RuntimeError):
         transient: bool | None = None,
     ) -> None:
         if transient is None:
-            transient = status is not None and _passes(status)
+            transient = status is not None and _is_transient(status)
         super().__init__(message, provider, status, retry_after, transient)
         self.provider = provider
         """Whose model it is, such as ``openai``."""
@@ -146,7 +146,7 @@ class ModelError(ToolweaveError, RuntimeError):
         """Whether asking again may help. If nobody said so, the status decides."""
 
 
-def _passes(status: int) -> bool:
+def _is_transient(status: int) -> bool:
     """Whether what stands behind an HTTP status may pass by itself."""
     return status in (408, 409, 425, 429) or (500 <= status < 600 and status not in (501, 505))
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-class _Name(str, Enum):
+class _StrEnum(str, Enum):
     # What `Enum` does anyway, said so that type checkers know the signature.
     def __new__(cls, value: str) -> Self:
         member = str.__new__(cls, value)
@@ -27,7 +27,7 @@ class _Name(str, Enum):
         return format(str(self.value), spec)
 
 
-class Role(_Name):
+class Role(_StrEnum):
     """Who speaks."""
 
     SYSTEM = "system"
@@ -40,7 +40,7 @@ class Role(_Name):
     """A tool, in histories that give tools a voice of their own."""
 
 
-class MessageKind(_Name):
+class MessageKind(_StrEnum):
     """What a message holds."""
 
     TEXT = "text"
@@ -51,7 +51,7 @@ class MessageKind(_Name):
     USAGE = "usage"
 
 
-class ErrorCode(_Name):
+class ErrorCode(_StrEnum):
     """Why a call has no proper result."""
 
     UNKNOWN_TOOL = "unknown_tool"
@@ -76,7 +76,7 @@ class ErrorCode(_Name):
     """The reply made more calls than it may."""
 
 
-class FinishReason(_Name):
+class FinishReason(_StrEnum):
     """Why a reply ended."""
 
     STOP = "stop"
@@ -91,7 +91,7 @@ class FinishReason(_Name):
     """The stream ended without saying why."""
 
 
-class Outcome(_Name):
+class Outcome(_StrEnum):
     """What came of saying a result that comes later."""
 
     RESOLVED = "resolved"
@@ -104,7 +104,7 @@ class Outcome(_Name):
     """Another result was there already, and stays."""
 
 
-class StopReason(_Name):
+class StopReason(_StrEnum):
     """Why an agent's run ended."""
 
     COMPLETED = "completed"
@@ -129,7 +129,7 @@ class StopReason(_Name):
     """The answer ended without a word of why; it may be cut off."""
 
 
-class SceneStatus(_Name):
+class SceneStatus(_StrEnum):
     """What a step of a scene run tells."""
 
     INITIALIZING = "Initializing"
@@ -170,7 +170,7 @@ class SceneStatus(_Name):
     """The run is over, however it ended: the last step, and the only one of its kind."""
 
 
-class SceneStopReason(_Name):
+class SceneStopReason(_StrEnum):
     """Why a scene run ended."""
 
     COMPLETED = "completed"
