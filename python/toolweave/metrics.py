@@ -49,10 +49,10 @@ def measured(span: Span, attributes: dict[str, Any], *, tokens: bool = False) ->
             those of the innermost are.
     """
     instruments = _instruments()
-    return span if instruments is None else _Measured(span, instruments, attributes, tokens=tokens)
+    return span if instruments is None else _MeasuredSpan(span, instruments, attributes, tokens=tokens)
 
 
-class _Measured:
+class _MeasuredSpan:
     """A span, and how long it took."""
 
     __slots__ = ("_attributes", "_begun", "_instruments", "_span", "_tokens", "_usage")
@@ -65,7 +65,7 @@ class _Measured:
         self._attributes = {name: each for name, each in attributes.items() if each is not None}
         self._tokens = tokens
         self._usage: UsageUpdate | None = None
-        self._begun = 0.0
+        self._started = 0.0
 
     def set(self, name: str, value: Any) -> None:
         self._span.set(name, value)
@@ -85,7 +85,7 @@ class _Measured:
         self._span.fail(kind, description)
 
     def __enter__(self) -> Self:
-        self._begun = time.perf_counter()
+        self._started = time.perf_counter()
         self._span.__enter__()
         return self
 
@@ -95,7 +95,7 @@ class _Measured:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        seconds = time.perf_counter() - self._begun
+        seconds = time.perf_counter() - self._started
         self._span.__exit__(kind, error, traceback)
         counted = dict(self._attributes)
         if kind is not None and not issubclass(kind, GeneratorExit):

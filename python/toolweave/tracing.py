@@ -126,7 +126,7 @@ def execute_tool(call: ToolCall, *, description: str | None = None) -> Span:
     """
     span = _start("execute_tool", call.name, client=False)
     if span is None:
-        return _NOTHING
+        return _NOOP
     span.set(TOOL_NAME, call.name)
     span.set(TOOL_CALL_ID, call.id)
     span.set(TOOL_TYPE, "function")
@@ -154,7 +154,7 @@ def chat(
     measures = {OPERATION_NAME: "chat", REQUEST_MODEL: model, PROVIDER_NAME: provider}
     span = _start("chat", model, client=True, current=current)
     if span is None:
-        return measured(_NOTHING, measures, tokens=True)
+        return measured(_NOOP, measures, tokens=True)
     span.set(REQUEST_MODEL, model)
     span.set(PROVIDER_NAME, provider)
     if options is not None:
@@ -184,7 +184,7 @@ def invoke_agent(
     measures = {OPERATION_NAME: "invoke_agent", AGENT_NAME: name}
     span = _start("invoke_agent", name, client=False, current=current)
     if span is None:
-        return measured(_NOTHING, measures)
+        return measured(_NOOP, measures)
     span.set(AGENT_NAME, name)
     span.set(AGENT_ID, agent_id)
     span.set(CONVERSATION_ID, conversation_id)
@@ -200,7 +200,7 @@ def select_tool(strategy: str, item_type: str) -> Span:
     """
     span = _start("select_tool", item_type, client=False)
     if span is None:
-        return _NOTHING
+        return _NOOP
     span.set("toolweave.selection.strategy", strategy)
     return span
 
@@ -215,7 +215,7 @@ def invoke_workflow(name: str, *, conversation_id: str | None = None) -> Span:
     measures = {OPERATION_NAME: "invoke_workflow", WORKFLOW_NAME: name}
     span = _start("invoke_workflow", name, client=False)
     if span is None:
-        return measured(_NOTHING, measures)
+        return measured(_NOOP, measures)
     span.set(WORKFLOW_NAME, name)
     span.set(CONVERSATION_ID, conversation_id)
     return measured(span, measures)
@@ -228,10 +228,10 @@ def plan(name: str) -> Span:
         name: Whose decision it is.
     """
     span = _start("plan", name, client=False)
-    return measured(_NOTHING if span is None else span, {OPERATION_NAME: "plan"})
+    return measured(_NOOP if span is None else span, {OPERATION_NAME: "plan"})
 
 
-class _Nothing:
+class _NoopSpan:
     """Not traced."""
 
     __slots__ = ()
@@ -257,10 +257,10 @@ class _Nothing:
     ) -> None: ...
 
 
-_NOTHING = _Nothing()
+_NOOP = _NoopSpan()
 
 
-class _Recorded:
+class _RecordingSpan:
     """A span of OpenTelemetry."""
 
     __slots__ = ("_before", "_current", "_failed", "_span")
@@ -276,7 +276,7 @@ class _Recorded:
             self._span.set_attribute(name, value)
 
     def content(self, name: str, value: Any) -> None:
-        if self._span.is_recording() and _captures():
+        if self._span.is_recording() and _captures_content():
             text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
             self._span.set_attribute(name, text)
 
@@ -295,8 +295,8 @@ class _Recorded:
 
         self._failed = True
         self._span.set_attribute(ERROR_TYPE, kind)
-        said = description if _captures() else None
-        self._span.set_status(Status(StatusCode.ERROR, said))
+        message = description if _captures_content() else None
+        self._span.set_status(Status(StatusCode.ERROR, message))
 
     def __enter__(self) -> Self:
         from opentelemetry import context, trace
@@ -325,7 +325,7 @@ class _Recorded:
 
 def _start(
     operation: str, name: str | None, *, client: bool, current: bool = True
-) -> _Recorded | None:
+) -> _RecordingSpan | None:
     tracer = _tracer()
     if tracer is None:
         return None
@@ -338,7 +338,7 @@ def _start(
     )
     # Without a provider it is not valid. One that was merely not sampled is: its children have to
     # know that they are not either.
-    return _Recorded(span, current=current) if span.get_span_context().is_valid else None
+    return _RecordingSpan(span, current=current) if span.get_span_context().is_valid else None
 
 
 _known_tracer: Tracer | None = None
@@ -367,7 +367,7 @@ def _tracer() -> Tracer | None:
     return _known_tracer
 
 
-def _captures() -> bool:
+def _captures_content() -> bool:
     if _content is not None:
         return _content
     return os.environ.get(CAPTURE_CONTENT, "").lower() in (
