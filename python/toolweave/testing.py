@@ -45,12 +45,12 @@ __all__ = ["ModelRequest", "RecordingObserver", "ScriptedModel", "StreamRecorder
 
 _UPDATES = (TextDelta, ReasoningDelta, ToolCallUpdate, UsageUpdate, FinishUpdate)
 
-Piece: TypeAlias = "str | Update | BaseException"
+ScriptedPiece: TypeAlias = "str | Update | BaseException"
 """One step of a scripted reply: some text, an update, a whole native call, or what it raises."""
 
 _Pieces: TypeAlias = "Piece | Iterable[Piece] | AsyncIterable[Piece]"
 
-Reply: TypeAlias = "_Pieces | Callable[[Sequence[Message]], _Pieces | Awaitable[_Pieces]]"
+ScriptedReply: TypeAlias = "_Pieces | Callable[[Sequence[Message]], _Pieces | Awaitable[_Pieces]]"
 """A scripted reply: a piece, pieces, or a function of the messages that returns these."""
 
 
@@ -95,7 +95,7 @@ class ScriptedModel:
 
     def __init__(
         self,
-        *replies: Reply,
+        *replies: ScriptedReply,
         name: str = "scripted",
         provider: str = "toolweave",
         native_tools: bool = False,
