@@ -52,7 +52,7 @@ class EventQueue(Generic[E]):
     # For the run.
 
     @property
-    def over(self) -> bool:
+    def is_closed(self) -> bool:
         """Whether nothing more will come."""
         return self._over
 

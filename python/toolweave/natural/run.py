@@ -237,7 +237,7 @@ class ReplyRun(Run["ToolUseEvent"]):
         return groups
 
     async def __anext__(self) -> ToolUseEvent:
-        if self._model is None and not self._out.over:
+        if self._model is None and not self._out.is_closed:
             self._start()
         return await self._out.take()
 
@@ -267,7 +267,7 @@ class ReplyRun(Run["ToolUseEvent"]):
         self._out.release()
         if self._model is None:
             self._out.end()
-        if self._out.over:
+        if self._out.is_closed:
             return
         self._release(admitted=False)
         for task in (self._model, self._tools):

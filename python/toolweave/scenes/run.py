@@ -131,7 +131,7 @@ class SceneRun(Run[SceneStep]):
         return tuple(self._state.changed)
 
     async def __anext__(self) -> SceneStep:
-        if self._task is None and not self._steps.over:
+        if self._task is None and not self._steps.is_closed:
             self._task = running_loop().create_task(self._main())
             self._task.add_done_callback(self._on_done)
         step, self._generation_id = await self._steps.take()
@@ -195,7 +195,7 @@ class SceneRun(Run[SceneStep]):
 
     def _publish(self, step: SceneStep) -> None:
         item = (step, self._state.generation_id)
-        if self._steps.over:
+        if self._steps.is_closed:
             # The run has been given up.
             return
         if step.status is SceneStatus.FUNCTION_PROGRESS:
@@ -235,7 +235,7 @@ class SceneRun(Run[SceneStep]):
             self._finish(StopRun(SceneStopReason.ERROR, exception=error))
 
     def _finish(self, stop: StopRun) -> None:
-        if self._steps.over:
+        if self._steps.is_closed:
             return
         self.result = self._build_result(stop)
         self._state.emit(
@@ -389,7 +389,7 @@ class SceneRun(Run[SceneStep]):
     def _report_stop(self, error: BaseException) -> StopRun:
         """Why the run ends, which is told of where it is a failure."""
         stop = self._stop_for(error)
-        if stop.message is not None and self._reported_stop is None and not self._steps.over:
+        if stop.message is not None and self._reported_stop is None and not self._steps.is_closed:
             self._reported_stop = stop
             self._state.emit(
                 SceneStatus.ERROR,
