@@ -42,9 +42,9 @@ class EventQueue(Generic[E]):
         # How many events were taken out, and with how many of these the reader is done.
         self._taken = 0
         self._done = 0
-        self._waits: asyncio.Future[None] | None = None
+        self._waiter: asyncio.Future[None] | None = None
         self._progress: asyncio.Event | None = None
-        self._over = False
+        self._closed = False
         self._error: BaseException | None = None
         self._released = False
         self._missed = False
@@ -54,13 +54,13 @@ class EventQueue(Generic[E]):
     @property
     def is_closed(self) -> bool:
         """Whether nothing more will come."""
-        return self._over
+        return self._closed
 
     def put(self, event: E) -> None:
         """Tells of an event."""
         self._events.append(event)
-        if self._waits is not None:
-            self._ring()
+        if self._waiter is not None:
+            self._wake_reader()
 
     def offer(self, event: E) -> None:
         """Tell of progress, which a reader who is far behind misses.
@@ -82,12 +82,12 @@ class EventQueue(Generic[E]):
         Args:
             error: What is raised for the reader, once, behind the last event.
         """
-        if self._over:
+        if self._closed:
             return
-        self._over = True
+        self._closed = True
         self._error = error
-        if self._waits is not None:
-            self._ring()
+        if self._waiter is not None:
+            self._wake_reader()
 
     def release(self) -> None:
         """Says that from now on nobody is to wait for the reader, who may be leaving."""
@@ -95,11 +95,11 @@ class EventQueue(Generic[E]):
         if self._progress is not None:
             self._progress.set()
 
-    def _ring(self) -> None:
+    def _wake_reader(self) -> None:
         # Once is enough, however much comes before the reader looks.
-        waits, self._waits = self._waits, None
-        if waits is not None and not waits.done():
-            waits.set_result(None)
+        waiter, self._waiter = self._waiter, None
+        if waiter is not None and not waiter.done():
+            waiter.set_result(None)
 
     # For the reader.
 
@@ -110,9 +110,9 @@ class EventQueue(Generic[E]):
             RuntimeError: Another task is waiting already.
             StopAsyncIteration: It is over. Or the error that it ended with.
         """
-        self._ask()
+        self._begin_read()
         while not self._events:
-            if self._over:
+            if self._closed:
                 error, self._error = self._error, None
                 if error is not None:
                     raise error
@@ -127,27 +127,27 @@ class EventQueue(Generic[E]):
         Raises:
             RuntimeError: Another task is waiting already.
         """
-        self._ask()
-        while not self._events and not self._over:
+        self._begin_read()
+        while not self._events and not self._closed:
             await self._wait()
         events, self._events = self._events, deque()
         self._taken += len(events)
         return events
 
-    def _ask(self) -> None:
-        if self._waits is not None:
+    def _begin_read(self) -> None:
+        if self._waiter is not None:
             raise RuntimeError("a run has one reader at a time, and another task is reading it")
         self._done = self._taken
         if self._progress is not None:
             self._progress.set()
 
     async def _wait(self) -> None:
-        waits = self._waits = asyncio.get_running_loop().create_future()
+        waiter = self._waiter = asyncio.get_running_loop().create_future()
         try:
-            await waits
+            await waiter
         finally:
-            if self._waits is waits:
-                self._waits = None
+            if self._waiter is waiter:
+                self._waiter = None
 
     # For others.
 
