@@ -13,7 +13,7 @@ from toolweave.models import complete
 from toolweave.models.anthropic import AnthropicModel
 from toolweave.models.http import HttpModel
 from toolweave.models.openai import OpenAIModel
-from toolweave.scenes.failures import model_failed
+from toolweave.scenes.failures import model_failure_text
 
 KEY = "sk-0123456789abcdef"
 
@@ -75,7 +75,7 @@ def test_only_the_server_of_openai_is_called_so(name: str) -> None:
     error, peer = asyncio.run(failure_of(name, is_there=True))
     host = peer.partition("/")[0]
     assert error.provider == host
-    assert model_failed(error) == f"{host} API error: 404 Not Found"
+    assert model_failure_text(error) == f"{host} API error: 404 Not Found"
     assert HttpModel("https://api.openai.com/v1", "m", KEY).provider == "openai"
     assert HttpModel("https://openai.example.org/v1", "m").provider == "openai.example.org"
     assert OpenAIModel("m", api_key=KEY).provider == "openai"
