@@ -1,10 +1,10 @@
 //! The client of endpoints, against servers that listen.
 
-mod asking;
-mod failing;
+mod replies;
+mod failures;
 mod pooling;
 mod server;
-mod waiting;
+mod backpressure;
 
 use std::time::Duration;
 
@@ -19,11 +19,11 @@ use toolweave::{
     message::FinishReason,
 };
 
-use self::server::{PATIENCE, Server};
+use self::server::{TEST_TIMEOUT, Server};
 
 fn settings() -> Settings {
     Settings {
-        connect_timeout: PATIENCE,
+        connect_timeout: TEST_TIMEOUT,
         proxy: ProxyChoice::None,
         roots: None,
         http_version: HttpVersion::Auto,
@@ -40,7 +40,7 @@ fn request(url: &str) -> Request {
         url: Url::parse(url).unwrap(),
         headers,
         body: Bytes::from_static(b"{}"),
-        timeouts: Timeouts { first_byte: PATIENCE, idle: PATIENCE, total: None },
+        timeouts: Timeouts { first_byte: TEST_TIMEOUT, idle: TEST_TIMEOUT, total: None },
         retries: Retries {
             most: 2,
             initial_delay: Duration::from_millis(1),
@@ -52,9 +52,9 @@ fn request(url: &str) -> Request {
 
 /// Keeps everything, and has room for it.
 #[derive(Default)]
-struct Kept(Vec<Event>);
+struct EventLog(Vec<Event>);
 
-impl EventSink for Kept {
+impl EventSink for EventLog {
     fn put(&mut self, event: Event) {
         self.0.push(event);
     }
@@ -67,14 +67,14 @@ fn runtime() -> Runtime {
 }
 
 /// What came of a request.
-fn asked(
+fn requests(
     client: &Client,
     request: &Request,
-    reading: Option<CallParsing>,
+    parsing: Option<CallParsing>,
 ) -> (Vec<Event>, Result<(), Failure>) {
-    let mut kept = Kept::default();
-    let done = runtime().block_on(stream_reply(client, request, reading, &mut kept));
-    (kept.0, done)
+    let mut log = EventLog::default();
+    let done = runtime().block_on(stream_reply(client, request, parsing, &mut log));
+    (log.0, done)
 }
 
 fn chunk(text: &str) -> String {

@@ -10,12 +10,12 @@ use tokio::sync::Notify;
 use toolweave::endpoint::{Client, Event, HttpVersion, EventSink, ProxyChoice, Settings, stream_reply};
 
 use super::{
-    DONE, Kept, STOP, Server, asked, chunk, request, runtime,
-    server::{PATIENCE, Script},
+    DONE, EventLog, STOP, Server, requests, chunk, request, runtime,
+    server::{TEST_TIMEOUT, Script},
     settings, text,
 };
 
-fn good() -> Script {
+fn success() -> Script {
     Box::new(|connection| {
         connection.stream(&[&chunk("Hi"), STOP]);
         // At once, so that the end is there when the last chunk has been read.
@@ -25,33 +25,33 @@ fn good() -> Script {
 
 #[test]
 fn a_connection_is_used_again() {
-    let server = Server::new(vec![good()]);
+    let server = Server::new(vec![success()]);
     let runtime = runtime();
     let mut clients = Vec::new();
     for _ in 0..3 {
         // Each with a client of its own: the same settings share their connections.
         let client = Client::new(&settings()).unwrap();
-        let mut kept = Kept::default();
-        let done = runtime.block_on(stream_reply(&client, &request(&server.url()), None, &mut kept));
-        assert_eq!((text(&kept.0).as_str(), done), ("Hi", Ok(())));
+        let mut log = EventLog::default();
+        let done = runtime.block_on(stream_reply(&client, &request(&server.url()), None, &mut log));
+        assert_eq!((text(&log.0).as_str(), done), ("Hi", Ok(())));
         clients.push(client);
     }
-    let connections: Vec<_> = server.asked().iter().map(|asked| asked.connection).collect();
+    let connections: Vec<_> = server.requests().iter().map(|requests| requests.connection).collect();
     assert_eq!(connections, [0, 0, 0]);
 }
 
 #[test]
 fn clients_of_other_settings_share_nothing() {
-    let server = Server::new(vec![good()]);
+    let server = Server::new(vec![success()]);
     let runtime = runtime();
     let mut clients = Vec::new();
     for http_version in [HttpVersion::Auto, HttpVersion::One] {
         let client = Client::new(&Settings { http_version, ..settings() }).unwrap();
-        let mut kept = Kept::default();
-        runtime.block_on(stream_reply(&client, &request(&server.url()), None, &mut kept)).unwrap();
+        let mut log = EventLog::default();
+        runtime.block_on(stream_reply(&client, &request(&server.url()), None, &mut log)).unwrap();
         clients.push(client);
     }
-    assert_eq!(server.asked()[1].connection, 1);
+    assert_eq!(server.requests()[1].connection, 1);
 }
 
 #[test]
@@ -61,22 +61,22 @@ fn a_connection_that_the_server_has_closed_is_replaced() {
         connection.end();
         connection.stream.shutdown(std::net::Shutdown::Both).unwrap();
     });
-    let server = Server::new(vec![closing, good()]);
+    let server = Server::new(vec![closing, success()]);
     let client = Client::new(&settings()).unwrap();
     let runtime = runtime();
     for _ in 0..2 {
-        let mut kept = Kept::default();
+        let mut log = EventLog::default();
         let mut request = request(&server.url());
-        request.retries.initial_delay = PATIENCE;
-        let done = runtime.block_on(stream_reply(&client, &request, None, &mut kept));
-        assert_eq!((text(&kept.0).as_str(), done), ("Hi", Ok(())));
+        request.retries.initial_delay = TEST_TIMEOUT;
+        let done = runtime.block_on(stream_reply(&client, &request, None, &mut log));
+        assert_eq!((text(&log.0).as_str(), done), ("Hi", Ok(())));
     }
 }
 
 /// Says when the first event has come.
-struct Telling(Sender<()>);
+struct FirstEventSignal(Sender<()>);
 
-impl EventSink for Telling {
+impl EventSink for FirstEventSignal {
     fn put(&mut self, _: Event) {
         let _ = self.0.send(());
     }
@@ -89,29 +89,29 @@ fn dropping_the_future_closes_the_connection() {
     let (left, was_left) = channel();
     let server = Server::new(vec![Box::new(move |connection| {
         connection.stream(&[&chunk("Hi")]);
-        left.send(connection.is_left()).unwrap();
+        left.send(connection.wait_for_close()).unwrap();
     })]);
     let (tell, told) = channel();
     let client = Client::new(&settings()).unwrap();
     let request = request(&server.url());
     let runtime = runtime();
     let task = runtime.spawn(async move {
-        let _ = stream_reply(&client, &request, None, &mut Telling(tell)).await;
+        let _ = stream_reply(&client, &request, None, &mut FirstEventSignal(tell)).await;
     });
-    told.recv_timeout(PATIENCE).unwrap();
+    told.recv_timeout(TEST_TIMEOUT).unwrap();
     task.abort();
-    assert_eq!(was_left.recv_timeout(PATIENCE), Ok(true));
+    assert_eq!(was_left.recv_timeout(TEST_TIMEOUT), Ok(true));
 }
 
 /// Has no room until it is told so.
-struct Full<'a> {
-    kept: Kept,
+struct BlockedSink<'a> {
+    log: EventLog,
     room: &'a Notify,
 }
 
-impl EventSink for Full<'_> {
+impl EventSink for BlockedSink<'_> {
     fn put(&mut self, event: Event) {
-        self.kept.put(event);
+        self.log.put(event);
     }
 
     async fn room(&mut self) {
@@ -144,7 +144,7 @@ fn an_outlet_without_room_stops_the_server() {
             }
         }
         stopped.send(written).unwrap();
-        connection.stream.set_write_timeout(Some(PATIENCE)).unwrap();
+        connection.stream.set_write_timeout(Some(TEST_TIMEOUT)).unwrap();
         connection.stream.write_all(rest).unwrap();
         connection.piece(STOP);
         connection.end();
@@ -152,72 +152,72 @@ fn an_outlet_without_room_stops_the_server() {
     let room = Notify::new();
     let client = Client::new(&settings()).unwrap();
     let request = request(&server.url());
-    let mut full = Full { kept: Kept::default(), room: &room };
+    let mut full = BlockedSink { log: EventLog::default(), room: &room };
     let done = runtime().block_on(async {
-        let asking = stream_reply(&client, &request, None, &mut full);
+        let replies = stream_reply(&client, &request, None, &mut full);
         let releasing = async {
-            let written = tokio::task::spawn_blocking(move || was_stopped.recv_timeout(PATIENCE));
+            let written = tokio::task::spawn_blocking(move || was_stopped.recv_timeout(TEST_TIMEOUT));
             let written = written.await.unwrap().unwrap();
             room.notify_one();
             written
         };
-        futures_util::future::join(asking, releasing).await
+        futures_util::future::join(replies, releasing).await
     });
     assert_eq!(done.0, Ok(()));
     assert!(done.1 < ENDLESS, "the server was never stopped");
-    assert!(text(&full.kept.0).len() > done.1 / 2, "what had been written came");
+    assert!(text(&full.log.0).len() > done.1 / 2, "what had been written came");
 }
 
 #[test]
 fn a_proxy_is_asked_in_place_of_the_server() {
-    let proxy = Server::new(vec![good()]);
+    let proxy = Server::new(vec![success()]);
     let address = proxy.url().replace("http://", "http://me:pass%20word@");
     let address = address.split("/v1").next().unwrap().to_owned();
     let through = Settings { proxy: ProxyChoice::Url(address.clone()), ..settings() };
     let client = Client::new(&through).unwrap();
-    let (events, done) = asked(&client, &request("http://model.example/v1"), None);
+    let (events, done) = requests(&client, &request("http://model.example/v1"), None);
     assert_eq!((text(&events).as_str(), done), ("Hi", Ok(())));
-    let head = &proxy.asked()[0].head;
+    let head = &proxy.requests()[0].head;
     assert!(head.starts_with("POST http://model.example/v1 HTTP/1.1\r\n"), "{head}");
     assert!(head.contains("proxy-authorization: Basic bWU6cGFzcyB3b3Jk\r\n"), "{head}");
     let shown = format!("{client:?} {through:?} {:?}", request(&address));
     assert!(!shown.contains("pass") && !shown.contains("sk-secret"), "{shown}");
 
     drop(proxy);
-    let failure = asked(&client, &request("http://model.example/v1"), None).1.unwrap_err();
+    let failure = requests(&client, &request("http://model.example/v1"), None).1.unwrap_err();
     assert!(!failure.message.contains("pass"), "{failure}");
 }
 
 #[test]
 fn settings_that_cannot_be_used_are_refused_without_the_password() {
-    for (proxy, said) in [
+    for (proxy, expected) in [
         ("http://me:secret@[", "the proxy is no URL"),
         ("ftp://me:secret@host", "the proxy is of another kind than http and https"),
         ("me:secret@host", "the proxy is"),
     ] {
         let proxy = ProxyChoice::Url(proxy.to_owned());
         let error = Client::new(&Settings { proxy, ..settings() }).unwrap_err().to_string();
-        assert!(error.starts_with(said), "{error}");
+        assert!(error.starts_with(expected), "{error}");
         assert!(!error.contains("secret"), "{error}");
     }
     let broken = "-----BEGIN CERTIFICATE-----\n%%%\n-----END CERTIFICATE-----\n";
-    for (roots, said) in [
+    for (roots, expected) in [
         ("", "the roots hold no certificate"),
         ("certificate", "the roots hold no certificate"),
         (broken, "the roots cannot be read"),
     ] {
         let roots = Some(roots.as_bytes().to_vec());
         let error = Client::new(&Settings { roots, ..settings() }).unwrap_err().to_string();
-        assert!(error.starts_with(said), "{error}");
+        assert!(error.starts_with(expected), "{error}");
     }
 }
 
 #[test]
 fn a_client_is_made_without_a_runtime_and_outlives_those_that_used_it() {
-    let server = Server::new(vec![good()]);
+    let server = Server::new(vec![success()]);
     let client = Client::new(&settings()).unwrap();
     for _ in 0..3 {
-        let (events, done) = asked(&client, &request(&server.url()), None);
+        let (events, done) = requests(&client, &request(&server.url()), None);
         assert_eq!((text(&events).as_str(), done), ("Hi", Ok(())));
     }
 }

@@ -9,11 +9,11 @@ use std::{
 };
 
 /// Nothing in a test takes longer than this, unless it fails.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+pub(crate) const TEST_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// What a request was answered by, on which connection.
 #[derive(Clone, Debug)]
-pub(crate) struct Asked {
+pub(crate) struct ReceivedRequest {
     pub(crate) head: String,
     pub(crate) body: String,
     /// The number of the connection.
@@ -47,7 +47,7 @@ impl Connection {
     }
 
     /// Waits until the other side has closed the connection, and says whether it has.
-    pub(crate) fn is_left(&mut self) -> bool {
+    pub(crate) fn wait_for_close(&mut self) -> bool {
         let mut rest = [0; 1024];
         loop {
             match self.stream.read(&mut rest) {
@@ -68,7 +68,7 @@ pub(crate) type Script = Box<dyn FnMut(&mut Connection) + Send>;
 /// A server on a port of its own, for as long as this lives.
 pub(crate) struct Server {
     port: u16,
-    asked: Arc<Mutex<Vec<Asked>>>,
+    requests: Arc<Mutex<Vec<ReceivedRequest>>>,
     thread: Option<JoinHandle<()>>,
     stop: Arc<Mutex<bool>>,
 }
@@ -78,10 +78,10 @@ impl Server {
     pub(crate) fn new(scripts: Vec<Script>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
-        let asked = Arc::new(Mutex::new(Vec::new()));
+        let requests = Arc::new(Mutex::new(Vec::new()));
         let stop = Arc::new(Mutex::new(false));
         let scripts = Arc::new(Mutex::new(scripts));
-        let (log, halt) = (Arc::clone(&asked), Arc::clone(&stop));
+        let (log, halt) = (Arc::clone(&requests), Arc::clone(&stop));
         let thread = thread::spawn(move || {
             for (number, stream) in listener.incoming().enumerate() {
                 if *halt.lock().unwrap() {
@@ -89,20 +89,20 @@ impl Server {
                 }
                 let (log, scripts) = (Arc::clone(&log), Arc::clone(&scripts));
                 let stream = stream.unwrap();
-                stream.set_read_timeout(Some(PATIENCE)).unwrap();
+                stream.set_read_timeout(Some(TEST_TIMEOUT)).unwrap();
                 stream.set_nodelay(true).unwrap();
                 thread::spawn(move || serve(stream, number, &log, &scripts));
             }
         });
-        Self { port, asked, thread: Some(thread), stop }
+        Self { port, requests, thread: Some(thread), stop }
     }
 
     pub(crate) fn url(&self) -> String {
         format!("http://127.0.0.1:{}/v1/chat/completions", self.port)
     }
 
-    pub(crate) fn asked(&self) -> Vec<Asked> {
-        self.asked.lock().unwrap().clone()
+    pub(crate) fn requests(&self) -> Vec<ReceivedRequest> {
+        self.requests.lock().unwrap().clone()
     }
 }
 
@@ -119,7 +119,7 @@ impl Drop for Server {
 fn serve(
     stream: TcpStream,
     connection: usize,
-    log: &Mutex<Vec<Asked>>,
+    log: &Mutex<Vec<ReceivedRequest>>,
     scripts: &Mutex<Vec<Script>>,
 ) {
     let mut reader = BufReader::new(stream.try_clone().unwrap());
@@ -127,7 +127,7 @@ fn serve(
     while let Some((head, body)) = request(&mut reader) {
         let number = {
             let mut log = log.lock().unwrap();
-            log.push(Asked { head, body, connection });
+            log.push(ReceivedRequest { head, body, connection });
             log.len() - 1
         };
         let mut script = {

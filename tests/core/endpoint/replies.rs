@@ -5,7 +5,7 @@ use toolweave::{
     message::FinishReason,
 };
 
-use super::{DONE, STOP, Server, asked, chunk, finish, request, settings, text};
+use super::{DONE, STOP, Server, requests, chunk, finish, request, settings, text};
 
 #[test]
 fn a_reply_is_read_while_it_comes() {
@@ -14,18 +14,18 @@ fn a_reply_is_read_while_it_comes() {
         connection.end();
     })]);
     let client = Client::new(&settings()).unwrap();
-    let (events, done) = asked(&client, &request(&server.url()), None);
+    let (events, done) = requests(&client, &request(&server.url()), None);
     assert_eq!(done, Ok(()));
     let texts = ["Hel", "lo"].map(|text| Event::Text(text.to_owned()));
     assert_eq!(events[..2], texts);
     assert_eq!(finish(&events), Some(FinishReason::Stop));
-    let head = &server.asked()[0].head;
+    let head = &server.requests()[0].head;
     for line in
         ["authorization: Bearer sk-secret", "user-agent: toolweave/", "accept: text/event-stream"]
     {
         assert!(head.contains(line), "{head}");
     }
-    assert_eq!(server.asked()[0].body, "{}");
+    assert_eq!(server.requests()[0].body, "{}");
 }
 
 #[test]
@@ -37,7 +37,7 @@ fn a_refusal_says_what_the_server_said_but_no_key() {
             .send(&format!("HTTP/1.1 400 Bad\r\ncontent-length: {}\r\n\r\n{body}", body.len()));
     })]);
     let client = Client::new(&settings()).unwrap();
-    let (events, done) = asked(&client, &request(&server.url()), None);
+    let (events, done) = requests(&client, &request(&server.url()), None);
     let failure = done.unwrap_err();
     assert_eq!(events, []);
     assert_eq!(failure.to_string(), "acme answered with status 400: no key [key]");
@@ -45,7 +45,7 @@ fn a_refusal_says_what_the_server_said_but_no_key() {
     assert_eq!(failure.code.as_deref(), Some("bad"));
     assert_eq!(failure.param.as_deref(), Some("stop"));
     assert!(!failure.transient);
-    assert_eq!(server.asked().len(), 1);
+    assert_eq!(server.requests().len(), 1);
 }
 
 #[test]
@@ -63,10 +63,10 @@ fn what_may_pass_is_asked_again() {
         }),
     ]);
     let client = Client::new(&settings()).unwrap();
-    let (events, done) = asked(&client, &request(&server.url()), None);
+    let (events, done) = requests(&client, &request(&server.url()), None);
     assert_eq!(done, Ok(()));
     assert_eq!(text(&events), "Hi");
-    assert_eq!(server.asked().len(), 3);
+    assert_eq!(server.requests().len(), 3);
 }
 
 #[test]
@@ -76,7 +76,7 @@ fn a_reply_that_breaks_off_says_how_far_it_had_come() {
         connection.stream.shutdown(std::net::Shutdown::Both).unwrap();
     })]);
     let client = Client::new(&settings()).unwrap();
-    let (events, done) = asked(&client, &request(&server.url()), None);
+    let (events, done) = requests(&client, &request(&server.url()), None);
     let failure = done.unwrap_err();
     assert_eq!(text(&events), "Hel");
     assert_eq!(finish(&events), None);
@@ -85,19 +85,19 @@ fn a_reply_that_breaks_off_says_how_far_it_had_come() {
     assert_eq!(failure.received, chunk("Hel").len() as u64);
     assert!(failure.message.starts_with("acme broke off: "), "{failure}");
     assert!(failure.message.ends_with(" bytes of the reply"), "{failure}");
-    assert_eq!(server.asked().len(), 1, "a reply that has begun is asked for once");
+    assert_eq!(server.requests().len(), 1, "a reply that has begun is asked for once");
 }
 
 #[test]
 fn a_server_that_falls_silent_is_waited_for_so_long_and_no_longer() {
     let server = Server::new(vec![Box::new(|connection| {
         connection.stream(&[&chunk("Hel")]);
-        connection.is_left();
+        connection.wait_for_close();
     })]);
     let client = Client::new(&settings()).unwrap();
     let mut request = request(&server.url());
     request.timeouts.idle = std::time::Duration::from_millis(30);
-    let (events, done) = asked(&client, &request, None);
+    let (events, done) = requests(&client, &request, None);
     let failure = done.unwrap_err();
     assert_eq!(text(&events), "Hel");
     assert_eq!(failure.kind, FailureKind::Timeout(TimeoutKind::Idle));
