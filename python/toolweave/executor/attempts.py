@@ -36,7 +36,7 @@ async def invoke_with_retries(execution: Execution, policy: RetryPolicy) -> Any:
         await asyncio.sleep(pause)
         await scheduler.resume(execution)
         # The attempt before may have changed what it was given.
-        await execution.fit()
+        await execution.prepare_arguments()
 
 
 def _pause_after(execution: Execution, error: Exception, policy: RetryPolicy) -> float | None:

@@ -144,7 +144,7 @@ class Execution:
         outcome: ToolResult | Deferred | None = None
         try:
             if self.unvalidated:
-                await self.fit()
+                await self.prepare_arguments()
             if plan.needs_approval:
                 await self._approve()
             if plan.shares:
@@ -179,19 +179,19 @@ class Execution:
 
     # Before the start.
 
-    async def fit(self) -> None:
+    async def prepare_arguments(self) -> None:
         """Bring the arguments to what the function takes, beside the event loop if they are long.
 
         Raises:
             Exception: They do not fit.
         """
         self._raise_if_stopped()
-        fit = self.plan.fit
+        prepare = self.plan.prepare_arguments
         try:
             if has_long_arguments(self.call):
-                self.arguments = await asyncio.to_thread(fit, self.call.arguments)
+                self.arguments = await asyncio.to_thread(prepare, self.call.arguments)
             else:
-                self.arguments = fit(self.call.arguments)
+                self.arguments = prepare(self.call.arguments)
         except ValidationError as error:
             refused = failure.invalid_arguments(self.call.name, error.violations)
             raise _Refused(self.run.truncate_refusal(refused, self.call)) from error
@@ -248,7 +248,11 @@ class Execution:
         if isinstance(found, Hit):
             known = found.value
             own = ToolResult(self.call.id, self.call.name, known.result, value=known.value)
-            return own if self.parent is not None else truncate_for_journal(run.journal, self.call, own)
+            return (
+                own
+                if self.parent is not None
+                else truncate_for_journal(run.journal, self.call, own)
+            )
         self.leader = found
         return None
 

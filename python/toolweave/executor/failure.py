@@ -23,9 +23,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from .._exception_text import exception_text
 from ..exceptions import ToolError, ToolFailed
 from ..kinds import ErrorCode
-from .._exception_text import exception_text
 from .results import truncate, utf8
 
 if TYPE_CHECKING:

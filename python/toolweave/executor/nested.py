@@ -74,7 +74,7 @@ def _nested_execution(parent: Execution, name: str, arguments: Mapping[str, Any]
     parent.nested += 1
     call = ToolCall(f"{parent.call.id}/{parent.nested}", name, arguments)
     try:
-        bound = plan.fit(call.arguments)
+        bound = plan.prepare_arguments(call.arguments)
     except ValidationError as error:
         found = failure.invalid_arguments(name, error.violations)
         raise ToolFailed(found.text) from error

@@ -100,7 +100,7 @@ class Plan:
         self.direct = not (self.needs_approval or self.shares)
         """Whether a call can start as soon as it is its turn."""
 
-    def fit(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    def prepare_arguments(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """What the function is called with.
 
         Raises:

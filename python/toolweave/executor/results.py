@@ -101,7 +101,7 @@ def to_json_value(value: object) -> Any:
     return _plain(value, ())
 
 
-def shown(value: object, max_chars: int) -> str:
+def progress_text(value: object, max_chars: int) -> str:
     """The text of what a tool shows while it runs, which may be anything.
 
     Args:

@@ -247,7 +247,9 @@ class ToolRun(Run["ToolEvent"]):
             refused = failure.unknown_tool(call.name, self.plans)
         else:
             try:
-                arguments = None if has_long_arguments(call) else plan.fit(call.arguments)
+                arguments = (
+                    None if has_long_arguments(call) else plan.prepare_arguments(call.arguments)
+                )
                 return Execution(self, plan, call, arguments, slot)
             except ValidationError as error:
                 refused = failure.invalid_arguments(call.name, error.violations)

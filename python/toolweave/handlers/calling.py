@@ -36,7 +36,7 @@ async def call(function: Callable[[], Any]) -> Any:
     return await value if inspect.isawaitable(value) else value
 
 
-async def within(
+async def run_with_timeout(
     seconds: float | None, work: Coroutine[Any, Any, T], name: str, *, grace: float = GRACE
 ) -> T:
     """Awaits the work of a tool, in a task of its own that never outlives this by much.
@@ -74,12 +74,12 @@ async def within(
 async def _stop(task: asyncio.Task[T], name: str, grace: float) -> None:
     task.cancel()
     # Whatever it still raises has nobody to hear it.
-    task.add_done_callback(_forget)
+    task.add_done_callback(_consume_exception)
     await asyncio.wait({task}, timeout=grace)
     if not task.done():
         _log.warning("a handler does not end though it was cancelled", extra={"tool": name})
 
 
-def _forget(task: asyncio.Task[Any]) -> None:
+def _consume_exception(task: asyncio.Task[Any]) -> None:
     if not task.cancelled():
         task.exception()

@@ -22,11 +22,11 @@ from typing import Any, TypeAlias, cast
 from .._checks import check_items
 from ..exceptions import HandlerError
 
-Loaded: TypeAlias = Callable[..., Any]
+LoadedHandler: TypeAlias = Callable[..., Any]
 """What a dotted path leads to: a class or a function."""
 
 
-def load_handler(path: str, allowed: Iterable[str]) -> Loaded:
+def load_handler(path: str, allowed: Iterable[str]) -> LoadedHandler:
     """Imports the class or function that a dotted path names.
 
     As much of the path as is a module is imported, and the packages that it is in; the rest are
@@ -54,18 +54,18 @@ def load_handler(path: str, allowed: Iterable[str]) -> Loaded:
             "module, as in 'myapp.handlers.Details'",
             path,
         )
-    if not _within(parts, prefixes):
+    if not _is_allowed(parts, prefixes):
         raise HandlerError(_not_allowed(path, prefixes), path)
     module, rest = _imported(path, parts)
     found = _attribute(path, module, rest)
-    home, name = _home(found)
+    home, name = _defined_in(found)
     if not home:
         raise HandlerError(
             f"handler {path!r} is not used: it does not say where it is defined, as methods of "
             "objects written in C do not; name a function or a class that calls it",
             path,
         )
-    if not _within((*home.split("."), *name.split(".")), prefixes):
+    if not _is_allowed((*home.split("."), *name.split(".")), prefixes):
         raise HandlerError(
             f"handler {path!r} is not used: it is defined in {home!r}, which is not allowed; "
             "name it where it is defined, and allow that",
@@ -74,7 +74,7 @@ def load_handler(path: str, allowed: Iterable[str]) -> Loaded:
     return found
 
 
-def several(allowed: Iterable[str], name: str = "allowed") -> tuple[str, ...]:
+def check_strings(allowed: Iterable[str], name: str = "allowed") -> tuple[str, ...]:
     """What is allowed, several strings.
 
     Args:
@@ -91,7 +91,7 @@ def several(allowed: Iterable[str], name: str = "allowed") -> tuple[str, ...]:
 
 def _prefixes(allowed: Iterable[str]) -> list[tuple[str, ...]]:
     prefixes: list[tuple[str, ...]] = []
-    for prefix in several(allowed):
+    for prefix in check_strings(allowed):
         if not isinstance(cast("object", prefix), str):
             raise TypeError(f"what is allowed has to be dotted names, not {prefix!r}")
         parts = tuple(prefix.split("."))
@@ -104,11 +104,11 @@ def _prefixes(allowed: Iterable[str]) -> list[tuple[str, ...]]:
     return prefixes
 
 
-def _within(parts: tuple[str, ...], prefixes: list[tuple[str, ...]]) -> bool:
+def _is_allowed(parts: tuple[str, ...], prefixes: list[tuple[str, ...]]) -> bool:
     return any(parts[: len(prefix)] == prefix for prefix in prefixes)
 
 
-def _home(found: object) -> tuple[str, str]:
+def _defined_in(found: object) -> tuple[str, str]:
     """The module in which something is defined, if it says so, and its name there."""
     while isinstance(found, functools.partial):
         found = found.func
@@ -163,7 +163,7 @@ def _import(path: str, name: str) -> ModuleType | None:
         ) from error
 
 
-def _attribute(path: str, module: ModuleType, names: tuple[str, ...]) -> Loaded:
+def _attribute(path: str, module: ModuleType, names: tuple[str, ...]) -> LoadedHandler:
     found: object = module
     for count, name in enumerate(names):
         where = ".".join((module.__name__, *names[:count]))

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from .._core import ToolEntry
 
 
-def fitting(entry: ToolEntry, parameters: Mapping[str, Any]) -> dict[str, Any]:
+def repair_parameters(entry: ToolEntry, parameters: Mapping[str, Any]) -> dict[str, Any]:
     """The parameters, mended where they do not fit.
 
     They are mended as replies of models are: ``"3"`` where an integer is asked for becomes one,

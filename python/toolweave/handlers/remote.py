@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from .._core import Validator
 from ..exceptions import HandlerError, ToolServerError, ToolweaveError
 from ..extras import require
-from .loading import several
+from .loading import check_strings
 
 if TYPE_CHECKING:
     import ssl
@@ -66,7 +66,7 @@ class Endpoint:
             ImportError: httpx is not installed.
             TypeError: `allowed_hosts` is one string instead of several.
         """
-        allowed = frozenset(host.lower() for host in several(allowed_hosts))
+        allowed = frozenset(host.lower() for host in check_strings(allowed_hosts))
         library = require("httpx", "nlweb")
         try:
             url: httpx.URL = library.URL(entry.path)
@@ -91,10 +91,10 @@ class Endpoint:
             return "has to be an absolute URL, http or https, or relative to a base_url"
         if url.userinfo:
             return "holds a name or a password, which belong in the client"
-        if self.allowed.isdisjoint(spellings(url)):
+        if self.allowed.isdisjoint(host_forms(url)):
             return (
-                f"leads to {spellings(url)[0]}, which is not allowed; allow it with "
-                f"allowed_hosts=[{spellings(url)[0]!r}]"
+                f"leads to {host_forms(url)[0]}, which is not allowed; allow it with "
+                f"allowed_hosts=[{host_forms(url)[0]!r}]"
             )
         return None
 
@@ -120,7 +120,7 @@ class Endpoint:
             ToolServerError: It cannot be reached, refuses, or does not answer as described.
         """
         library = require("httpx", "nlweb")
-        server = spellings(self.url)[0]
+        server = host_forms(self.url)[0]
         content = json.dumps(parameters, ensure_ascii=False, allow_nan=False).encode(
             "utf-8", "surrogatepass"
         )
@@ -150,17 +150,17 @@ class Endpoint:
                 url = self._next(response)
             finally:
                 await response.aclose()
-        raise self._fault(url, f"redirects more than {_MAX_REDIRECTS} times")
+        raise self._server_error(url, f"redirects more than {_MAX_REDIRECTS} times")
 
     def _next(self, response: httpx.Response) -> httpx.URL:
         """Where a redirect leads that keeps what is asked."""
         here = response.request.url
         there = here.join(response.headers.get("Location", ""))
         if there.host != here.host or (here.scheme, there.scheme) == ("https", "http"):
-            raise self._fault(here, f"redirects to {there}; only the same host is followed")
+            raise self._server_error(here, f"redirects to {there}; only the same host is followed")
         reason = self._refusal(there)
         if reason is not None:
-            raise self._fault(here, f"redirects to {there}, which {reason}")
+            raise self._server_error(here, f"redirects to {there}, which {reason}")
         return there
 
     async def _read(self, response: httpx.Response, max_bytes: int) -> Any:
@@ -169,15 +169,17 @@ class Endpoint:
         if not 200 <= status < 300:
             location = response.headers.get("Location")
             more = f" to {location}; only 307 and 308 keep what is asked" if location else ""
-            raise self._fault(url, f"answered {status} {response.reason_phrase}{more}")
+            raise self._server_error(url, f"answered {status} {response.reason_phrase}{more}")
         packing = response.headers.get("Content-Encoding", "identity")
         if packing.lower() != "identity":
-            raise self._fault(url, f"packed its answer as {packing}, which it was told not to")
+            raise self._server_error(
+                url, f"packed its answer as {packing}, which it was told not to"
+            )
         body = bytearray()
         async for piece in response.aiter_bytes():
             body += piece
             if len(body) > max_bytes:
-                raise self._fault(url, f"answered with more than {max_bytes} bytes")
+                raise self._server_error(url, f"answered with more than {max_bytes} bytes")
         return self._value(url, response.headers.get("Content-Type", ""), bytes(body))
 
     def _value(self, url: httpx.URL, content_type: str, body: bytes) -> Any:
@@ -193,10 +195,10 @@ class Endpoint:
             return _JSON.validate_json(body)
         except (ToolweaveError, ValueError) as error:
             said = f"as {kind}" if kind else "without saying what it is"
-            raise self._fault(url, f"answered {said}, but not with JSON: {error}") from error
+            raise self._server_error(url, f"answered {said}, but not with JSON: {error}") from error
 
-    def _fault(self, url: httpx.URL, what: str) -> ToolServerError:
-        server = spellings(url)[0]
+    def _server_error(self, url: httpx.URL, what: str) -> ToolServerError:
+        server = host_forms(url)[0]
         return ToolServerError(f"tool {self.tool!r}: {server} {what}", server)
 
 
@@ -228,7 +230,7 @@ def _json_or_text(data: str) -> Any:
         return data
 
 
-def spellings(url: httpx.URL) -> tuple[str, ...]:
+def host_forms(url: httpx.URL) -> tuple[str, ...]:
     """How a host may be allowed, the shortest first."""
     host = f"[{url.host}]" if ":" in url.host else url.host
     usual = _PORTS.get(url.scheme)
@@ -242,12 +244,12 @@ async def _client(client: httpx.AsyncClient | None) -> AsyncGenerator[httpx.Asyn
         yield client
         return
     # How long it may take is said by who asks, for the whole of it.
-    async with require("httpx", "nlweb").AsyncClient(timeout=None, verify=_trusted()) as made:
+    async with require("httpx", "nlweb").AsyncClient(timeout=None, verify=_ssl_context()) as made:
         yield made
 
 
 @functools.cache
-def _trusted() -> ssl.SSLContext:
+def _ssl_context() -> ssl.SSLContext:
     """Whom to trust. Reading it takes a tenth of a second, in which the event loop would stand."""
     context: ssl.SSLContext = require("httpx", "nlweb").create_ssl_context()
     return context

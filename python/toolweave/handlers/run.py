@@ -20,23 +20,23 @@ from .._checks import (
 )
 from .._core import ToolEntry
 from .._loops import running_loop
-from .calling import within
-from .loading import several
-from .parameters import fitting
+from .calling import run_with_timeout
+from .loading import check_strings
+from .parameters import repair_parameters
 from .remote import MAX_RESPONSE_BYTES, Endpoint
-from .styles import ready
+from .styles import prepare_handler
 from .target import find_handler
 
 if TYPE_CHECKING:
     import httpx
 
-    from .styles import Asked, Start
-    from .target import ToolSource
+    from .styles import PreparedHandler, QuestionHandler
+    from .target import HandlerSource
 
 _log = logging.getLogger("toolweave.handlers")
 
 
-class Chosen(Protocol):
+class SelectedTool(Protocol):
     """A tool for a query, with the parameters for it: a `Selection`."""
 
     @property
@@ -93,12 +93,12 @@ class HandlerOptions(TypedDict, total=False):
     fallback: str | ToolEntry | None
     fallback_parameters: Mapping[str, Any] | None
     on_start: Callable[[ToolEntry], object] | None
-    on_question: Asked | None
+    on_question: QuestionHandler | None
 
 
 async def run_handler(
-    registry: ToolSource,
-    chosen: Chosen | ToolEntry,
+    registry: HandlerSource,
+    chosen: SelectedTool | ToolEntry,
     parameters: Mapping[str, Any] | None = None,
     handler: object = None,
     *,
@@ -111,7 +111,7 @@ async def run_handler(
     fallback: str | ToolEntry | None = "search",
     fallback_parameters: Mapping[str, Any] | None = None,
     on_start: Callable[[ToolEntry], object] | None = None,
-    on_question: Asked | None = None,
+    on_question: QuestionHandler | None = None,
 ) -> HandlerRun:
     """Runs a tool.
 
@@ -172,8 +172,8 @@ async def run_handler(
     check_mapping("fallback_parameters", fallback_parameters, none=True)
     check_callable("on_start", on_start, "a function of a tool", "tool", none=True)
     check_callable("on_question", on_question, "a function of a question", "question", none=True)
-    handlers = several(allowed_handlers, "allowed_handlers")
-    hosts = several(allowed_hosts, "allowed_hosts")
+    handlers = check_strings(allowed_handlers, "allowed_handlers")
+    hosts = check_strings(allowed_hosts, "allowed_hosts")
     entry = chosen if isinstance(chosen, ToolEntry) else chosen.tool
     if entry is None:
         raise LookupError("the selection has no tool, so there is nothing to run")
@@ -193,7 +193,7 @@ async def run_handler(
     error: Exception | None = None
     running = entry
     try:
-        start = find(entry, fitting(entry, parameters))
+        start = find(entry, repair_parameters(entry, parameters))
     except Exception as failed:
         _log.warning(
             "a tool cannot start", exc_info=failed, extra={"tool": entry.name, "type": entry.type}
@@ -202,7 +202,7 @@ async def run_handler(
         if instead is None:
             raise
         if fallback_parameters is None:
-            fallback_parameters = _the_query(instead, chosen)
+            fallback_parameters = _query_parameters(instead, chosen)
         try:
             start = find(instead, dict(fallback_parameters))
         except Exception as worse:
@@ -210,7 +210,7 @@ async def run_handler(
         error, running = failed, instead
     if on_start is not None:
         on_start(running)
-    value = await within(timeout, _await(start), running.name)
+    value = await run_with_timeout(timeout, _await(start), running.name)
     duration = time.monotonic() - began
     _log.info(
         "a tool ran",
@@ -219,12 +219,12 @@ async def run_handler(
     return HandlerRun(running, value, duration, error is not None, error)
 
 
-async def _await(start: Start) -> Any:
+async def _await(start: PreparedHandler) -> Any:
     return await start()
 
 
 def _find(
-    registry: ToolSource,
+    registry: HandlerSource,
     entry: ToolEntry,
     parameters: dict[str, Any],
     *,
@@ -234,8 +234,8 @@ def _find(
     base_url: str | None,
     client: httpx.AsyncClient | None,
     max_response_bytes: int,
-    on_question: Asked | None,
-) -> Start:
+    on_question: QuestionHandler | None,
+) -> PreparedHandler:
     """What runs a tool, ready to start."""
     found = find_handler(
         registry,
@@ -246,12 +246,12 @@ def _find(
     )
     if isinstance(found, Endpoint):
         return functools.partial(found.ask, parameters, max_bytes=max_response_bytes, client=client)
-    return ready(registry, found, entry, parameters, handler, on_question)
+    return prepare_handler(registry, found, entry, parameters, handler, on_question)
 
 
 def _fallback(
-    registry: ToolSource,
-    chosen: Chosen | ToolEntry,
+    registry: HandlerSource,
+    chosen: SelectedTool | ToolEntry,
     entry: ToolEntry,
     fallback: str | ToolEntry | None,
 ) -> ToolEntry | None:
@@ -266,7 +266,7 @@ def _fallback(
     return fallback
 
 
-def _the_query(entry: ToolEntry, chosen: Chosen | ToolEntry) -> dict[str, Any]:
+def _query_parameters(entry: ToolEntry, chosen: SelectedTool | ToolEntry) -> dict[str, Any]:
     """The parameters of a fallback that no model was asked for."""
     if isinstance(chosen, ToolEntry):
         return {}

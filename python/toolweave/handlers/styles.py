@@ -28,21 +28,21 @@ if TYPE_CHECKING:
     from .._core import ToolAggregateMessage, ToolEntry
     from ..tools.function import AnyTool
 
-Asked: TypeAlias = Callable[[ToolQuestion], object]
+QuestionHandler: TypeAlias = Callable[[ToolQuestion], object]
 """Answer the question of a tool: return the answer, or something to await that gives it."""
 
-Start: TypeAlias = Callable[[], Awaitable[Any]]
+PreparedHandler: TypeAlias = Callable[[], Awaitable[Any]]
 """Starts a handler that is ready. Nothing of it has run before, but its constructor."""
 
 
-def ready(
+def prepare_handler(
     registry: object,
     target: object,
     entry: ToolEntry,
     parameters: dict[str, Any],
     handler: object,
-    on_question: Asked | None = None,
-) -> Start:
+    on_question: QuestionHandler | None = None,
+) -> PreparedHandler:
     """Makes a handler ready to start.
 
     - A class is built as ``Handler(params, handler)`` and run with ``do()``.
@@ -68,22 +68,24 @@ def ready(
         return functools.partial(_run_tool, registry, target, parameters, handler, on_question)
     if inspect.isclass(target):
         if not callable(getattr(target, "do", None)):
-            raise _fault(entry, f"its handler, the class {target.__qualname__}, has no method do()")
+            raise _handler_error(
+                entry, f"its handler, the class {target.__qualname__}, has no method do()"
+            )
         build = cast("Callable[..., Any]", target)
         return functools.partial(call, build(parameters, handler).do)
     if not callable(target):
-        raise _fault(
+        raise _handler_error(
             entry,
             "its handler has to be a class with a method do(), a function or a Tool, not "
             f"{type(target).__name__}",
         )
     if inspect.isasyncgenfunction(target):
-        raise _fault(entry, "its handler is an async generator; decorate it with @tool")
+        raise _handler_error(entry, "its handler is an async generator; decorate it with @tool")
     args, kwargs = _arguments(target, entry, parameters, handler)
     return functools.partial(call, functools.partial(target, *args, **kwargs))
 
 
-def _fault(entry: ToolEntry, reason: str) -> HandlerError:
+def _handler_error(entry: ToolEntry, reason: str) -> HandlerError:
     return HandlerError(f"tool {entry.name!r} cannot run: {reason}", entry.handler or "")
 
 
@@ -98,7 +100,7 @@ def _arguments(
         return [parameters, handler], {}
     properties: Mapping[str, Any] = entry.parameters.get("properties") or {}
     known: set[str] = {*properties, *parameters}
-    needed = [name for name, each in taken.items() if _needs(each)]
+    needed = [name for name, each in taken.items() if _is_required(each)]
     if len(needed) == 2 and known.isdisjoint(needed) and not {"params", "handler"} >= {*needed}:
         return [parameters, handler], {}
     given = {"params": parameters, "handler": handler, **parameters}
@@ -110,8 +112,10 @@ def _arguments(
         elif each.kind is each.VAR_POSITIONAL:
             continue
         elif name not in given or (name in properties and name not in parameters):
-            if _needs(each):
-                raise _fault(entry, f"its handler needs {name!r}, which the model has not given")
+            if _is_required(each):
+                raise _handler_error(
+                    entry, f"its handler needs {name!r}, which the model has not given"
+                )
         elif each.kind is each.POSITIONAL_ONLY:
             args.append(given[name])
         else:
@@ -119,7 +123,7 @@ def _arguments(
     return args, kwargs
 
 
-def _needs(parameter: inspect.Parameter) -> bool:
+def _is_required(parameter: inspect.Parameter) -> bool:
     return parameter.default is parameter.empty and parameter.kind not in (
         parameter.VAR_POSITIONAL,
         parameter.VAR_KEYWORD,
@@ -130,7 +134,7 @@ def _needs(parameter: inspect.Parameter) -> bool:
 _handler: contextvars.ContextVar[object] = contextvars.ContextVar("toolweave_handler", default=None)
 
 
-class _Surroundings(Mapping[str, Any]):
+class _HandlerMetadata(Mapping[str, Any]):
     """What tools find in their context: one executor serves many runs."""
 
     def __getitem__(self, key: str) -> Any:
@@ -145,7 +149,7 @@ class _Surroundings(Mapping[str, Any]):
         return 1
 
 
-class _Kept(threading.local):
+class _ExecutorCache(threading.local):
     """Executors by registry and tool: limits, rates and kept results count over all runs.
 
     An executor serves one event loop at a time, and so does a thread.
@@ -157,7 +161,7 @@ class _Kept(threading.local):
         )
 
 
-_kept = _Kept()
+_executor_cache = _ExecutorCache()
 
 
 async def _run_tool(
@@ -165,15 +169,15 @@ async def _run_tool(
     tool: AnyTool,
     parameters: dict[str, Any],
     handler: object,
-    on_question: Asked | None = None,
+    on_question: QuestionHandler | None = None,
 ) -> Any:
-    executors = _kept.executors.setdefault(registry, {})
+    executors = _executor_cache.executors.setdefault(registry, {})
     executor = executors.get(tool)
     if executor is None:
-        executor = executors[tool] = ToolExecutor([tool], metadata=_Surroundings())
+        executor = executors[tool] = ToolExecutor([tool], metadata=_HandlerMetadata())
     token = _handler.set(handler)
     try:
-        aggregate = await _answered(
+        aggregate = await _run_call(
             executor, ToolCall("call_0", tool.name, parameters), on_question
         )
     finally:
@@ -186,8 +190,8 @@ async def _run_tool(
     return result.value
 
 
-async def _answered(
-    executor: ToolExecutor, call: ToolCall, on_question: Asked | None
+async def _run_call(
+    executor: ToolExecutor, call: ToolCall, on_question: QuestionHandler | None
 ) -> ToolAggregateMessage:
     """Run a call, and answer what its tool asks; with nobody to ask, it is told so at once."""
     async with executor.open() as run:
@@ -202,13 +206,13 @@ async def _answered(
 
 
 async def _answer(
-    executor: ToolExecutor, question: ToolQuestion, name: str, on_question: Asked | None
+    executor: ToolExecutor, question: ToolQuestion, name: str, on_question: QuestionHandler | None
 ) -> None:
     if on_question is None:
-        nobody = (
+        message = (
             f"Tool {name!r} asks {question.question!r}, and there is nobody to answer: "
             "give run_handler an on_question"
         )
-        executor.resolve(question.key, nobody, is_error=True)
+        executor.resolve(question.key, message, is_error=True)
         return
     executor.resolve(question.key, await call(functools.partial(on_question, question)))

@@ -8,11 +8,11 @@ from typing import Protocol, cast
 from .._checks import check_methods, check_type
 from .._core import ToolEntry
 from ..exceptions import HandlerError
-from .loading import load_handler, several
+from .loading import check_strings, load_handler
 from .remote import Endpoint
 
 
-class ToolSource(Protocol):
+class HandlerSource(Protocol):
     """What is asked of a registry.
 
     One in which handlers are registered has a method ``handler_for`` as well, as `ToolRegistry`
@@ -25,7 +25,7 @@ class ToolSource(Protocol):
 
 
 def find_handler(
-    registry: ToolSource,
+    registry: HandlerSource,
     entry: ToolEntry,
     *,
     allowed_handlers: Iterable[str] = (),
@@ -53,9 +53,9 @@ def find_handler(
     check_methods("registry", registry, "a registry with the method tools_for", "tools_for")
     check_type("entry", entry, ToolEntry, "a ToolEntry")
     check_type("base_url", base_url, str, "a URL", none=True)
-    handlers = several(allowed_handlers, "allowed_handlers")
-    hosts = several(allowed_hosts, "allowed_hosts")
-    found = registered(registry, entry)
+    handlers = check_strings(allowed_handlers, "allowed_handlers")
+    hosts = check_strings(allowed_hosts, "allowed_hosts")
+    found = registered_handler(registry, entry)
     if found is not None:
         return found
     if entry.handler:
@@ -71,7 +71,7 @@ def find_handler(
     )
 
 
-def registered(registry: ToolSource, entry: ToolEntry) -> object | None:
+def registered_handler(registry: HandlerSource, entry: ToolEntry) -> object | None:
     """What is registered in Python for a tool."""
     handler_for: object = getattr(registry, "handler_for", None)
     if handler_for is None:

@@ -120,14 +120,14 @@ class UrlSource:
         raise RegistryError(f"{self.url} redirects more than {_MAX_REDIRECTS} times")
 
     def _check(self, url: httpx.URL) -> None:
-        from ..handlers.remote import spellings
+        from ..handlers.remote import host_forms
 
         if url.scheme not in ("http", "https") or not url.host:
             raise RegistryError(f"{self.url} leads to {url}, which is no URL of http or https")
         if url.userinfo:
             raise RegistryError(f"{self.url} leads to a URL with a name or a password in it")
-        if self._allowed.isdisjoint(spellings(url)):
-            host = spellings(url)[0]
+        if self._allowed.isdisjoint(host_forms(url)):
+            host = host_forms(url)[0]
             raise RegistryError(
                 f"{self.url} leads to {host}, which is not allowed; allow it with "
                 f"allowed_hosts=[{host!r}]"

@@ -9,7 +9,7 @@ from typing import Any
 
 from .._core import Violation
 from ..exceptions import ValidationError
-from .plain import Convert, is_array, is_object, untouched
+from .plain import Convert, is_array, is_object, unchanged_types
 
 _log = logging.getLogger("toolweave.tools")
 
@@ -39,14 +39,16 @@ class Binder:
         *,
         extra: Convert | None = None,
         required: frozenset[str] = frozenset(),
-        fills: Mapping[str, Callable[[], Any]] | None = None,
+        default_factories: Mapping[str, Callable[[], Any]] | None = None,
     ) -> None:
         self._converters = dict(converters)
         # The types of each parameter whose values stay as they are.
-        self._untouched = {name: untouched(convert) for name, convert in converters.items()}
+        self._unchanged_types = {
+            name: unchanged_types(convert) for name, convert in converters.items()
+        }
         self._extra = extra
         self._required = required
-        self._fills = dict(fills or {})
+        self._default_factories = dict(default_factories or {})
 
     def __call__(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """The keyword arguments.
@@ -54,7 +56,7 @@ class Binder:
         Raises:
             ValidationError: They do not suit the function.
         """
-        known = self._untouched
+        known = self._unchanged_types
         for name, value in arguments.items():
             if type(value) not in known.get(name, _NOTHING):
                 return self._converted(arguments)
@@ -75,8 +77,8 @@ class Binder:
                 continue
             try:
                 bound[name] = value if convert is None else convert(value)
-            except Refusal as refusal:
-                violations += refusal.under(name, value)
+            except ConversionError as error:
+                violations += error.to_violations(name, value)
             except OverflowError:
                 violations.append(_too_large(name, value))
         complete = self._extra is None and len(bound) == len(converters)
@@ -84,35 +86,42 @@ class Binder:
             missing = sorted(self._required - arguments.keys())
             violations += [_missing(name, arguments) for name in missing]
         if violations:
-            raise refused(violations)
-        for name, fill in self._fills.items():
+            raise validation_error(violations)
+        for name, default_factory in self._default_factories.items():
             if name not in bound:
-                bound[name] = fill()
+                bound[name] = default_factory()
         return bound
 
-    def refusals(self, arguments: Mapping[str, Any], told: Sequence[Violation]) -> list[Violation]:
+    def type_violations(
+        self, arguments: Mapping[str, Any], schema_violations: Sequence[Violation]
+    ) -> list[Violation]:
         """What the types refuse of arguments that do not fit the schema, besides what is told.
 
         Args:
             arguments: The arguments.
             told: In which ways they do not fit the schema.
         """
-        broken = {violation.path.split("/", 2)[1] for violation in told if violation.path}
-        known = {(violation.path, violation.keyword) for violation in told}
-        places = {violation.path for violation in told if violation.path}
+        broken = {
+            violation.path.split("/", 2)[1] for violation in schema_violations if violation.path
+        }
+        known = {(violation.path, violation.keyword) for violation in schema_violations}
+        places = {violation.path for violation in schema_violations if violation.path}
         found: list[Violation] = []
         for name, value in arguments.items():
             convert = self._converters.get(name, self._extra)
             # Plain types rely on the schema, which the others know for themselves.
-            if convert is None or (_pointer(name)[1:] in broken and not is_self_validating(convert)):
+            if convert is None or (
+                _pointer(name)[1:] in broken and not is_self_validating(convert)
+            ):
                 continue
             try:
                 convert(value)
-            except Refusal as refusal:
+            except ConversionError as error:
                 found += [
-                    fault
-                    for fault in refusal.under(name, value)
-                    if fault.path not in places and (fault.path, fault.keyword) not in known
+                    violation
+                    for violation in error.to_violations(name, value)
+                    if violation.path not in places
+                    and (violation.path, violation.keyword) not in known
                 ]
             except OverflowError:
                 found.append(_too_large(name, value))
@@ -126,34 +135,36 @@ class Binder:
         if len(self._converters) > 1:
             message = message.replace(" is accepted", " are accepted")
         return Violation(
-            "", "additionalProperties", message, list(self._converters), shortened(dict(arguments))
+            "", "additionalProperties", message, list(self._converters), truncated(dict(arguments))
         )
 
 
-class Refusal(Exception):  # noqa: N818 - never leaves this package
+class ConversionError(Exception):  # noqa: N818 - never leaves this package
     """A value that fits the schema of a parameter does not suit its type."""
 
-    def __init__(self, faults: list[tuple[tuple[int | str, ...], str, str]]) -> None:
-        super().__init__(faults)
-        self.faults = faults
+    def __init__(self, errors: list[tuple[tuple[int | str, ...], str, str]]) -> None:
+        super().__init__(errors)
+        self.errors = errors
         """Where in the value, which rule, and a sentence, for each fault."""
 
-    def under(self, name: str, value: Any) -> list[Violation]:
+    def to_violations(self, name: str, value: Any) -> list[Violation]:
         """The faults as those of the argument `name`."""
-        return [_violation(name, value, *fault) for fault in self.faults]
+        return [_violation(name, value, *error) for error in self.errors]
 
 
 def is_self_validating(convert: Convert) -> bool:
-    """Whether what converts a value takes any, and raises `Refusal` where it does not suit."""
+    """Whether what converts a value takes any, and raises `ConversionError` where it does not suit."""
     return getattr(getattr(convert, "__self__", None), "is_self_validating", False) is True
 
 
-def together(told: Sequence[Violation], more: Iterable[Violation]) -> tuple[Violation, ...]:
+def merge_violations(
+    schema_violations: Sequence[Violation], more: Iterable[Violation]
+) -> tuple[Violation, ...]:
     """Violations of the schema, and what else there is, as many as are told."""
-    return (*told, *more)[:_MAX_VIOLATIONS]
+    return (*schema_violations, *more)[:_MAX_VIOLATIONS]
 
 
-def refused(violations: list[Violation]) -> ValidationError:
+def validation_error(violations: list[Violation]) -> ValidationError:
     """The error of arguments with these faults: at least one."""
     first = violations[0].message
     if len(violations) > 1:
@@ -161,7 +172,7 @@ def refused(violations: list[Violation]) -> ValidationError:
     return ValidationError(first, tuple(violations[:_MAX_VIOLATIONS]))
 
 
-def shortened(value: Any) -> Any:
+def truncated(value: Any) -> Any:
     """A JSON value, or the beginning of its text if that is long."""
     text = json.dumps(value, ensure_ascii=False)
     return value if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}…"
@@ -176,7 +187,7 @@ def _violation(
         # Between the steps there are the names of the members of unions, which lead nowhere.
         if _leads_into(here, step):
             path, here = path + _pointer(step), here[step]
-    shown = shortened(here)
+    shown = truncated(here)
     if rule == "required":
         missing = f"{path}{_pointer(steps[-1])}: missing"
         return Violation(path, rule, missing, steps[-1], shown)
@@ -195,11 +206,11 @@ def _pointer(step: int | str) -> str:
 
 
 def _missing(name: str, arguments: Mapping[str, Any]) -> Violation:
-    return Violation("", "required", f"{_pointer(name)}: missing", name, shortened(dict(arguments)))
+    return Violation("", "required", f"{_pointer(name)}: missing", name, truncated(dict(arguments)))
 
 
 def _too_large(name: str, value: Any) -> Violation:
     path = _pointer(name)
     return Violation(
-        path, "type", f"{path}: the number is too large for a float", "number", shortened(value)
+        path, "type", f"{path}: the number is too large for a float", "number", truncated(value)
     )

@@ -146,7 +146,7 @@ def _make(
     options: dict[str, Any],
     frame: types.FrameType | None,
 ) -> AnyTool:
-    made = _made_before(function)
+    made = _existing_tool(function)
     if made is not None:
         if name is None and description is None and schema is None:
             return made.replace(**options)
@@ -169,7 +169,7 @@ def _check_callable(function: object) -> None:
         raise TypeError(f"the subject of a tool must be a function, got {got(function)}")
 
 
-def _made_before(function: object) -> AnyTool | None:
+def _existing_tool(function: object) -> AnyTool | None:
     if is_tool(function):
         return function
     if isinstance(function, types.MethodType):

@@ -17,7 +17,7 @@ from .._core import FunctionContract, Validator
 from ..exceptions import ContractError, SchemaError, ToolDefinitionError
 from .binding import Binder
 from .docstrings import Documentation, read_docstring
-from .plain import copy_json, suited
+from .plain import copy_json, number_converter
 from .schema import Arguments, arguments_of, returns_of
 from .signature import Hints, Signature, UnresolvedError, docstring_of
 
@@ -46,7 +46,7 @@ class Definition(ABC):
 
     @property
     @abstractmethod
-    def recipe(self) -> tuple[str, str | None, FunctionContract | None]:
+    def constructor_arguments(self) -> tuple[str, str | None, FunctionContract | None]:
         """What it takes to make it again: the name, the description, the contract if given."""
 
     @cached_property
@@ -146,7 +146,7 @@ class FromHints(Definition):
             raise ToolDefinitionError(str(error), self.name) from error
 
     @property
-    def recipe(self) -> tuple[str, str | None, FunctionContract | None]:
+    def constructor_arguments(self) -> tuple[str, str | None, FunctionContract | None]:
         """What it takes to make it again."""
         return self.name, self._description, None
 
@@ -175,7 +175,7 @@ class FromContract(Definition):
         if schema is not None:
             self._check(schema, hints)
         self._bind = Binder(
-            {parameter.name: suited(parameter.hint) for parameter in hints.parameters},
+            {parameter.name: number_converter(parameter.hint) for parameter in hints.parameters},
             extra=copy_json if self.signature.takes_any_name else None,
             required=frozenset(p.name for p in hints.parameters if p.required),
         )
@@ -198,7 +198,7 @@ class FromContract(Definition):
         return self._context
 
     @property
-    def recipe(self) -> tuple[str, str | None, FunctionContract | None]:
+    def constructor_arguments(self) -> tuple[str, str | None, FunctionContract | None]:
         """What it takes to make it again."""
         return self.name, None, self._contract
 
@@ -206,7 +206,7 @@ class FromContract(Definition):
         """Whether arguments that fit the schema can be given to the function."""
         properties: Mapping[str, Any] = schema.get("properties", {})
         if hints.context in properties:
-            raise self.signature.fault(
+            raise self.signature.parameter_error(
                 str(hints.context),
                 "it is a ToolContext, and the schema has an argument of its name",
             )
@@ -223,6 +223,6 @@ class FromContract(Definition):
                     )
         for parameter in hints.parameters:
             if parameter.required and parameter.name not in properties:
-                raise self.signature.fault(
+                raise self.signature.parameter_error(
                     parameter.name, "it needs an argument, but the schema has none of its name"
                 )

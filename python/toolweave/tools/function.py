@@ -19,7 +19,7 @@ from typing import (
 )
 
 from .._core import FunctionContract
-from .binding import together
+from .binding import merge_violations
 from .definition import Definition, FromContract, FromHints
 from .options import DEFAULTS, ToolOptions, check_pool, checked
 from .signature import Style, is_classmethod
@@ -189,7 +189,7 @@ class Tool(Generic[P, R]):
 
         The function; where its name leads to a tool of it, as for a decorated one, that tool.
         """
-        named = _find(self.function)
+        named = _lookup_by_name(self.function)
         found: Callable[P, R] = self.function
         if is_tool(named) and named.function is found:
             found = named
@@ -224,7 +224,7 @@ class Tool(Generic[P, R]):
         return self._definition.bind(arguments)
 
     def violations(
-        self, arguments: Mapping[str, Any], told: Sequence[Violation] | None = None
+        self, arguments: Mapping[str, Any], schema_violations: Sequence[Violation] | None = None
     ) -> tuple[Violation, ...]:
         """All in which arguments do not suit the tool: its schema and the types of the function.
 
@@ -235,10 +235,12 @@ class Tool(Generic[P, R]):
         Returns:
             The violations of the schema and then those of the types at other places; at most 20.
         """
-        if told is None:
+        if schema_violations is None:
             validator = self.validator
-            told = () if validator is None else validator.iter_errors(arguments)
-        return together(told, self._definition.bind.refusals(arguments, told))
+            schema_violations = () if validator is None else validator.iter_errors(arguments)
+        return merge_violations(
+            schema_violations, self._definition.bind.type_violations(arguments, schema_violations)
+        )
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Calls the function."""
@@ -275,11 +277,15 @@ class Tool(Generic[P, R]):
         # By name, as functions are: the name of a decorated one leads to the tool.
         if self._receiver is not None:
             return getattr, self._receiver
-        if _find(self) is self:
+        if _lookup_by_name(self) is self:
             name: str = vars(self)["__qualname__"]
             return name
         # A pool is of the process that it was made in.
-        return _rebuild, (self.portable, *self._definition.recipe, {**self.options, "pool": None})
+        return _rebuild, (
+            self.portable,
+            *self._definition.constructor_arguments,
+            {**self.options, "pool": None},
+        )
 
     def __repr__(self) -> str:
         return f"Tool({self.name!r})"
@@ -301,7 +307,7 @@ def tool_from(contract: FunctionContract, function: AnyFunction) -> AnyTool:
     return Tool(function, FromContract(function, contract), {})
 
 
-def _find(function: object) -> object:
+def _lookup_by_name(function: object) -> object:
     """What the name of a function leads to."""
     found: object = sys.modules.get(getattr(function, "__module__", ""))
     for name in str(getattr(function, "__qualname__", "")).split("."):

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Container
 
 # As in a `FunctionContract`: white space, control characters, and what tags are made of.
-_UNUSABLE = re.compile(r"[\s\x00-\x1f\x7f-\x9f<>\"'=`&\\]")
+_FORBIDDEN = re.compile(r"[\s\x00-\x1f\x7f-\x9f<>\"'=`&\\]")
 _MAX_NAME_BYTES = 256
 RESERVED_TAGS = ("tool_call", "tool_response")
 
@@ -20,7 +20,7 @@ def valid_tool_name(name: str, prefix: str, taken: Container[str]) -> str:
     Characters that cannot stand in a tag become ``_``, slashes at the ends are dropped, and a
     name that is taken gets a number.
     """
-    whole = _UNUSABLE.sub("_", f"{prefix}_{name}" if prefix else name)
+    whole = _FORBIDDEN.sub("_", f"{prefix}_{name}" if prefix else name)
     whole = _cut(whole, _MAX_NAME_BYTES).strip("/") or "_"
     if whole.lower() in RESERVED_TAGS:
         whole += "_"

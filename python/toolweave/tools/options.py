@@ -165,7 +165,7 @@ def checked(tool: str, given: Mapping[str, Any]) -> dict[str, Any]:
             raise TypeError(f"tool {tool!r}: there is no option {name!r}; there are {known}")
     options: dict[str, Any] = {**DEFAULTS, **given}
     for name, value in given.items():
-        if (wanted := _fault(name, value)) is not None:
+        if (wanted := _expected(name, value)) is not None:
             raise ToolDefinitionError(f"tool {tool!r}: {name} is {wanted}, not {value!r}", tool)
     after = options["after"]
     options["after"] = (after,) if isinstance(after, str) else tuple(after)
@@ -201,7 +201,7 @@ def check_pool(tool: str, pool: Pool | None, style: str, context: str | None) ->
         )
 
 
-def _fault(name: str, value: object) -> str | None:
+def _expected(name: str, value: object) -> str | None:
     """What an option should be, if it is not."""
     match name:
         case "timeout" | "idle_timeout":

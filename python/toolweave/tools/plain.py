@@ -54,7 +54,7 @@ def plain(hint: Any) -> Plain | None:
     return None
 
 
-def suited(hint: Any) -> Convert:
+def number_converter(hint: Any) -> Convert:
     """What brings any JSON value as near to a type as copying and kinds of numbers can.
 
     For functions whose types are not what the values are held to.
@@ -67,7 +67,7 @@ def suited(hint: Any) -> Convert:
     return copy_json
 
 
-def untouched(convert: Convert | None) -> frozenset[type]:
+def unchanged_types(convert: Convert | None) -> frozenset[type]:
     """The types whose values stay as they are: those need not go through it."""
     return _ATOMS if convert is None else _UNTOUCHED.get(convert, frozenset())
 

@@ -14,7 +14,7 @@ from pydantic.errors import PydanticUndefinedAnnotation, PydanticUserError
 from pydantic.fields import FieldInfo
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode, JsonSchemaWarningKind
 
-from .binding import Refusal
+from .binding import ConversionError
 
 _RULES = {"missing": "required", "extra_forbidden": "additionalProperties"}
 # All that pydantic raises about types, some of it under names of its own.
@@ -48,9 +48,11 @@ class PydanticType:
             # As JSON and not as Python objects: what is strict about those is not about text.
             return self.adapter.validate_json(json.dumps(value))
         except ValidationError as error:
-            raise Refusal([_fault(entry) for entry in error.errors(include_url=False)]) from error
+            raise ConversionError(
+                [_error_of(entry) for entry in error.errors(include_url=False)]
+            ) from error
         except ValueError as error:
-            raise Refusal([((), "type", str(error))]) from error
+            raise ConversionError([((), "type", str(error))]) from error
 
     def to_json(self, value: Any) -> Any:
         """The JSON value for a value of the type.
@@ -103,7 +105,7 @@ def field_of(hint: Any) -> FieldInfo | None:
     return field
 
 
-def _fault(entry: Any) -> tuple[tuple[int | str, ...], str, str]:
+def _error_of(entry: Any) -> tuple[tuple[int | str, ...], str, str]:
     message: str = entry["msg"]
     if entry["type"] in ("value_error", "assertion_error"):
         message = str(entry["ctx"]["error"]) or message

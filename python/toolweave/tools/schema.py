@@ -40,7 +40,7 @@ class _Argument:
         self.convert = convert
         self.typed = typed
         """What the schema is still to come from."""
-        self.fill: Callable[[], Any] | None = None
+        self.default_factory: Callable[[], Any] | None = None
         self.required = True
 
 
@@ -57,7 +57,7 @@ def arguments_of(signature: Signature, hints: Hints, docs: Documentation) -> Arg
     named = list(found)
     if hints.extra is not EMPTY:
         found.append(_argument(signature, f"**{_extra_name(signature)}", hints.extra, EMPTY))
-    definitions = _complete(signature, found)
+    definitions = _add_pydantic_schemas(signature, found)
     for argument in found:
         text = docs.parameters.get(argument.name.lstrip("*"))
         if text:
@@ -74,7 +74,7 @@ def arguments_of(signature: Signature, hints: Hints, docs: Documentation) -> Arg
     extra: Convert | None = None
     if len(found) > len(named):
         schema["additionalProperties"] = found[-1].schema or True
-        extra = found[-1].convert or _as_it_is
+        extra = found[-1].convert or _identity
         if hints.context is not None:
             # It is ours to give: an argument of that name would be lost.
             schema["propertyNames"] = {"not": {"const": hints.context}}
@@ -84,7 +84,11 @@ def arguments_of(signature: Signature, hints: Hints, docs: Documentation) -> Arg
         {argument.name: argument.convert for argument in named},
         extra=extra,
         required=frozenset(argument.name for argument in named if argument.required),
-        fills={argument.name: argument.fill for argument in named if argument.fill is not None},
+        default_factories={
+            argument.name: argument.default_factory
+            for argument in named
+            if argument.default_factory is not None
+        },
     )
     return Arguments(schema, binder)
 
@@ -92,7 +96,7 @@ def arguments_of(signature: Signature, hints: Hints, docs: Documentation) -> Arg
 def returns_of(hints: Hints, docs: Documentation) -> dict[str, Any] | str | None:
     """What a function returns, as a JSON Schema if its type has one."""
     definitions: dict[str, Any] = {}
-    hint = _said_to_model(hints.returns)
+    hint = _described_type(hints.returns)
     if hint is EMPTY or hint is None or hint is type(None):
         return docs.returns
     simple = plain(hint)
@@ -149,17 +153,17 @@ def _argument(signature: Signature, name: str, hint: Any, default: Any) -> _Argu
     if simple is not None:
         argument = _Argument(name, dict(simple.schema), simple.convert)
     else:
-        argument = _typed(signature, name, hint, default if from_field else None)
+        argument = _pydantic_argument(signature, name, hint, default if from_field else None)
     if text:
         argument.schema["description"] = text
     if default is not EMPTY and not from_field:
         argument.required = False
-        argument.fill = None
+        argument.default_factory = None
         _show_default(argument, default)
     return argument
 
 
-def _typed(signature: Signature, name: str, hint: Any, field: Any) -> _Argument:
+def _pydantic_argument(signature: Signature, name: str, hint: Any, field: Any) -> _Argument:
     from .pydantic_types import PydanticType, UnsupportedTypeError, field_of
 
     if field is not None:
@@ -172,11 +176,11 @@ def _typed(signature: Signature, name: str, hint: Any, field: Any) -> _Argument:
     argument = _Argument(name, {}, typed.convert, typed)
     if field is not None and not field.is_required():
         argument.required = False
-        argument.fill = typed.default
+        argument.default_factory = typed.default
     return argument
 
 
-def _complete(signature: Signature, arguments: list[_Argument]) -> dict[str, Any]:
+def _add_pydantic_schemas(signature: Signature, arguments: list[_Argument]) -> dict[str, Any]:
     """Adds the schemas that pydantic makes, and returns what they refer to."""
     typed = [argument for argument in arguments if argument.typed is not None]
     if not typed:
@@ -206,7 +210,7 @@ def _check_alone(signature: Signature, name: str, kind: PydanticType) -> None:
 
 
 def _unsupported(signature: Signature, name: str, error: Exception) -> Exception:
-    return signature.fault(
+    return signature.parameter_error(
         name,
         f"its type has no JSON Schema: {error}; a type that JSON can hold is wanted, such as str, "
         "list[int], an Enum, a dataclass or a pydantic model",
@@ -255,11 +259,11 @@ def _is_field(value: Any) -> bool:
     return fields is not None and isinstance(value, fields.FieldInfo)
 
 
-def _said_to_model(hint: Any) -> Any:
+def _described_type(hint: Any) -> Any:
     """The type of the result, without those of ours that say how a tool answers, not what."""
     if not is_union(hint):
-        return EMPTY if _is_ours(hint) else hint
-    members = [member for member in get_args(hint) if not _is_ours(member)]
+        return EMPTY if _is_toolweave_type(hint) else hint
+    members = [member for member in get_args(hint) if not _is_toolweave_type(member)]
     if not members:
         return EMPTY
     union: Any = members[0]
@@ -268,7 +272,7 @@ def _said_to_model(hint: Any) -> Any:
     return union
 
 
-def _is_ours(hint: Any) -> bool:
+def _is_toolweave_type(hint: Any) -> bool:
     return getattr(hint, "__module__", "").partition(".")[0] == "toolweave"
 
 
@@ -276,5 +280,5 @@ def _extra_name(signature: Signature) -> str:
     return next(name for name, p in signature.parameters.items() if p.kind is p.VAR_KEYWORD)
 
 
-def _as_it_is(value: Any) -> Any:
+def _identity(value: Any) -> Any:
     return value

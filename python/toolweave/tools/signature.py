@@ -75,11 +75,11 @@ class Signature:
 
     def _check_kind(self, parameter: inspect.Parameter) -> None:
         if parameter.kind is parameter.POSITIONAL_ONLY:
-            raise self.fault(
+            raise self.parameter_error(
                 parameter.name, "it is positional-only, but arguments come by name; drop the '/'"
             )
         if parameter.kind is parameter.VAR_POSITIONAL:
-            raise self.fault(
+            raise self.parameter_error(
                 f"*{parameter.name}", "arguments come by name; make it a list, as in: items: list"
             )
 
@@ -96,11 +96,11 @@ class Signature:
         """
         for name, parameter in self.parameters.items():
             if parameter.annotation is EMPTY and parameter.kind is not parameter.VAR_KEYWORD:
-                raise self.fault(
+                raise self.parameter_error(
                     name, f"it has no type; give it one, as in: {name}: str, or Any for anything"
                 )
 
-    def fault(self, parameter: str, reason: str) -> ToolDefinitionError:
+    def parameter_error(self, parameter: str, reason: str) -> ToolDefinitionError:
         """The error of a parameter."""
         text = f"tool {self.tool!r}: parameter {parameter!r}: {reason}"
         return ToolDefinitionError(text, self.tool)
@@ -123,7 +123,9 @@ class Signature:
             if parameter.kind is parameter.VAR_KEYWORD:
                 extra = self._hint(f"**{name}", parameter.annotation, local, lenient)
                 if not lenient and str(get_origin(extra)).endswith("Unpack"):
-                    raise self.fault(f"**{name}", "write the keys as parameters of their own")
+                    raise self.parameter_error(
+                        f"**{name}", "write the keys as parameters of their own"
+                    )
                 continue
             hint = self._hint(name, parameter.annotation, local, lenient)
             if is_context(hint):
@@ -134,7 +136,7 @@ class Signature:
                 hint = _optional(hint)
             parameters.append(Parameter(name, hint, parameter.default))
         if len(contexts) > 1:
-            raise self.fault(
+            raise self.parameter_error(
                 contexts[1], f"it is a ToolContext, and so is {contexts[0]!r}; one is enough"
             )
         return Hints(
@@ -181,7 +183,7 @@ class Signature:
                 f"resolved: {error}; import it, or decorate the function where it is defined"
             ) from error
         except (TypeError, SyntaxError) as error:
-            raise self.fault(name, f"{shown} is no type: {error}") from error
+            raise self.parameter_error(name, f"{shown} is no type: {error}") from error
         return hints[name]
 
 
@@ -202,13 +204,13 @@ def is_union(hint: Any) -> bool:
 
 def name_of(function: Callable[..., Any]) -> str:
     """What a function is called."""
-    core = _core(function)
+    core = _unwrap(function)
     return str(getattr(core, "__name__", type(core).__name__))
 
 
 def docstring_of(function: Callable[..., Any]) -> str | None:
     """What a function says about itself."""
-    core = _core(function)
+    core = _unwrap(function)
     if _is_plain(core):
         return inspect.getdoc(core)
     # An object that can be called: the docstring of the method, or that of the class.
@@ -233,10 +235,10 @@ def scope_of(function: Callable[..., Any], frame: types.FrameType | None) -> dic
     return known
 
 
-def _core(function: Callable[..., Any]) -> Callable[..., Any]:
+def _unwrap(function: Callable[..., Any]) -> Callable[..., Any]:
     """What is behind partial functions and methods."""
-    inner = _inner(function)
-    return function if inner is None else _core(inner)
+    inner = _unwrap_once(function)
+    return function if inner is None else _unwrap(inner)
 
 
 def is_classmethod(function: object) -> bool:
@@ -244,7 +246,7 @@ def is_classmethod(function: object) -> bool:
     return isinstance(function, classmethod)
 
 
-def _inner(function: Any) -> Callable[..., Any] | None:
+def _unwrap_once(function: Any) -> Callable[..., Any] | None:
     inner: Callable[..., Any] | None = getattr(
         function, "func" if _is_partial(function) else "__func__", None
     )
@@ -255,9 +257,9 @@ def _is_partial(function: Any) -> bool:
     return isinstance(function, functools.partial)
 
 
-def _undescribed(function: Callable[..., Any]) -> Callable[..., Any]:
+def _unwrap_descriptor(function: Callable[..., Any]) -> Callable[..., Any]:
     """What is behind a method of a class, which `inspect.signature` does not take."""
-    return _inner(function) or function if _is_descriptor(function) else function
+    return _unwrap_once(function) or function if _is_descriptor(function) else function
 
 
 def _is_descriptor(function: object) -> bool:
@@ -269,16 +271,16 @@ def _is_plain(core: Callable[..., Any]) -> bool:
 
 
 def _body(function: Callable[..., Any]) -> Callable[..., Any]:
-    core = _core(function)
+    core = _unwrap(function)
     if not _is_plain(core):
-        core = _core(type(core).__call__)
+        core = _unwrap(type(core).__call__)
     body: Callable[..., Any] = inspect.unwrap(core)
     return body
 
 
 def _style(function: Callable[..., Any], body: Callable[..., Any], tool: str) -> Style:
-    core = _core(function)
-    runs = core if _is_plain(core) else _core(type(core).__call__)
+    core = _unwrap(function)
+    runs = core if _is_plain(core) else _unwrap(type(core).__call__)
     if inspect.isasyncgenfunction(runs):
         return "generator"
     if inspect.iscoroutinefunction(runs):
@@ -298,7 +300,7 @@ def _parameters(function: Callable[..., Any], tool: str) -> dict[str, inspect.Pa
             f"tool {tool!r}: a class is no tool; give a function that makes one", tool
         )
     try:
-        found = inspect.signature(_undescribed(function)).parameters
+        found = inspect.signature(_unwrap_descriptor(function)).parameters
     except (TypeError, ValueError) as error:
         raise ToolDefinitionError(
             f"tool {tool!r}: {function!r} does not say which arguments it takes; wrap it in a "

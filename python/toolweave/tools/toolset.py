@@ -53,14 +53,14 @@ class Toolset:
         self._lock = threading.Lock()
         # Never changed, only replaced: whoever reads it has it for good.
         self._tools: Mapping[str, AnyTool] = {}
-        self._told: _Told | None = None
+        self._descriptions: _Descriptions | None = None
         self._version = 0
         check_mapping("handlers", handlers, none=True)
         unused = dict(handlers or {})
         for item in _listed(tools):
             contract = _contract_of(item)
-            name = _own_name(item) if contract is None else contract.name
-            self._insert(_served(item, contract, unused.pop(name, None)))
+            name = _name_of_item(item) if contract is None else contract.name
+            self._insert(_resolve_tool(item, contract, unused.pop(name, None)))
         if unused:
             names = ", ".join(map(repr, unused))
             raise ToolDefinitionError(
@@ -76,12 +76,12 @@ class Toolset:
     @property
     def contracts(self) -> tuple[FunctionContract, ...]:
         """What the model is told about the tools."""
-        return self._telling().contracts
+        return self._describe().contracts
 
     @property
     def searchable(self) -> frozenset[str]:
         """The names of the tools that the model is told of only once it has found them."""
-        return self._telling().searchable
+        return self._describe().searchable
 
     def add(self, tool: ToolLike, handler: AnyFunction | None = None) -> AnyTool:
         """Adds a tool, behind the others.
@@ -97,7 +97,7 @@ class Toolset:
             ContractError: There is one of its name.
             ToolDefinitionError: It has no function, or none that can serve it.
         """
-        made = _served(tool, _contract_of(tool), handler)
+        made = _resolve_tool(tool, _contract_of(tool), handler)
         self._insert(made)
         return made
 
@@ -128,7 +128,7 @@ class Toolset:
         copy = Toolset()
         with self._lock:
             copy._tools = self._tools
-            copy._told = self._telling()
+            copy._descriptions = self._describe()
             copy._version = self._version
         return copy
 
@@ -166,16 +166,16 @@ class Toolset:
         self._tools = tools
         self._version += 1
 
-    def _telling(self) -> _Told:
-        tools, told = self._tools, self._told
-        if told is None or told.tools is not tools:
+    def _describe(self) -> _Descriptions:
+        tools, found = self._tools, self._descriptions
+        if found is None or found.tools is not tools:
             contracts = tuple(tool.contract for tool in tools.values())
             searchable = frozenset(tool.name for tool in tools.values() if tool.defer_loading)
-            told = self._told = _Told(tools, contracts, searchable)
-        return told
+            found = self._descriptions = _Descriptions(tools, contracts, searchable)
+        return found
 
 
-class _Told(NamedTuple):
+class _Descriptions(NamedTuple):
     """What the model is told about some tools."""
 
     tools: Mapping[str, AnyTool]
@@ -205,7 +205,7 @@ def _named(name: str, item: Any) -> ToolLike:
         item = item if "function" in item else {"name": name, **item}
     contract = _contract_of(item)
     if contract is None and not is_tool(item):
-        return _made(item, name)
+        return _make_tool(item, name)
     found = item.name if contract is None else contract.name
     if found != name:
         raise ContractError(
@@ -231,18 +231,20 @@ def _contract_of(item: Any) -> FunctionContract | None:
     return held if isinstance(held, FunctionContract) else None
 
 
-def _own_name(item: Any) -> str:
+def _name_of_item(item: Any) -> str:
     return item.name if is_tool(item) else name_of(item)
 
 
-def _made(function: AnyFunction, name: str | None = None) -> AnyTool:
+def _make_tool(function: AnyFunction, name: str | None = None) -> AnyTool:
     return make_tool(function, name=name)
 
 
-def _served(item: Any, contract: FunctionContract | None, handler: AnyFunction | None) -> AnyTool:
+def _resolve_tool(
+    item: Any, contract: FunctionContract | None, handler: AnyFunction | None
+) -> AnyTool:
     """The tool for an item, with its handler if it has one."""
     if contract is None:
-        made = item if is_tool(item) else _made(item)
+        made = item if is_tool(item) else _make_tool(item)
         if handler is not None:
             raise ToolDefinitionError(
                 f"tool {made.name!r} has a function of its own and a handler; leave one out",

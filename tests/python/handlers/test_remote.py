@@ -18,7 +18,7 @@ from servers.sse import Answer, Do, Served, serving
 from toolweave._core import ToolEntry
 from toolweave.exceptions import HandlerError, ToolServerError
 from toolweave.handlers import run_handler
-from toolweave.handlers.remote import _trusted, event_data
+from toolweave.handlers.remote import _ssl_context, event_data
 from toolweave.registry import ToolRegistry
 
 ASKED = {"query": "crème brûlée", "site": "recipes"}
@@ -112,9 +112,9 @@ def test_no_path_leads_past_the_allowed_hosts(path: str) -> None:
 
 def test_whom_to_trust_is_read_once_for_all_requests() -> None:
     asked(reply(b"1"))
-    before = _trusted.cache_info()
+    before = _ssl_context.cache_info()
     asked(reply(b"1"))
-    after = _trusted.cache_info()
+    after = _ssl_context.cache_info()
     assert (before.misses, after.misses, after.hits) == (1, 1, before.hits + 1)
 
 

@@ -19,7 +19,7 @@ from toolweave import ToolContext, tool
 from toolweave._core import ToolEntry
 from toolweave.exceptions import HandlerError, ToolFailed, ValidationError
 from toolweave.handlers import HandlerRun, run_handler
-from toolweave.handlers.calling import within
+from toolweave.handlers.calling import run_with_timeout
 
 APPLICATION = object()
 WAIT = 10.0
@@ -469,7 +469,7 @@ def test_a_handler_that_does_not_end_is_given_up(caplog: pytest.LogCaptureFixtur
             raise OSError("nobody hears this")
 
         with pytest.raises(TimeoutError):
-            await within(0.01, stubborn(), "details", grace=0.01)
+            await run_with_timeout(0.01, stubborn(), "details", grace=0.01)
         end.set()
         others = asyncio.all_tasks() - {asyncio.current_task()}  # type: ignore[arg-type]
         await asyncio.wait(others, timeout=WAIT)

@@ -196,13 +196,13 @@ def test_no_tool_is_lost_when_many_threads_add() -> None:
     tools = Toolset()
     barrier = threading.Barrier(8)
 
-    def fill(thread: int) -> None:
+    def add(thread: int) -> None:
         barrier.wait()
         for number in range(20):
             tools.add(tool(add, name=f"t{thread}_{number}"))
             assert len(tools.contracts) >= number
 
-    threads = [threading.Thread(target=fill, args=(thread,)) for thread in range(8)]
+    threads = [threading.Thread(target=add, args=(thread,)) for thread in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
