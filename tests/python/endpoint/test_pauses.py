@@ -40,7 +40,7 @@ LONGEST = 20
 BY_COUNT = HttpLimits(max_queued_bytes=64 << 20)
 """Room for so many bytes that a mailbox is full by the number of its events."""
 
-OFFLOAD_THRESHOLD = 1500
+MANY = 1500
 """More events than may wait in a mailbox."""
 
 
@@ -119,16 +119,16 @@ async def read(updates: AsyncIterator[Update], pauses: Iterable[int] = (0,)) -> 
 
 FLOODS: dict[str, tuple[list[bytes], list[tuple[str, Any]]]] = {
     "usage in every chunk": (
-        [text_with_usage(n) for n in range(OFFLOAD_THRESHOLD)],
-        [part for n in range(OFFLOAD_THRESHOLD) for part in (("text", f"{n} "), ("usage", n))],
+        [text_with_usage(n) for n in range(MANY)],
+        [part for n in range(MANY) for part in (("text", f"{n} "), ("usage", n))],
     ),
     "text and reasoning in turn": (
-        [alternating(n) for n in range(OFFLOAD_THRESHOLD)],
-        [("text", "t") if n % 2 else ("reasoning", "r") for n in range(OFFLOAD_THRESHOLD)],
+        [alternating(n) for n in range(MANY)],
+        [("text", "t") if n % 2 else ("reasoning", "r") for n in range(MANY)],
     ),
     "native calls": (
-        [native(n) for n in range(OFFLOAD_THRESHOLD)],
-        [("call", f"c{n}") for n in range(OFFLOAD_THRESHOLD)],
+        [native(n) for n in range(MANY)],
+        [("call", f"c{n}") for n in range(MANY)],
     ),
 }
 
@@ -159,7 +159,7 @@ def test_more_events_than_may_wait_are_all_read_after_a_pause(loop: str, flood: 
 @pytest.mark.parametrize("seconds", [0, 0.1])
 @pytest.mark.parametrize("native", [True, False], ids=["fragments", "calls"])
 def test_more_native_calls_than_may_wait_come_in_one_chunk(native: bool, seconds: float) -> None:
-    calls = [call(n, id=f"c{n}", name="F", arguments="{}") for n in range(OFFLOAD_THRESHOLD)]
+    calls = [call(n, id=f"c{n}", name="F", arguments="{}") for n in range(MANY)]
 
     async def main() -> list[str | None]:
         model = model_at(server, limits=BY_COUNT)
@@ -177,7 +177,7 @@ def test_more_native_calls_than_may_wait_come_in_one_chunk(native: bool, seconds
     script = events(delta(tool_calls=calls), delta("tool_calls"), DONE)
     with raw_server(script) as server:
         ids = asyncio.run(asyncio.wait_for(main(), LONGEST))
-    assert ids == [f"c{n}" for n in range(OFFLOAD_THRESHOLD)]
+    assert ids == [f"c{n}" for n in range(MANY)]
 
 
 def F() -> str:  # noqa: N802 - what the model calls
@@ -193,15 +193,15 @@ def test_more_calls_in_text_than_may_wait_are_all_found() -> None:
             found += 1
         return found
 
-    with raw_server(reply([delta(content="<F/>" * 10) for _ in range(OFFLOAD_THRESHOLD // 10)])) as server:
+    with raw_server(reply([delta(content="<F/>" * 10) for _ in range(MANY // 10)])) as server:
         found = asyncio.run(asyncio.wait_for(main(), LONGEST))
     # A start and an end of each, and the end of the reply.
-    assert found >= 2 * OFFLOAD_THRESHOLD
+    assert found >= 2 * MANY
 
 
 @pytest.mark.parametrize("flood", ["usage in every chunk", "text and reasoning in turn", "calls"])
 def test_an_agent_gets_to_the_end_of_more_events_than_may_wait(flood: str) -> None:
-    chunks = FLOODS[flood][0] if flood in FLOODS else [delta(content="<F/>")] * OFFLOAD_THRESHOLD
+    chunks = FLOODS[flood][0] if flood in FLOODS else [delta(content="<F/>")] * MANY
     mode: Literal["native", "natural"] = "native" if flood in FLOODS else "natural"
     replies = iter([reply(chunks), reply([delta(content="Done.")])])
     last = reply([delta(content="Done.")])
@@ -226,7 +226,7 @@ def test_an_agent_gets_to_the_end_of_more_events_than_may_wait(flood: str) -> No
 
     with raw_server(script) as server:
         said = asyncio.run(main())
-    assert said.endswith(("Done.", f"{OFFLOAD_THRESHOLD - 1}", "t"))
+    assert said.endswith(("Done.", f"{MANY - 1}", "t"))
 
 
 class Server:
@@ -332,6 +332,6 @@ def test_a_pause_of_the_reader_is_no_silence_of_the_server() -> None:
             said.append(parts(update))
         return said
 
-    with raw_server(reply([alternating(n) for n in range(OFFLOAD_THRESHOLD)])) as server:
+    with raw_server(reply([alternating(n) for n in range(MANY)])) as server:
         said = asyncio.run(asyncio.wait_for(main(), LONGEST))
-    assert len(joined(said)) == OFFLOAD_THRESHOLD + 1
+    assert len(joined(said)) == MANY + 1

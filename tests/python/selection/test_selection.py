@@ -319,7 +319,7 @@ def test_several_tools_and_no_scorer_are_an_error_that_says_what_to_do() -> None
         select(ITEMS, None)
 
 
-OFFLOAD_THRESHOLD = RegistrySnapshot.of(
+MANY = RegistrySnapshot.of(
     [
         *(entry(f"tool_{word}", examples=[f"All about {word}"]) for word in ("apples", "boats")),
         entry("search"),
@@ -330,7 +330,7 @@ OFFLOAD_THRESHOLD = RegistrySnapshot.of(
 
 def test_words_decide_which_tools_a_model_is_asked_about_and_the_fallback_is_kept() -> None:
     scorer = ScriptedScorer([named("tool_drums")])
-    selection = select(OFFLOAD_THRESHOLD, scorer, "All about drums!", prefilter=1)
+    selection = select(MANY, scorer, "All about drums!", prefilter=1)
     assert chosen(selection) == "tool_drums"
     assert [tool.name for tool in scorer.requests[0].tools] == ["search", "tool_drums"]
     notes = {one.tool.name: one.note for one in selection.ranking}
@@ -343,7 +343,7 @@ def test_words_decide_which_tools_a_model_is_asked_about_and_the_fallback_is_kep
 
 def test_where_too_few_tools_have_a_word_the_first_ones_fill_up() -> None:
     scorer = ScriptedScorer([named("search")])
-    select(OFFLOAD_THRESHOLD, scorer, "Drums?", prefilter=2)
+    select(MANY, scorer, "Drums?", prefilter=2)
     assert [tool.name for tool in scorer.requests[0].tools] == [
         "tool_apples",
         "search",
@@ -354,14 +354,14 @@ def test_where_too_few_tools_have_a_word_the_first_ones_fill_up() -> None:
 @pytest.mark.parametrize("prefilter", [None, 5, 8])
 def test_few_tools_are_all_asked_about(prefilter: int | None) -> None:
     scorer = ScriptedScorer([named("search")])
-    select(OFFLOAD_THRESHOLD, scorer, "drums", prefilter=prefilter)
+    select(MANY, scorer, "drums", prefilter=prefilter)
     assert len(scorer.requests[0].tools) == 5
 
 
 @pytest.mark.parametrize("strategy", ["each", "batch"])
 def test_the_other_strategies_ask_about_the_same_tools(strategy: Any) -> None:
     scorer = ScriptedScorer([{"score": 80, "search": 10, "tool_drums": 80}])
-    selection = select(OFFLOAD_THRESHOLD, scorer, "drums", prefilter=1, strategy=strategy, early_stop=None)
+    selection = select(MANY, scorer, "drums", prefilter=1, strategy=strategy, early_stop=None)
     asked = [tool.name for request in scorer.requests for tool in request.tools]
     assert asked == ["search", "tool_drums"]
     assert len(selection.ranking) == 5
