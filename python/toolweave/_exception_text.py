@@ -12,5 +12,5 @@ def exception_text(error: BaseException, default: str = "") -> str:
     """
     try:
         return str(error)
-    except Exception:  # noqa: BLE001 - `__str__` may do anything
+    except Exception:
         return default

@@ -46,7 +46,7 @@ class Leader(Generic[T]):
     leader that is gone.
     """
 
-    __slots__ = ("_cache", "_flight", "_key", "_settled")
+    __slots__ = ("_cache", "_flight", "_is_finished", "_key")
 
     def __init__(self, cache: ResultCache[T], key: str, flight: _Flight[T] | None) -> None:
         self._cache = cache

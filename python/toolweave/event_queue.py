@@ -26,15 +26,15 @@ class EventQueue(Generic[E]):
     """
 
     __slots__ = (
+        "_closed",
         "_done",
         "_error",
         "_events",
         "_missed",
-        "_over",
         "_progress",
         "_released",
         "_taken",
-        "_waits",
+        "_waiter",
     )
 
     def __init__(self) -> None:

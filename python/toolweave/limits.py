@@ -156,7 +156,7 @@ class RateLimiter:
 class _Waiter:
     """A place in line."""
 
-    __slots__ = ("cost", "loop", "turn")
+    __slots__ = ("cost", "loop", "ready")
 
     def __init__(self, loop: asyncio.AbstractEventLoop, cost: int) -> None:
         self.loop = loop
@@ -168,7 +168,7 @@ class _Waiter:
 class _KeyQueue:
     """A bucket, and those who wait for it. Not to be touched by two threads at once."""
 
-    __slots__ = ("bucket", "owed", "places")
+    __slots__ = ("bucket", "queued_cost", "waiters")
 
     def __init__(self, bucket: TokenBucket) -> None:
         self.bucket = bucket

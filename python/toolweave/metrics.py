@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from ._core import ToolResult, UsageUpdate
     from .tracing import Span
 
-TOKEN_USAGE = "gen_ai.client.token.usage"  # noqa: S105 - no secret
+TOKEN_USAGE = "gen_ai.client.token.usage"
 """Tokens of each request to a model, by ``gen_ai.token.type``: ``input`` and ``output``."""
 OPERATION_DURATION = "gen_ai.client.operation.duration"
 """How long each operation took, in seconds."""
-TOKEN_TYPE = "gen_ai.token.type"  # noqa: S105 - as above
+TOKEN_TYPE = "gen_ai.token.type"
 
 # What the conventions advise.
 _TOKENS = [4.0**power for power in range(14)]
@@ -49,13 +49,15 @@ def measured(span: Span, attributes: dict[str, Any], *, tokens: bool = False) ->
             those of the innermost are.
     """
     instruments = _instruments()
-    return span if instruments is None else _MeasuredSpan(span, instruments, attributes, tokens=tokens)
+    return (
+        span if instruments is None else _MeasuredSpan(span, instruments, attributes, tokens=tokens)
+    )
 
 
 class _MeasuredSpan:
     """A span, and how long it took."""
 
-    __slots__ = ("_attributes", "_begun", "_instruments", "_span", "_tokens", "_usage")
+    __slots__ = ("_attributes", "_instruments", "_span", "_started", "_tokens", "_usage")
 
     def __init__(
         self, span: Span, instruments: _Instruments, attributes: dict[str, Any], *, tokens: bool

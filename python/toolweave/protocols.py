@@ -221,7 +221,7 @@ class Journal(Protocol):
 
     Two optional methods say more:
 
-    - ``def fitted(self, call: ToolCall, result: ToolResult) -> ToolResult`` gives the result as the
+    - ``def truncate(self, call: ToolCall, result: ToolResult) -> ToolResult`` gives the result as the
       journal can keep it, such as cut with a notice. That one is told, and passed to `finished`.
     - ``async def deferred(self, call: ToolCall, awaited: PendingResult) -> None`` is awaited when
       the result of a call comes later. The run that takes that result in awaits `finished`.

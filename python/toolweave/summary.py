@@ -154,7 +154,9 @@ class Summarizer:
         old, kept = split
         asked = [
             TextMessage(self._instructions, role=Role.SYSTEM),
-            TextMessage("\n\n".join(line for message in old for line in _transcript_lines(message))),
+            TextMessage(
+                "\n\n".join(line for message in old for line in _transcript_lines(message))
+            ),
         ]
         try:
             summary, usage = await self._ask(asked)

@@ -19,8 +19,8 @@ import sys
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ._core import __version__
-from .metrics import measured
 from ._exception_text import exception_text
+from .metrics import measured
 
 if TYPE_CHECKING:
     from types import TracebackType

@@ -6,9 +6,9 @@ import logging
 import secrets
 from http import HTTPStatus
 
+from .._exception_text import exception_text
 from ..exceptions import ModelError, ToolweaveError
 from ..executor.failure import redact_paths, redact_secrets
-from .._exception_text import exception_text
 
 _log = logging.getLogger("toolweave.scenes")
 
