@@ -300,7 +300,7 @@ class AgentRun(Run["AgentEvent"]):
         for position, message in enumerate(self._messages):
             if not isinstance(message, ToolAggregateMessage):
                 continue
-            settled = self._use.executor.settle(message)
+            settled = self._use.executor.merge_results(message)
             if settled is not message:
                 known = {result.tool_call_id for result in message.tool_results}
                 late = [r for r in settled.tool_results if r.tool_call_id not in known]

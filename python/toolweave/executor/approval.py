@@ -88,13 +88,13 @@ async def decide(
     else:
         outcome, reason, decided_by = await _ask(approver, shown, contract, timeout)
         if outcome == "allowed" and _arguments(shown) != _arguments(kept):
-            _log.warning("an approver changed the arguments of a call", extra=_log_extra(call))
+            _log.warning("an approver changed the arguments of a call", extra=_log_fields(call))
             outcome, reason = "error", _FAILED
         record = ApprovalRecord(outcome, reason, kept, decided_by)
     _log.info(
         "approval of a call: %s",
         record.outcome,
-        extra={**_log_extra(call), "outcome": record.outcome},
+        extra={**_log_fields(call), "outcome": record.outcome},
     )
     return record
 
@@ -115,7 +115,7 @@ async def _ask(
         return "timeout", f"nobody decided within {timeout:g} seconds", None
     if asked.cancelled() or asked.exception() is not None:
         error = None if asked.cancelled() else asked.exception()
-        _log.warning("an approver raised", exc_info=error, extra=_log_extra(shown))
+        _log.warning("an approver raised", exc_info=error, extra=_log_fields(shown))
         return "error", _FAILED, None
     answer = asked.result()
     allowed, reason, decided_by = answer, None, None
@@ -127,7 +127,7 @@ async def _ask(
         return "denied", reason, decided_by
     _log.warning(
         "an approver answered neither with an Approval nor with a bool",
-        extra={**_log_extra(shown), "answer": type(answer).__name__},
+        extra={**_log_fields(shown), "answer": type(answer).__name__},
     )
     return "error", _FAILED, None
 
@@ -163,5 +163,5 @@ def _forget(asked: asyncio.Future[object]) -> None:
         asked.exception()
 
 
-def _log_extra(call: ToolCall) -> dict[str, object]:
+def _log_fields(call: ToolCall) -> dict[str, object]:
     return {"tool": call.name, "tool_call_id": call.id}

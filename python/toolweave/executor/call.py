@@ -206,7 +206,7 @@ class Execution:
             _log.warning(
                 "approval is asked for, as it is not known whether it is needed",
                 exc_info=error,
-                extra=self.log_extra(),
+                extra=self.log_fields(),
             )
             return True
 
@@ -272,7 +272,7 @@ class Execution:
             return
         if self.plan.refuses:
             raise _Refused(failure.rate_limited(self.call.name, wait))
-        _log.info("a call waits for its rate limit", extra=self.log_extra(wait=wait))
+        _log.info("a call waits for its rate limit", extra=self.log_fields(wait=wait))
         self.run.scheduler.suspend(self)
         try:
             await asyncio.sleep(wait)
@@ -355,7 +355,7 @@ class Execution:
         if isinstance(error, (KeyboardInterrupt, SystemExit)):
             self.run.fail(error, self)
         failure.strip_package_frames(error)
-        reference = failure.log_failure(error, self.log_extra())
+        reference = failure.log_failure(error, self.log_fields())
         found = failure.tool_error(
             error,
             detail=self.run.defaults.error_detail,
@@ -407,7 +407,7 @@ class Execution:
     def _duration(self) -> float | None:
         return None if self.started is None else max(self.run.clock() - self.started, 0.0)
 
-    def log_extra(self, **more: object) -> dict[str, object]:
+    def log_fields(self, **more: object) -> dict[str, object]:
         """What log records say of the call: never its arguments."""
         return {"tool": self.call.name, "tool_call_id": self.call.id, **more}
 
@@ -426,7 +426,7 @@ class Execution:
         if self.stopped is not None:
             return
         self.stopped = why
-        _log.info("a call is stopped", extra=self.log_extra(reason=why.value))
+        _log.info("a call is stopped", extra=self.log_fields(reason=why.value))
         if self.queued_context is not None:
             # In line, and nothing to cancel.
             self.queued_context = None

@@ -36,7 +36,7 @@ class DeferredCalls:
             key = self._deferred.add(call, outcome.key, note=outcome.note)
         except Exception as error:  # noqa: BLE001 - the key is the tool's
             return execution.error_result(error)
-        _log.info("a call is deferred", extra=execution.log_extra())
+        _log.info("a call is deferred", extra=execution.log_fields())
         execution.deferred_key, execution.is_deferred = key, True
         if execution.parent is None:
             self.keys[call.id] = key

@@ -94,27 +94,27 @@ def strip_package_frames(error: BaseException) -> None:
         error.__traceback__ = entry
 
 
-def log_failure(error: BaseException, log_extra: Mapping[str, object]) -> str | None:
+def log_failure(error: BaseException, log_fields: Mapping[str, object]) -> str | None:
     """Log what a tool raised, with its traceback unless it was raised on purpose.
 
     Args:
         error: What it raised.
-        log_extra: The call, for the record.
+        log_fields: The call, for the record.
 
     Returns:
         The id under which the log has the exception; None if it was raised on purpose.
     """
-    log_extra = {**log_extra, "error_type": type(error).__name__}
+    log_fields = {**log_fields, "error_type": type(error).__name__}
     if isinstance(error, ToolError):
         reference = error.reference if isinstance(error, NestedFailure) else None
-        _log.info("a tool failed", extra={**log_extra, "reference": reference})
+        _log.info("a tool failed", extra={**log_fields, "reference": reference})
         return reference
     reference = secrets.token_hex(4)
     _log.warning(
         "a tool failed (reference %s)",
         reference,
         exc_info=error,
-        extra={**log_extra, "reference": reference},
+        extra={**log_fields, "reference": reference},
     )
     return reference
 

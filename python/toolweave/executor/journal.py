@@ -139,7 +139,7 @@ class JournalEntry:
         _log.error(
             "a journal failed, and the run with it",
             exc_info=error,
-            extra=execution.log_extra(error_type=type(error).__name__),
+            extra=execution.log_fields(error_type=type(error).__name__),
         )
         execution.run.fail(error, execution)
 
@@ -158,7 +158,9 @@ class JournalEntry:
     def give_up(self, result: ToolResult) -> None:
         """Goes on without a journal that does not outcome_future."""
         execution = self._execution
-        _log.error("a journal does not outcome_future and is given up", extra=execution.log_extra())
+        _log.error(
+            "a journal does not outcome_future and is given up", extra=execution.log_fields()
+        )
         execution.run.deferred_calls.discard(execution)
         execution.run.finish(execution, result)
         if self._writing is not None:

@@ -269,10 +269,10 @@ class ToolRun(Run["ToolEvent"]):
         refused: Failure,
         raised: Exception | None = None,
     ) -> None:
-        log_extra = {"tool": call.name, "tool_call_id": call.id, "error_code": refused.code.value}
+        log_fields = {"tool": call.name, "tool_call_id": call.id, "error_code": refused.code.value}
         # Calls that are only made, or come too late, are not run by intention.
         level = logging.DEBUG if refused.code is ErrorCode.INTERRUPTED else logging.INFO
-        _log.log(level, "a call is refused", extra=log_extra)
+        _log.log(level, "a call is refused", extra=log_fields)
         result = ToolResult(
             call.id,
             call.name,
@@ -280,7 +280,7 @@ class ToolRun(Run["ToolEvent"]):
             is_error=True,
             error_code=refused.code,
             exception=raised,
-            reference=None if raised is None else failure.log_failure(raised, log_extra),
+            reference=None if raised is None else failure.log_failure(raised, log_fields),
         )
         self._results[slot] = result
         self.publisher.publish(result, given)
@@ -436,7 +436,7 @@ class ToolRun(Run["ToolEvent"]):
         if entry is not None and entry.opening:
             entry.give_up(execution.stopped_result())
             return
-        _log.error("a tool ignores its cancellation and is given up", extra=execution.log_extra())
+        _log.error("a tool ignores its cancellation and is given up", extra=execution.log_fields())
         if execution.task is not None:
             self.detach(execution.task)
         if entry is None:

@@ -34,7 +34,7 @@ from ..executor import (
 )
 from ..executor.failure import add_references
 from ..executor.ids import CallIds
-from ..executor.results import shown, to_json_value
+from ..executor.results import progress_text, to_json_value
 from ..kinds import SceneStopReason, StopReason
 from ..natural.parts import PartNumbers, calls_id
 from ..scenes import SceneStep
@@ -280,7 +280,7 @@ class Transcriber:
             own = _wire_result(event)
             own["metadata"] = add_references({}, [event]) or None
         else:
-            own = {"result": shown(event.value, self._max_progress_chars), "isError": False}
+            own = {"result": progress_text(event.value, self._max_progress_chars), "isError": False}
         return self._drafts.result(generation, event.tool_call_id, own, done=done)
 
     def _message(self, message: Message, generation: str | None = None) -> list[StreamEvent]:

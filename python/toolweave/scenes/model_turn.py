@@ -16,7 +16,7 @@ from .._core import (
     ToolResult,
 )
 from ..executor import ToolProgress, ToolQuestion, ToolStarted
-from ..executor.results import shown
+from ..executor.results import progress_text
 from ..kinds import ErrorCode, FinishReason, SceneStatus, SceneStopReason
 from ..models.fallback import CapturedModel, capture_model
 from ..natural.parts import calls_id
@@ -221,7 +221,7 @@ class ModelTurn:
             if self._scene is not None:
                 self._emit(
                     SceneStatus.FUNCTION_PROGRESS,
-                    shown(event.value, _MAX_PROGRESS),
+                    progress_text(event.value, _MAX_PROGRESS),
                     function=self._functions.get(event.tool_call_id),
                     call_id=event.tool_call_id,
                     message_id=self._outline.message_of(event.tool_call_id),
