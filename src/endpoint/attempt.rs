@@ -1,4 +1,4 @@
-//! One attempt: a request is sent, and the first byte of a reply waited for.
+//! One attempt: sending a request and waiting for the first byte of its reply.
 
 use bytes::{Bytes, BytesMut};
 use reqwest::{
@@ -13,31 +13,31 @@ use super::{
     decoder::BodyFormat,
     failure::{self, Failure, FailureKind, Seconds, TimeoutKind},
     peer::{Peer, place},
-    refusal,
+    error_response,
     request::Request,
     http_errors,
 };
 
-/// The bytes of an error that are read.
+/// Maximum size of an error body that is read, in bytes.
 const MAX_ERROR_BODY: usize = 64 << 10;
 
 const MAX_REDIRECTS: u32 = 5;
 
-/// Characters of a path that a failure names.
+/// Maximum length of a path that a failure names, in characters.
 const MAX_PATH: usize = 200;
 
 /// A reply that has begun.
 #[derive(Debug)]
 pub(super) struct OpenReply<'r> {
-    /// Whose reply it is.
+    /// The server that replies.
     pub(super) peer: Peer<'r>,
     pub(super) response: Response,
-    /// What has come of the body; nothing if there is none.
+    /// The first bytes of the body; `None` if it is empty.
     pub(super) first: Option<Bytes>,
     pub(super) form: BodyFormat,
 }
 
-/// Sends a request and waits for the first byte of its reply.
+/// Send a request and wait for the first byte of its reply.
 pub(super) async fn open<'r>(
     client: &Client,
     request: &'r Request,
@@ -56,18 +56,18 @@ pub(super) async fn open<'r>(
         }
         check_head(client, &peer, response.headers())?;
         if !response.status().is_success() {
-            return Err(refused(&peer, response, deadline, timer).await);
+            return Err(status_failure(&peer, response, deadline, timer).await);
         }
         let first = timer.until(deadline, TimeoutKind::FirstByte, response.chunk()).await;
         let first = first
-            .map_err(|wait| silent(&peer, request, wait))?
-            .map_err(|err| http_errors::cut(&peer, err))?;
+            .map_err(|wait| timeout_failure(&peer, request, wait))?
+            .map_err(|err| http_errors::reply_failure(&peer, err))?;
         let form = form(&peer, response.headers(), first.as_deref().unwrap_or_default())?;
         return Ok(OpenReply { peer, response, first, form });
     }
     let peer = Peer::new(request, &request.url);
-    let said = format!("{peer} redirects more than {MAX_REDIRECTS} times");
-    Err(Failure { status, ..Failure::new(FailureKind::Redirect, said) })
+    let message = format!("{peer} redirects more than {MAX_REDIRECTS} times");
+    Err(Failure { status, ..Failure::new(FailureKind::Redirect, message) })
 }
 
 async fn send(
@@ -79,25 +79,25 @@ async fn send(
     timer: &mut RequestTimer,
 ) -> Result<Response, Failure> {
     let http = client.http().ok_or_else(|| {
-        Failure::new(FailureKind::Connect, format!("the client that asked {peer} is closed"))
+        Failure::new(FailureKind::Connect, format!("the client of {peer} is closed"))
     })?;
     let sent =
         http.post(url.clone()).headers(request.headers.clone()).body(request.body.clone()).send();
     timer
         .until(deadline, TimeoutKind::FirstByte, sent)
         .await
-        .map_err(|wait| silent(peer, request, wait))?
+        .map_err(|wait| timeout_failure(peer, request, wait))?
         .map_err(|err| http_errors::request_failure(peer, err, client.settings().connect_timeout))
 }
 
-/// The failure of a server that does not answer in time.
-fn silent(peer: &Peer<'_>, request: &Request, wait: TimeoutKind) -> Failure {
+/// Return the failure for a server that does not answer in time.
+fn timeout_failure(peer: &Peer<'_>, request: &Request, wait: TimeoutKind) -> Failure {
     let time = match wait {
         TimeoutKind::Total => request.timeouts.total.unwrap_or_default(),
         _ => request.timeouts.first_byte,
     };
-    let said = format!("{peer} sent nothing of a reply within {}", Seconds(time));
-    Failure::transient(FailureKind::Timeout(wait), said)
+    let message = format!("{peer} sent no reply within {}", Seconds(time));
+    Failure::transient(FailureKind::Timeout(wait), message)
 }
 
 fn check_head(client: &Client, peer: &Peer<'_>, headers: &HeaderMap) -> Result<(), Failure> {
@@ -110,12 +110,12 @@ fn check_head(client: &Client, peer: &Peer<'_>, headers: &HeaderMap) -> Result<(
         return Ok(());
     }
     let limit = failure::Bytes(limit.into());
-    let said = format!("the head of the answer of {peer} is larger than {limit}");
-    Err(Failure::new(FailureKind::TooLarge, said))
+    let message = format!("the response headers of {peer} are larger than {limit}");
+    Err(Failure::new(FailureKind::TooLarge, message))
 }
 
-/// Where the server points to, if that may be followed: to the same host and port, in the same
-/// way.
+/// Return the target of a redirect if it may be followed: same origin, and a status that preserves
+/// the method and body.
 fn redirected(
     client: &Client,
     url: &Url,
@@ -128,16 +128,16 @@ fn redirected(
         .get(LOCATION)
         .and_then(|value| value.to_str().ok())
         .and_then(|value| url.join(value).ok());
-    let fail = |said: String| {
+    let fail = |message: String| {
         let status = Some(status.as_u16());
-        Err(Failure { status, ..Failure::new(FailureKind::Redirect, said) })
+        Err(Failure { status, ..Failure::new(FailureKind::Redirect, message) })
     };
     let Some(location) = location else {
-        return fail(format!("{peer} redirects to nowhere"));
+        return fail(format!("{peer} redirects without a valid location"));
     };
-    // The others would turn the request into another one.
-    let keeps = matches!(status.as_u16(), 307 | 308);
-    if !client.settings().follow_redirects || !keeps || location.origin() != url.origin() {
+    // Other statuses would turn the request into a GET.
+    let preserves_method = matches!(status.as_u16(), 307 | 308);
+    if !client.settings().follow_redirects || !preserves_method || location.origin() != url.origin() {
         let path: String = location.path().chars().take(MAX_PATH).collect();
         let to = format!("{}{path}", place(&location));
         return fail(format!(
@@ -149,8 +149,8 @@ fn redirected(
     Ok(location)
 }
 
-/// The failure that an answer with an error is.
-async fn refused(
+/// Return the failure for an error response.
+async fn status_failure(
     peer: &Peer<'_>,
     mut response: Response,
     deadline: Option<Instant>,
@@ -163,31 +163,32 @@ async fn refused(
                 let room = MAX_ERROR_BODY - body.len();
                 body.extend_from_slice(&bytes[..bytes.len().min(room)]);
             }
-            // What has come must do.
+            // Use the part that has arrived.
             _ => break,
         }
     }
     let status = response.status();
-    let mut refusal = refusal::from_body(&String::from_utf8_lossy(&body));
+    let mut response_error = error_response::from_body(&String::from_utf8_lossy(&body));
     if body.is_empty() {
-        refusal = refusal::from_reason(StatusCode::canonical_reason(&status));
+        response_error = error_response::from_reason(StatusCode::canonical_reason(&status));
     }
     Failure {
-        retry_after: refusal::retry_after(response.headers()),
-        ..refusal.failure(peer, Some(status.as_u16()))
+        retry_after: error_response::retry_after(response.headers()),
+        ..response_error.failure(peer, Some(status.as_u16()))
     }
 }
 
-/// How a reply comes, by its type or, where that says nothing, by how it begins.
+/// Determine the format of a reply by its content type or, if that is inconclusive, by its first
+/// bytes.
 fn form(peer: &Peer<'_>, headers: &HeaderMap, first: &[u8]) -> Result<BodyFormat, Failure> {
     let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     let encoding = headers.get(CONTENT_ENCODING).filter(|encoding| *encoding != "identity");
     if let Some(encoding) = encoding.and_then(|encoding| encoding.to_str().ok()) {
-        let said = format!(
+        let message = format!(
             "{peer} sent nothing that can be read as a reply: its content-encoding is {encoding}, \
              which it was not asked for"
         );
-        return Err(Failure::new(FailureKind::Protocol, said));
+        return Err(Failure::new(FailureKind::Protocol, message));
     }
     let essence = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     let start = first.trim_ascii_start();
@@ -206,10 +207,10 @@ fn form(peer: &Peer<'_>, headers: &HeaderMap, first: &[u8]) -> Result<BodyFormat
             (false, "") => "something",
             (false, kind) => kind,
         };
-        let said = format!(
-            "{peer} answered with {kind}, which is no reply of a model; is the base URL the right \
+        let message = format!(
+            "{peer} answered with {kind}, which is not a model's reply; is the base URL the right \
              one?"
         );
-        Err(Failure::new(FailureKind::Protocol, said))
+        Err(Failure::new(FailureKind::Protocol, message))
     }
 }

@@ -1,4 +1,4 @@
-//! What a chunk of a reply holds, and a reply that comes as one document.
+//! Types of a chunk of a reply, and of a reply that arrives as one document.
 
 use std::borrow::Cow;
 
@@ -7,7 +7,7 @@ use serde::de::{IgnoredAny, MapAccess, SeqAccess};
 use super::lenient::{self, Integer, JsonText, Lenient, List, Text, Flag, TextOrNumber, members};
 use crate::{message::UsageUpdate, repair::replace_lone_surrogates};
 
-/// A chunk, or a whole reply.
+/// A chunk, or a complete reply.
 #[derive(Debug, Default)]
 pub(super) struct Chunk<'de> {
     pub(super) choices: List<Choice<'de>>,
@@ -19,13 +19,13 @@ members! {
     Chunk<'de> { "choices" => choices, "usage" => usage, "error" => error }
 }
 
-/// One of the replies that were asked for.
+/// One of the alternative replies.
 #[derive(Debug, Default)]
 pub(super) struct Choice<'de> {
-    /// Whether it is another than the first; some leave the index out where there is one choice.
+    /// True if this is not the first choice; some servers omit the index of an only choice.
     pub(super) is_other: Flag,
     pub(super) delta: Delta<'de>,
-    /// In a reply that comes as one document.
+    /// The complete message, in a reply that arrives as one document.
     pub(super) message: Delta<'de>,
     pub(super) finish_reason: Text<'de>,
 }
@@ -44,7 +44,7 @@ members! {
     }
 }
 
-/// What a choice has more of.
+/// The content that a choice adds.
 #[derive(Debug, Default)]
 pub(super) struct Delta<'de> {
     pub(super) content: Content<'de>,
@@ -72,7 +72,7 @@ members! {
     }
 }
 
-/// Text, or the parts that some servers send in its place.
+/// Text, or the list of parts that some servers send instead.
 #[derive(Debug, Default)]
 pub(super) enum Content<'de> {
     #[default]
@@ -92,7 +92,7 @@ impl<'de> Lenient<'de> for Content<'de> {
     }
 }
 
-/// One part of a content.
+/// One part of the content.
 #[derive(Debug, Default)]
 pub(super) struct Part<'de> {
     pub(super) text: Text<'de>,
@@ -107,7 +107,7 @@ members! {
     }
 }
 
-/// One thought among the parts.
+/// One reasoning text among the parts.
 #[derive(Debug, Default)]
 pub(super) struct Thought<'de> {
     pub(super) text: Text<'de>,
@@ -121,7 +121,7 @@ members! {
     }
 }
 
-/// A fragment of a call, or all of it.
+/// A fragment of a call, or the complete call.
 #[derive(Debug, Default)]
 pub(super) struct Fragment<'de> {
     pub(super) id: Text<'de>,
@@ -138,7 +138,7 @@ members! {
     }
 }
 
-/// What a fragment says about the function.
+/// The function name and arguments in a fragment.
 #[derive(Debug, Default)]
 pub(super) struct Function<'de> {
     pub(super) name: Text<'de>,
@@ -149,7 +149,7 @@ members! {
     Function<'de> { "name" => name, "arguments" => arguments }
 }
 
-/// What a request has used so far.
+/// Tokens that the request has used so far.
 #[derive(Debug, Default)]
 pub(super) struct Usage {
     prompt_tokens: Integer,
@@ -168,7 +168,7 @@ members! {
 }
 
 impl Usage {
-    /// The counts, if there are any.
+    /// Return the counts, or `None` if all are zero.
     pub(super) fn counts(&self) -> Option<UsageUpdate> {
         let cached = match self.details.cached_tokens.count() {
             0 => self.prompt_cache_hit_tokens.count(),
@@ -192,14 +192,14 @@ members! {
     PromptDetails { "cached_tokens" => cached_tokens }
 }
 
-/// What a server says about an error, in a body or in place of a chunk.
+/// The description of an error, in a body or instead of a chunk.
 #[derive(Debug, Default)]
 pub(super) struct ServerError<'de> {
     pub(super) message: Text<'de>,
     pub(super) kind: Text<'de>,
     pub(super) code: TextOrNumber<'de>,
     pub(super) param: Text<'de>,
-    /// Whether there is an error at all.
+    /// True if there is an error at all.
     pub(super) is_present: bool,
 }
 
@@ -229,9 +229,9 @@ impl<'de> Lenient<'de> for ServerError<'de> {
     }
 }
 
-/// Reads the JSON of a chunk or of a whole reply, and hands it on.
+/// Parse the JSON of a chunk or of a complete reply, and pass it to a function.
 ///
-/// Halves of characters that no text can hold, which some servers send, become `U+FFFD`.
+/// Lone surrogates, which some servers send, become `U+FFFD`.
 pub(super) fn read<R>(
     json: &str,
     then: impl FnOnce(Chunk<'_>) -> R,
@@ -242,7 +242,7 @@ pub(super) fn read<R>(
     };
     let escaped = json.contains("\\u").then(|| replace_lone_surrogates(json)).flatten();
     match escaped {
-        Some(mended) => lenient::from_str(&mended.text).map(then),
+        Some(repaired) => lenient::from_str(&repaired.text).map(then),
         None => Err(error),
     }
 }

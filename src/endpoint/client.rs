@@ -1,4 +1,4 @@
-//! Connections, and who shares them.
+//! Connection pools, shared by clients with equal settings.
 
 use std::{
     collections::HashMap,
@@ -15,33 +15,33 @@ use super::{
     settings::{ClientError, Settings},
 };
 
-/// A pool of connections. Clones share it, and so do clients of the same settings.
+/// A connection pool, shared by all clones and by all clients with equal settings.
 ///
-/// A process that was forked off has pools of its own.
+/// A forked process has its own pools.
 #[derive(Clone)]
 pub struct Client {
     pool: Arc<Pool>,
     settings: Arc<Settings>,
-    /// The client in the place of this one, in a process that was forked off.
+    /// The client that replaces this one in a forked process.
     after_fork: Arc<OnceLock<Client>>,
 }
 
 impl Client {
-    /// The pool of these settings: a new one without connections if nobody has one.
+    /// Return the client for these settings, sharing its pool with existing clients.
     ///
     /// # Errors
-    /// The proxy or the certificates are none.
+    /// Fails if the proxy or the certificates are invalid.
     pub fn new(settings: &Settings) -> Result<Self, ClientError> {
-        if let Some(client) = registry().as_ref().and_then(|pools| shared(pools, settings)) {
+        if let Some(client) = lock_pools().as_ref().and_then(|pools| shared(pools, settings)) {
             return Ok(client);
         }
-        // Made without the lock: reading the certificates of the system takes a while.
+        // Built without holding the lock: reading the system's certificates takes a while.
         let client = Self {
             pool: Arc::new(Pool { http: Some(http::client(settings)?), process: process::id() }),
             settings: Arc::new(settings.clone()),
             after_fork: Arc::default(),
         };
-        let Some(mut pools) = registry() else { return Ok(client) };
+        let Some(mut pools) = lock_pools() else { return Ok(client) };
         if let Some(client) = shared(&pools, settings) {
             return Ok(client);
         }
@@ -50,7 +50,7 @@ impl Client {
         Ok(client)
     }
 
-    /// This client in this process.
+    /// Return the client to use in the current process.
     pub(super) fn in_this_process(&self) -> Result<&Self, ClientError> {
         let mut client = self;
         loop {
@@ -58,12 +58,12 @@ impl Client {
                 return Ok(client);
             }
             if client.after_fork.get().is_none() {
-                // Another thread may have been faster.
+                // Another thread may have set it first.
                 let _ = client.after_fork.set(Self::new(&client.settings)?);
             }
             match client.after_fork.get() {
                 Some(after_fork) => client = after_fork,
-                None => return Err(ClientError("the client is gone".to_owned())),
+                None => return Err(ClientError("the client has been closed".to_owned())),
             }
         }
     }
@@ -83,23 +83,23 @@ impl fmt::Debug for Client {
     }
 }
 
-/// The connections.
+/// The connections of a client.
 struct Pool {
-    /// Always there, but while this is dropped.
+    /// Always set, except while this is dropped.
     http: Option<reqwest::Client>,
     process: u32,
 }
 
 impl Drop for Pool {
     fn drop(&mut self) {
-        // The parent's connections are not a child's to close: both have the same sockets.
+        // A forked child must not close the connections of its parent: they share the sockets.
         if self.process != process::id() {
             mem::forget(self.http.take());
         }
     }
 }
 
-/// A client, as long as somebody has it.
+/// A client in the registry, kept only while it is in use.
 struct Entry {
     pool: Weak<Pool>,
     settings: Arc<Settings>,
@@ -116,11 +116,11 @@ impl Entry {
     }
 }
 
-/// The clients of this process and, where it was forked off, of those before it.
+/// The clients of this process and, in a forked process, of its ancestors.
 type Pools = HashMap<Key, Entry>;
 
-/// What clients that are one have in common: the process, the settings, and what the environment
-/// says about proxies and certificates.
+/// The properties that clients must share to use one pool: the process, the settings, and the
+/// environment variables for proxies and certificates.
 type Key = (u32, Settings, [Option<OsString>; ENVIRONMENT.len()]);
 
 const ENVIRONMENT: [&str; 11] = [
@@ -143,9 +143,9 @@ fn key(settings: &Settings) -> Key {
 
 static POOLS: OnceLock<Mutex<Pools>> = OnceLock::new();
 
-/// The clients, or nothing where the lock stays taken: by a thread of the process that this one
-/// was forked off from. Then nothing is shared.
-fn registry() -> Option<MutexGuard<'static, Pools>> {
+/// Lock the pools. Return `None` if the lock is never released, because a thread of the parent
+/// process held it during a fork; nothing is shared then.
+fn lock_pools() -> Option<MutexGuard<'static, Pools>> {
     const MAX_WAIT: Duration = Duration::from_millis(100);
     let pools = POOLS.get_or_init(Mutex::default);
     let begin = Instant::now();

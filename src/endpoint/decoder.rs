@@ -1,4 +1,4 @@
-//! From the bytes of a body to events, without a socket.
+//! Decoding of the bytes of a body into events, without a socket.
 
 use bytes::Bytes;
 
@@ -7,21 +7,21 @@ use super::{
     event::{EventSink, CallParsing},
     failure::{self, Failure, FailureKind},
     peer::Peer,
-    refusal::ErrorResponse,
+    error_response::ErrorResponse,
     request::Limits,
-    sse::{EventReader, Unreadable},
+    sse::{EventReader, SseError},
 };
 
-/// How a reply comes.
+/// The format of a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BodyFormat {
-    /// As a stream of events.
+    /// A stream of server-sent events.
     Events,
-    /// As one JSON document.
+    /// One JSON document.
     Document,
 }
 
-/// Reads the body of one reply.
+/// Decoder for the body of one reply.
 pub(super) struct Decoder {
     form: BodyFormat,
     limits: Limits,
@@ -33,33 +33,33 @@ pub(super) struct Decoder {
     ended: bool,
 }
 
-/// How far reading has come.
+/// The outcome of one decoding step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
-    /// Something has been read.
+    /// Some bytes have been decoded.
     Read,
-    /// There is nothing more to read in what has come.
+    /// More bytes are needed.
     NeedMore,
-    /// The reply is over.
+    /// The reply is complete.
     Done,
 }
 
-/// What is wrong with a body.
+/// An error in the body of a reply.
 #[derive(Debug)]
 pub(super) enum BodyError {
-    /// An event is larger than it may be.
+    /// An event exceeds its size limit.
     EventTooLarge,
-    /// All of it is.
+    /// The body exceeds its size limit.
     TooLarge,
-    /// It is not UTF-8.
+    /// The body is not UTF-8.
     NotUtf8,
-    /// It cannot be read.
-    Unreadable(serde_json::Error),
-    /// There are no events in it.
+    /// The body, or a chunk, is not valid JSON.
+    InvalidJson(serde_json::Error),
+    /// The body contains no events.
     NoEvents,
-    /// It is JSON, and no reply.
+    /// The body is JSON, but not a reply.
     NotAReply,
-    /// It is an error of the server.
+    /// The body is an error of the server.
     Server(ErrorResponse),
 }
 
@@ -77,7 +77,7 @@ impl Decoder {
         }
     }
 
-    /// Takes the next bytes, when there is nothing more to read in those before.
+    /// Push the next bytes, once the previous ones have been decoded.
     pub(super) fn push(&mut self, mut bytes: Bytes) {
         let room = self.limits.body - self.received;
         if bytes.len() as u64 > room {
@@ -91,27 +91,27 @@ impl Decoder {
         }
     }
 
-    /// Says that no more bytes come.
+    /// Mark the end of the body.
     pub(super) fn end(&mut self) {
         self.ended = true;
         self.events.end();
     }
 
-    /// Reads one thing.
+    /// Decode the next item.
     pub(super) fn step(&mut self, sink: &mut impl EventSink) -> Result<Step, BodyError> {
         match self.form {
             BodyFormat::Events => match self.events.next() {
                 Some(Ok(data)) => match data.trim_ascii() {
                     DONE => Ok(Step::Done),
-                    // Some keep the connection alive with events that hold nothing.
+                    // Some servers keep the connection alive with empty events.
                     "" => Ok(Step::Read),
                     data => {
                         self.chunk_reader.push(data, sink)?;
                         Ok(Step::Read)
                     }
                 },
-                Some(Err(Unreadable::TooLong)) => Err(BodyError::EventTooLarge),
-                Some(Err(Unreadable::NotUtf8)) => Err(BodyError::NotUtf8),
+                Some(Err(SseError::TooLong)) => Err(BodyError::EventTooLarge),
+                Some(Err(SseError::NotUtf8)) => Err(BodyError::NotUtf8),
                 None if self.too_large => Err(BodyError::TooLarge),
                 None if !self.ended => Ok(Step::NeedMore),
                 None if self.events.is_not_sse() => Err(BodyError::NoEvents),
@@ -127,8 +127,8 @@ impl Decoder {
         }
     }
 
-    /// Ends the reply, which broke off if there is a failure. What breaks after the server has
-    /// said why the reply ended is no failure: the reply is whole.
+    /// Finish the reply, which broke off if there is a failure. A failure after the finish reason
+    /// is ignored, since the reply is complete.
     pub(super) fn finish(
         &mut self,
         failure: Option<Failure>,
@@ -147,57 +147,57 @@ impl Decoder {
     }
 }
 
-/// What servers send after the last chunk.
+/// The data of the event that ends a stream.
 const DONE: &str = "[DONE]";
 
 impl From<ChunkError> for BodyError {
-    fn from(misfit: ChunkError) -> Self {
-        match misfit {
-            ChunkError::Unreadable(error) => Self::Unreadable(error),
+    fn from(error: ChunkError) -> Self {
+        match error {
+            ChunkError:: Self::Unreadable(error)=>InvalidJson(error) => Self::InvalidJson(error)=> Self::Unreadable(error),
             ChunkError::NotAReply => Self::NotAReply,
-            ChunkError::Server(refusal) => Self::Server(refusal),
+            ChunkError::Server(response) => Self::Server(response),
         }
     }
 }
 
 impl BodyError {
-    /// The failure that this is.
+    /// Convert the error to a failure.
     pub(super) fn failure(self, peer: &Peer<'_>, limits: &Limits) -> Failure {
         let large = |what: &str, limit: u64| {
             let limit = failure::Bytes(limit);
             Failure::new(FailureKind::TooLarge, format!("{peer} sent {what} larger than {limit}"))
         };
         let unreadable = |why: &str| {
-            let said = format!("{peer} sent a chunk that cannot be read: {why}");
-            Failure::transient(FailureKind::Chunk, said)
+            let message = format!("{peer} sent a chunk that cannot be read: {why}");
+            Failure::transient(FailureKind::Chunk, message)
         };
         match self {
             Self::EventTooLarge => large("an event that is", limits.line as u64),
             Self::TooLarge => large("a reply that is", limits.body),
             Self::NotUtf8 => unreadable("it is not UTF-8"),
-            Self::Unreadable(error) => unreadable(&error.to_string()),
+            Self::InvalidJson(error) => unreadable(&error.to_string()),
             Self::NoEvents => {
-                let said = format!("{peer} sent nothing that can be read as a reply");
-                Failure::new(FailureKind::Protocol, said)
+                let message = format!("{peer} sent nothing that can be read as a reply");
+                Failure::new(FailureKind::Protocol, message)
             }
             Self::NotAReply => {
-                let said = format!(
-                    "{peer} answered with JSON that is no reply of a model; is the base URL the \
+                let message = format!(
+                    "{peer} answered with JSON that is not a model's reply; is the base URL the \
                      right one?"
                 );
-                Failure::new(FailureKind::Protocol, said)
+                Failure::new(FailureKind::Protocol, message)
             }
-            Self::Server(refusal) => refusal.failure(peer, None),
+            Self::Server(response) => response.failure(peer, None),
         }
     }
 }
 
-/// Reads the body of a reply that has come already, in the pieces in which it came.
+/// Decode the body of a reply that has arrived already, in the pieces in which it arrived.
 ///
-/// `name` is whose model it is, for failures.
+/// `name` is the name of the model, used in failures.
 ///
 /// # Errors
-/// The reply broke off, or is none.
+/// Fails if the reply broke off or is not a reply.
 pub fn read(
     name: &str,
     form: BodyFormat,
@@ -208,7 +208,7 @@ pub fn read(
 ) -> Result<(), Failure> {
     let mut decoder = Decoder::new(form, limits, parsing);
     let mut pieces = pieces.into_iter();
-    let http_errors = loop {
+    let error = loop {
         match decoder.step(sink) {
             Ok(Step::Read) => {}
             Ok(Step::NeedMore) => match pieces.next() {
@@ -216,10 +216,10 @@ pub fn read(
                 None => decoder.end(),
             },
             Ok(Step::Done) => break None,
-            Err(http_errors) => break Some(http_errors),
+            Err(error) => break Some(error),
         }
     };
     let peer = Peer::named(name);
-    let failure = http_errors.map(|http_errors| http_errors.failure(&peer, &limits));
+    let failure = error.map(|error| error.failure(&peer, &limits));
     decoder.finish(failure, sink)
 }

@@ -1,4 +1,4 @@
-//! What servers say about errors, in the body of an answer or within a stream.
+//! Errors that servers send, in the body of a response or within a stream.
 
 use std::time::{Duration, SystemTime};
 
@@ -12,16 +12,16 @@ use super::{
     peer::Peer,
 };
 
-/// Characters of what a server says about an error.
+/// Maximum length of an error message, in characters.
 const MAX_DETAIL: usize = 500;
 
-/// Characters of a word for an error.
-const MAX_WORD: usize = 100;
+/// Maximum length of an error code, in characters.
+const MAX_CODE: usize = 100;
 
-/// Words for a 429 that is no matter of waiting.
+/// Error codes of a status 429 that retries cannot resolve.
 const QUOTA_CODES: [&str; 3] = ["insufficient_quota", "billing_hard_limit_reached", "credit_balance"];
 
-/// An error as a server tells it.
+/// An error as sent by a server.
 #[derive(Debug, Default)]
 pub(super) struct ErrorResponse {
     detail: String,
@@ -31,34 +31,34 @@ pub(super) struct ErrorResponse {
     quota_exhausted: bool,
 }
 
-/// The error that came in place of a chunk.
-pub(super) fn within(error: &ServerError<'_>) -> ErrorResponse {
+/// Convert an error that was sent in place of a chunk.
+pub(super) fn from_chunk(error: &ServerError<'_>) -> ErrorResponse {
     let status = match error.code {
         TextOrNumber::Number(code) => u16::try_from(code).ok().filter(|code| (400..600).contains(code)),
         _ => None,
     };
-    ErrorResponse { status, ..told(error) }
+    ErrorResponse { status, ..parse(error) }
 }
 
-/// The error that is the body of an answer.
+/// Parse the error in the body of a response.
 pub(super) fn from_body(body: &str) -> ErrorResponse {
     let Ok(read) = lenient::from_str::<Body<'_>>(body) else {
         return ErrorResponse { detail: one_line(body), ..ErrorResponse::default() };
     };
     let error = if read.error.is_present { read.error } else { read.top_level };
-    let mut refusal = told(&error);
-    if refusal.detail.is_empty() {
-        refusal.detail = one_line(read.detail.as_deref().unwrap_or(body));
+    let mut response = parse(&error);
+    if response.detail.is_empty() {
+        response.detail = one_line(read.detail.as_deref().unwrap_or(body));
     }
-    refusal
+    response
 }
 
-/// An error without a body, by the usual words for its status.
+/// Create an error for a response without a body, from the reason phrase of its status.
 pub(super) fn from_reason(reason: Option<&str>) -> ErrorResponse {
     ErrorResponse { detail: reason.unwrap_or_default().to_owned(), ..ErrorResponse::default() }
 }
 
-fn told(error: &ServerError<'_>) -> ErrorResponse {
+fn parse(error: &ServerError<'_>) -> ErrorResponse {
     let code = match &error.code {
         TextOrNumber::Text(code) => Some(code.as_ref()),
         _ => None,
@@ -74,58 +74,58 @@ fn told(error: &ServerError<'_>) -> ErrorResponse {
 }
 
 impl ErrorResponse {
-    /// The failure that this is.
+    /// Convert the error to a failure.
     ///
-    /// `status` is that of the answer, where the error is not within a stream.
+    /// `status` is that of the response, unless the error was sent within a stream.
     pub(super) fn failure(self, peer: &Peer<'_>, status: Option<u16>) -> Failure {
         let status = status.or(self.status);
-        let said = match status {
+        let summary = match status {
             Some(status) => format!("{peer} answered with status {status}"),
             None => format!("{peer} sent an error"),
         };
-        let word = |word: Option<String>| word.map(|word| truncated(word, MAX_WORD));
-        let (code, param) = (word(self.code), word(self.param));
+        let code = |code: Option<String>| code.map(|code| truncated(code, MAX_CODE));
+        let (code, param) = (code(self.code), code(self.param));
         let mut detail = truncated(self.detail, MAX_DETAIL);
         if detail.is_empty() {
-            detail = code.clone().unwrap_or_else(|| "it says no more than that".to_owned());
+            detail = code.clone().unwrap_or_else(|| "no details given".to_owned());
         }
         Failure {
             status,
             transient: !self.quota_exhausted && status.is_some_and(is_transient),
             code,
             param,
-            ..Failure::new(FailureKind::Status, format!("{said}: {detail}"))
+            ..Failure::new(FailureKind::Status, format!("{summary}: {detail}"))
         }
     }
 }
 
-/// Whether what stands behind a status may pass by itself.
+/// Return true if an error with this status may be transient.
 pub(super) fn is_transient(status: u16) -> bool {
     matches!(status, 408 | 409 | 425 | 429 | 500..=599) && !matches!(status, 501 | 505)
 }
 
-/// How long the server asks to wait, if it does.
+/// Return the delay that the server asks for, if any.
 pub(super) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
-    let said = |name: &str| headers.get(name)?.to_str().ok().map(str::trim);
+    let header = |name: &str| headers.get(name)?.to_str().ok().map(str::trim);
     let seconds = |name: &str, unit: f64| {
-        said(name)?
+        header(name)?
             .parse::<f64>()
             .ok()
             .and_then(|number| Duration::try_from_secs_f64(number * unit).ok())
     };
     let date = || {
-        let until = httpdate::parse_http_date(said("retry-after")?).ok()?;
+        let until = httpdate::parse_http_date(header("retry-after")?).ok()?;
         Some(until.duration_since(SystemTime::now()).unwrap_or_default())
     };
     seconds("retry-after-ms", 0.001).or_else(|| seconds("retry-after", 1.0)).or_else(date)
 }
 
-/// The body of an answer that is an error.
+/// The body of an error response.
 #[derive(Debug, Default)]
 struct Body<'de> {
     error: ServerError<'de>,
     detail: Text<'de>,
-    /// The error without wrapping, as some send it.
+    /// The error at the top level, where some servers send it.
     top_level: ServerError<'de>,
 }
 
@@ -151,7 +151,7 @@ impl<'de> Lenient<'de> for Body<'de> {
 mod tests {
     use super::*;
 
-    fn waits(headers: &[(&'static str, &str)]) -> Option<Duration> {
+    fn retry_delay(headers: &[(&'static str, &str)]) -> Option<Duration> {
         let headers = headers.iter().map(|(name, value)| {
             ((*name).parse().expect("a name"), (*value).parse().expect("a value"))
         });
@@ -159,23 +159,23 @@ mod tests {
     }
 
     #[test]
-    fn how_long_to_wait_is_read_in_every_form() {
+    fn all_forms_of_retry_after_are_parsed() {
         let seconds = |seconds| Some(Duration::from_secs_f64(seconds));
-        assert_eq!(waits(&[("retry-after", "2")]), seconds(2.0));
-        assert_eq!(waits(&[("retry-after", " 0.5 ")]), seconds(0.5));
-        assert_eq!(waits(&[("retry-after-ms", "20"), ("retry-after", "2")]), seconds(0.02));
-        assert_eq!(waits(&[("retry-after-ms", "x"), ("retry-after", "2")]), seconds(2.0));
-        assert_eq!(waits(&[("retry-after", "Wed, 21 Oct 2015 07:28:00 GMT")]), seconds(0.0));
+        assert_eq!(retry_delay(&[("retry-after", "2")]), seconds(2.0));
+        assert_eq!(retry_delay(&[("retry-after", " 0.5 ")]), seconds(0.5));
+        assert_eq!(retry_delay(&[("retry-after-ms", "20"), ("retry-after", "2")]), seconds(0.02));
+        assert_eq!(retry_delay(&[("retry-after-ms", "x"), ("retry-after", "2")]), seconds(2.0));
+        assert_eq!(retry_delay(&[("retry-after", "Wed, 21 Oct 2015 07:28:00 GMT")]), seconds(0.0));
         let then = SystemTime::now() + Duration::from_secs(100);
-        let wait = waits(&[("retry-after", &httpdate::fmt_http_date(then))]).unwrap();
+        let wait = retry_delay(&[("retry-after", &httpdate::fmt_http_date(then))]).unwrap();
         assert!(wait > Duration::from_secs(50) && wait <= Duration::from_secs(100), "{wait:?}");
         for nonsense in ["", "-1", "nan", "inf", "1e99", "soon", "Wed, 99 Oct 2015"] {
-            assert_eq!(waits(&[("retry-after", nonsense)]), None, "{nonsense}");
+            assert_eq!(retry_delay(&[("retry-after", nonsense)]), None, "{nonsense}");
         }
     }
 
     #[test]
-    fn errors_are_told_in_every_form() {
+    fn all_forms_of_errors_are_parsed() {
         for (body, detail) in [
             ("{\"error\": {\"message\": \"a\\n b\"}}", "a b"),
             ("{\"error\": \"a\"}", "a"),

@@ -1,4 +1,4 @@
-//! What a reply says, and where that goes.
+//! Events of a reply, and the sink that receives them.
 
 use std::sync::Arc;
 
@@ -11,80 +11,80 @@ use crate::{
     validator::Validator,
 };
 
-/// One thing that is now certain about a reply.
+/// An event of a reply. Events are never taken back.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
-    /// Text for the reader.
+    /// Text of the reply.
     Text(String),
-    /// What the model thinks.
+    /// Reasoning of the model.
     Reasoning(String),
-    /// A fragment of a native call, where nobody reads calls.
+    /// A fragment of a native call, if calls are not parsed.
     Fragment(ToolCallUpdate),
-    /// A call has begun; its end is bound to come.
+    /// The start of a call. An `End` always follows.
     Start {
         /// The position among the calls of the reply.
         index: usize,
-        /// The id, if the provider gave one.
+        /// The id, if the provider sent one.
         id: Option<String>,
-        /// The tool, or what the model took for one.
+        /// The name of the tool as the model wrote it.
         name: String,
     },
     /// More of the arguments, byte for byte as the model writes them.
     Delta {
-        /// The call.
+        /// The index of the call.
         index: usize,
-        /// The bytes; never half an escape.
+        /// The bytes; an escape sequence is never split.
         fragment: String,
     },
-    /// The call has ended, and been judged.
+    /// The end of a call, with its verdict.
     End {
-        /// The call.
+        /// The index of the call.
         index: usize,
-        /// The tool, or what the model took for one.
+        /// The name of the tool as the model wrote it.
         name: String,
-        /// The whole span, tags and fences included.
+        /// The whole span, including tags and fences.
         raw: String,
-        /// Whether it can be run.
+        /// The validated arguments, or the reason why the call is invalid.
         outcome: CallOutcome<Value>,
     },
-    /// Markup that is neither text nor call.
+    /// Markup that is neither text nor a call.
     Discarded {
-        /// The bytes.
+        /// The markup.
         raw: String,
-        /// Why they are neither.
+        /// The reason why it was discarded.
         reason: Discard,
     },
     /// A result that the model wrote itself.
     Fabricated {
-        /// The tool that it claims to come from.
+        /// The tool that the result claims to come from.
         name: Option<String>,
-        /// The whole span, tags included.
+        /// The whole span, including tags.
         raw: String,
     },
     /// Tokens that the request has used so far.
     Usage(UsageUpdate),
-    /// The reply is over. Comes once, and last.
+    /// The end of the reply. Emitted once, as the last event.
     Finish(FinishReason),
 }
 
-/// How calls in a reply are read.
+/// Settings for parsing and validating the calls of a reply.
 #[derive(Clone, Debug)]
 pub struct CallParsing {
-    /// Finds the calls; one that has read nothing.
+    /// The parser that finds calls. It must not have read anything yet.
     pub parser: Parser,
-    /// Decides about them.
+    /// The judge that validates them.
     pub validator: Arc<CallValidator<Validator>>,
-    /// Whether calls are looked for in the text.
+    /// True to look for calls in the text.
     pub inline: bool,
-    /// Whether arguments are told while they arrive.
+    /// True to emit arguments while they arrive.
     pub deltas: bool,
 }
 
-/// Whoever takes what a reply says.
+/// A receiver of the events of a reply.
 pub trait EventSink: Send {
-    /// Takes the next event, and never waits.
+    /// Accept the next event without waiting.
     fn put(&mut self, event: Event);
 
-    /// Waits until there is room for more. The socket is not read meanwhile.
+    /// Wait until there is room for more events. The socket is not read meanwhile.
     fn room(&mut self) -> impl Future<Output = ()> + Send;
 }

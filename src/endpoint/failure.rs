@@ -1,4 +1,4 @@
-//! How a request, or its reply, can fail.
+//! Failures of requests and replies.
 
 use std::{fmt, time::Duration};
 
@@ -6,80 +6,80 @@ use thiserror::Error;
 
 use super::secrets::Secrets;
 
-/// A request that was not answered, or a reply that broke off.
+/// The failure of a request that was not answered, or of a reply that broke off.
 ///
-/// No text in it holds a key, or the user or the query of a URL.
+/// No text in it contains a key, or the user name or query of a URL.
 #[derive(Clone, Debug, Error, PartialEq)]
 #[error("{message}")]
 #[non_exhaustive]
 pub struct Failure {
-    /// What went wrong.
+    /// The kind of failure.
     pub kind: FailureKind,
-    /// What happened, where, and how far the reply had come.
+    /// The description: what happened, where, and how much of the reply had arrived.
     pub message: String,
-    /// The HTTP status, where there was one.
+    /// The HTTP status, if there was one.
     pub status: Option<u16>,
-    /// The server's word for the error, if it has one, such as `context_length_exceeded`.
+    /// The error code of the server, if it sent one, such as `context_length_exceeded`.
     pub code: Option<String>,
-    /// The parameter of the request that the server does not like, if it says so.
+    /// The request parameter that the server rejected, if it named one.
     pub param: Option<String>,
-    /// How long the server asks to wait, where it does.
+    /// The delay before a retry that the server asks for, if any.
     pub retry_after: Option<Duration>,
-    /// Whether asking again may help.
+    /// True if a retry may succeed.
     pub transient: bool,
-    /// How many bytes of the reply had come.
+    /// The number of bytes of the reply that had arrived.
     pub received: u64,
 }
 
-/// What went wrong.
+/// The kind of a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FailureKind {
-    /// The name of the host is not known.
+    /// The host name cannot be resolved.
     Dns,
     /// The server cannot be reached.
     Connect,
-    /// There is no secure connection to be had.
+    /// No secure connection can be established.
     Tls,
-    /// Something took too long.
+    /// A timeout has elapsed.
     Timeout(TimeoutKind),
-    /// The server answered with an error, or sent one within the reply.
+    /// The server sent an error, as its response or within the reply.
     Status,
-    /// The server points to somewhere else.
+    /// The server sent a redirect that is not followed.
     Redirect,
-    /// What the server sent is nothing that it may send.
+    /// The server violated the protocol.
     Protocol,
-    /// What the server sent is larger than it may be.
+    /// The server sent something that exceeds a size limit.
     TooLarge,
-    /// A piece of the reply cannot be read.
+    /// A chunk of the reply is invalid.
     Chunk,
-    /// The connection broke off.
+    /// The connection was closed before the reply was complete.
     Cut,
 }
 
-/// What took too long.
+/// The timeout that has elapsed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TimeoutKind {
-    /// Making a connection.
+    /// Establishing a connection.
     Connect,
     /// The first byte of the reply.
     FirstByte,
     /// The next byte of the reply.
     Idle,
-    /// Everything together.
+    /// The whole request.
     Total,
 }
 
-/// Characters of a message, but for how far the reply had come.
+/// Maximum length of a message in characters, without the suffix about received bytes.
 const MAX_MESSAGE: usize = 800;
 
 impl Failure {
-    /// A failure that will not pass by itself, before anything has come.
+    /// Create a permanent failure before any bytes have arrived.
     pub fn new(kind: FailureKind, message: impl Into<String>) -> Self {
         Self {
             kind,
-            // Parts of it are what others say: names in certificates, places of redirects.
+            // Parts of it come from others: names in certificates, targets of redirects.
             message: truncated(one_line(&message.into()), MAX_MESSAGE),
             status: None,
             code: None,
@@ -90,13 +90,13 @@ impl Failure {
         }
     }
 
-    /// A failure that may pass by itself.
+    /// Create a transient failure.
     pub(super) fn transient(kind: FailureKind, message: String) -> Self {
         Self { transient: true, ..Self::new(kind, message) }
     }
 
-    /// The same failure, without what it may not tell.
-    pub(super) fn without(self, secrets: &Secrets) -> Self {
+    /// Return the failure with all secrets redacted.
+    pub(super) fn redacted(self, secrets: &Secrets) -> Self {
         let word = |word: Option<String>| word.map(|word| secrets.hide(&word).into_owned());
         Self {
             message: secrets.hide(&self.message).into_owned(),
@@ -106,7 +106,7 @@ impl Failure {
         }
     }
 
-    /// The failure of a reply of which so much had come.
+    /// Return the failure with the number of bytes that had arrived.
     pub(super) fn after(mut self, received: u64) -> Self {
         self.received = received;
         if received > 0 {
@@ -116,16 +116,16 @@ impl Failure {
     }
 }
 
-/// A text on one line that shows what it is: white space joined, and nothing that is not printed
-/// or turns what is.
+/// Return the text on one line: with white space collapsed, and without control characters and
+/// bidirectional formatting characters.
 pub(super) fn one_line(text: &str) -> String {
-    let turns = |ch: char| matches!(ch, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let is_bidi_control = |ch: char| matches!(ch, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     let text: String =
-        text.chars().map(|ch| if ch.is_control() || turns(ch) { ' ' } else { ch }).collect();
+        text.chars().map(|ch| if ch.is_control() || is_bidi_control(ch) { ' ' } else { ch }).collect();
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The beginning of a text that is too long.
+/// Truncate a text to a number of characters.
 pub(super) fn truncated(mut text: String, characters: usize) -> String {
     if let Some((end, _)) = text.char_indices().nth(characters) {
         text.truncate(end);
@@ -134,7 +134,7 @@ pub(super) fn truncated(mut text: String, characters: usize) -> String {
     text
 }
 
-/// A number of bytes, for people.
+/// A number of bytes, formatted for people.
 #[derive(Clone, Copy)]
 pub(super) struct Bytes(pub(super) u64);
 
@@ -151,7 +151,7 @@ impl fmt::Display for Bytes {
     }
 }
 
-/// A time, for people.
+/// A duration, formatted for people.
 #[derive(Clone, Copy)]
 pub(super) struct Seconds(pub(super) Duration);
 
@@ -166,15 +166,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_of_bytes_are_written_in_groups() {
+    fn numbers_of_bytes_have_thousands_separators() {
         let written = [0, 1, 12, 999, 1000, 3210, 1_234_567].map(|n| Bytes(n).to_string());
-        let reader_waiting = ["0 bytes", "1 byte", "12 bytes", "999 bytes", "1,000 bytes", "3,210 bytes"];
-        assert_eq!(written[..6], reader_waiting);
+        let expected = ["0 bytes", "1 byte", "12 bytes", "999 bytes", "1,000 bytes", "3,210 bytes"];
+        assert_eq!(written[..6], expected);
         assert_eq!(written[6], "1,234,567 bytes");
     }
 
     #[test]
-    fn a_failure_says_how_far_the_reply_had_come() {
+    fn a_failure_says_how_much_had_arrived() {
         let failure = Failure::transient(FailureKind::Cut, "h broke off".to_owned());
         assert_eq!(failure.clone().after(0).to_string(), "h broke off");
         let failure = failure.after(3210);

@@ -1,11 +1,11 @@
-//! Which call a fragment belongs to, with all that servers get wrong about that.
+//! Assignment of fragments to calls, tolerant of the ways in which servers number them.
 
 use std::{borrow::Cow, collections::HashMap};
 
 use super::chunk::Fragment;
 use crate::message::ToolCallUpdate;
 
-/// The native calls of one reply, as far as telling them apart takes.
+/// The native calls of one reply, as far as needed to assign fragments to them.
 #[derive(Debug, Default)]
 pub(super) struct Fragments {
     calls: Vec<Call>,
@@ -18,18 +18,18 @@ struct Call {
     id: Option<String>,
     index: Option<i128>,
     name: String,
-    /// Whether what is known of it, and whether any of its arguments, has been handed on.
-    told: bool,
-    written: bool,
+    /// True if everything known about the call has been emitted.
+    emitted: bool,
+    has_arguments: bool,
 }
 
 impl Fragments {
-    /// How many calls have begun.
+    /// Return the number of calls that have begun.
     pub(super) fn calls(&self) -> usize {
         self.calls.len()
     }
 
-    /// The fragment under a number that is right; nothing if it says nothing new.
+    /// Return the fragment with its corrected index, or `None` if it adds nothing.
     pub(super) fn push(&mut self, fragment: Fragment<'_>) -> Option<ToolCallUpdate> {
         let (id, index) = (fragment.id.0, fragment.index.0);
         let mut name = fragment.function.name.0;
@@ -43,14 +43,14 @@ impl Fragments {
         };
         let call = &mut self.calls[number];
         if name.as_deref() == Some(&call.name) {
-            name = None; // Some repeat it with each fragment.
+            name = None; // Some servers repeat it in each fragment.
         }
-        if name.is_none() && arguments.is_none() && call.told {
+        if name.is_none() && arguments.is_none() && call.emitted {
             return None;
         }
         call.name.push_str(name.as_deref().unwrap_or_default());
-        call.written |= arguments.is_some();
-        call.told = true;
+        call.has_arguments |= arguments.is_some();
+        call.emitted = true;
         Some(ToolCallUpdate {
             tool_call_id: call.id.clone(),
             index: Some(number),
@@ -59,7 +59,7 @@ impl Fragments {
         })
     }
 
-    /// The call that a fragment belongs to, or nothing if it begins one.
+    /// Return the call that a fragment belongs to, or `None` if it begins a new one.
     fn find(&self, id: Option<&str>, index: Option<i128>, name: Option<&str>) -> Option<usize> {
         let by_index = index.and_then(|index| self.by_index.get(&index).copied());
         if let Some(&known) = id.and_then(|id| self.by_id.get(id)) {
@@ -69,12 +69,12 @@ impl Fragments {
         }
         if let Some(number) = by_index {
             let call = &self.calls[number];
-            // An index that is used again, for a call of its own: with an id of its own and a
-            // name, or, without ids, with another name after arguments have begun.
+            // The index is reused for a new call: with another id and a name or, without ids, with
+            // another name after arguments have begun.
             let begins = if id.is_some() && call.id.is_some() {
                 name.is_some()
             } else {
-                call.written && name.is_some_and(|name| name != call.name)
+                call.has_arguments && name.is_some_and(|name| name != call.name)
             };
             return (!begins).then_some(number);
         }
@@ -93,17 +93,17 @@ impl Fragments {
         if let Some(id) = &id {
             self.by_id.insert(id.clone(), number);
         }
-        self.calls.push(Call { id, index, name: String::new(), told: false, written: false });
+        self.calls.push(Call { id, index, name: String::new(), emitted: false, has_arguments: false });
         number
     }
 
-    /// Gives a call its id, if it had none.
-    fn identify(&mut self, number: usize, id: Option<Cow<'_, str>>) {
+    /// Set the id of a call that has none.
+    fn set_id(&mut self, number: usize, id: Option<Cow<'_, str>>) {
         let call = &mut self.calls[number];
         if let (None, Some(id)) = (&call.id, id) {
             self.by_id.insert(id.to_string(), number);
             call.id = Some(id.into_owned());
-            call.told = false;
+            call.emitted = false;
         }
     }
 }

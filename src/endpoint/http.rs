@@ -1,4 +1,4 @@
-//! The HTTP client of some settings.
+//! Construction of the HTTP client.
 
 use std::time::Duration;
 
@@ -10,26 +10,26 @@ use reqwest::{
 
 use super::settings::{ClientError, HttpVersion, ProxyChoice, Settings};
 
-/// How many headers an answer may have.
+/// Maximum number of response headers.
 const MAX_HEADERS: usize = 128;
 
 const IDLE_TIMEOUT: Duration = Duration::from_secs(90);
 
-/// How much of one reply may be on its way over HTTP/2, and of all that share a connection:
-/// replies that nobody reads hold up none of the others.
+/// HTTP/2 flow control windows, per stream and per connection: a reply that is not read does not
+/// hold up the others.
 const STREAM_WINDOW: u32 = 256 << 10;
 const CONNECTION_WINDOW: u32 = 64 << 20;
 
-/// A client without connections.
+/// Create a client without connections.
 pub(super) fn client(settings: &Settings) -> Result<reqwest::Client, ClientError> {
-    // Fails where a provider is there already, which is as good.
+    // Fails if a provider is installed already, which is fine.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let roots = roots(settings)?;
     let proxy = proxy(settings)?;
     let client = builder(settings, proxy.clone()).tls_certs_merge(roots.clone()).build();
-    // A system may have no certificates at all, and the server not need any.
+    // A system may have no certificates at all, and the server may not need any.
     client.or_else(|_| builder(settings, proxy).tls_certs_only(roots).build()).map_err(|err| {
-        ClientError(format!("there is no HTTP client with these settings: {}", err.without_url()))
+        ClientError(format!("cannot create an HTTP client with these settings: {}", err.without_url()))
     })
 }
 
@@ -61,25 +61,25 @@ fn builder(settings: &Settings, proxy: Option<Proxy>) -> ClientBuilder {
 
 fn proxy(settings: &Settings) -> Result<Option<Proxy>, ClientError> {
     let ProxyChoice::Url(url) = &settings.proxy else { return Ok(None) };
-    // The errors of the library repeat the URL, and with it the password.
-    let refused = |why: &str| {
-        ClientError(format!("the proxy {why}; it is given as in http://user:password@host:port"))
+    // The library's errors repeat the URL, and with it the password.
+    let invalid = |why: &str| {
+        ClientError(format!("the proxy {why}; it must be a URL such as http://user:password@host:port"))
     };
-    let url = Url::parse(url).map_err(|err| refused(&format!("is no URL ({err})")))?;
+    let url = Url::parse(url).map_err(|err| invalid(&format!("is not a URL ({err})")))?;
     if !matches!(url.scheme(), "http" | "https") {
-        return Err(refused("is of another kind than http and https"));
+        return Err(invalid("has another scheme than http and https"));
     }
-    Proxy::all(url).map(Some).map_err(|_| refused("is none that can be used"))
+    Proxy::all(url).map(Some).map_err(|_| invalid("is invalid"))
 }
 
 fn roots(settings: &Settings) -> Result<Vec<Certificate>, ClientError> {
     let Some(pem) = &settings.roots else { return Ok(Vec::new()) };
-    let refused = |why: &str| {
+    let invalid = |why: &str| {
         ClientError(format!(
-            "the roots {why}; they are given as PEM, with -----BEGIN CERTIFICATE----- lines"
+            "the roots {why}; they must be PEM, with -----BEGIN CERTIFICATE----- lines"
         ))
     };
     let roots = Certificate::from_pem_bundle(pem)
-        .map_err(|err| refused(&format!("cannot be read ({})", err.without_url())))?;
-    if roots.is_empty() { Err(refused("hold no certificate")) } else { Ok(roots) }
+        .map_err(|err| invalid(&format!("cannot be read ({})", err.without_url())))?;
+    if roots.is_empty() { Err(invalid("hold no certificate")) } else { Ok(roots) }
 }

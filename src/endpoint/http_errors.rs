@@ -1,4 +1,4 @@
-//! What an error of the HTTP client means.
+//! Conversion of errors of the HTTP client to failures.
 
 use std::{error::Error, io, time::Duration};
 
@@ -7,7 +7,7 @@ use super::{
     peer::Peer,
 };
 
-/// The failure of a request that was not answered.
+/// Convert the error of a request that was not answered.
 pub(super) fn request_failure(
     peer: &Peer<'_>,
     error: reqwest::Error,
@@ -23,66 +23,66 @@ pub(super) fn request_failure(
             format!("{prefix}connecting to {host} took longer than {}", Seconds(connect_timeout)),
         );
     }
-    if let Some(tls) = find::<rustls::Error>(&error) {
-        let said = format!("{prefix}there is no secure connection to {host}: {tls}");
-        return Failure::new(FailureKind::Tls, said);
+    if let Some(tls) = find_source::<rustls::Error>(&error) {
+        let message = format!("{prefix}cannot establish a secure connection to {host}: {tls}");
+        return Failure::new(FailureKind::Tls, message);
     }
     if error.is_connect() {
         if error_chain(&error).any(|link| link.to_string() == "dns error") {
-            let said = format!("{prefix}the host {host} is not known: {cause}");
-            return Failure::transient(FailureKind::Dns, said);
+            let message = format!("{prefix}cannot resolve the host {host}: {cause}");
+            return Failure::transient(FailureKind::Dns, message);
         }
         return Failure::transient(
             FailureKind::Connect,
             format!("{prefix}cannot reach {host}: {cause}"),
         );
     }
-    broken(peer, &error, cause).unwrap_or_else(|cause| {
-        let said = format!("{peer} closed the connection before it answered: {cause}");
-        Failure::transient(FailureKind::Cut, said)
+    protocol_failure(peer, &error, cause).unwrap_or_else(|cause| {
+        let message = format!("{peer} closed the connection before it answered: {cause}");
+        Failure::transient(FailureKind::Cut, message)
     })
 }
 
-/// The failure of a reply that broke off.
-pub(super) fn cut(peer: &Peer<'_>, error: reqwest::Error) -> Failure {
+/// Convert the error of a reply that broke off.
+pub(super) fn reply_failure(peer: &Peer<'_>, error: reqwest::Error) -> Failure {
     let error = error.without_url();
     let cause = cause(&error);
-    broken(peer, &error, cause).unwrap_or_else(|cause| {
+    protocol_failure(peer, &error, cause).unwrap_or_else(|cause| {
         Failure::transient(FailureKind::Cut, format!("{peer} broke off: {cause}"))
     })
 }
 
-/// The failure, if what came is no HTTP; else the cause back.
-fn broken(peer: &Peer<'_>, error: &reqwest::Error, cause: String) -> Result<Failure, String> {
-    match find::<hyper::Error>(error) {
+/// Return the failure if the response is not valid HTTP, else return the cause.
+fn protocol_failure(peer: &Peer<'_>, error: &reqwest::Error, cause: String) -> Result<Failure, String> {
+    match find_source::<hyper::Error>(error) {
         Some(error) if error.is_parse() && error.to_string().contains("too large") => {
-            let said = format!("the head of the answer of {peer} is larger than it may be");
-            Ok(Failure::new(FailureKind::TooLarge, said))
+            let message = format!("the response headers of {peer} are larger than allowed");
+            Ok(Failure::new(FailureKind::TooLarge, message))
         }
         Some(error) if error.is_parse() => {
-            let said = format!("{peer} answered with something that is no HTTP: {cause}");
-            Ok(Failure::new(FailureKind::Protocol, said))
+            let message = format!("{peer} sent an invalid HTTP response: {cause}");
+            Ok(Failure::new(FailureKind::Protocol, message))
         }
         _ => Err(cause),
     }
 }
 
-/// The first cause, which says most.
+/// Return the innermost cause, which is the most specific.
 fn cause(error: &(dyn Error + 'static)) -> String {
     error_chain(error).last().unwrap_or(error).to_string()
 }
 
-fn find<'e, E: Error + 'static>(error: &'e (dyn Error + 'static)) -> Option<&'e E> {
+fn find_source<'e, E: Error + 'static>(error: &'e (dyn Error + 'static)) -> Option<&'e E> {
     error_chain(error).find_map(|link| link.downcast_ref::<E>())
 }
 
-/// An error and all that caused it.
+/// Iterate over an error and its causes.
 fn error_chain<'e>(error: &'e (dyn Error + 'static)) -> impl Iterator<Item = &'e (dyn Error + 'static)> {
     const MAX_CHAIN: usize = 20;
     let mut next = Some(error);
     std::iter::from_fn(move || {
         let error = next?;
-        // The source of an I/O error leaves out the error that it stands for.
+        // The source of an I/O error skips the error that it wraps.
         next = match error.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
             Some(held) => Some(held),
             None => error.source(),

@@ -1,7 +1,7 @@
-//! JSON whose values may have other types than they should: such a value counts as absent.
+//! Lenient deserialization: a value of an unexpected type counts as absent.
 //!
-//! Nothing is built of what nobody wants. `serde_json` skips unknown values without recursion, and
-//! stops at a depth of 128 where it has to recurse.
+//! Nothing is allocated for values that are not needed. `serde_json` skips unknown values without
+//! recursion, and stops at a depth of 128 where it has to recurse.
 
 use std::{borrow::Cow, fmt, io, marker::PhantomData};
 
@@ -14,7 +14,7 @@ use serde::{
 };
 use serde_json::{Value, ser::Formatter};
 
-/// What becomes of a JSON value, by its type.
+/// A type that can be deserialized from a JSON value of any type.
 pub(super) trait Lenient<'de>: Default {
     fn text(_text: Cow<'de, str>) -> Self {
         Self::default()
@@ -29,19 +29,20 @@ pub(super) trait Lenient<'de>: Default {
         Ok(Self::default())
     }
 
-    /// An object, or a number that is no integer: that has one member, which no object has.
+    /// Deserialize an object, or a number that is not an integer, which arrives as an object with
+    /// one special member.
     fn object<A: MapAccess<'de>>(mut members: A) -> Result<Self, A::Error> {
         while members.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
         Ok(Self::default())
     }
 
-    /// Whether there is nothing in it that anybody would miss.
+    /// Return true if the value holds nothing of interest.
     fn is_empty(&self) -> bool {
         false
     }
 }
 
-/// Reads JSON text.
+/// Deserialize JSON text.
 pub(super) fn from_str<'de, T: Lenient<'de>>(json: &'de str) -> serde_json::Result<T> {
     let mut reader = serde_json::Deserializer::from_str(json);
     let value = Read(PhantomData).deserialize(&mut reader)?;
@@ -49,12 +50,12 @@ pub(super) fn from_str<'de, T: Lenient<'de>>(json: &'de str) -> serde_json::Resu
     Ok(value)
 }
 
-/// Reads the next key of an object.
+/// Deserialize the next key of an object.
 pub(super) fn key<'de, A: MapAccess<'de>>(members: &mut A) -> Result<Option<Text<'de>>, A::Error> {
     members.next_key_seed(Read(PhantomData))
 }
 
-/// Reads the value of a key.
+/// Deserialize the value of a key.
 pub(super) fn value<'de, T: Lenient<'de>, A: MapAccess<'de>>(
     members: &mut A,
 ) -> Result<T, A::Error> {
@@ -119,7 +120,7 @@ impl<'de, T: Lenient<'de>> Visitor<'de> for Read<T> {
     }
 }
 
-/// Text that is not empty.
+/// A string that is not empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Text<'de>(pub(super) Option<Cow<'de, str>>);
 
@@ -144,7 +145,7 @@ impl<'de> Lenient<'de> for Text<'de> {
 pub(super) struct Integer(pub(super) Option<i128>);
 
 impl Integer {
-    /// As a count: 0 where it is none.
+    /// Return the integer as a count; 0 if it is absent or negative.
     pub(super) fn count(self) -> u64 {
         self.0.and_then(|number| u64::try_from(number).ok()).unwrap_or(0)
     }
@@ -156,7 +157,7 @@ impl Lenient<'_> for Integer {
     }
 }
 
-/// A word, which some write as a number.
+/// A string, which some servers send as a number.
 #[derive(Clone, Debug, Default)]
 pub(super) enum TextOrNumber<'de> {
     #[default]
@@ -175,7 +176,7 @@ impl<'de> Lenient<'de> for TextOrNumber<'de> {
     }
 }
 
-/// Whether there is anything but nothing: no zero, nothing empty.
+/// True for any value that is neither zero nor empty.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Flag(pub(super) bool);
 
@@ -205,7 +206,7 @@ impl<'de> Lenient<'de> for Flag {
     }
 }
 
-/// Those of an array that are not empty.
+/// The items of an array that are not empty.
 #[derive(Clone, Debug)]
 pub(super) struct List<T>(pub(super) Vec<T>);
 
@@ -231,7 +232,7 @@ impl<'de, T: Lenient<'de>> Lenient<'de> for List<T> {
     }
 }
 
-/// JSON in a text, or, as some send it, as it is; then it becomes text.
+/// JSON text in a string or, as some servers send it, as an object, which is converted to text.
 #[derive(Clone, Debug, Default)]
 pub(super) struct JsonText<'de>(pub(super) Text<'de>);
 
@@ -247,7 +248,7 @@ impl<'de> Lenient<'de> for JsonText<'de> {
     }
 }
 
-/// JSON with a space after each comma and colon, as Python writes it.
+/// Serialize JSON with a space after each comma and colon, as Python does.
 fn spaced(value: &Value) -> Option<String> {
     let mut out = Vec::new();
     value.serialize(&mut serde_json::Serializer::with_formatter(&mut out, Spaced)).ok()?;
@@ -278,8 +279,8 @@ impl Formatter for Spaced {
     }
 }
 
-/// Says which members of an object are read into which fields; the rest is passed over. Where a
-/// key comes twice, the last counts.
+/// Implement `Lenient` for a struct, from the names of its members. Unknown members are skipped; of
+/// duplicate keys, the last one counts.
 macro_rules! members {
     ($type:ty { $($key:literal => $field:ident),+ $(,)? } $($more:item)*) => {
         impl<'de> Lenient<'de> for $type {

@@ -1,17 +1,17 @@
 //! OpenAI-compatible endpoints: from the socket to events.
 //!
-//! [`stream_reply()`] sends one request and reads the reply while it comes: bytes to server-sent events, to
-//! chunks, to updates and, where there are tools to read calls of, to calls that are validated and
-//! mended. What is read goes to an [`EventSink`], which says when it has had enough. Nothing here
-//! knows of Python. What has come already is read by [`read`], without a socket:
+//! [`stream_reply`] sends one request and decodes the reply while it arrives: bytes to server-sent
+//! events, to chunks, to updates and, if there are tools, to calls that are validated and repaired.
+//! The events go to an [`EventSink`], which can apply backpressure. Nothing here depends on Python.
+//! A reply that has arrived already is decoded by [`read`], without a socket:
 //!
 //! ```
 //! use bytes::Bytes;
 //! use toolweave::endpoint::{Event, Form, Limits, Outlet, read};
 //!
-//! struct Said(String);
+//! struct Text(String);
 //!
-//! impl Outlet for Said {
+//! impl Outlet for Text {
 //!     fn put(&mut self, event: Event) {
 //!         if let Event::Text(text) = event {
 //!             self.0 += &text;
@@ -25,9 +25,9 @@
 //! let (start, rest) = body.split_at(30);
 //! let pieces = [start, rest].map(|piece| Bytes::from_static(piece.as_bytes()));
 //! let limits = Limits { line: 1 << 20, body: 1 << 24 };
-//! let mut said = Said(String::new());
-//! read("a model", Form::Events, pieces, limits, None, &mut said)?;
-//! assert_eq!(said.0, "Hello");
+//! let mut text = Text(String::new());
+//! read("a model", Form::Events, pieces, limits, None, &mut text)?;
+//! assert_eq!(text.0, "Hello");
 //! # Ok::<(), toolweave::endpoint::Failure>(())
 //! ```
 

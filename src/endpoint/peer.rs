@@ -1,4 +1,4 @@
-//! Whoever answers, as failures speak of it.
+//! The server of a request, as failures name it.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use reqwest::Url;
 
 use super::request::Request;
 
-/// Whoever answers: the name, when it is written.
+/// The server of a request. Displayed as its name.
 #[derive(Debug)]
 pub(super) struct Peer<'r> {
     name: &'r str,
@@ -14,22 +14,22 @@ pub(super) struct Peer<'r> {
 }
 
 impl<'r> Peer<'r> {
-    /// Whoever answers a request at a URL.
+    /// Return the server at a URL.
     pub(super) fn new(request: &'r Request, url: &Url) -> Self {
         Self { name: &request.name, host: place(url) }
     }
 
-    /// Whoever has answered already, and is known by name alone.
+    /// Return a server that is known by name alone.
     pub(super) fn named(name: &'r str) -> Self {
         Self { name, host: name.to_owned() }
     }
 
-    /// The host, and the port if it is not the usual one.
+    /// Return the host, with the port unless it is the default.
     pub(super) fn host(&self) -> &str {
         &self.host
     }
 
-    /// What a sentence about the host begins with.
+    /// Return the beginning of a sentence about the host.
     pub(super) fn prefix(&self) -> String {
         let named = !self.name.is_empty() && self.name != self.host;
         if named { format!("{}: ", self.name) } else { String::new() }
@@ -42,7 +42,7 @@ impl fmt::Display for Peer<'_> {
     }
 }
 
-/// Where a URL leads, without the user, the path and the query.
+/// Return the host and port of a URL, without the user, the path and the query.
 pub(super) fn place(url: &Url) -> String {
     let host = url.host_str().unwrap_or("the server");
     match url.port() {
@@ -56,14 +56,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_place_is_a_host_and_no_more() {
-        for (url, said) in [
+    fn only_the_host_and_port_are_shown() {
+        for (url, expected) in [
             ("http://me:pw@host/path?key=1#x", "host"),
             ("https://host:8443/", "host:8443"),
             ("https://host:443/", "host"),
             ("http://[::1]:80/", "[::1]"),
         ] {
-            assert_eq!(place(&Url::parse(url).unwrap()), said);
+            assert_eq!(place(&Url::parse(url).unwrap()), expected);
         }
     }
 }

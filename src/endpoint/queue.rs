@@ -1,11 +1,10 @@
-//! What has been read of a reply and nobody has taken yet.
+//! A queue for the events of a reply that have not been read yet.
 //!
-//! A [`EventQueue`] stands between a request, which puts events in, and the one reader that takes
-//! them out. Each of them may have to wait for the other: the reader for events, the request for
-//! room. Whoever waits notes so under the lock, and whoever ends the wait reads the note under the
-//! same lock, so that no wake-up is lost between the two. What they lock and wait with are
-//! [`Primitives`]: the tests put others in their place, which try out the orders in which two
-//! threads can meet.
+//! A [`EventQueue`] connects a request, which puts events in, with its single reader, which takes
+//! them out. Either may have to wait: the reader for events, the request for room. The waiting side
+//! sets a flag under the lock, and the other side reads the flag under the same lock, so no wakeup
+//! is lost. The locks and signals are [`Primitives`]: the tests replace them to explore the
+//! interleavings of two threads.
 
 use std::{
     collections::VecDeque,
@@ -23,23 +22,23 @@ use super::{
 };
 use crate::message::ToolCallUpdate;
 
-/// What a mailbox locks and waits with.
+/// The lock and the signal that a queue uses.
 pub(crate) trait Primitives {
-    /// What holds a value for one thread at a time.
+    /// A lock around a value.
     type Lock<T: Send>: Lock<T>;
-    /// What one task waits for.
+    /// A signal that one task waits for.
     type Signal: Signal;
 }
 
-/// A value that is used by one thread at a time.
+/// A value that one thread uses at a time.
 pub(crate) trait Lock<T>: Send + Sync {
     fn new(value: T) -> Self;
 
-    /// Uses the value.
+    /// Call a function with the value.
     fn with<R>(&self, work: impl FnOnce(&mut T) -> R) -> R;
 }
 
-/// A signal to one task. One that is given while nobody waits ends the next wait.
+/// A signal to one task. A signal sent while no task waits ends the next wait.
 pub(crate) trait Signal: Send + Sync {
     fn new() -> Self;
 
@@ -81,27 +80,26 @@ impl Signal for Notify {
     }
 }
 
-/// Wakes the reader, where it does not wait for [`EventQueue::ready`].
+/// A callback that wakes the reader, if it does not wait for [`EventQueue::ready`].
 pub(crate) type Wake = Box<dyn Fn() + Send + Sync>;
 
-/// How much may wait in a mailbox; what is read at once may pass it.
+/// The capacity of a queue. A batch of events that arrives at once may exceed it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Capacity {
-    /// How many events, however small they are.
+    /// Maximum number of events.
     pub(crate) events: usize,
-    /// How many bytes.
+    /// Maximum number of bytes.
     pub(crate) bytes: usize,
 }
 
-/// How many bytes one look into the mailbox takes out, but for the event that passes it.
+/// Maximum size of a batch in bytes; its last event may exceed it.
 const MAX_BATCH_BYTES: usize = 64 << 10;
 
-/// The events of one reply that wait to be taken, and why there are no more.
+/// The events of one reply that have not been read, and the outcome of the reply.
 pub(crate) struct EventQueue<P: Primitives = Native> {
     state: P::Lock<QueueState>,
     capacity: Capacity,
-    /// Called when there is something for a reader that waits; without one, such a reader waits
-    /// for `ready`.
+    /// Called when there are events for a waiting reader. Without it, the reader awaits `ready`.
     wake: Option<Wake>,
     ready: P::Signal,
     room: P::Signal,
@@ -111,19 +109,19 @@ pub(crate) struct EventQueue<P: Primitives = Native> {
 struct QueueState {
     events: VecDeque<Event>,
     bytes: usize,
-    /// Whether the reader waits for the next event.
+    /// True if the reader waits for an event.
     reader_waiting: bool,
-    /// Whether the request waits for room.
+    /// True if the request waits for room.
     writer_waiting: bool,
     end: Option<Result<(), Failure>>,
 }
 
-/// What is found in a mailbox.
+/// A batch of events taken from a queue.
 #[derive(Debug)]
 pub(crate) struct Batch {
-    /// What has come; often nothing yet.
+    /// The events; often empty.
     pub(crate) events: Vec<Event>,
-    /// How it ended, where nothing is left.
+    /// The outcome of the reply, if no events are left.
     pub(crate) end: Option<Result<(), Failure>>,
 }
 
@@ -139,10 +137,10 @@ impl<P: Primitives> EventQueue<P> {
         Self { state, capacity, wake, ready: P::Signal::new(), room: P::Signal::new() }
     }
 
-    /// Takes out what is there, up to `most` events. Where there is nothing, the reader is woken
-    /// by the next one.
+    /// Take the events that are there, at most `most`. If there are none, the reader is woken for
+    /// the next one.
     pub(crate) fn take(&self, most: usize) -> Batch {
-        let (found, has_room) = self.state.with(|state| {
+        let (batch, has_room) = self.state.with(|state| {
             let events = state.pop(most);
             let has_room = !state.is_full(self.capacity) && take(&mut state.writer_waiting);
             let end = if state.events.is_empty() { state.end.clone() } else { None };
@@ -152,10 +150,10 @@ impl<P: Primitives> EventQueue<P> {
         if has_room {
             self.room.notify();
         }
-        found
+        batch
     }
 
-    /// Waits until something is there, or nothing will come any more.
+    /// Wait until there is an event, or the reply has ended.
     pub(crate) async fn ready(&self) {
         let is_ready = |state: &mut QueueState| {
             state.reader_waiting = state.events.is_empty() && state.end.is_none();
@@ -166,7 +164,7 @@ impl<P: Primitives> EventQueue<P> {
         }
     }
 
-    /// Puts an event in, whether or not there is room.
+    /// Put an event in, even if the queue is full.
     pub(crate) fn put(&self, event: Event) {
         let reader_waiting = self.state.with(|state| {
             state.push(event);
@@ -175,7 +173,7 @@ impl<P: Primitives> EventQueue<P> {
         self.wake_reader(reader_waiting);
     }
 
-    /// Says how the reply ended, unless that is known.
+    /// Set the outcome of the reply, unless it is set already.
     pub(crate) fn end(&self, end: Result<(), Failure>) {
         let reader_waiting = self.state.with(|state| {
             state.end.get_or_insert(end);
@@ -184,13 +182,13 @@ impl<P: Primitives> EventQueue<P> {
         self.wake_reader(reader_waiting);
     }
 
-    /// Says that nobody puts anything in any more, where nobody has said how the reply ended.
+    /// Close the queue for writing. If the outcome is not set, the reply counts as broken off.
     pub(crate) fn abandon(&self) {
-        let message = "the request was given up before its reply was over";
+        let message = "the request was dropped before its reply was complete";
         self.end(Err(Failure::new(FailureKind::Cut, message)));
     }
 
-    /// Waits until there is room. There is where nothing waits, whatever the capacity.
+    /// Wait until there is room. An empty queue always has room.
     pub(crate) async fn room(&self) {
         let is_full = |state: &mut QueueState| {
             state.writer_waiting = state.is_full(self.capacity);
@@ -201,7 +199,7 @@ impl<P: Primitives> EventQueue<P> {
         }
     }
 
-    /// Wakes the reader, where it waits.
+    /// Wake the reader if it waits.
     fn wake_reader(&self, reader_waiting: bool) {
         match &self.wake {
             _ if !reader_waiting => {}
@@ -231,7 +229,7 @@ impl QueueState {
 
     fn push(&mut self, event: Event) {
         if matches!(event, Event::Finish(_)) {
-            // The request goes on for a moment, to get its connection ready for the next one.
+            // The request keeps running for a short time, to make its connection reusable.
             self.end.get_or_insert(Ok(()));
         }
         let alone = match self.events.back_mut() {
@@ -245,8 +243,8 @@ impl QueueState {
     }
 }
 
-/// Adds a delta to the one before it, and its length to `bytes`; an event that is not more of the
-/// same comes back.
+/// Append a delta to the last event and add its length to `bytes`, or return an event that cannot
+/// be joined.
 fn join(last: &mut Event, event: Event, bytes: &mut usize) -> Option<Event> {
     let (text, more) = match (last, event) {
         (Event::Text(text), Event::Text(more))
@@ -274,7 +272,7 @@ fn join(last: &mut Event, event: Event, bytes: &mut usize) -> Option<Event> {
     None
 }
 
-/// About how many bytes an event holds.
+/// Estimate the size of an event in bytes.
 fn weight(event: &Event) -> usize {
     let length = |text: &Option<String>| text.as_ref().map_or(0, String::len);
     size_of::<Event>()
@@ -287,7 +285,7 @@ fn weight(event: &Event) -> usize {
             }
             Event::Start { id, name, .. } => length(id) + name.len(),
             Event::Delta { fragment, .. } => fragment.len(),
-            // Besides the text of the call, what it says: values are several times as large.
+            // The parsed values are several times as large as the text of the call.
             Event::End { name, raw, .. } => name.len() + 4 * raw.len(),
             Event::Discarded { raw, .. } => raw.len(),
             Event::Fabricated { name, raw } => length(name) + raw.len(),

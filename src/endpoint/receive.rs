@@ -16,7 +16,7 @@ use super::{
     http_errors,
 };
 
-/// Reads a reply that has begun, to its end.
+/// Receive a reply that has begun, to its end.
 pub(super) async fn receive(
     mut opened: OpenReply<'_>,
     request: &Request,
@@ -48,19 +48,19 @@ async fn read(
     let OpenReply { peer, response, .. } = opened;
     loop {
         let step =
-            decoder.step(sink).map_err(|http_errors| http_errors.failure(peer, &request.limits))?;
+            decoder.step(sink).map_err(|error| error.failure(peer, &request.limits))?;
         match step {
             Step::Read => room(sink, timer, &request.timeouts)
                 .await
-                .map_err(|wait| stalled(peer, wait, &request.timeouts))?,
+                .map_err(|wait| timeout_failure(peer, wait, &request.timeouts))?,
             Step::Done => return Ok(()),
             Step::NeedMore => {
                 let idle = from_now(request.timeouts.idle);
                 let next = timer
                     .until(idle, TimeoutKind::Idle, response.chunk())
                     .await
-                    .map_err(|wait| stalled(peer, wait, &request.timeouts))?
-                    .map_err(|err| http_errors::cut(peer, err))?;
+                    .map_err(|wait| timeout_failure(peer, wait, &request.timeouts))?
+                    .map_err(|err| http_errors::reply_failure(peer, err))?;
                 match next {
                     Some(bytes) => decoder.push(bytes),
                     None => decoder.end(),
@@ -70,16 +70,17 @@ async fn read(
     }
 }
 
-/// Waits until there is room for more.
+/// Wait until the sink has room.
 ///
-/// `idle` is for servers: a reader that pauses holds its server back, for as long as `total` lets
-/// it. Here it is how soon the outlet is asked again, should it ever forget to answer.
+/// The idle timeout is for servers only: a slow reader holds its server back for as long as the
+/// total timeout allows. Here it is the interval after which the sink is polled again, should it
+/// ever miss a wakeup.
 async fn room(
     sink: &mut impl EventSink,
     timer: &mut RequestTimer,
     timeouts: &Timeouts,
 ) -> Result<(), TimeoutKind> {
-    // Most often there is, and clocks cost more than that.
+    // Most often there is room, and reading the clock costs more than this check.
     if sink.room().now_or_never().is_some() {
         return Ok(());
     }
@@ -92,17 +93,17 @@ async fn room(
     }
 }
 
-fn stalled(peer: &Peer<'_>, wait: TimeoutKind, timeouts: &Timeouts) -> Failure {
-    let said = match (wait, timeouts.total) {
+fn timeout_failure(peer: &Peer<'_>, wait: TimeoutKind, timeouts: &Timeouts) -> Failure {
+    let message = match (wait, timeouts.total) {
         (TimeoutKind::Total, Some(total)) => {
             format!("the reply of {peer} took longer than {}", Seconds(total))
         }
         _ => format!("{peer} sent nothing more for {}", Seconds(timeouts.idle)),
     };
-    Failure::transient(FailureKind::Timeout(wait), said)
+    Failure::transient(FailureKind::Timeout(wait), message)
 }
 
-/// Reads on to the end of a body for a moment, so that the connection can be used again.
+/// Read the body to its end for a short time, so that the connection can be reused.
 async fn drain(response: &mut Response, timer: &mut RequestTimer) {
     const MAX_WAIT: Duration = Duration::from_millis(100);
     const MOST: usize = 64 << 10;
@@ -113,6 +114,6 @@ async fn drain(response: &mut Response, timer: &mut RequestTimer) {
             left = less;
         }
     };
-    // Without it, the connection is closed.
+    // If that fails, the connection is closed.
     let _ = timer.until(from_now(MAX_WAIT), TimeoutKind::Idle, rest).await;
 }

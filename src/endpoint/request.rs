@@ -1,26 +1,26 @@
-//! What is asked, how long it may take, and how large the answer may be.
+//! Requests, with their timeouts, retries and size limits.
 
 use std::{fmt, time::Duration};
 
 use bytes::Bytes;
 use reqwest::{Url, header::HeaderMap};
 
-/// One request for a chat completion.
+/// A request for a chat completion.
 #[derive(Clone)]
 pub struct Request {
-    /// Whose model it is: so failures begin.
+    /// The name of the model, with which failures begin.
     pub name: String,
-    /// Where to send it.
+    /// The URL of the endpoint.
     pub url: Url,
-    /// Its headers; the key is among them.
+    /// The headers, including the key.
     pub headers: HeaderMap,
-    /// Its body, as JSON.
+    /// The body, as JSON.
     pub body: Bytes,
-    /// How long it may take.
+    /// Timeouts of the request.
     pub timeouts: Timeouts,
-    /// How often it may be sent again.
+    /// Retries of the request.
     pub retries: Retries,
-    /// How large the answer may be.
+    /// Size limits of the response.
     pub limits: Limits,
 }
 
@@ -30,33 +30,34 @@ impl fmt::Debug for Request {
     }
 }
 
-/// How long a request may take.
+/// Timeouts of a request.
 #[derive(Clone, Copy, Debug)]
 pub struct Timeouts {
-    /// From sending it to the first byte of the reply.
+    /// The time from sending the request to the first byte of the reply.
     pub first_byte: Duration,
-    /// From any byte of the reply to the next, while there is room for it.
+    /// The time between two bytes of the reply, while there is room for them.
     pub idle: Duration,
-    /// In all: attempts, the pauses between them, and those of whoever takes the reply included.
+    /// The total time, including all attempts, the delays between them and the pauses of the
+    /// reader.
     pub total: Option<Duration>,
 }
 
-/// How often a request may be sent again where nothing of a reply has come.
+/// Retries of a request, which happen only before the reply begins.
 #[derive(Clone, Copy, Debug)]
 pub struct Retries {
-    /// How often.
+    /// Maximum number of retries.
     pub most: u32,
-    /// How long to wait the first time; it doubles from then on.
+    /// The delay before the first retry; it doubles for each further one.
     pub initial_delay: Duration,
-    /// The longest wait, whatever the server asks for.
+    /// Maximum delay; a server that asks for a longer one is not retried.
     pub max_delay: Duration,
 }
 
-/// How large an answer may be, in bytes.
+/// Size limits of a response, in bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// One event of a stream.
+    /// The limit for one event of a stream.
     pub line: usize,
-    /// All of the reply.
+    /// The limit for the whole reply.
     pub body: u64,
 }

@@ -1,4 +1,4 @@
-//! When to ask again.
+//! Delays before retries.
 
 use std::time::Duration;
 
@@ -7,14 +7,14 @@ use super::{
     request::Retries,
 };
 
-/// How long to wait before asking again, if that makes sense.
+/// Return the delay before the next attempt, or `None` if there should be none.
 ///
-/// The server's own word counts, unless it is longer than whoever asks would wait.
+/// A delay that the server asks for takes precedence, unless it exceeds the maximum.
 pub(super) fn delay(retries: &Retries, failures: u32, last: &Failure) -> Option<Duration> {
     if !last.transient || last.received > 0 || failures > retries.most {
         return None;
     }
-    // Most often a connection that was kept, and that the server had closed by then.
+    // Most often a pooled connection that the server had closed in the meantime.
     if last.kind == FailureKind::Cut && failures == 1 {
         return Some(Duration::ZERO);
     }
@@ -23,7 +23,7 @@ pub(super) fn delay(retries: &Retries, failures: u32, last: &Failure) -> Option<
     }
     let doublings = 2_u32.saturating_pow(failures.saturating_sub(1));
     let longest = retries.initial_delay.saturating_mul(doublings).min(retries.max_delay);
-    // So that those who failed together do not come back together.
+    // Jitter keeps clients that failed together from retrying together.
     Some(longest.mul_f64(0.5 + fastrand::f64() / 2.0))
 }
 
@@ -45,26 +45,26 @@ mod tests {
     }
 
     #[test]
-    fn waits_double_up_to_the_longest_and_are_never_the_same() {
+    fn delays_double_up_to_the_maximum_with_jitter() {
         for (failures, longest) in [(1, 1), (2, 2), (3, 3)] {
             let longest = Duration::from_secs(longest);
-            let waits: Vec<_> =
+            let delays: Vec<_> =
                 (0..50).filter_map(|_| delay(&RETRIES, failures, &refused(None))).collect();
-            assert!(waits.iter().all(|wait| *wait >= longest / 2 && *wait <= longest));
-            assert!(waits.iter().any(|wait| *wait != waits[0]));
+            assert!(delays.iter().all(|wait| *wait >= longest / 2 && *wait <= longest));
+            assert!(delays.iter().any(|wait| *wait != delays[0]));
         }
         assert_eq!(delay(&RETRIES, 4, &refused(None)), None);
     }
 
     #[test]
-    fn the_word_of_the_server_counts() {
+    fn a_delay_that_the_server_asks_for_takes_precedence() {
         assert_eq!(delay(&RETRIES, 1, &refused(Some(3))), Some(Duration::from_secs(3)));
         assert_eq!(delay(&RETRIES, 1, &refused(Some(0))), Some(Duration::ZERO));
         assert_eq!(delay(&RETRIES, 1, &refused(Some(4))), None);
     }
 
     #[test]
-    fn a_connection_that_was_closed_is_replaced_at_once() {
+    fn a_closed_connection_is_replaced_immediately() {
         let cut = Failure::transient(FailureKind::Cut, String::new());
         assert_eq!(delay(&RETRIES, 1, &cut), Some(Duration::ZERO));
         assert!(delay(&RETRIES, 2, &cut).unwrap() > Duration::ZERO);
@@ -72,11 +72,11 @@ mod tests {
     }
 
     #[test]
-    fn what_will_not_pass_and_what_has_begun_is_not_tried_again() {
-        let lasting = Failure::new(FailureKind::Tls, String::new());
-        assert_eq!(delay(&RETRIES, 1, &lasting), None);
-        let begun = Failure::transient(FailureKind::Cut, String::new()).after(1);
-        assert_eq!(delay(&RETRIES, 1, &begun), None);
+    fn permanent_failures_and_started_replies_are_not_retried() {
+        let permanent = Failure::new(FailureKind::Tls, String::new());
+        assert_eq!(delay(&RETRIES, 1, &permanent), None);
+        let started = Failure::transient(FailureKind::Cut, String::new()).after(1);
+        assert_eq!(delay(&RETRIES, 1, &started), None);
     }
 
     proptest! {

@@ -1,35 +1,34 @@
-//! Texts of others, without the keys that they were sent.
+//! Redaction of keys in texts of others.
 //!
-//! Servers repeat keys in their errors: whole or in part, in capitals, or escaped as the text
-//! around them is. [`Secrets::hide`] looks for any eight characters of a key in a row, whatever
-//! their case, in the text as it is and as it reads without its escapes. That takes time
-//! proportional to the text.
+//! Servers repeat keys in their errors: whole or in part, in upper case, or escaped like the text
+//! around them. [`Secrets::hide`] looks for any eight consecutive characters of a key, in any case,
+//! in the text as it is and after unescaping. It takes time proportional to the text.
 
 use std::{borrow::Cow, collections::HashSet, ops::Range};
 
 use super::request::Request;
 
-/// How many bytes of a key in a row are taken for a part of it; what is shorter may be any word.
+/// Number of consecutive bytes of a key that count as a part of it; anything shorter may be a
+/// common word.
 const PART: usize = size_of::<u64>();
 
-/// What stands in the place of a key.
+/// The replacement for a key.
 const MARK: &str = "[key]";
 
-/// How many times a text is read without its escapes: they are in a JSON text, and that is in
-/// another one, and that is in a URL.
+/// Maximum number of layers of escapes: JSON inside JSON inside a URL.
 const MAX_LAYERS: usize = 3;
 
-/// What no text may hold.
+/// The secrets that no text may contain.
 #[derive(Debug, Default)]
 pub(crate) struct Secrets {
-    /// The parts of keys, in lower case, their bytes as one number each.
+    /// The parts of keys, in lower case, the bytes of each packed into one number.
     parts: HashSet<u64>,
-    /// Keys that are shorter than a part, and values that may be no keys: as they are.
+    /// Keys shorter than a part, and values that may not be keys, unchanged.
     words: Vec<String>,
 }
 
-/// How a text can be escaped. What has been done twice is undone twice, and one after the other:
-/// in a text of HTML, what looks like the escape of a URL may be a part of a key.
+/// A kind of escaping. Layers are undone one at a time: in HTML, what looks like an escape of a URL
+/// may be part of a key.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Escapes {
     Html,
@@ -37,7 +36,7 @@ enum Escapes {
     Url,
 }
 
-/// A byte of a text, and where that stands: escaped, it takes more room than one.
+/// A byte of a text with its range there: an escaped byte takes up several.
 #[derive(Clone, Copy, Debug)]
 struct Read {
     byte: u8,
@@ -46,7 +45,7 @@ struct Read {
 }
 
 impl Secrets {
-    /// What a request tells its server in confidence.
+    /// Collect the secrets of a request.
     pub(super) fn of(request: &Request) -> Self {
         let mut secrets = Self::default();
         for (name, value) in &request.headers {
@@ -70,7 +69,7 @@ impl Secrets {
         secrets
     }
 
-    /// Adds a key.
+    /// Add a key.
     pub(crate) fn add(&mut self, key: &str) {
         let key = key.trim();
         if key.len() < PART {
@@ -82,16 +81,16 @@ impl Secrets {
         self.parts.extend(lower.as_bytes().windows(PART).map(number));
     }
 
-    /// A text without what it may not hold.
+    /// Return the text with all secrets redacted.
     pub(crate) fn hide<'t>(&self, text: &'t str) -> Cow<'t, str> {
         let mut found = self.found_words(text);
         if !self.parts.is_empty() {
             self.find_parts(&bytes(text), MAX_LAYERS, &mut found);
         }
-        if found.is_empty() { Cow::Borrowed(text) } else { Cow::Owned(without(text, found)) }
+        if found.is_empty() { Cow::Borrowed(text) } else { Cow::Owned(replaced(text, found)) }
     }
 
-    /// Where parts stand in a text, or in what it is below so many layers of escapes.
+    /// Find the ranges of parts in a text, and in the text under this many layers of escapes.
     fn find_parts(&self, read: &[Read], layers: usize, found: &mut Vec<Range<usize>>) {
         let mut number = 0;
         for (at, last) in read.iter().enumerate() {
@@ -103,14 +102,14 @@ impl Secrets {
         let Some(layers) = layers.checked_sub(1) else { return };
         for escapes in [Escapes::Html, Escapes::String, Escapes::Url] {
             let plain = unescaped(read, escapes);
-            // Each escape is longer than what it stands for.
+            // An escape is longer than the byte it stands for.
             if plain.len() < read.len() {
                 self.find_parts(&plain, layers, found);
             }
         }
     }
 
-    /// Where words stand, but as parts of other words.
+    /// Find the ranges of words, except within longer words.
     fn found_words(&self, text: &str) -> Vec<Range<usize>> {
         let mut found = Vec::new();
         for word in &self.words {
@@ -127,14 +126,14 @@ impl Secrets {
     }
 }
 
-/// Whether what has this name, in a header or a query, is a key.
+/// Return true if a header or query parameter of this name holds a secret.
 fn is_secret_name(name: &str) -> bool {
     const PARTS: [&str; 7] = ["auth", "cookie", "key", "pass", "secret", "sig", "token"];
     let name = name.to_ascii_lowercase();
     PARTS.iter().any(|part| name.contains(part))
 }
 
-/// A value without the word before it, as in `Bearer key`.
+/// Return a value without its authentication scheme, as in `Bearer key`.
 fn without_scheme(value: &str) -> &str {
     match value.split_once(' ') {
         Some((scheme, key)) if scheme.chars().all(|ch| ch.is_ascii_alphanumeric()) => key,
@@ -142,39 +141,39 @@ fn without_scheme(value: &str) -> &str {
     }
 }
 
-/// A text as it is.
+/// Return the bytes of a text with their ranges.
 fn bytes(text: &str) -> Vec<Read> {
     let bytes = text.bytes().enumerate();
     bytes.map(|(start, byte)| Read { byte, start, end: start + 1 }).collect()
 }
 
-/// The last eight bytes, with one more.
+/// Shift one more byte into a number of eight bytes.
 fn next(number: u64, byte: u8) -> u64 {
     (number << 8) | u64::from(byte)
 }
 
-/// The text with a mark in the place of each range.
-fn without(text: &str, mut found: Vec<Range<usize>>) -> String {
+/// Replace each range of a text by a mark.
+fn replaced(text: &str, mut found: Vec<Range<usize>>) -> String {
     found.sort_unstable_by_key(|range| (range.start, range.end));
-    let mut said = String::with_capacity(text.len());
+    let mut redacted = String::with_capacity(text.len());
     let mut rest = 0;
     let mut ranges = found.into_iter().peekable();
     while let Some(Range { start, mut end }) = ranges.next() {
         while let Some(more) = ranges.next_if(|more| more.start <= end) {
             end = end.max(more.end);
         }
-        // Half a character belongs to what is hidden.
+        // A character that is partly inside a range is redacted.
         let start = (rest..=start).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(rest);
         let end = (end..text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len());
-        said.push_str(&text[rest..start]);
-        said.push_str(MARK);
+        redacted.push_str(&text[rest..start]);
+        redacted.push_str(MARK);
         rest = end;
     }
-    said.push_str(&text[rest..]);
-    said
+    redacted.push_str(&text[rest..]);
+    redacted
 }
 
-/// A text without one layer of escapes.
+/// Undo one layer of escapes.
 fn unescaped(read: &[Read], escapes: Escapes) -> Vec<Read> {
     let mut plain = Vec::with_capacity(read.len());
     let mut at = 0;
@@ -207,7 +206,7 @@ fn unescaped(read: &[Read], escapes: Escapes) -> Vec<Read> {
     plain
 }
 
-/// The number that hexadecimal digits are, at most so many, and how many they are.
+/// Parse up to `most` hexadecimal digits. Return the number and the count of digits.
 fn digits(read: &[Read], least: usize, most: usize) -> Option<(u32, usize)> {
     let digit = |read: &Read| char::from(read.byte).to_digit(16);
     let (mut number, mut taken) = (0, 0);
@@ -218,10 +217,10 @@ fn digits(read: &[Read], least: usize, most: usize) -> Option<(u32, usize)> {
     (taken >= least).then_some((number, taken))
 }
 
-/// What follows a backslash, as the character that it stands for, and how many bytes it takes.
+/// Parse what follows a backslash. Return the code point and the number of bytes.
 fn after_backslash(read: &[Read]) -> Option<(u32, usize)> {
     let first = read.first()?.byte;
-    // Capitals where the whole text has been put into them.
+    // In upper case if the whole text has been converted.
     let (least, most) = match first {
         b'x' | b'X' => (2, 2),
         b'u' if read.get(1).is_some_and(|read| read.byte == b'{') => {
@@ -241,11 +240,10 @@ fn after_backslash(read: &[Read]) -> Option<(u32, usize)> {
     Some((code, 1 + taken))
 }
 
-/// What follows an ampersand, as the character that the entity stands for, and how many bytes it
-/// takes.
+/// Parse what follows an ampersand. Return the code point of the entity and the number of bytes.
 fn after_ampersand(read: &[Read]) -> Option<(u32, usize)> {
-    const LONGEST: usize = 10;
-    let length = read.iter().take(LONGEST).position(|read| read.byte == b';')?;
+    const MAX_LENGTH: usize = 10;
+    let length = read.iter().take(MAX_LENGTH).position(|read| read.byte == b';')?;
     let name: String = read[..length].iter().map(|read| char::from(read.byte)).collect();
     let code = match name.strip_prefix('#') {
         Some(number) => match number.strip_prefix(['x', 'X']) {

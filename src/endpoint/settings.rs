@@ -1,49 +1,49 @@
-//! What connections are made with.
+//! Settings of a client.
 
 use std::{fmt, time::Duration};
 
 use thiserror::Error;
 
-/// What connections are made with.
+/// Settings of a client.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Settings {
-    /// How long making one may take.
+    /// Maximum time for establishing a connection.
     pub connect_timeout: Duration,
-    /// Through which proxy.
+    /// The proxy to use.
     pub proxy: ProxyChoice,
-    /// Certificates to trust besides those of the system, as PEM.
+    /// Certificates to trust in addition to the system's, as PEM.
     pub roots: Option<Vec<u8>>,
-    /// The version of HTTP.
+    /// The HTTP version to use.
     pub http_version: HttpVersion,
-    /// Whether redirects to the same host are followed.
+    /// True to follow redirects to the same host.
     pub follow_redirects: bool,
-    /// The longest head of an answer, in bytes.
+    /// Maximum size of the response headers, in bytes.
     pub max_header_bytes: u32,
 }
 
-/// Through which proxy connections go.
+/// The proxy that connections use.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub enum ProxyChoice {
-    /// What the environment says.
+    /// The proxy from the environment variables.
     Environment,
-    /// None.
+    /// No proxy.
     None,
-    /// This one.
+    /// The proxy at this URL.
     Url(String),
 }
 
-/// The version of HTTP.
+/// The HTTP version that a client uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum HttpVersion {
-    /// What the server speaks.
+    /// The version that the server negotiates.
     Auto,
-    /// HTTP/1.1 alone.
+    /// HTTP/1.1 only.
     One,
-    /// HTTP/2 alone.
+    /// HTTP/2 only.
     Two,
 }
 
-/// Settings that no client can be made with.
+/// The error for settings that no client can be created with.
 #[derive(Debug, Error)]
 #[error("{0}")]
 pub struct ClientError(pub(super) String);

@@ -1,4 +1,4 @@
-//! From bytes to the data of server-sent events, without a socket.
+//! Decoding of bytes into server-sent events, without a socket.
 
 use std::{
     convert::Infallible,
@@ -12,27 +12,27 @@ use futures_util::Stream;
 use memchr::memchr2_iter;
 use sse_stream::SseByteStream;
 
-/// Reads the events in what is pushed.
+/// Reader of the events in the bytes that are pushed.
 pub(super) struct EventReader {
     stream: SseByteStream<ByteSource>,
     source: ByteSource,
     length: EventLength,
     too_long: bool,
-    /// Whether there has been an event.
+    /// True if there has been an event.
     any: bool,
 }
 
-/// Bytes that are no events.
+/// Error for bytes that are not server-sent events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Unreadable {
-    /// An event is longer than it may be.
+pub(super) enum SseError {
+    /// An event exceeds its size limit.
     TooLong,
     /// The text is not UTF-8.
     NotUtf8,
 }
 
 impl EventReader {
-    /// A reader that lets events have so many bytes.
+    /// Create a reader with a size limit for events, in bytes.
     pub(super) fn new(limit: usize) -> Self {
         let source = ByteSource::default();
         Self {
@@ -44,13 +44,12 @@ impl EventReader {
         }
     }
 
-    /// Whether there was something in what has been read, and no event: then it is something else.
-    /// Comments may stand alone.
+    /// Return true if the bytes so far contain something other than comments, but no event.
     pub(super) fn is_not_sse(&self) -> bool {
         self.length.has_content_line && !self.any
     }
 
-    /// Takes the next bytes; the events before them have been read.
+    /// Push the next bytes, once the events before them have been read.
     pub(super) fn push(&mut self, mut bytes: Bytes) {
         if let Some(end) = self.length.excess(&bytes) {
             bytes.truncate(end);
@@ -59,13 +58,13 @@ impl EventReader {
         self.source.put(bytes);
     }
 
-    /// Says that no more bytes come, which ends an event that has no empty line after it.
+    /// Mark the end of the stream, which completes an event without an empty line after it.
     pub(super) fn end(&mut self) {
         self.source.put(Bytes::from_static(b"\n\n"));
     }
 
-    /// The data of the next event in what has been pushed.
-    pub(super) fn next(&mut self) -> Option<Result<String, Unreadable>> {
+    /// Return the data of the next event.
+    pub(super) fn next(&mut self) -> Option<Result<String, SseError>> {
         loop {
             let waiting = &mut Context::from_waker(Waker::noop());
             match Pin::new(&mut self.stream).poll_next(waiting) {
@@ -75,16 +74,16 @@ impl EventReader {
                         return Some(Ok(data));
                     }
                 }
-                Poll::Ready(Some(Err(_))) => return Some(Err(Unreadable::NotUtf8)),
+                Poll::Ready(Some(Err(_))) => return Some(Err(SseError::NotUtf8)),
                 Poll::Ready(None) | Poll::Pending => {
-                    return self.too_long.then_some(Err(Unreadable::TooLong));
+                    return self.too_long.then_some(Err(SseError::TooLong));
                 }
             }
         }
     }
 }
 
-/// Where the crate that reads events finds what has been pushed.
+/// The stream from which the SSE library reads the bytes that are pushed.
 #[derive(Clone, Default)]
 struct ByteSource(Arc<Mutex<Option<Bytes>>>);
 
@@ -105,16 +104,16 @@ impl Stream for ByteSource {
     }
 }
 
-/// How long the event is that has begun.
+/// Counter for the length of the current event.
 struct EventLength {
     limit: usize,
-    /// Its bytes so far, without the ends of lines.
+    /// Number of bytes so far, without line endings.
     event: usize,
-    /// Whether the line that has begun has any bytes.
+    /// True if the current line has any bytes.
     line: bool,
-    /// Whether the last byte was a carriage return.
+    /// True if the last byte was a carriage return.
     after_cr: bool,
-    /// Whether there has been a line that is no comment.
+    /// True if there has been a line that is not a comment.
     has_content_line: bool,
 }
 
@@ -123,7 +122,7 @@ impl EventLength {
         Self { limit, event: 0, line: false, after_cr: false, has_content_line: false }
     }
 
-    /// Where in the next bytes the event becomes too long, if it does.
+    /// Return the position in the next bytes at which the event exceeds its limit, if it does.
     fn excess(&mut self, bytes: &[u8]) -> Option<usize> {
         let mut from = 0;
         for end in memchr2_iter(b'\n', b'\r', bytes) {
@@ -132,7 +131,7 @@ impl EventLength {
             }
             let feed = bytes[end] == b'\n';
             if feed && self.after_cr && !self.line {
-                // The second half of the end of a line.
+                // The line feed of a CRLF.
                 self.after_cr = false;
             } else {
                 if !self.line {
@@ -146,7 +145,7 @@ impl EventLength {
         self.take(bytes, from, bytes.len())
     }
 
-    /// Counts a piece of a line.
+    /// Count a part of a line.
     fn take(&mut self, bytes: &[u8], from: usize, end: usize) -> Option<usize> {
         let room = self.limit - self.event;
         if end > from {

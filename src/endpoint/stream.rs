@@ -1,4 +1,4 @@
-//! One request, and its reply.
+//! One request and its reply.
 
 use super::{
     client::Client,
@@ -12,18 +12,18 @@ use super::{
     secrets::Secrets,
 };
 
-/// Sends a request and reads its reply into an outlet.
+/// Send a request and push its reply to a sink.
 ///
-/// Whatever came of the reply before a failure is in the outlet when this returns. Where nothing
-/// has come yet, and what failed may pass, the request is sent again. Dropping the future closes
-/// the connection.
+/// The part of the reply that arrived before a failure has been pushed when this returns. If
+/// nothing has arrived and the failure is transient, the request is sent again. Dropping the future
+/// closes the connection.
 ///
-/// After [`Event::Finish`](super::Event::Finish) this takes a moment more, for the end of the
-/// body: only then can the connection be used again.
+/// After [`Event::Finish`](super::Event::Finish) the body is read to its end for a short time, so
+/// that the connection can be reused.
 ///
 /// # Errors
-/// The request was not answered, or the reply broke off. A reply whose end had been said is whole,
-/// whatever happens then.
+/// Fails if the request was not answered or the reply broke off. Errors after the finish reason are
+/// ignored, since the reply is complete.
 pub async fn stream_reply(
     client: &Client,
     request: &Request,
@@ -31,15 +31,16 @@ pub async fn stream_reply(
     sink: &mut impl EventSink,
 ) -> Result<(), Failure> {
     let mut timer = RequestTimer::new(request.timeouts.total);
-    let asked = async {
+    let reply = async {
         let opened = open(client, request, &mut timer).await?;
         receive::receive(opened, request, &mut timer, parsing, sink).await
     };
-    // Whatever others say in it: in an error, a redirect, a certificate, the type of a body.
-    asked.await.map_err(|failure| failure.without(&Secrets::of(request)))
+    // Every message may contain text of others: an error, a redirect, a certificate, a content
+    // type.
+    reply.await.map_err(|failure| failure.redacted(&Secrets::of(request)))
 }
 
-/// Sends a request as often as it may be, until the first byte of a reply is there.
+/// Send a request, with retries, until the first byte of a reply has arrived.
 async fn open<'r>(
     client: &Client,
     request: &'r Request,
@@ -62,7 +63,7 @@ async fn open<'r>(
             }
         }
         if attempts > 1 {
-            failure.message = format!("{} (asked {attempts} times)", failure.message);
+            failure.message = format!("{} (after {attempts} attempts)", failure.message);
         }
         return Err(failure);
     }

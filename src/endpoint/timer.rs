@@ -1,4 +1,4 @@
-//! How long a request may still take.
+//! The timer for all waits of one request.
 
 use std::{
     future::{Future, poll_fn},
@@ -11,22 +11,22 @@ use tokio::time::{Instant, Sleep, sleep_until};
 
 use super::failure::TimeoutKind;
 
-/// The time of one request.
+/// The timer of one request.
 ///
-/// There is one timer. It is not set anew for every wait, only when it rings: most waits are over
-/// long before, and there are as many as a reply has chunks.
+/// A single `Sleep` serves all waits. It is not reset for each wait, only when it fires early: a
+/// reply has one wait per chunk, and most are over long before.
 pub(super) struct RequestTimer {
     sleep: Option<Pin<Box<Sleep>>>,
     total: Option<Instant>,
 }
 
 impl RequestTimer {
-    /// Starts with the time that there is for everything.
+    /// Create a timer with the total timeout of the request.
     pub(super) fn new(total: Option<Duration>) -> Self {
         Self { sleep: None, total: total.and_then(from_now) }
     }
 
-    /// Whether there is more time than this.
+    /// Return true if more than this much time is left.
     pub(super) fn has(&self, time: Duration) -> bool {
         match (from_now(time), self.total) {
             (_, None) => true,
@@ -35,8 +35,8 @@ impl RequestTimer {
         }
     }
 
-    /// Waits for a future until a moment, or until there is no time left for the request; then
-    /// says what took too long.
+    /// Wait for a future until a deadline, or until the total timeout of the request. Return the
+    /// timeout that has elapsed, if one has.
     pub(super) async fn until<F: Future>(
         &mut self,
         moment: Option<Instant>,
@@ -70,7 +70,7 @@ impl RequestTimer {
     }
 }
 
-/// The moment that lies so far ahead, if clocks go that far.
+/// Return the instant after this duration, or `None` on overflow.
 pub(super) fn from_now(time: Duration) -> Option<Instant> {
     Instant::now().checked_add(time)
 }
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_there_is_not_waited_for() {
+    fn a_ready_future_needs_no_timer() {
         run(async {
             let mut timer = RequestTimer::new(Some(Duration::ZERO));
             let done = timer.until(from_now(Duration::ZERO), TimeoutKind::Idle, ready(1)).await;
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn a_timer_that_was_set_for_less_does_not_cut_a_wait_short() {
+    fn an_earlier_deadline_does_not_shorten_a_wait() {
         run(async {
             let mut timer = RequestTimer::new(None);
             timer.until(from_now(SHORT), TimeoutKind::Idle, yield_now()).await.unwrap();
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn a_timer_that_was_set_for_more_does_not_draw_a_wait_out() {
+    fn a_new_deadline_does_not_prolong_a_wait() {
         run(async {
             let mut timer = RequestTimer::new(None);
             timer.until(from_now(LONG), TimeoutKind::Idle, yield_now()).await.unwrap();
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn the_time_for_everything_counts_where_it_is_shorter() {
+    fn the_total_timeout_applies_if_it_is_shorter() {
         run(async {
             let mut timer = RequestTimer::new(Some(SHORT));
             assert!(!timer.has(LONG) && !timer.has(Duration::MAX));

@@ -1,17 +1,17 @@
-//! How events are written, how large they may be, and what is in them besides a reply.
+//! Properties of bodies: event formats, size limits, and content other than a reply.
 
 use serde_json::json;
 
 use super::{
     super::{Event, FailureKind, Limits},
-    LIMITS, body, chunk, joined, said, text_of,
+    LIMITS, body, chunk, joined, text_chunk, text_of,
 };
 use crate::message::FinishReason;
 
 #[test]
-fn a_reply_whose_end_was_said_is_whole_whatever_comes_then() {
+fn errors_after_the_finish_reason_are_ignored() {
     for rest in ["data: {\n\n", "data: \u{0}\n\n", "data: {\"error\": \"no\"}\n\n"] {
-        let body = body(&[said("Hi"), chunk(&json!({}), Some("stop"))]) + rest;
+        let body = body(&[text_chunk("Hi"), chunk(&json!({}), Some("stop"))]) + rest;
         let (events, done) = joined(&[body.as_bytes()], LIMITS, None);
         assert_eq!(done, Ok(()));
         assert_eq!(events[1..], [Event::Finish(FinishReason::Stop)]);
@@ -19,16 +19,16 @@ fn a_reply_whose_end_was_said_is_whole_whatever_comes_then() {
 }
 
 #[test]
-fn what_comes_after_the_last_chunk_is_not_read() {
-    let body = body(&[said("Hi")]) + "data: [DONE]\n\ndata: {\n\n";
+fn nothing_is_read_after_the_end_marker() {
+    let body = body(&[text_chunk("Hi")]) + "data: [DONE]\n\ndata: {\n\n";
     let (events, done) = joined(&[body.as_bytes()], LIMITS, None);
     assert_eq!(done, Ok(()));
     assert_eq!(events[1..], [Event::Finish(FinishReason::Missing)]);
 }
 
 #[test]
-fn events_are_read_however_they_are_written() {
-    let hi = said("Hi");
+fn all_formats_of_events_are_read() {
+    let hi = text_chunk("Hi");
     for body in [
         format!("data: {hi}"),
         format!("data: {hi}\n"),
@@ -46,9 +46,9 @@ fn events_are_read_however_they_are_written() {
 }
 
 #[test]
-fn a_body_without_any_event_is_no_reply() {
+fn a_body_without_events_is_not_a_reply() {
     let utf16: Vec<_> =
-        format!("data: {}\n\n", said("Hi")).encode_utf16().flat_map(u16::to_le_bytes).collect();
+        format!("data: {}\n\n", text_chunk("Hi")).encode_utf16().flat_map(u16::to_le_bytes).collect();
     for body in [&utf16[..], b"\x1f\x8b\x08 \n\n \r", b"hello", b"\n\nhello\n\n", b":\n\nx: y\n"] {
         let (events, done) = joined(&[body], LIMITS, None);
         let failure = done.unwrap_err();
@@ -65,7 +65,7 @@ fn a_body_without_any_event_is_no_reply() {
 
 #[test]
 fn an_event_and_a_reply_have_limits() {
-    let hi = body(&[said("Hi")]);
+    let hi = body(&[text_chunk("Hi")]);
     let endless = "x".repeat(100);
     for rest in [
         format!("data: {endless}"),
@@ -93,7 +93,7 @@ fn an_event_and_a_reply_have_limits() {
 }
 
 #[test]
-fn an_error_in_place_of_a_chunk_says_what_the_server_said() {
+fn an_error_in_place_of_a_chunk_has_the_message_of_the_server() {
     for (error, message, status, code) in [
         (
             json!({"message": "no\n more", "code": 503}),
@@ -104,9 +104,9 @@ fn an_error_in_place_of_a_chunk_says_what_the_server_said() {
         (json!("too bad"), "m sent an error: too bad", 0, None),
         (json!({"type": "overloaded"}), "m sent an error: overloaded", 0, Some("overloaded")),
         (json!({"code": "x", "type": "y"}), "m sent an error: x", 0, Some("x")),
-        (json!(true), "m sent an error: it says no more than that", 0, None),
+        (json!(true), "m sent an error: no details given", 0, None),
     ] {
-        let body = body(&[said("Hi"), json!({"error": error})]);
+        let body = body(&[text_chunk("Hi"), json!({"error": error})]);
         let (events, done) = joined(&[body.as_bytes()], LIMITS, None);
         let failure = done.unwrap_err();
         assert_eq!(text_of(&events), "Hi");
@@ -121,7 +121,7 @@ fn an_error_in_place_of_a_chunk_says_what_the_server_said() {
 }
 
 #[test]
-fn halves_of_characters_become_marks() {
+fn lone_surrogates_become_replacement_characters() {
     let body = "data: {\"choices\": [{\"delta\": {\"content\": \"a\\ud83d b\\u00e9\"}}]}\n\n";
     let (events, done) = joined(&[body.as_bytes()], LIMITS, None);
     assert_eq!((text_of(&events).as_str(), done), ("a\u{fffd} bé", Ok(())));
@@ -142,7 +142,7 @@ fn depth_overflows_no_stack() {
             assert_eq!(text_of(&events) == "Hi", read);
         }
     }
-    // Half a character sends the text through another reader.
+    // A lone surrogate sends the text through the repairing parser.
     let body = format!("data: {{\"x\": {deep}, \"choices\": \"\\ud83d\"}}\n\n");
     assert_eq!(joined(&[body.as_bytes()], LIMITS, None).1.unwrap_err().kind, FailureKind::Chunk);
 }

@@ -1,10 +1,10 @@
-//! Calls in replies, and replies that end within one.
+//! Calls in replies, including replies that end within a call.
 
 use serde_json::json;
 
 use super::{
     super::{Event, FailureKind},
-    LIMITS, body, chunk, joined, parsing, said,
+    LIMITS, body, chunk, joined, parsing, text_chunk,
 };
 use crate::{
     calls::{InvalidKind, CallOutcome},
@@ -13,7 +13,7 @@ use crate::{
 
 #[test]
 fn calls_are_found_in_text_and_judged() {
-    let body = body(&[said("So <Ad"), said("d>{'a': 1}</Add>"), chunk(&json!({}), Some("stop"))]);
+    let body = body(&[text_chunk("So <Ad"), text_chunk("d>{'a': 1}</Add>"), chunk(&json!({}), Some("stop"))]);
     let (events, done) = joined(&[body.as_bytes()], LIMITS, Some(parsing(true)));
     assert_eq!(done, Ok(()));
     let [Event::Text(text), Event::Start { index: 0, id: None, name }, .., end, finish] =
@@ -33,7 +33,7 @@ fn calls_are_found_in_text_and_judged() {
 
 #[test]
 fn text_stays_text_where_calls_are_not_inline() {
-    let body = body(&[said("<Add>{}</Add>"), chunk(&json!({}), Some("stop"))]);
+    let body = body(&[text_chunk("<Add>{}</Add>"), chunk(&json!({}), Some("stop"))]);
     let (events, _) = joined(&[body.as_bytes()], LIMITS, Some(parsing(false)));
     let finish = Event::Finish(FinishReason::Stop);
     assert_eq!(events, [Event::Text("<Add>{}</Add>".to_owned()), finish]);
@@ -59,7 +59,7 @@ fn native_calls_are_judged_as_well() {
 }
 
 #[test]
-fn a_call_that_the_reply_ends_in_is_not_completed() {
+fn a_call_that_the_reply_ends_in_is_unclosed() {
     for (last, reason) in [
         (chunk(&json!({}), Some("length")), FinishReason::Length),
         (chunk(&json!({}), Some("content_filter")), FinishReason::ContentFilter),
@@ -67,7 +67,7 @@ fn a_call_that_the_reply_ends_in_is_not_completed() {
     ] {
         let call = json!({"index": 0, "function": {"name": "Add", "arguments": "{}"}});
         let native = chunk(&json!({"tool_calls": [call]}), None);
-        for beginning in [said("<Add>{}"), native] {
+        for beginning in [text_chunk("<Add>{}"), native] {
             let body = body(&[beginning, last.clone()]);
             let (events, done) = joined(&[body.as_bytes()], LIMITS, Some(parsing(true)));
             assert_eq!(done, Ok(()));
@@ -83,8 +83,8 @@ fn a_call_that_the_reply_ends_in_is_not_completed() {
 }
 
 #[test]
-fn what_came_before_a_failure_is_told_and_no_call_is_completed() {
-    let body = body(&[said("<Add>{}")]) + "data: {\n\n";
+fn events_before_a_failure_are_kept_and_open_calls_are_unclosed() {
+    let body = body(&[text_chunk("<Add>{}")]) + "data: {\n\n";
     let (events, done) = joined(&[body.as_bytes()], LIMITS, Some(parsing(true)));
     let failure = done.unwrap_err();
     assert_eq!(failure.kind, FailureKind::Chunk);

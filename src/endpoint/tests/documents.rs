@@ -52,7 +52,7 @@ fn a_reply_that_comes_as_one_document_gives_the_same_events() {
 }
 
 #[test]
-fn a_document_that_is_no_reply_is_told_from_one_that_is_broken() {
+fn documents_that_are_not_replies_are_distinguished_from_invalid_json() {
     for (document, kind) in [
         ("{}", FailureKind::Protocol),
         ("[]", FailureKind::Protocol),

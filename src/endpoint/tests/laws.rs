@@ -1,14 +1,14 @@
-//! What holds for all bodies.
+//! Properties that hold for all bodies.
 
 use bytes::Bytes;
 use proptest::prelude::*;
 
 use super::{
     super::{Event, BodyFormat, Limits, read},
-    EventLog, LIMITS, body, joined, parsing, said, text_of,
+    EventLog, LIMITS, body, joined, parsing, text_chunk, text_of,
 };
 
-/// Pieces of bodies, sound and unsound.
+/// Generate valid and invalid pieces of bodies.
 fn piece() -> impl Strategy<Value = Vec<u8>> {
     let line_end = prop::sample::select(vec!["\n", "\r\n", "\r"]);
     let text = prop_oneof![
@@ -26,7 +26,7 @@ fn piece() -> impl Strategy<Value = Vec<u8>> {
         "\\PC{0,6}",
     ];
     let event = (text, line_end.clone(), any::<bool>()).prop_map(|(text, end, ascii)| {
-        let mut json = said(&text).to_string();
+        let mut json = text_chunk(&text).to_string();
         if ascii {
             json = json.replace('é', "\\u00e9").replace('😀', "\\ud83d\\ude00");
         }
@@ -69,7 +69,7 @@ fn cut<'b>(body: &'b [u8], widths: &[usize]) -> Vec<&'b [u8]> {
 
 proptest! {
     #[test]
-    fn however_a_body_is_cut_the_same_is_read(
+    fn the_events_do_not_depend_on_the_chunking(
         body in prop::collection::vec(piece(), 0..12).prop_map(|pieces| pieces.concat()),
         widths in prop::collection::vec(1_usize..40, 1..6),
         (line, most) in (60_usize..400, 200_u64..2000),
@@ -90,7 +90,7 @@ proptest! {
         texts in prop::collection::vec("\\PC{0,8}", 0..10),
         widths in prop::collection::vec(1_usize..40, 1..6),
     ) {
-        let chunks: Vec<_> = texts.iter().map(|text| said(text)).collect();
+        let chunks: Vec<_> = texts.iter().map(|text| text_chunk(text)).collect();
         let body = body(&chunks);
         let (events, done) = joined(&cut(body.as_bytes(), &widths), LIMITS, None);
         prop_assert_eq!(done, Ok(()));

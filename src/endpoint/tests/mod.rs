@@ -1,4 +1,4 @@
-//! Bodies of replies, read without a socket.
+//! Decoding of bodies without a socket.
 
 mod bodies;
 mod calls;
@@ -18,7 +18,7 @@ use crate::{
 
 const LIMITS: Limits = Limits { line: 1 << 20, body: 1 << 24 };
 
-/// Keeps what it is given, neighbours of one kind joined.
+/// A sink that joins consecutive deltas of one kind.
 #[derive(Default)]
 struct JoinedReply(Vec<Event>);
 
@@ -40,7 +40,7 @@ impl EventSink for JoinedReply {
     async fn room(&mut self) {}
 }
 
-/// Keeps what it is given.
+/// A sink that records every event.
 #[derive(Default)]
 struct EventLog(Vec<Event>);
 
@@ -52,7 +52,7 @@ impl EventSink for EventLog {
     async fn room(&mut self) {}
 }
 
-/// A reading for calls of `Add`.
+/// Return settings for parsing calls of `Add`.
 fn parsing(inline: bool) -> CallParsing {
     let tools = vec![Tool { name: "Add".to_owned(), schema: None }];
     let options = parser::Options::default();
@@ -64,7 +64,7 @@ fn parsing(inline: bool) -> CallParsing {
     }
 }
 
-/// What is read in a body that comes in these pieces.
+/// Decode a body in these pieces, with consecutive deltas joined.
 fn joined(
     pieces: &[&[u8]],
     limits: Limits,
@@ -94,7 +94,7 @@ fn written(event: &Event) -> Value {
     }
 }
 
-/// The golden cases of `tests/cases/completions`, which the reader in Python comes out of as well.
+/// Return the golden cases of `tests/cases/completions`, which the Python reader shares.
 fn cases() -> Vec<(String, Vec<Value>, Vec<Value>)> {
     let mut cases = Vec::new();
     for name in ["calls", "finish", "text", "usage"] {
@@ -114,7 +114,7 @@ fn body(chunks: &[Value]) -> String {
 }
 
 #[test]
-fn chunks_come_out_as_written() {
+fn chunks_give_the_expected_updates() {
     let cases = cases();
     assert!(cases.len() > 60, "{}", cases.len());
     for (name, chunks, updates) in cases {
@@ -131,7 +131,7 @@ fn chunk(delta: &Value, finish: Option<&str>) -> Value {
     json!({"choices": [{"index": 0, "delta": delta, "finish_reason": finish}]})
 }
 
-fn said(text: &str) -> Value {
+fn text_chunk(text: &str) -> Value {
     chunk(&json!({"content": text}), None)
 }
 

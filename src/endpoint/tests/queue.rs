@@ -1,4 +1,4 @@
-//! The mailbox, in the orders in which a request and its reader can meet.
+//! The queue under all interleavings of a request and its reader.
 
 use std::{
     future::{Future, poll_fn},
@@ -16,7 +16,7 @@ use super::super::{
 };
 use crate::message::{FinishReason, UsageUpdate};
 
-/// Locks and signals whose every use is a point at which the other thread may go on.
+/// Locks and signals that are scheduling points of the model checker.
 struct ModelChecked;
 
 impl Primitives for ModelChecked {
@@ -34,7 +34,7 @@ impl<T: Send> Lock<T> for Mutex<T> {
     }
 }
 
-/// At most one permit, and whoever waits for it: what `tokio::sync::Notify` is to one task.
+/// A single permit and its waiter, like `tokio::sync::Notify` with one task.
 #[derive(Default)]
 struct Permit(Mutex<(bool, Option<Waker>)>);
 
@@ -66,30 +66,30 @@ impl Signal for Permit {
     }
 }
 
-/// How a request leaves a mailbox.
+/// The way in which a request stops using a queue.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Shutdown {
-    /// With the last event of a reply, and then by saying that all is well.
+    /// The last event of the reply, and then a successful outcome.
     Finish,
-    /// By saying what failed.
+    /// A failed outcome.
     Failure,
-    /// Without a word, as one that is dropped.
+    /// No outcome, as for a request that is dropped.
     Drop,
 }
 
-/// One meeting of a request with its reader.
+/// A scenario with one request and one reader.
 #[derive(Clone, Debug)]
 struct Scenario {
     events: Vec<Event>,
-    /// How many events come of one chunk, before anybody asks for room.
+    /// The number of events per chunk, put in before waiting for room.
     chunk: usize,
     shutdown: Shutdown,
     capacity: Capacity,
-    /// How many events the reader takes at once.
+    /// The maximum number of events that the reader takes at once.
     most: usize,
-    /// Whether the reader is woken from outside, as by a bell.
+    /// True if the reader is woken by a callback.
     has_wake: bool,
-    /// Whether the request gives a wait up and begins it anew, as where a clock has rung.
+    /// True if the request cancels a wait and starts it again, as after a timeout.
     cancels_wait: bool,
 }
 
@@ -130,8 +130,8 @@ async fn request(queue: Arc<EventQueue<ModelChecked>>, scenario: Scenario) {
     queue.abandon();
 }
 
-/// All that is taken, neighbouring texts joined, and how it ends. It ends: where nobody can go on,
-/// the check fails.
+/// Return all events that were read, with consecutive texts joined, and the outcome. A deadlock
+/// fails the check.
 async fn reader(
     queue: Arc<EventQueue<ModelChecked>>,
     wakeup: Option<Arc<Permit>>,
@@ -163,16 +163,16 @@ fn run_scenario(scenario: Scenario) {
     let wakeup = scenario.has_wake.then(|| Arc::new(Permit::default()));
     let wake = wakeup.clone().map(|wakeup| -> Wake { Box::new(move || wakeup.notify()) });
     let queue = Arc::new(EventQueue::new(scenario.capacity, wake));
-    let mut reader_waiting = Vec::new();
+    let mut expected = Vec::new();
     for event in &scenario.events {
-        match (reader_waiting.last_mut(), event) {
+        match (expected.last_mut(), event) {
             (Some(Event::Text(text)), Event::Text(more)) => text.push_str(more),
-            (_, event) => reader_waiting.push(event.clone()),
+            (_, event) => expected.push(event.clone()),
         }
     }
     let end = match scenario.shutdown {
         Shutdown::Finish => {
-            reader_waiting.push(Event::Finish(FinishReason::Stop));
+            expected.push(Event::Finish(FinishReason::Stop));
             Ok(())
         }
         Shutdown::Failure => Err(FailureKind::Protocol),
@@ -181,12 +181,12 @@ fn run_scenario(scenario: Scenario) {
     let most = scenario.most;
     let request = future::spawn(request(Arc::clone(&queue), scenario));
     let (taken, ended) = future::block_on(reader(queue, wakeup, most));
-    assert_eq!(taken, reader_waiting);
+    assert_eq!(taken, expected);
     assert_eq!(ended.map_err(|failure| failure.kind), end);
     future::block_on(request).unwrap();
 }
 
-/// Any small meeting.
+/// Return a random small scenario.
 fn any_scenario() -> Scenario {
     let mut any = shuttle::rand::thread_rng();
     let events = (0..any.gen_range(0..7_u64))
@@ -196,7 +196,7 @@ fn any_scenario() -> Scenario {
             _ => usage(number),
         })
         .collect();
-    // By count, by bytes, or by whichever comes first; none at all is a capacity too.
+    // By count, by bytes, or by whichever is reached first; zero is a valid capacity.
     let (few, small) = (any.gen_range(0..4), any.gen_range(0..400));
     let capacity = match any.gen_range(0..3) {
         0 => Capacity { events: few, bytes: usize::MAX },
@@ -215,17 +215,17 @@ fn any_scenario() -> Scenario {
 }
 
 #[test]
-fn whatever_comes_and_however_it_is_read_it_ends_and_nothing_is_missing() {
+fn random_schedules_end_and_lose_no_event() {
     check_random(|| run_scenario(any_scenario()), 1_500);
 }
 
 #[test]
-fn threads_that_rarely_make_way_for_each_other_end_as_well() {
+fn schedules_with_few_preemptions_end() {
     check_pct(|| run_scenario(any_scenario()), 500, 3);
 }
 
 #[test]
-fn every_order_of_a_full_mailbox_ends() {
+fn every_schedule_of_a_full_queue_ends() {
     let full = |capacity, chunk, most| Scenario {
         events: vec![usage(1), usage(2)],
         chunk,

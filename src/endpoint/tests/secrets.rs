@@ -1,4 +1,4 @@
-//! Texts without keys.
+//! Redaction of keys.
 
 use std::fmt::Write;
 
@@ -15,7 +15,7 @@ use super::super::{
     secrets::Secrets,
 };
 
-/// What a server does to a key that it repeats.
+/// A change that a server makes to a key that it repeats.
 #[derive(Clone, Copy, Debug)]
 enum Change {
     None,
@@ -45,29 +45,29 @@ const CHANGES: [Change; 10] = [
 
 impl Change {
     fn of(self, text: &str) -> String {
-        let mut said = String::new();
+        let mut changed = String::new();
         for ch in text.chars() {
             let code = u32::from(ch);
             match (self, ch) {
-                (Self::Upper, _) => said.push(ch.to_ascii_uppercase()),
-                (Self::Lower, _) => said.push(ch.to_ascii_lowercase()),
-                (Self::Json, '"' | '\\' | '/') => write!(said, "\\{ch}").unwrap(),
-                (Self::JsonAll, _) => write!(said, "\\u{code:04x}").unwrap(),
+                (Self::Upper, _) => changed.push(ch.to_ascii_uppercase()),
+                (Self::Lower, _) => changed.push(ch.to_ascii_lowercase()),
+                (Self::Json, '"' | '\\' | '/') => write!(changed, "\\{ch}").unwrap(),
+                (Self::JsonAll, _) => write!(changed, "\\u{code:04x}").unwrap(),
                 (Self::Url, _) if !ch.is_ascii_alphanumeric() => {
-                    write!(said, "%{code:02X}").unwrap();
+                    write!(changed, "%{code:02X}").unwrap();
                 }
-                (Self::UrlAll, _) => write!(said, "%{code:02x}").unwrap(),
-                (Self::Html, '&') => said.push_str("&amp;"),
-                (Self::Html, '<') => said.push_str("&lt;"),
-                (Self::Html, '>') => said.push_str("&gt;"),
-                (Self::Html, '"') => said.push_str("&quot;"),
-                (Self::Html, '\'') => said.push_str("&#x27;"),
-                (Self::HtmlAll, _) => write!(said, "&#{code};").unwrap(),
-                (Self::Hexadecimal, _) => write!(said, "\\x{code:02x}").unwrap(),
-                _ => said.push(ch),
+                (Self::UrlAll, _) => write!(changed, "%{code:02x}").unwrap(),
+                (Self::Html, '&') => changed.push_str("&amp;"),
+                (Self::Html, '<') => changed.push_str("&lt;"),
+                (Self::Html, '>') => changed.push_str("&gt;"),
+                (Self::Html, '"') => changed.push_str("&quot;"),
+                (Self::Html, '\'') => changed.push_str("&#x27;"),
+                (Self::HtmlAll, _) => write!(changed, "&#{code};").unwrap(),
+                (Self::Hexadecimal, _) => write!(changed, "\\x{code:02x}").unwrap(),
+                _ => changed.push(ch),
             }
         }
-        said
+        changed
     }
 }
 
@@ -77,8 +77,8 @@ fn hidden(key: &str, text: &str) -> String {
     secrets.hide(text).into_owned()
 }
 
-/// A failure that says something, of a request with these headers at this URL.
-fn told(headers: HeaderMap, url: &str, said: &str) -> String {
+/// Return the redacted message of a failure of a request with these headers and URL.
+fn redacted(headers: HeaderMap, url: &str, message: &str) -> String {
     let time = std::time::Duration::from_secs(1);
     let request = Request {
         name: "m".to_owned(),
@@ -89,10 +89,10 @@ fn told(headers: HeaderMap, url: &str, said: &str) -> String {
         retries: Retries { most: 0, initial_delay: time, max_delay: time },
         limits: Limits { line: 1, body: 1 },
     };
-    let mut failure = Failure::new(FailureKind::Status, said);
-    failure.code = Some(said.to_owned());
-    failure.param = Some(said.to_owned());
-    let failure = failure.without(&Secrets::of(&request));
+    let mut failure = Failure::new(FailureKind::Status, message);
+    failure.code = Some(message.to_owned());
+    failure.param = Some(message.to_owned());
+    let failure = failure.redacted(&Secrets::of(&request));
     assert_eq!(failure.code.as_deref(), Some(failure.message.as_str()));
     assert_eq!(failure.param.as_deref(), Some(failure.message.as_str()));
     failure.message
@@ -114,41 +114,41 @@ proptest! {
             changes.iter().fold(text.to_owned(), |text, change| change.of(&text))
         };
         let text = format!("{before} {} {after}", change(&key[from..to]));
-        let said = hidden(&key, &text).to_ascii_lowercase();
-        prop_assert!(said.contains("[key]"), "{text} -> {said}");
+        let redacted = hidden(&key, &text).to_ascii_lowercase();
+        prop_assert!(redacted.contains("[key]"), "{text} -> {redacted}");
         for at in from..=to - 8 {
             let part = &key[at..at + 8];
             for form in [part.to_ascii_lowercase(), change(part).to_ascii_lowercase()] {
-                prop_assert!(!said.contains(&form), "{text} -> {said} has {form}");
+                prop_assert!(!redacted.contains(&form), "{text} -> {redacted} has {form}");
             }
         }
         let (before, after) = (format!("{before} "), format!(" {after}"));
-        prop_assert!(said.starts_with(&before) && said.ends_with(&after), "{text} -> {said}");
+        prop_assert!(redacted.starts_with(&before) && redacted.ends_with(&after), "{text} -> {redacted}");
     }
 
     #[test]
-    fn a_text_that_shares_nothing_with_a_key_stays(
+    fn a_text_without_parts_of_the_key_is_unchanged(
         key in "[0-9]{1,40}", text in "[a-zé%&#;\\\\ ]{0,80}",
     ) {
         prop_assert_eq!(hidden(&key, &text), text);
     }
 
     #[test]
-    fn any_text_can_be_looked_through(key in "\\PC{0,20}", text in "[%&\\\\#xuU0-9a-f{};é\u{1f600}]{0,60}") {
-        let said = hidden(&key, &text);
-        prop_assert!(said == text || said.contains("[key]"));
+    fn any_text_can_be_redacted(key in "\\PC{0,20}", text in "[%&\\\\#xuU0-9a-f{};é\u{1f600}]{0,60}") {
+        let redacted = hidden(&key, &text);
+        prop_assert!(redacted == text || redacted.contains("[key]"));
     }
 }
 
 #[test]
-fn short_keys_are_hidden_as_words_and_words_are_not() {
+fn short_keys_are_redacted_only_as_whole_words() {
     assert_eq!(hidden("EMPTY", "EMPTY 'EMPTY' empty EMPTYING"), "[key] '[key]' empty EMPTYING");
     assert_eq!(hidden("a", "a word, a b"), "[key] word, [key] b");
     assert_eq!(hidden("", "a word"), "a word");
 }
 
 #[test]
-fn what_a_request_keeps_secret_is_hidden_wherever_it_stood() {
+fn all_secrets_of_a_request_are_redacted() {
     let marked = |value: &'static str| {
         let mut value = HeaderValue::from_static(value);
         value.set_sensitive(true);
@@ -164,9 +164,9 @@ fn what_a_request_keeps_secret_is_hidden_wherever_it_stood() {
         ("x-plain".parse().unwrap(), HeaderValue::from_static("plain-words")),
     ]);
     let url = "http://me:pass%20word-1@h/v1?api_key=query-key-1&api-version=2026-11-22";
-    let said = "Bearer SK-01234567 k2 TOK.EN.47 a=12345678 87654321 app long-value long-valu \
+    let message = "Bearer SK-01234567 k2 TOK.EN.47 a=12345678 87654321 app long-value long-valu \
                 plain-words pass+word pass%20wor query-ke 2026-11-22";
-    let reader_waiting = "Bearer [key] [key] [key] [key] [key] app [key] long-valu plain-words \
+    let expected = "Bearer [key] [key] [key] [key] [key] app [key] long-valu plain-words \
                   pass+word [key] [key] 2026-11-22";
-    assert_eq!(told(headers, url, said), reader_waiting);
+    assert_eq!(redacted(headers, url, message), expected);
 }

@@ -1,4 +1,4 @@
-//! Outlets that have no room, and how long a request waits for them.
+//! Backpressure: sinks without room, and timeouts while a request waits for them.
 
 use std::{
     future::{Future, pending, ready},
@@ -7,17 +7,20 @@ use std::{
 
 use futures_util::future::Either;
 use toolweave::{
-    endpoint::{Client, Event, Failure, FailureKind, EventSink, Timeouts, TimeoutKind, stream_reply},
+    endpoint::{
+        Client, Event, EventSink, Failure, FailureKind, TimeoutKind, Timeouts, stream_reply,
+    },
     message::FinishReason,
 };
 
 use super::{
-    DONE, EventLog, STOP, Server, chunk, finish, request, runtime, server::TEST_TIMEOUT, settings, text,
+    DONE, EventLog, STOP, Server, chunk, finish, request, runtime, server::TEST_TIMEOUT, settings,
+    text,
 };
 
 const SOON: Duration = Duration::from_millis(10);
 
-/// Never answers the first so many times that it is asked for room.
+/// A sink that misses its first wakeups: `room` stays pending this many times.
 struct StuckSink {
     log: EventLog,
     times: usize,
@@ -39,8 +42,8 @@ impl EventSink for StuckSink {
     }
 }
 
-/// What came of a reply of one word, into an outlet that is silent so many times.
-fn requests(times: usize, timeouts: Timeouts) -> (Vec<Event>, Result<(), Failure>) {
+/// Send a request for a one-word reply to a sink that misses this many wakeups.
+fn exchange(times: usize, timeouts: Timeouts) -> (Vec<Event>, Result<(), Failure>) {
     let server = Server::new(vec![Box::new(|connection| {
         connection.stream(&[&chunk("Hi"), STOP, DONE]);
         connection.end();
@@ -50,17 +53,17 @@ fn requests(times: usize, timeouts: Timeouts) -> (Vec<Event>, Result<(), Failure
     request.timeouts = timeouts;
     let mut silent = StuckSink { log: EventLog::default(), times };
     let done = runtime().block_on(async {
-        let replies = stream_reply(&client, &request, None, &mut silent);
-        tokio::time::timeout(TEST_TIMEOUT, replies).await.expect("the request waits for ever")
+        let exchange = stream_reply(&client, &request, None, &mut silent);
+        tokio::time::timeout(TEST_TIMEOUT, exchange).await.expect("the request never ends")
     });
     (silent.log.0, done)
 }
 
 #[test]
-fn the_time_for_everything_runs_while_there_is_no_room() {
+fn the_total_timeout_runs_while_there_is_no_room() {
     let total = Some(5 * SOON);
     let timeouts = Timeouts { first_byte: TEST_TIMEOUT, idle: TEST_TIMEOUT, total };
-    let (events, done) = requests(usize::MAX, timeouts);
+    let (events, done) = exchange(usize::MAX, timeouts);
     assert_eq!(text(&events), "Hi");
     let failure = done.unwrap_err();
     assert_eq!(failure.kind, FailureKind::Timeout(TimeoutKind::Total));
@@ -68,9 +71,9 @@ fn the_time_for_everything_runs_while_there_is_no_room() {
 }
 
 #[test]
-fn a_wake_up_that_is_lost_costs_a_moment_and_a_pause_is_no_silence_of_the_server() {
+fn a_lost_wakeup_is_recovered_and_backpressure_is_not_an_idle_server() {
     let timeouts = Timeouts { first_byte: TEST_TIMEOUT, idle: SOON, total: None };
-    let (events, done) = requests(4, timeouts);
+    let (events, done) = exchange(4, timeouts);
     assert_eq!((text(&events).as_str(), done), ("Hi", Ok(())));
     assert_eq!(finish(&events), Some(FinishReason::Stop));
 }

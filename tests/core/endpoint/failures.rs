@@ -1,4 +1,4 @@
-//! Failures: what they say, and which of them are tried again.
+//! Failures: their messages, and which of them are retried.
 
 use std::{
     io::{Read, Write},
@@ -9,13 +9,13 @@ use std::{
 use toolweave::endpoint::{Client, Failure, FailureKind, Request, Settings, TimeoutKind};
 
 use super::{
-    DONE, STOP, Server, requests, chunk, request,
+    DONE, STOP, Server, chunk, exchange, request,
     server::{Connection, Script},
     settings, text,
 };
 
 fn failure_of(settings: &Settings, request: &Request) -> Failure {
-    requests(&Client::new(settings).unwrap(), request, None).1.unwrap_err()
+    exchange(&Client::new(settings).unwrap(), request, None).1.unwrap_err()
 }
 
 fn answer(head: &'static str, body: &'static str) -> Script {
@@ -39,27 +39,28 @@ fn success() -> Script {
 }
 
 #[test]
-fn a_server_that_nobody_runs_cannot_be_reached() {
+fn a_closed_port_cannot_be_reached() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     drop(listener);
-    let failure = failure_of(&settings(), &request(&format!("http://me:pw@127.0.0.1:{port}/v1?q=1")));
+    let failure =
+        failure_of(&settings(), &request(&format!("http://me:pw@127.0.0.1:{port}/v1?q=1")));
     assert_eq!(failure.kind, FailureKind::Connect);
     assert!(failure.transient);
     let expected = format!("acme: cannot reach 127.0.0.1:{port}: Connection refused");
     assert!(failure.message.starts_with(&expected), "{failure}");
-    assert!(failure.message.ends_with("(asked 3 times)"), "{failure}");
+    assert!(failure.message.ends_with("(after 3 attempts)"), "{failure}");
 }
 
 #[test]
-fn a_host_that_has_no_address_is_not_known() {
+fn a_host_without_an_address_cannot_be_resolved() {
     let failure = failure_of(&settings(), &request("http://no-such-host.invalid/v1"));
     assert_eq!(failure.kind, FailureKind::Dns);
-    assert!(failure.message.starts_with("acme: the host no-such-host.invalid is not known: "));
+    assert!(failure.message.starts_with("acme: cannot resolve the host no-such-host.invalid: "));
 }
 
 #[test]
-fn a_server_without_tls_gives_no_secure_connection() {
+fn a_server_without_tls_fails_the_handshake() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     let thread = std::thread::spawn(move || {
@@ -71,13 +72,13 @@ fn a_server_without_tls_gives_no_secure_connection() {
     thread.join().unwrap();
     assert_eq!(failure.kind, FailureKind::Tls, "{failure}");
     assert!(!failure.transient);
-    let expected = format!("acme: there is no secure connection to 127.0.0.1:{port}: ");
+    let expected = format!("acme: cannot establish a secure connection to 127.0.0.1:{port}: ");
     assert!(failure.message.starts_with(&expected), "{failure}");
 }
 
 #[test]
-fn statuses_that_may_pass_are_asked_again_and_no_others() {
-    for (status, often) in [
+fn only_transient_statuses_are_retried() {
+    for (status, attempts) in [
         ("400 x", 1),
         ("401 x", 1),
         ("404 x", 1),
@@ -93,16 +94,16 @@ fn statuses_that_may_pass_are_asked_again_and_no_others() {
     ] {
         let server = Server::new(vec![answer(status, "nope")]);
         let failure = failure_of(&settings(), &request(&server.url()));
-        assert_eq!(server.requests().len(), often, "{status}");
-        assert_eq!((failure.kind, failure.transient), (FailureKind::Status, often > 1));
-        let times = if often > 1 { " (asked 3 times)" } else { "" };
+        assert_eq!(server.requests().len(), attempts, "{status}");
+        assert_eq!((failure.kind, failure.transient), (FailureKind::Status, attempts > 1));
+        let times = if attempts > 1 { " (after 3 attempts)" } else { "" };
         let expected = format!("acme answered with status {}: nope{times}", &status[..3]);
         assert_eq!(failure.message, expected);
     }
 }
 
 #[test]
-fn a_quota_that_is_used_up_does_not_pass() {
+fn an_exhausted_quota_is_permanent() {
     let server = Server::new(vec![answer(
         "429 x",
         "{\"error\": {\"message\": \"pay\", \"code\": \"insufficient_quota\"}}",
@@ -112,7 +113,7 @@ fn a_quota_that_is_used_up_does_not_pass() {
 }
 
 #[test]
-fn a_server_that_asks_to_wait_too_long_is_not_waited_for() {
+fn a_retry_delay_above_the_maximum_is_not_awaited() {
     let server = Server::new(vec![answer("429 x\r\nretry-after: 86400", "")]);
     let failure = failure_of(&settings(), &request(&server.url()));
     assert_eq!(server.requests().len(), 1);
@@ -121,45 +122,45 @@ fn a_server_that_asks_to_wait_too_long_is_not_waited_for() {
 }
 
 #[test]
-fn nonsense_about_waiting_is_as_if_it_were_not_there() {
-    for expected in ["-1", "inf", "nan", "soon", "", "1e300"] {
-        let head = format!("429 x\r\nretry-after: {said}").leak();
+fn invalid_retry_delays_are_ignored() {
+    for delay in ["-1", "inf", "nan", "soon", "", "1e300"] {
+        let head = format!("429 x\r\nretry-after: {delay}").leak();
         let server = Server::new(vec![answer(head, ""), success()]);
         let (events, done) =
-            requests(&Client::new(&settings()).unwrap(), &request(&server.url()), None);
-        assert_eq!((text(&events).as_str(), done), ("Hi", Ok(())), "{said}");
+            exchange(&Client::new(&settings()).unwrap(), &request(&server.url()), None);
+        assert_eq!((text(&events).as_str(), done), ("Hi", Ok(())), "{delay}");
     }
 }
 
 #[test]
 fn milliseconds_and_dates_are_understood() {
-    for expected in [
+    for delay in [
         "retry-after-ms: 3\r\nretry-after: 86400",
         "retry-after: 0.003",
         "retry-after: Wed, 21 Oct 2015 07:28:00 GMT",
     ] {
-        let head = format!("503 x\r\n{said}").leak();
+        let head = format!("503 x\r\n{delay}").leak();
         let server = Server::new(vec![answer(head, ""), success()]);
         let (events, done) =
-            requests(&Client::new(&settings()).unwrap(), &request(&server.url()), None);
-        assert_eq!((text(&events).as_str(), done), ("Hi", Ok(())), "{said}");
+            exchange(&Client::new(&settings()).unwrap(), &request(&server.url()), None);
+        assert_eq!((text(&events).as_str(), done), ("Hi", Ok(())), "{delay}");
         assert_eq!(server.requests().len(), 2);
     }
 }
 
 #[test]
-fn a_server_that_never_answers_is_asked_again_and_given_up() {
+fn a_server_that_never_answers_is_retried_until_the_limit() {
     let server = Server::new(vec![silent()]);
     let mut request = request(&server.url());
     request.timeouts.first_byte = Duration::from_millis(20);
     let failure = failure_of(&settings(), &request);
     assert_eq!(failure.kind, FailureKind::Timeout(TimeoutKind::FirstByte));
-    let expected = "acme sent nothing of a reply within 0.02 s (asked 3 times)";
+    let expected = "acme sent no reply within 0.02 s (after 3 attempts)";
     assert_eq!(failure.message, expected);
 }
 
 #[test]
-fn a_head_is_no_reply() {
+fn response_headers_alone_do_not_end_the_first_byte_timeout() {
     let server = Server::new(vec![Box::new(|connection| {
         connection.stream(&[]);
         connection.wait_for_close();
@@ -168,28 +169,28 @@ fn a_head_is_no_reply() {
     request.timeouts.first_byte = Duration::from_millis(20);
     let failure = failure_of(&settings(), &request);
     assert_eq!(failure.kind, FailureKind::Timeout(TimeoutKind::FirstByte));
-    assert!(failure.message.ends_with("(asked 3 times)"), "{failure}");
+    assert!(failure.message.ends_with("(after 3 attempts)"), "{failure}");
 }
 
 #[test]
-fn there_is_so_much_time_for_everything() {
+fn the_total_timeout_covers_all_attempts_and_the_reply() {
     let server = Server::new(vec![silent()]);
-    let mut replies = request(&server.url());
-    replies.timeouts.total = Some(Duration::from_millis(20));
-    let failure = failure_of(&settings(), &replies);
+    let mut timed = request(&server.url());
+    timed.timeouts.total = Some(Duration::from_millis(20));
+    let failure = failure_of(&settings(), &timed);
     assert_eq!(failure.kind, FailureKind::Timeout(TimeoutKind::Total));
-    assert_eq!(failure.message, "acme sent nothing of a reply within 0.02 s");
+    assert_eq!(failure.message, "acme sent no reply within 0.02 s");
 
     let server = Server::new(vec![Box::new(|connection| {
         connection.stream(&[&chunk("Hi")]);
         connection.wait_for_close();
     })]);
-    let mut replies = request(&server.url());
-    replies.timeouts.total = Some(Duration::from_millis(50));
-    let (events, done) = requests(&Client::new(&settings()).unwrap(), &replies, None);
+    let mut timed = request(&server.url());
+    timed.timeouts.total = Some(Duration::from_millis(50));
+    let (events, done) = exchange(&Client::new(&settings()).unwrap(), &timed, None);
     let failure = done.unwrap_err();
     assert_eq!(failure.kind, FailureKind::Timeout(TimeoutKind::Total));
-    // On a busy machine the time may be over before anything has come.
+    // On a busy machine the timeout may elapse before anything has arrived.
     if !events.is_empty() {
         assert_eq!(text(&events), "Hi");
         assert!(failure.message.starts_with("the reply of acme took longer than 0.05 s, after "));
@@ -197,7 +198,7 @@ fn there_is_so_much_time_for_everything() {
 }
 
 #[test]
-fn a_wait_that_outlasts_the_time_for_everything_is_not_begun() {
+fn a_retry_delay_beyond_the_total_timeout_is_not_awaited() {
     let server = Server::new(vec![answer("503 x\r\nretry-after: 9", "")]);
     let mut request = request(&server.url());
     request.timeouts.total = Some(Duration::from_secs(8));
@@ -207,7 +208,7 @@ fn a_wait_that_outlasts_the_time_for_everything_is_not_begun() {
 }
 
 #[test]
-fn an_answer_that_is_none_of_a_model_is_refused() {
+fn a_response_that_is_not_a_reply_is_rejected() {
     for (head, body) in [
         ("200 OK\r\ncontent-type: text/html", "<html></html>"),
         ("200 OK\r\ncontent-type: text/plain", "hello"),
@@ -226,7 +227,7 @@ fn an_answer_that_is_none_of_a_model_is_refused() {
 }
 
 #[test]
-fn a_reply_that_is_compressed_is_refused() {
+fn a_compressed_reply_is_rejected() {
     let head = "200 OK\r\ncontent-type: text/event-stream\r\ncontent-encoding: gzip";
     let server = Server::new(vec![answer(head, "x")]);
     let failure = failure_of(&settings(), &request(&server.url()));
@@ -235,7 +236,7 @@ fn a_reply_that_is_compressed_is_refused() {
 }
 
 #[test]
-fn a_stream_is_one_whatever_it_is_called() {
+fn a_stream_is_recognized_whatever_its_content_type() {
     for kind in ["", "content-type: text/plain\r\n", "content-type: application/json\r\n"] {
         let server = Server::new(vec![Box::new(move |connection| {
             connection.send(&format!(
@@ -245,24 +246,24 @@ fn a_stream_is_one_whatever_it_is_called() {
             connection.stream.shutdown(std::net::Shutdown::Write).unwrap();
         })]);
         let (events, done) =
-            requests(&Client::new(&settings()).unwrap(), &request(&server.url()), None);
+            exchange(&Client::new(&settings()).unwrap(), &request(&server.url()), None);
         assert_eq!((text(&events).as_str(), done), ("Hi", Ok(())), "{kind}");
     }
 }
 
 #[test]
-fn what_is_no_http_is_told() {
+fn an_invalid_http_response_is_reported() {
     let server = Server::new(vec![Box::new(|connection| {
         connection.send("SSH-2.0-OpenSSH_9.6\r\n\r\n");
         connection.wait_for_close();
     })]);
     let failure = failure_of(&settings(), &request(&server.url()));
     assert_eq!(failure.kind, FailureKind::Protocol);
-    assert!(failure.message.starts_with("acme answered with something that is no HTTP: "));
+    assert!(failure.message.starts_with("acme sent an invalid HTTP response: "));
 }
 
 #[test]
-fn a_head_has_limits() {
+fn response_headers_have_limits() {
     let large = Settings { max_header_bytes: 1000, ..settings() };
     let one = format!("200 OK\r\nx: {}", "y".repeat(1000)).leak();
     let many = format!("200 OK{}", "\r\nx: y".repeat(200)).leak();
@@ -271,12 +272,12 @@ fn a_head_has_limits() {
         let server = Server::new(vec![answer(head, "{}")]);
         let failure = failure_of(&large, &request(&server.url()));
         assert_eq!(failure.kind, FailureKind::TooLarge, "{failure}");
-        assert!(failure.message.contains("the head of the answer of acme is larger than"));
+        assert!(failure.message.contains("the response headers of acme are larger than"));
     }
 }
 
 #[test]
-fn redirects_are_refused() {
+fn redirects_are_not_followed_by_default() {
     for (to, expected) in [
         (
             "http://me:pw@other.example/v2/x?key=1",
@@ -295,15 +296,15 @@ fn redirects_are_refused() {
 }
 
 #[test]
-fn redirects_on_the_same_host_are_followed_where_that_is_wanted() {
+fn redirects_to_the_same_host_are_followed_on_request() {
     let follow = Settings { follow_redirects: true, ..settings() };
     let server = Server::new(vec![answer("308 x\r\nlocation: /v2", ""), success()]);
-    let (events, done) = requests(&Client::new(&follow).unwrap(), &request(&server.url()), None);
+    let (events, done) = exchange(&Client::new(&follow).unwrap(), &request(&server.url()), None);
     assert_eq!((text(&events).as_str(), done), ("Hi", Ok(())));
-    let asked_for = &server.requests()[1];
-    assert!(asked_for.head.starts_with("POST /v2 HTTP/1.1\r\n"), "{}", asked_for.head);
-    assert!(asked_for.head.contains("Bearer sk-secret"));
-    assert_eq!(asked_for.body, "{}");
+    let redirected = &server.requests()[1];
+    assert!(redirected.head.starts_with("POST /v2 HTTP/1.1\r\n"), "{}", redirected.head);
+    assert!(redirected.head.contains("Bearer sk-secret"));
+    assert_eq!(redirected.body, "{}");
 
     for head in ["307 x\r\nlocation: http://localhost/v2", "302 x\r\nlocation: /v2", "307 x"] {
         let server = Server::new(vec![answer(head, ""), success()]);

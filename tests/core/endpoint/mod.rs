@@ -1,10 +1,10 @@
-//! The client of endpoints, against servers that listen.
+//! The HTTP client of endpoints against local servers.
 
-mod replies;
+mod backpressure;
 mod failures;
 mod pooling;
+mod replies;
 mod server;
-mod backpressure;
 
 use std::time::Duration;
 
@@ -13,13 +13,13 @@ use reqwest::{Url, header::HeaderMap};
 use tokio::runtime::{Builder, Runtime};
 use toolweave::{
     endpoint::{
-        Client, Event, Failure, HttpVersion, Limits, EventSink, ProxyChoice, CallParsing, Request,
+        CallParsing, Client, Event, EventSink, Failure, HttpVersion, Limits, ProxyChoice, Request,
         Retries, Settings, Timeouts, stream_reply,
     },
     message::FinishReason,
 };
 
-use self::server::{TEST_TIMEOUT, Server};
+use self::server::{Server, TEST_TIMEOUT};
 
 fn settings() -> Settings {
     Settings {
@@ -50,7 +50,7 @@ fn request(url: &str) -> Request {
     }
 }
 
-/// Keeps everything, and has room for it.
+/// A sink that records everything and always has room.
 #[derive(Default)]
 struct EventLog(Vec<Event>);
 
@@ -66,8 +66,8 @@ fn runtime() -> Runtime {
     Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap()
 }
 
-/// What came of a request.
-fn requests(
+/// Send a request and return its events and outcome.
+fn exchange(
     client: &Client,
     request: &Request,
     parsing: Option<CallParsing>,

@@ -1,4 +1,4 @@
-//! Connections: kept, shared, let go, and what they are made with.
+//! Connections: pooling, sharing, closing and settings.
 
 use std::{
     sync::mpsc::{Sender, channel},
@@ -7,41 +7,44 @@ use std::{
 
 use bytes::Bytes;
 use tokio::sync::Notify;
-use toolweave::endpoint::{Client, Event, HttpVersion, EventSink, ProxyChoice, Settings, stream_reply};
+use toolweave::endpoint::{
+    Client, Event, EventSink, HttpVersion, ProxyChoice, Settings, stream_reply,
+};
 
 use super::{
-    DONE, EventLog, STOP, Server, requests, chunk, request, runtime,
-    server::{TEST_TIMEOUT, Script},
+    DONE, EventLog, STOP, Server, chunk, exchange, request, runtime,
+    server::{Script, TEST_TIMEOUT},
     settings, text,
 };
 
 fn success() -> Script {
     Box::new(|connection| {
         connection.stream(&[&chunk("Hi"), STOP]);
-        // At once, so that the end is there when the last chunk has been read.
+        // In one write, so that the end of the body arrives with the last chunk.
         connection.send(&format!("{:x}\r\n{DONE}\r\n0\r\n\r\n", DONE.len()));
     })
 }
 
 #[test]
-fn a_connection_is_used_again() {
+fn a_connection_is_reused() {
     let server = Server::new(vec![success()]);
     let runtime = runtime();
     let mut clients = Vec::new();
     for _ in 0..3 {
-        // Each with a client of its own: the same settings share their connections.
+        // Each request has its own client: clients with equal settings share connections.
         let client = Client::new(&settings()).unwrap();
         let mut log = EventLog::default();
         let done = runtime.block_on(stream_reply(&client, &request(&server.url()), None, &mut log));
         assert_eq!((text(&log.0).as_str(), done), ("Hi", Ok(())));
         clients.push(client);
     }
-    let connections: Vec<_> = server.requests().iter().map(|requests| requests.connection).collect();
+    let connections: Vec<_> =
+        server.requests().iter().map(|received| received.connection).collect();
     assert_eq!(connections, [0, 0, 0]);
 }
 
 #[test]
-fn clients_of_other_settings_share_nothing() {
+fn clients_with_different_settings_share_nothing() {
     let server = Server::new(vec![success()]);
     let runtime = runtime();
     let mut clients = Vec::new();
@@ -55,7 +58,7 @@ fn clients_of_other_settings_share_nothing() {
 }
 
 #[test]
-fn a_connection_that_the_server_has_closed_is_replaced() {
+fn a_connection_closed_by_the_server_is_replaced() {
     let closing: Script = Box::new(|connection| {
         connection.stream(&[&chunk("Hi"), STOP, DONE]);
         connection.end();
@@ -73,7 +76,7 @@ fn a_connection_that_the_server_has_closed_is_replaced() {
     }
 }
 
-/// Says when the first event has come.
+/// A sink that signals the first event.
 struct FirstEventSignal(Sender<()>);
 
 impl EventSink for FirstEventSignal {
@@ -86,24 +89,24 @@ impl EventSink for FirstEventSignal {
 
 #[test]
 fn dropping_the_future_closes_the_connection() {
-    let (left, was_left) = channel();
+    let (closed, was_closed) = channel();
     let server = Server::new(vec![Box::new(move |connection| {
         connection.stream(&[&chunk("Hi")]);
-        left.send(connection.wait_for_close()).unwrap();
+        closed.send(connection.wait_for_close()).unwrap();
     })]);
-    let (tell, told) = channel();
+    let (signal, signalled) = channel();
     let client = Client::new(&settings()).unwrap();
     let request = request(&server.url());
     let runtime = runtime();
     let task = runtime.spawn(async move {
-        let _ = stream_reply(&client, &request, None, &mut FirstEventSignal(tell)).await;
+        let _ = stream_reply(&client, &request, None, &mut FirstEventSignal(signal)).await;
     });
-    told.recv_timeout(TEST_TIMEOUT).unwrap();
+    signalled.recv_timeout(TEST_TIMEOUT).unwrap();
     task.abort();
-    assert_eq!(was_left.recv_timeout(TEST_TIMEOUT), Ok(true));
+    assert_eq!(was_closed.recv_timeout(TEST_TIMEOUT), Ok(true));
 }
 
-/// Has no room until it is told so.
+/// A sink that has no room until it is notified.
 struct BlockedSink<'a> {
     log: EventLog,
     room: &'a Notify,
@@ -121,7 +124,7 @@ impl EventSink for BlockedSink<'_> {
 }
 
 #[test]
-fn an_outlet_without_room_stops_the_server() {
+fn a_sink_without_room_stops_the_server() {
     const ENDLESS: usize = 64 << 20;
     let (stopped, was_stopped) = channel();
     let server = Server::new(vec![Box::new(move |connection| {
@@ -154,28 +157,29 @@ fn an_outlet_without_room_stops_the_server() {
     let request = request(&server.url());
     let mut full = BlockedSink { log: EventLog::default(), room: &room };
     let done = runtime().block_on(async {
-        let replies = stream_reply(&client, &request, None, &mut full);
+        let exchange = stream_reply(&client, &request, None, &mut full);
         let releasing = async {
-            let written = tokio::task::spawn_blocking(move || was_stopped.recv_timeout(TEST_TIMEOUT));
+            let written =
+                tokio::task::spawn_blocking(move || was_stopped.recv_timeout(TEST_TIMEOUT));
             let written = written.await.unwrap().unwrap();
             room.notify_one();
             written
         };
-        futures_util::future::join(replies, releasing).await
+        futures_util::future::join(exchange, releasing).await
     });
     assert_eq!(done.0, Ok(()));
     assert!(done.1 < ENDLESS, "the server was never stopped");
-    assert!(text(&full.log.0).len() > done.1 / 2, "what had been written came");
+    assert!(text(&full.log.0).len() > done.1 / 2, "what had been written was received");
 }
 
 #[test]
-fn a_proxy_is_asked_in_place_of_the_server() {
+fn requests_go_through_the_proxy() {
     let proxy = Server::new(vec![success()]);
     let address = proxy.url().replace("http://", "http://me:pass%20word@");
     let address = address.split("/v1").next().unwrap().to_owned();
     let through = Settings { proxy: ProxyChoice::Url(address.clone()), ..settings() };
     let client = Client::new(&through).unwrap();
-    let (events, done) = requests(&client, &request("http://model.example/v1"), None);
+    let (events, done) = exchange(&client, &request("http://model.example/v1"), None);
     assert_eq!((text(&events).as_str(), done), ("Hi", Ok(())));
     let head = &proxy.requests()[0].head;
     assert!(head.starts_with("POST http://model.example/v1 HTTP/1.1\r\n"), "{head}");
@@ -184,15 +188,15 @@ fn a_proxy_is_asked_in_place_of_the_server() {
     assert!(!shown.contains("pass") && !shown.contains("sk-secret"), "{shown}");
 
     drop(proxy);
-    let failure = requests(&client, &request("http://model.example/v1"), None).1.unwrap_err();
+    let failure = exchange(&client, &request("http://model.example/v1"), None).1.unwrap_err();
     assert!(!failure.message.contains("pass"), "{failure}");
 }
 
 #[test]
-fn settings_that_cannot_be_used_are_refused_without_the_password() {
+fn errors_of_invalid_settings_do_not_contain_the_password() {
     for (proxy, expected) in [
-        ("http://me:secret@[", "the proxy is no URL"),
-        ("ftp://me:secret@host", "the proxy is of another kind than http and https"),
+        ("http://me:secret@[", "the proxy is not a URL"),
+        ("ftp://me:secret@host", "the proxy has another scheme than http and https"),
         ("me:secret@host", "the proxy is"),
     ] {
         let proxy = ProxyChoice::Url(proxy.to_owned());
@@ -213,17 +217,17 @@ fn settings_that_cannot_be_used_are_refused_without_the_password() {
 }
 
 #[test]
-fn a_client_is_made_without_a_runtime_and_outlives_those_that_used_it() {
+fn a_client_outlives_the_runtimes_that_used_it() {
     let server = Server::new(vec![success()]);
     let client = Client::new(&settings()).unwrap();
     for _ in 0..3 {
-        let (events, done) = requests(&client, &request(&server.url()), None);
+        let (events, done) = exchange(&client, &request(&server.url()), None);
         assert_eq!((text(&events).as_str(), done), ("Hi", Ok(())));
     }
 }
 
 #[test]
-fn a_request_shows_no_more_than_where_it_goes() {
+fn the_debug_output_of_a_request_names_only_the_host() {
     let mut request = request("http://me:pw@host/v1?key=1");
     request.body = Bytes::from_static(b"private");
     let shown = format!("{request:?}");

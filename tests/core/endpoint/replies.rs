@@ -1,20 +1,20 @@
-//! Replies that come, and failures that do not pass.
+//! Replies that stream, and failures that are not transient.
 
 use toolweave::{
     endpoint::{Client, Event, FailureKind, TimeoutKind},
     message::FinishReason,
 };
 
-use super::{DONE, STOP, Server, requests, chunk, finish, request, settings, text};
+use super::{DONE, STOP, Server, chunk, exchange, finish, request, settings, text};
 
 #[test]
-fn a_reply_is_read_while_it_comes() {
+fn a_reply_is_read_while_it_streams() {
     let server = Server::new(vec![Box::new(|connection| {
         connection.stream(&[&chunk("Hel"), &chunk("lo"), STOP, DONE]);
         connection.end();
     })]);
     let client = Client::new(&settings()).unwrap();
-    let (events, done) = requests(&client, &request(&server.url()), None);
+    let (events, done) = exchange(&client, &request(&server.url()), None);
     assert_eq!(done, Ok(()));
     let texts = ["Hel", "lo"].map(|text| Event::Text(text.to_owned()));
     assert_eq!(events[..2], texts);
@@ -29,7 +29,7 @@ fn a_reply_is_read_while_it_comes() {
 }
 
 #[test]
-fn a_refusal_says_what_the_server_said_but_no_key() {
+fn an_error_response_keeps_its_message_without_the_key() {
     let server = Server::new(vec![Box::new(|connection| {
         let body = "{\"error\": {\"message\": \"no key\\n sk-secret\", \"code\": \"bad\", \
                     \"param\": \"stop\"}}";
@@ -37,7 +37,7 @@ fn a_refusal_says_what_the_server_said_but_no_key() {
             .send(&format!("HTTP/1.1 400 Bad\r\ncontent-length: {}\r\n\r\n{body}", body.len()));
     })]);
     let client = Client::new(&settings()).unwrap();
-    let (events, done) = requests(&client, &request(&server.url()), None);
+    let (events, done) = exchange(&client, &request(&server.url()), None);
     let failure = done.unwrap_err();
     assert_eq!(events, []);
     assert_eq!(failure.to_string(), "acme answered with status 400: no key [key]");
@@ -49,7 +49,7 @@ fn a_refusal_says_what_the_server_said_but_no_key() {
 }
 
 #[test]
-fn what_may_pass_is_asked_again() {
+fn transient_failures_are_retried() {
     let server = Server::new(vec![
         Box::new(|connection| {
             connection.send("HTTP/1.1 503 No\r\ncontent-length: 0\r\nretry-after-ms: 1\r\n\r\n");
@@ -63,20 +63,20 @@ fn what_may_pass_is_asked_again() {
         }),
     ]);
     let client = Client::new(&settings()).unwrap();
-    let (events, done) = requests(&client, &request(&server.url()), None);
+    let (events, done) = exchange(&client, &request(&server.url()), None);
     assert_eq!(done, Ok(()));
     assert_eq!(text(&events), "Hi");
     assert_eq!(server.requests().len(), 3);
 }
 
 #[test]
-fn a_reply_that_breaks_off_says_how_far_it_had_come() {
+fn a_reply_that_breaks_off_reports_the_received_bytes() {
     let server = Server::new(vec![Box::new(|connection| {
         connection.stream(&[&chunk("Hel")]);
         connection.stream.shutdown(std::net::Shutdown::Both).unwrap();
     })]);
     let client = Client::new(&settings()).unwrap();
-    let (events, done) = requests(&client, &request(&server.url()), None);
+    let (events, done) = exchange(&client, &request(&server.url()), None);
     let failure = done.unwrap_err();
     assert_eq!(text(&events), "Hel");
     assert_eq!(finish(&events), None);
@@ -85,11 +85,11 @@ fn a_reply_that_breaks_off_says_how_far_it_had_come() {
     assert_eq!(failure.received, chunk("Hel").len() as u64);
     assert!(failure.message.starts_with("acme broke off: "), "{failure}");
     assert!(failure.message.ends_with(" bytes of the reply"), "{failure}");
-    assert_eq!(server.requests().len(), 1, "a reply that has begun is asked for once");
+    assert_eq!(server.requests().len(), 1, "a reply that has begun is not retried");
 }
 
 #[test]
-fn a_server_that_falls_silent_is_waited_for_so_long_and_no_longer() {
+fn a_stalled_reply_times_out() {
     let server = Server::new(vec![Box::new(|connection| {
         connection.stream(&[&chunk("Hel")]);
         connection.wait_for_close();
@@ -97,7 +97,7 @@ fn a_server_that_falls_silent_is_waited_for_so_long_and_no_longer() {
     let client = Client::new(&settings()).unwrap();
     let mut request = request(&server.url());
     request.timeouts.idle = std::time::Duration::from_millis(30);
-    let (events, done) = requests(&client, &request, None);
+    let (events, done) = exchange(&client, &request, None);
     let failure = done.unwrap_err();
     assert_eq!(text(&events), "Hel");
     assert_eq!(failure.kind, FailureKind::Timeout(TimeoutKind::Idle));

@@ -1,4 +1,4 @@
-//! A server that does what a test tells it, connection by connection.
+//! A server that follows a script for each connection.
 
 use std::{
     io::{BufRead, BufReader, ErrorKind, Read, Write},
@@ -8,10 +8,10 @@ use std::{
     time::Duration,
 };
 
-/// Nothing in a test takes longer than this, unless it fails.
+/// The timeout for everything in a test.
 pub(crate) const TEST_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// What a request was answered by, on which connection.
+/// A request that the server received, and its connection.
 #[derive(Clone, Debug)]
 pub(crate) struct ReceivedRequest {
     pub(crate) head: String,
@@ -20,7 +20,7 @@ pub(crate) struct ReceivedRequest {
     pub(crate) connection: usize,
 }
 
-/// One connection, in the hands of a script.
+/// One connection, driven by a script.
 pub(crate) struct Connection {
     pub(crate) stream: TcpStream,
 }
@@ -30,7 +30,7 @@ impl Connection {
         let _ = self.stream.write_all(text.as_bytes());
     }
 
-    /// The head of a stream, and pieces of its body.
+    /// Send the head of a stream and pieces of its body.
     pub(crate) fn stream(&mut self, pieces: &[&str]) {
         self.send(STREAM);
         for piece in pieces {
@@ -46,7 +46,7 @@ impl Connection {
         self.send("0\r\n\r\n");
     }
 
-    /// Waits until the other side has closed the connection, and says whether it has.
+    /// Wait until the peer has closed the connection; return false on other errors.
     pub(crate) fn wait_for_close(&mut self) -> bool {
         let mut rest = [0; 1024];
         loop {
@@ -62,10 +62,10 @@ impl Connection {
 pub(crate) const STREAM: &str =
     "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
 
-/// Answers one request.
+/// A script that answers one request.
 pub(crate) type Script = Box<dyn FnMut(&mut Connection) + Send>;
 
-/// A server on a port of its own, for as long as this lives.
+/// A server on its own port, which stops when dropped.
 pub(crate) struct Server {
     port: u16,
     requests: Arc<Mutex<Vec<ReceivedRequest>>>,
@@ -74,7 +74,7 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Answers the first request by the first script, and so on; the last answers the rest.
+    /// Start a server. Each script answers one request; the last answers all further ones.
     pub(crate) fn new(scripts: Vec<Script>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
@@ -123,7 +123,7 @@ fn serve(
     scripts: &Mutex<Vec<Script>>,
 ) {
     let mut reader = BufReader::new(stream.try_clone().unwrap());
-    let mut held = Connection { stream };
+    let mut connection_in_use = Connection { stream };
     while let Some((head, body)) = request(&mut reader) {
         let number = {
             let mut log = log.lock().unwrap();
@@ -136,7 +136,7 @@ fn serve(
             let none: Script = Box::new(|_| {});
             std::mem::replace(&mut scripts[number.min(last)], none)
         };
-        script(&mut held);
+        script(&mut connection_in_use);
         let mut scripts = scripts.lock().unwrap();
         let last = scripts.len() - 1;
         scripts[number.min(last)] = script;
