@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from .. import __version__
 from . import contracts, demo, importing, lint, mcp, parse, play, score, tools
-from .source import InputError
+from .inputs import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns:
         The exit code.
     """
-    _open_what_is_closed()
+    _reopen_closed_streams()
     options = _parser().parse_args(arguments)
     try:
         code: int = COMMANDS[options.command].run(options)
@@ -66,7 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return code
 
 
-def _open_what_is_closed() -> None:
+def _reopen_closed_streams() -> None:
     """Give the streams that were closed before Python began an end that is there."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
@@ -86,7 +86,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"toolweave {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, command in COMMANDS.items():
-        command.declare(
+        command.add_arguments(
             commands.add_parser(name, help=command.SUMMARY, description=command.DESCRIPTION)
         )
     return parser

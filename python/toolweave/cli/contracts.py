@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from .. import render_contracts
-from .source import read_contracts, write_utf8
+from .inputs import read_contracts, write_utf8
 
 if TYPE_CHECKING:
     import argparse
@@ -15,7 +15,7 @@ SUMMARY = "print contracts as the Markdown that goes into the system prompt"
 DESCRIPTION = "Print contracts as the Markdown that goes into the system prompt."
 
 
-def declare(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("file", metavar="FILE", help="a JSON file of contracts, or - for stdin")
 

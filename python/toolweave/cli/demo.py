@@ -10,8 +10,8 @@ from contextlib import AsyncExitStack, aclosing
 from typing import TYPE_CHECKING
 
 from ..exceptions import ModelError
-from .play import pace_of
-from .source import InputError, read_registry, write_escapes
+from .inputs import InputError, read_registry, write_escapes
+from .play import parse_speed
 
 if TYPE_CHECKING:
     from ..models.openai import OpenAIModel
@@ -29,7 +29,7 @@ DESCRIPTION = (
 PORT = 8000
 
 
-def declare(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("--host", default="127.0.0.1", help="where it listens (127.0.0.1)")
     parser.add_argument(
@@ -44,7 +44,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--speed",
-        type=pace_of,
+        type=parse_speed,
         default=1.0,
         metavar="X",
         help="X times the recorded pace, whose long pauses are shortened",

@@ -24,7 +24,7 @@ _MIN_WIDTH, _MAX_WIDTH = 40, 120
 
 
 @dataclass(frozen=True)
-class Painter:
+class DiagnosticPrinter:
     """How diagnostics look."""
 
     colours: bool = False
@@ -34,12 +34,12 @@ class Painter:
     """What they are written in."""
 
     @staticmethod
-    def of(stream: TextIO, environment: Mapping[str, str]) -> Painter:
+    def of(stream: TextIO, environment: Mapping[str, str]) -> DiagnosticPrinter:
         """What suits a stream: colours are for terminals, unless NO_COLOR is set."""
         terminal = stream.isatty()
         wanted = not environment.get("NO_COLOR") and environment.get("TERM") != "dumb"
         width = shutil.get_terminal_size((100, 24)).columns if terminal else 100
-        return Painter(
+        return DiagnosticPrinter(
             terminal and wanted,
             min(max(width, _MIN_WIDTH), _MAX_WIDTH),
             stream.encoding or "utf-8",
@@ -82,6 +82,6 @@ class Painter:
         return f"{colour}{text}{_RESET}" if self.colours else text
 
 
-def counted(number: int, what: str) -> str:
+def count_noun(number: int, what: str) -> str:
     """A number of things, in words."""
     return f"{number} {what}" if number == 1 else f"{number} {what}s"

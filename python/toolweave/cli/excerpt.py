@@ -57,22 +57,22 @@ def _window(line: str, first: int, width: int, encoding: str) -> tuple[int, int]
     """Which characters are shown: as much of the line as there is room for around one of them."""
     room = width - 2 * len(ELLIPSIS)
     # Two thirds behind it, and what these do not need before it.
-    end, right = _reach(line, first, 1, room - room // 3, encoding)
-    start, left = _reach(line, first, -1, room - right, encoding)
+    end, right = _extent(line, first, 1, room - room // 3, encoding)
+    start, left = _extent(line, first, -1, room - right, encoding)
     if start == 0:
-        end, _ = _reach(line, first, 1, room - left, encoding)
+        end, _ = _extent(line, first, 1, room - left, encoding)
     return start, end
 
 
-def _reach(line: str, at: int, step: int, room: int, encoding: str) -> tuple[int, int]:
+def _extent(line: str, at: int, step: int, room: int, encoding: str) -> tuple[int, int]:
     """How far one gets from a place in some cells, and how many of them that takes."""
     used = 0
     # What takes no room is counted as well: a line may consist of nothing else.
     for _ in range(4 * max(room, 0)):
-        beside = at if step > 0 else at - 1
-        if not 0 <= beside < len(line):
+        index = at if step > 0 else at - 1
+        if not 0 <= index < len(line):
             break
-        wide = cell(line[beside], encoding)[1]
+        wide = cell(line[index], encoding)[1]
         if used + wide > room:
             break
         used += wide
@@ -92,7 +92,7 @@ def cell(character: str, encoding: str) -> tuple[str, int]:
     if character == "\t":
         return TAB, len(TAB)
     # Spaces that are none of XML's count as well: a reader would take them for one.
-    if not character.isprintable() or not _has(encoding, character):
+    if not character.isprintable() or not _is_encodable(encoding, character):
         shown = character.encode("ascii", "backslashreplace").decode("ascii")
         if shown == character:
             shown = f"\\x{ord(character):02x}"
@@ -102,7 +102,7 @@ def cell(character: str, encoding: str) -> tuple[str, int]:
     return character, 2 if unicodedata.east_asian_width(character) in "WF" else 1
 
 
-def _has(encoding: str, character: str) -> bool:
+def _is_encodable(encoding: str, character: str) -> bool:
     try:
         character.encode(encoding)
     except UnicodeEncodeError:

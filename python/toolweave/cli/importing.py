@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from ..exceptions import StoreError
-from .source import InputError, read_contracts, shown, write_utf8
+from .inputs import InputError, name_of, read_contracts, write_utf8
 from .transcript import FORMATS, read_transcript
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ DESCRIPTION = (
 )
 
 
-def declare(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("file", metavar="FILE", help="the transcript, or - for stdin")
     parser.add_argument(
@@ -64,17 +64,17 @@ def run(options: argparse.Namespace) -> int:
             sys.stdout.write(message.to_json() + "\n")
         return 0
     try:
-        chat_id = asyncio.run(_stored(options.store, options.chat, messages))
+        chat_id = asyncio.run(_store(options.store, options.chat, messages))
     except (ImportError, StoreError) as err:
         raise InputError(str(err)) from None
     except ValueError as err:
-        raise InputError(f"{shown(options.file)}: {err}") from None
-    counted = "1 message" if len(messages) == 1 else f"{len(messages)} messages"
-    sys.stdout.write(f"imported {counted} as chat {chat_id}\n")
+        raise InputError(f"{name_of(options.file)}: {err}") from None
+    count_noun = "1 message" if len(messages) == 1 else f"{len(messages)} messages"
+    sys.stdout.write(f"imported {count_noun} as chat {chat_id}\n")
     return 0
 
 
-async def _stored(url: str, chat_id: str | None, messages: Sequence[Message]) -> str:
+async def _store(url: str, chat_id: str | None, messages: Sequence[Message]) -> str:
     from ..store import MessageStore
     from ..store.checks import optional_id
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..exceptions import RegistryError
-from .source import InputError, import_from_here, read_bytes, shown, write_escapes, write_utf8
+from .inputs import InputError, add_cwd_to_path, name_of, read_bytes, write_escapes, write_utf8
 
 if TYPE_CHECKING:
     import argparse
@@ -28,7 +28,7 @@ DESCRIPTION = (
 )
 
 
-class Checked(NamedTuple):
+class CheckedFile(NamedTuple):
     """A file, and all that is to be said about it."""
 
     name: str
@@ -38,7 +38,7 @@ class Checked(NamedTuple):
     diagnostics: Sequence[Diagnostic]
 
 
-def declare(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("files", nargs="+", metavar="FILE", help="a tools.xml, or - for stdin")
     parser.add_argument(
@@ -84,14 +84,14 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
-    import_from_here()
+    add_cwd_to_path()
     for folder in options.path:
         if not Path(folder).is_dir():
             sys.stderr.write(f"toolweave lint: --path: there is no folder {folder!r}\n")
             return EXIT_UNREADABLE
     sys.path[:0] = options.path
     unreadable = False
-    checked: list[Checked] = []
+    checked: list[CheckedFile] = []
     for file in options.files:
         try:
             checked.append(_check(file, options.allow, options.base_url))
@@ -114,33 +114,33 @@ def run(options: argparse.Namespace) -> int:
     return 0 if severities.isdisjoint(counting) else EXIT_FOUND
 
 
-def _check(file: str, allowed: Sequence[str], base_url: str | None) -> Checked:
+def _check(file: str, allowed: Sequence[str], base_url: str | None) -> CheckedFile:
     from ..registry import ToolRegistry
     from ..registry.source_text import SourceText
 
     data = read_bytes(file)
     # A name of a file may be no text.
-    name = shown(file).encode(errors="backslashreplace").decode()
+    name = name_of(file).encode(errors="backslashreplace").decode()
     source = SourceText(data)
     try:
         registry = ToolRegistry.loads(data, base_url=base_url)
     except RegistryError as err:
         if not err.diagnostics:
             raise InputError(f"{name}: {err}") from None
-        return Checked(name, source, None, err.diagnostics)
+        return CheckedFile(name, source, None, err.diagnostics)
     except ValueError as err:
         raise InputError(f"--base-url: {err}") from None
     try:
         diagnostics = registry.lint(allowed_handlers=allowed)
     except ValueError as err:
         raise InputError(f"--allow: {err}") from None
-    return Checked(name, source, len(registry.snapshot.entries), diagnostics)
+    return CheckedFile(name, source, len(registry.snapshot.entries), diagnostics)
 
 
-def _print_text(checked: Iterable[Checked]) -> None:
-    from .diagnostics import Painter, counted
+def _print_text(checked: Iterable[CheckedFile]) -> None:
+    from .diagnostics import DiagnosticPrinter, count_noun
 
-    painter = Painter.of(sys.stdout, os.environ)
+    painter = DiagnosticPrinter.of(sys.stdout, os.environ)
     errors = warnings = files = tools = 0
     for one in checked:
         files += 1
@@ -151,10 +151,12 @@ def _print_text(checked: Iterable[Checked]) -> None:
             sys.stdout.write(painter.show(one.name, one.source.line(found.line), found))
     if not files:
         return
-    where = f"{counted(tools, 'tool')} in {counted(files, 'file')}"
-    kinds = [counted(number, kind) for number, kind in ((errors, "error"), (warnings, "warning"))]
-    said = ", ".join(kind for kind in kinds if not kind.startswith("0 "))
-    sys.stdout.write(f"{said or 'nothing to say'}; {where}\n")
+    where = f"{count_noun(tools, 'tool')} in {count_noun(files, 'file')}"
+    kinds = [
+        count_noun(number, kind) for number, kind in ((errors, "error"), (warnings, "warning"))
+    ]
+    counts = ", ".join(kind for kind in kinds if not kind.startswith("0 "))
+    sys.stdout.write(f"{counts or 'nothing to say'}; {where}\n")
 
 
 def _json_line(name: str, found: Diagnostic) -> str:
@@ -182,9 +184,9 @@ def _github_line(name: str, found: Diagnostic) -> str:
         "endColumn": str(found.column + found.length),
         "title": found.code,
     }
-    said = ",".join(f"{key}={_property(value)}" for key, value in properties.items())
+    parameters = ",".join(f"{key}={_property(value)}" for key, value in properties.items())
     message = found.message if found.hint is None else f"{found.message}\n{found.hint}"
-    return f"::{found.severity} {said}::{_data(message)}"
+    return f"::{found.severity} {parameters}::{_data(message)}"
 
 
 def _data(text: str) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..exceptions import HandlerError, RegistryError, ToolweaveError
 from .excerpt import escaped
-from .source import InputError, import_from_here
+from .inputs import InputError, add_cwd_to_path
 
 if TYPE_CHECKING:
     import argparse
@@ -25,7 +25,7 @@ DESCRIPTION = (
 DEFAULT_HOST = "127.0.0.1"
 
 
-def declare(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument(
         "tools",
@@ -69,9 +69,11 @@ def run(options: argparse.Namespace) -> int:
         raise InputError(str(err)) from None
     if (options.tools is None) == (options.registry is None):
         raise InputError("tools are of a module or of a registry: MODULE[:NAME] or --registry FILE")
-    import_from_here()
+    add_cwd_to_path()
     where = options.tools or options.registry
-    tools = _of_registry(_tools(where) if options.registry is None else _registry(where), options)
+    tools = _registry_toolset(
+        _tools(where) if options.registry is None else _registry(where), options
+    )
     try:
         if address is None:
             asyncio.run(serve_stdio(tools, name=options.name))
@@ -122,7 +124,7 @@ def _registry(file: str) -> ToolRegistry:
         raise InputError(f"{err}\ntoolweave lint {file} shows where") from None
 
 
-def _of_registry(tools: Any, options: argparse.Namespace) -> Any:
+def _registry_toolset(tools: Any, options: argparse.Namespace) -> Any:
     """The tools of a type and a site, where tools are those of a registry."""
     from ..registry import ToolRegistry
 

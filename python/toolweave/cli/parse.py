@@ -9,7 +9,7 @@ import sys
 from typing import TYPE_CHECKING, cast, get_args
 
 from .. import Event, FunctionContract, InvalidToolCall, Parser
-from .source import STDIN, read_contracts, stream_text, write_utf8
+from .inputs import STDIN, read_contracts, stream_text, write_utf8
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -27,7 +27,7 @@ SUMMARY = "turn a reply into events, one JSON object a line"
 DESCRIPTION = "Turn a model's reply into events, one JSON object a line, as it comes."
 
 
-def declare(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument(
         "file", nargs="?", default=STDIN, metavar="FILE", help="the reply; stdin if - or left out"
@@ -72,9 +72,9 @@ def run(options: argparse.Namespace) -> int:
         deltas=not options.no_deltas,
     )
     write_utf8()
-    chunks = _flushing(stream_text(options.file))
+    chunks = _flush_between(stream_text(options.file))
     if options.chunk is not None:
-        chunks = recut(chunks, options.chunk)
+        chunks = rechunk(chunks, options.chunk)
     valid = True
     for chunk in chunks:
         valid &= _print(parser.push(chunk))
@@ -86,24 +86,24 @@ def _print(events: Iterable[Event]) -> bool:
     """Print events; False if a call among them is invalid."""
     valid = True
     for event in events:
-        sys.stdout.write(as_line(event) + "\n")
+        sys.stdout.write(event_line(event) + "\n")
         valid &= not isinstance(event, InvalidToolCall)
     return valid
 
 
-def _flushing(blocks: Iterable[str]) -> Iterator[str]:
+def _flush_between(blocks: Iterable[str]) -> Iterator[str]:
     """The same, with all output out before the next block is waited for."""
     for block in blocks:
         yield block
         sys.stdout.flush()
 
 
-def as_line(event: Event) -> str:
+def event_line(event: Event) -> str:
     """One event as JSON: `event` first, then its fields as the class names them."""
     return _encode({"event": EVENT_NAMES[type(event)], **_fields(event)})
 
 
-def recut(chunks: Iterable[str], width: int) -> Iterator[str]:
+def rechunk(chunks: Iterable[str], width: int) -> Iterator[str]:
     """The same text in pieces of `width` characters."""
     rest = ""
     for chunk in chunks:

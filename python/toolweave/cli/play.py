@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from ..exceptions import ModelError
-from .source import InputError, write_escapes
+from .inputs import InputError, write_escapes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,7 +30,7 @@ DESCRIPTION = (
 )
 
 
-def declare(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     chosen = parser.add_mutually_exclusive_group()
     chosen.add_argument("--list", action="store_true", help="list the recordings")
@@ -41,7 +41,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
     pace = parser.add_mutually_exclusive_group()
     pace.add_argument("--fast", action="store_true", help="do not wait between deltas")
     pace.add_argument(
-        "--speed", type=pace_of, default=1.0, metavar="X", help="X times the recorded pace"
+        "--speed", type=parse_speed, default=1.0, metavar="X", help="X times the recorded pace"
     )
     live = parser.add_argument_group("a live model, at any OpenAI-compatible endpoint")
     live.add_argument("--model", metavar="URL", help="such as http://127.0.0.1:8080/v1")
@@ -89,10 +89,10 @@ def _play(options: argparse.Namespace) -> None:
     if options.fast or not sys.stdout.isatty():
         speed = None
     known = recordings()
-    asyncio.run(_played(_chosen(known, options, select=speed is not None), len(known), speed))
+    asyncio.run(_play_all(_chosen(known, options, select=speed is not None), len(known), speed))
 
 
-async def _played(chosen: Sequence[Recording], known: int, speed: float | None) -> None:
+async def _play_all(chosen: Sequence[Recording], known: int, speed: float | None) -> None:
     from ..play.narrator import LEGEND, Narrator
     from ..play.player import Player
     from ..play.screens import Kind
@@ -126,12 +126,12 @@ def _ask(options: argparse.Namespace) -> None:
     prompt: str = options.prompt if options.prompt is not None else _question()
     where = f"{options.model_name} at {options.model}"
     try:
-        asyncio.run(_asked(model, where, prompt))
+        asyncio.run(_ask_model(model, where, prompt))
     except ModelError as err:
         raise InputError(f"{options.model}: {err}") from None
 
 
-async def _asked(model: OpenAIModel | Endpoint, where: str, prompt: str) -> None:
+async def _ask_model(model: OpenAIModel | Endpoint, where: str, prompt: str) -> None:
     from ..play.narrator import Narrator
     from ..play.player import Player
 
@@ -184,7 +184,7 @@ def _screen() -> Screen:
     return ColourScreen(Console(highlight=False))
 
 
-def pace_of(text: str) -> float:
+def parse_speed(text: str) -> float:
     """How many times the recorded pace, as an option says it."""
     try:
         speed = float(text)

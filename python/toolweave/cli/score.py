@@ -11,7 +11,7 @@ from contextlib import AsyncExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from .source import InputError, read_registry, shown, write_escapes
+from .inputs import InputError, name_of, read_registry, write_escapes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,7 +30,7 @@ WORDS = "words"
 EXIT_NOT_SCORED = 1
 
 
-def declare(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("file", metavar="FILE", help="the tools.xml; stdin if -")
     parser.add_argument("query", nargs="?", metavar="QUERY", help="what is asked")
@@ -123,7 +123,7 @@ async def _measure(
 
     queries = benchmark.labelled_queries(registry, registry.entries)
     if not queries:
-        raise InputError(f"{shown(options.file)} has no examples of tools to choose between")
+        raise InputError(f"{name_of(options.file)} has no examples of tools to choose between")
     asked = queries if options.limit is None else benchmark.sample(queries, options.limit)
     done: list[Measurement] = []
     async with AsyncExitStack() as stack:

@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from .excerpt import escaped
-from .source import read_registry, write_escapes
+from .inputs import read_registry, write_escapes
 
 if TYPE_CHECKING:
     import argparse
@@ -21,7 +21,7 @@ DESCRIPTION = (
 )
 
 
-def declare(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("file", metavar="FILE", help="a tools.xml, or - for stdin")
     parser.add_argument(
@@ -37,12 +37,12 @@ def run(options: argparse.Namespace) -> int:
     encoding = sys.stdout.encoding or "utf-8"
     asked = registry.types if options.type is None else (options.type,)
     for name in asked:
-        for line in _of_type(registry, name, options.site):
+        for line in _type_lines(registry, name, options.site):
             sys.stdout.write(escaped(line, encoding) + "\n")
     return 0
 
 
-def _of_type(registry: RegistrySnapshot, name: str, site: str | None) -> Iterator[str]:
+def _type_lines(registry: RegistrySnapshot, name: str, site: str | None) -> Iterator[str]:
     head = name if site is None else f"{name} at {site}"
     meant = registry.suggest_type(name)
     yield head if meant is None else f"{head}, which is no type; did you mean {meant}?"
@@ -51,21 +51,23 @@ def _of_type(registry: RegistrySnapshot, name: str, site: str | None) -> Iterato
         yield "  no tools"
     width = max((len(origin.tool.name) for origin in origins), default=0)
     for origin in origins:
-        yield f"  {origin.tool.name:<{width}}  {_said(origin)}"
+        yield f"  {origin.tool.name:<{width}}  {_describe_origin(origin)}"
 
 
-def _said(origin: Origin) -> str:
+def _describe_origin(origin: Origin) -> str:
     tool = origin.tool
     if tool.enabled:
         runs = tool.handler or (tool.path if tool.method == "url" else tool.method) or "no handler"
-        said = f"{_place(tool)}; {runs}"
+        description = f"{_location(tool)}; {runs}"
     else:
-        said = f"{_place(tool)}; disabled"
+        description = f"{_location(tool)}; disabled"
     verb = "replaces" if tool.enabled else "hides"
-    return said + "".join(f"; {verb} that of {_place(other)}" for other in origin.replaces)
+    return description + "".join(
+        f"; {verb} that of {_location(other)}" for other in origin.replaces
+    )
 
 
-def _place(tool: ToolEntry) -> str:
+def _location(tool: ToolEntry) -> str:
     site = "" if tool.site is None else f" at {tool.site}"
     line = "" if tool.line is None else f", line {tool.line}"
     return f"{tool.type}{site}{line}"

@@ -15,8 +15,8 @@ from .. import TextMessage, from_anthropic, parse_history
 from ..exceptions import MessageError
 from ..kinds import Role
 from ..models.conversation import as_messages
-from .exchanges import brought_together, marked_replies
-from .source import InputError, shown, stream_text
+from .inputs import InputError, name_of, stream_text
+from .tool_exchanges import mark_replies, merge_results
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -30,7 +30,7 @@ _ANTHROPIC_BLOCKS = frozenset({"tool_use", "tool_result", "thinking", "redacted_
 _OPENAI_ROLES = frozenset({"tool", "developer"})
 
 
-class Entries(NamedTuple):
+class TranscriptEntries(NamedTuple):
     """The messages of a file as they stand there."""
 
     messages: list[Any]
@@ -53,18 +53,20 @@ def read_transcript(path: str, form: str, tools: Sequence[FunctionContract] = ()
     is_json = text.lstrip()[:1] in ("{", "[")
     if not is_json and form not in ("auto", "natural"):
         raise InputError(
-            f"{shown(path)} is not JSON; a transcript in the format {form} is a list of messages"
+            f"{name_of(path)} is not JSON; a transcript in the format {form} is a list of messages"
         )
-    entries = _entries(text, path) if is_json else Entries(list(_turns(text, path)))
+    entries = _entries(text, path) if is_json else TranscriptEntries(list(_turns(text, path)))
     if not entries.messages:
-        raise InputError(f"{shown(path)} holds no messages")
+        raise InputError(f"{name_of(path)} holds no messages")
     try:
         return _messages(entries, _format(entries) if form == "auto" else form, tools)
     except (MessageError, TypeError) as err:
-        raise InputError(f"{shown(path)}: {err}") from None
+        raise InputError(f"{name_of(path)}: {err}") from None
 
 
-def _messages(entries: Entries, form: str, tools: Sequence[FunctionContract]) -> list[Message]:
+def _messages(
+    entries: TranscriptEntries, form: str, tools: Sequence[FunctionContract]
+) -> list[Message]:
     if form == "anthropic":
         return from_anthropic(entries.messages, system=entries.system)
     messages = as_messages(entries.messages)
@@ -72,10 +74,10 @@ def _messages(entries: Entries, form: str, tools: Sequence[FunctionContract]) ->
         messages.insert(0, TextMessage(entries.system, role=Role.SYSTEM))
     if form == "openai":
         return messages
-    return brought_together(parse_history(marked_replies(messages), tools))
+    return merge_results(parse_history(mark_replies(messages), tools))
 
 
-def _format(entries: Entries) -> str:
+def _format(entries: TranscriptEntries) -> str:
     """Return the format of the messages; natural text is the one without native calls."""
     members = [cast("dict[str, Any]", each) for each in entries.messages if isinstance(each, dict)]
     if any("kind" in message for message in members):
@@ -97,26 +99,26 @@ def _type(block: object) -> object:
     return kind if isinstance(kind, str) else None
 
 
-def _entries(text: str, path: str) -> Entries:
+def _entries(text: str, path: str) -> TranscriptEntries:
     try:
         data = json.loads(text)
     except (ValueError, RecursionError) as err:
         lines = [(at, line) for at, line in enumerate(_lines(text), 1) if line.strip()]
         if not _is_json(lines[0][1]):
-            raise InputError(f"{shown(path)} is not JSON: {err}") from None
-        return Entries([_line(line, at, path) for at, line in lines])
+            raise InputError(f"{name_of(path)} is not JSON: {err}") from None
+        return TranscriptEntries([_line(line, at, path) for at, line in lines])
     if isinstance(data, list):
-        return Entries(data)
+        return TranscriptEntries(data)
     members = cast("dict[str, Any]", data)
     if "role" in members or "kind" in members:
-        return Entries([members])
+        return TranscriptEntries([members])
     messages = members.get("messages")
     if not isinstance(messages, list):
         raise InputError(
-            f"{shown(path)} holds no transcript; expected a list of messages, an object with the "
+            f"{name_of(path)} holds no transcript; expected a list of messages, an object with the "
             'member "messages", or a message a line'
         )
-    return Entries(messages, members.get("system"))
+    return TranscriptEntries(messages, members.get("system"))
 
 
 def _lines(text: str) -> Iterator[str]:
@@ -133,7 +135,7 @@ def _is_json(line: str) -> bool:
 
 
 def _line(line: str, number: int, path: str) -> object:
-    where = f"{shown(path)}, line {number}"
+    where = f"{name_of(path)}, line {number}"
     try:
         data: object = json.loads(line)
     except (ValueError, RecursionError) as err:
@@ -160,7 +162,7 @@ def _turns(text: str, path: str) -> Iterator[TextMessage]:
             continue
         if role is None and begun:
             raise InputError(
-                f"{shown(path)}, line {begun}: text above the first heading (line {number}); "
+                f"{name_of(path)}, line {begun}: text above the first heading (line {number}); "
                 'expected a heading such as "## user" above it'
             )
         yield from _turn(lines, role)
@@ -169,6 +171,6 @@ def _turns(text: str, path: str) -> Iterator[TextMessage]:
 
 
 def _turn(lines: list[str], role: Role | None) -> Iterator[TextMessage]:
-    said = "".join(lines).strip("\r\n")
-    if role is not None and said.strip():
-        yield TextMessage(said, role=role)
+    text = "".join(lines).strip("\r\n")
+    if role is not None and text.strip():
+        yield TextMessage(text, role=role)

@@ -35,9 +35,9 @@ _log = logging.getLogger("toolweave.nlweb")
 
 _RELEASED = TypeHierarchy(RELEASED)
 # Packages of NLWeb's that have no module of that kind: nobody looks twice.
-_without: weakref.WeakSet[ModuleType] = weakref.WeakSet()
+_failed_imports: weakref.WeakSet[ModuleType] = weakref.WeakSet()
 # What was made of a hierarchy that was edited, so that it is the same object while it is the same.
-_edited: tuple[Mapping[str, Sequence[str]], TypeHierarchy] = (RELEASED, _RELEASED)
+_edited_hierarchy: tuple[Mapping[str, Sequence[str]], TypeHierarchy] = (RELEASED, _RELEASED)
 
 
 def is_enabled() -> bool:
@@ -54,15 +54,15 @@ def is_aggregated() -> bool:
 
 def hierarchy() -> TypeHierarchy:
     """The types that this NLWeb declares, where they are not those of its releases."""
-    global _edited
+    global _edited_hierarchy
     selector = getattr(_module("core.router"), "ToolSelector", None)
     declared: object = getattr(selector, "TYPE_HIERARCHY", None)
     if not isinstance(declared, Mapping):
         return _RELEASED
     parents = cast("Mapping[str, Sequence[str]]", declared)
-    if parents != _edited[0]:
-        _edited = (dict(parents), TypeHierarchy(parents))
-    return _edited[1]
+    if parents != _edited_hierarchy[0]:
+        _edited_hierarchy = (dict(parents), TypeHierarchy(parents))
+    return _edited_hierarchy[1]
 
 
 def load_registry() -> ToolRegistry:
@@ -101,12 +101,12 @@ def _config() -> object:
 def _module(name: str) -> ModuleType | None:
     """A module of NLWeb's, where NLWeb is there."""
     found, core = sys.modules.get(name), sys.modules.get("core")
-    if found is None and core is not None and core not in _without:
+    if found is None and core is not None and core not in _failed_imports:
         try:
             found = importlib.import_module(name)
         except Exception as error:  # noqa: BLE001 - whatever a module of NLWeb's does
             _log.warning("NLWeb's %s cannot be imported", name, exc_info=error)
-            _without.add(core)
+            _failed_imports.add(core)
     return found
 
 

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 _log = logging.getLogger("toolweave.nlweb")
 
 # NLWeb says these itself, around all that a handler sends.
-_FRAMES = frozenset({"complete", "begin-nlweb-response", "end-nlweb-response"})
+_FRAMING_TYPES = frozenset({"complete", "begin-nlweb-response", "end-nlweb-response"})
 _ITEMS = {"result_batch": "results", "result": "content"}
-_MARKS_OF_ITEMS = frozenset({"@type", "name", "url"})
+_ITEM_FIELDS = frozenset({"@type", "name", "url"})
 
 
 def is_newer(handler: object) -> bool:
@@ -74,7 +74,7 @@ def answers(value: object, *, newer: bool) -> list[dict[str, Any]]:
     return found
 
 
-def failure(text: str) -> dict[str, Any]:
+def error_message(text: str) -> dict[str, Any]:
     """The message that something went wrong."""
     return {"message_type": "error", "message": text, "content": text, "sender_type": "system"}
 
@@ -94,7 +94,7 @@ def _members(value: object) -> dict[str, Any] | None:
 
 
 def _is_item(value: dict[str, Any]) -> bool:
-    return "message_type" not in value and not _MARKS_OF_ITEMS.isdisjoint(value)
+    return "message_type" not in value and not _ITEM_FIELDS.isdisjoint(value)
 
 
 def _message(value: object, *, newer: bool) -> dict[str, Any] | None:
@@ -102,18 +102,18 @@ def _message(value: object, *, newer: bool) -> dict[str, Any] | None:
         return None
     if isinstance(value, str):
         return _answer(value) if value.strip() else None
-    said = _members(value)
-    if said is not None:
-        kind = said.get("message_type")
+    message = _members(value)
+    if message is not None:
+        kind = message.get("message_type")
         if isinstance(kind, str):
-            if kind in _FRAMES:
+            if kind in _FRAMING_TYPES:
                 return None
-            listed = said.get(_ITEMS.get(kind, ""))
+            listed = message.get(_ITEMS.get(kind, ""))
             if isinstance(listed, list):
-                return {**_rest(said), **_results(cast("list[object]", listed), newer=newer)}
-            return {"sender_type": "assistant", **said}
-        if isinstance(said.get("results"), list):
-            return _results(said["results"], newer=newer)
+                return {**_rest(message), **_results(cast("list[object]", listed), newer=newer)}
+            return {"sender_type": "assistant", **message}
+        if isinstance(message.get("results"), list):
+            return _results(message["results"], newer=newer)
     return _answer(json.dumps(value, ensure_ascii=False))
 
 

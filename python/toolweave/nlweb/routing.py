@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any, TypedDict, cast
 from .._checks import check_known, check_mapping, check_number, check_type
 from .._core import ReplyReader
 from ..handlers import find_handler
-from ..handlers.loading import several
-from ..handlers.target import registered
+from ..handlers.loading import check_strings
+from ..handlers.target import registered_handler
 from ..selection import CallLimiter, SelectionPolicy, ToolSelector
 from ..selection.scorers import as_scorer
 from .handler import attribute, item_type_of, placeholders, query_of, site_of
 from .installation import InstalledModel, hierarchy, is_aggregated, is_enabled, load_registry
-from .tools import NLWebTools, TypeHierarchy, with_the_query
+from .tools import NLWebTools, TypeHierarchy, with_search_query
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -31,23 +31,23 @@ if TYPE_CHECKING:
     from ..selection.sources import ToolSource
     from .handler import NLWebHandler
 
-EACH = SelectionPolicy(strategy="each", prefilter=None, max_concurrency=1024, attempts=1)
+NLWEB_POLICY = SelectionPolicy(strategy="each", prefilter=None, max_concurrency=1024, attempts=1)
 """As NLWeb selects: one call a tool, about all tools, all at once and once only."""
 
-PLACES = CallLimiter(4096)
+NLWEB_LIMITER = CallLimiter(4096)
 """For all queries of the process that are given no other limiter: NLWeb itself has no limit, so
 this one only keeps a flood from opening connections without end."""
 
-ALL = "all"
+ALL_SITES = "all"
 """The site that stands for all of them."""
 
 SEARCH = "search"
 """The tool that NLWeb itself is: it needs no handler, and aborts nothing."""
 
-_KNOWN = frozenset({"search_query", "query"})
+_QUERY_PARAMETERS = frozenset({"search_query", "query"})
 """The parameters that are the query itself."""
 
-SOLE = "the only tool for this type and site"
+SOLE_TOOL_REASON = "the only tool for this type and site"
 """Why a tool was chosen that no model was asked about."""
 
 RUNNER = "toolweave.nlweb.ToolRunner"
@@ -77,7 +77,7 @@ class RoutedTool:
 
 
 @dataclass(frozen=True)
-class Routed:
+class RoutingResult:
     """What became of a query."""
 
     query: str
@@ -139,14 +139,14 @@ class Routing:
     ) -> None:
         _check_policy(policy)
         _check_options(options)
-        self.policy = EACH if policy is None else policy
+        self.policy = NLWEB_POLICY if policy is None else policy
         self.decontextualization_timeout = options.get("decontextualization_timeout", 10.0)
-        self.allowed_hosts = several(options.get("allowed_hosts", ()), "allowed_hosts")
+        self.allowed_hosts = check_strings(options.get("allowed_hosts", ()), "allowed_hosts")
         self.handler_timeout = options.get("handler_timeout")
-        self.skip_modes = several(
+        self.skip_modes = check_strings(
             options.get("skip_modes", ("summarize", "generate", "deep_research")), "skip_modes"
         )
-        self._limiter = options.get("limiter") or PLACES
+        self._limiter = options.get("limiter") or NLWEB_LIMITER
         self._cache = options.get("cache", 300.0) or 0.0
         declared = options.get("type_hierarchy")
         own = None if declared is None else TypeHierarchy(declared)
@@ -174,16 +174,16 @@ class Routing:
         """Whether tools are selected at all."""
         return self._enabled() if callable(self._enabled) else self._enabled
 
-    def unaggregated(self, handler: NLWebHandler) -> Routed | None:
+    def route_all_sites(self, handler: NLWebHandler) -> RoutingResult | None:
         """Search, for a query to all sites where this NLWeb does not ask others; else None."""
-        if attribute(handler, "site") != ALL or is_aggregated():
+        if attribute(handler, "site") != ALL_SITES or is_aggregated():
             return None
-        tools = self.selector.registry.tools_for("Item", ALL)
+        tools = self.selector.registry.tools_for("Item", ALL_SITES)
         search = next((entry for entry in tools if entry.name == SEARCH), None)
         query = query_of(handler)
-        return Routed(query, [] if search is None else [self._sole(search, query)])
+        return RoutingResult(query, [] if search is None else [self._sole_result(search, query)])
 
-    async def route(self, handler: NLWebHandler) -> Routed:
+    async def route(self, handler: NLWebHandler) -> RoutingResult:
         """Finds the tool for what a handler is asked.
 
         Raises:
@@ -194,9 +194,11 @@ class Routing:
         query, item_type, site = query_of(handler), item_type_of(handler), site_of(handler)
         tools = selector.registry.tools_for(item_type, site)
         sole = tools[0] if len(tools) == 1 else None
-        if sole is not None and not self._has_to_ask(sole):
+        if sole is not None and not self._needs_model(sole):
             # Without a question to the model, as in NLWeb.
-            return Routed(query, self._runnable(sole, lambda: [self._sole(sole, query)]))
+            return RoutingResult(
+                query, self._runnable(sole, lambda: [self._sole_result(sole, query)])
+            )
         asked_for = {name for entry in tools for name in entry.placeholders}
         selection = await selector.select(
             query, item_type=item_type, site=site, context=placeholders(handler, asked_for)
@@ -205,10 +207,12 @@ class Routing:
             _log.warning("the tool %s: %s", failed.tool.name, failed.error)
         winner = selection.tool
         if winner is None:
-            return Routed(query, [])
+            return RoutingResult(query, [])
         if sole is not None and winner == sole:
-            best = self._runnable(sole, lambda: [self._sole(sole, query, selection.parameters)])
-            return Routed(query, best)
+            best = self._runnable(
+                sole, lambda: [self._sole_result(sole, query, selection.parameters)]
+            )
+            return RoutingResult(query, best)
         results = self._runnable(
             winner,
             lambda: [
@@ -219,7 +223,7 @@ class Routing:
                 if score.tool is winner or self._can_run(score.tool)
             ],
         )
-        return Routed(
+        return RoutingResult(
             query,
             results
             or [
@@ -231,11 +235,11 @@ class Routing:
             ],
         )
 
-    def _has_to_ask(self, sole: ToolEntry) -> bool:
+    def _needs_model(self, sole: ToolEntry) -> bool:
         """Whether the only tool needs parameters that only a model can fill in."""
-        if registered(self.selector.registry, sole) is None:
+        if registered_handler(self.selector.registry, sole) is None:
             return False
-        return not _KNOWN.issuperset(sole.parameters.get("properties", ()))
+        return not _QUERY_PARAMETERS.issuperset(sole.parameters.get("properties", ()))
 
     def _select_from(self, registry: ToolSource) -> ToolSelector:
         if not callable(getattr(registry, "tools_for", None)):
@@ -277,19 +281,27 @@ class Routing:
         entry = score.tool
         found = 0.0 if score.score is None else score.score
         number = int(found) if found == int(found) else found
-        said = {} if entry.handler is None else _besides(score)
-        result: dict[str, Any] = {"score": number, **said, **parameters}
+        extra = {} if entry.handler is None else _extra_fields(score)
+        result: dict[str, Any] = {"score": number, **extra, **parameters}
         if score.score is None:
             result["justification"] = score.error or score.note or "Default fallback"
         return {"tool": self._routed(entry), "result": result, "score": number}
 
-    def _sole(
+    def _sole_result(
         self, entry: ToolEntry, query: str, parameters: Mapping[str, Any] | None = None
     ) -> dict[str, Any]:
         """The entry for a tool that needs no score."""
-        known: dict[str, Any] = {"score": 100, "justification": SOLE, "search_query": query}
+        known: dict[str, Any] = {
+            "score": 100,
+            "justification": SOLE_TOOL_REASON,
+            "search_query": query,
+        }
         result = {**known, **(parameters or {})}
-        return {"tool": self._routed(with_the_query(entry), entry), "result": result, "score": 100}
+        return {
+            "tool": self._routed(with_search_query(entry), entry),
+            "result": result,
+            "score": 100,
+        }
 
     def _routed(self, entry: ToolEntry, given: ToolEntry | None = None) -> RoutedTool:
         """A tool as NLWeb has it.
@@ -319,7 +331,7 @@ class Routing:
             ImportError: The tool cannot run; a `HandlerError` unless a package is missing.
         """
         registry, allowed = self.selector.registry, self.policy.allowed_handlers
-        if registered(registry, entry) is None:
+        if registered_handler(registry, entry) is None:
             if entry.name in (SEARCH, self.policy.fallback) and not entry.handler:
                 # What NLWeb does without any handler.
                 return None
@@ -330,7 +342,11 @@ class Routing:
             registry, entry, allowed_handlers=allowed, allowed_hosts=self.allowed_hosts
         )
         module = (entry.handler or "").rpartition(".")[0]
-        if inspect.isclass(found) and module in sys.modules and registered(registry, entry) is None:
+        if (
+            inspect.isclass(found)
+            and module in sys.modules
+            and registered_handler(registry, entry) is None
+        ):
             return entry.handler
         return RUNNER
 
@@ -350,13 +366,13 @@ def _check_options(options: RoutingOptions) -> None:
     declared = given.get("type_hierarchy")
     check_mapping("type_hierarchy", declared, none=True)
     for name, above in cast("Mapping[str, Any]", declared or {}).items():
-        several(above, f"type_hierarchy[{name!r}]")
+        check_strings(above, f"type_hierarchy[{name!r}]")
 
 
 _reader = ReplyReader()
 
 
-def _besides(score: Score) -> dict[str, Any]:
+def _extra_fields(score: Score) -> dict[str, Any]:
     """What a reply said that the structure of its tool does not ask for.
 
     NLWeb's own handlers read what no structure names, such as ``item_url``.
@@ -364,5 +380,5 @@ def _besides(score: Score) -> dict[str, Any]:
     if score.reply is None:
         return {}
     known: Mapping[str, Any] = score.tool.schema["properties"]
-    said = _reader.read(score.reply).parameters
-    return {name: value for name, value in said.items() if name not in known}
+    fields = _reader.read(score.reply).parameters
+    return {name: value for name, value in fields.items() if name not in known}

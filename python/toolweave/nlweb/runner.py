@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..handlers import run_handler
 from .handler import attribute
-from .messages import answers, failure, is_newer, send
+from .messages import answers, error_message, is_newer, send
 from .routing import RoutedTool
 
 if TYPE_CHECKING:
@@ -62,12 +62,12 @@ class ToolRunner:
             messages = answers(value, newer=is_newer(self._handler))
         except TimeoutError as error:
             _log.error("the tool %s did not finish in time", name, exc_info=error)
-            await send(self._handler, failure(f"The tool {name!r} did not finish in time."))
+            await send(self._handler, error_message(f"The tool {name!r} did not finish in time."))
             return None
         except Exception as error:  # noqa: BLE001 - whatever the handler of an application raises
             # What it raised may say more than users are to know.
             _log.error("the tool %s failed", name, exc_info=error)
-            await send(self._handler, failure(f"The tool {name!r} failed."))
+            await send(self._handler, error_message(f"The tool {name!r} failed."))
             return None
         for message in messages:
             await send(self._handler, message)

@@ -13,7 +13,7 @@ from ..exceptions import RegistryError
 from .handler import attribute, query_of
 from .installation import QUERY_PARAMS
 from .messages import send
-from .routing import SEARCH, Routed, Routing
+from .routing import SEARCH, Routing, RoutingResult
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -58,7 +58,7 @@ class ToolSelector:
             if not self._is_skipped():
                 await self._route()
         finally:
-            await _settled(_call(self.handler.state, "precheck_step_done", self.STEP_NAME))
+            await _await_if_needed(_call(self.handler.state, "precheck_step_done", self.STEP_NAME))
 
     def _is_skipped(self) -> bool:
         if attribute(self.handler, "generate_mode") in self.routing.skip_modes:
@@ -71,43 +71,43 @@ class ToolSelector:
 
     async def _route(self) -> None:
         handler, began = self.handler, time.monotonic()
-        routed = self._unasked()
+        routed = self._route_without_model()
         if routed is None:
-            await self._decontextualized()
-            routed = await self._chosen()
+            await self._wait_for_decontextualization()
+            routed = await self._route_with_model()
         if routed.tool is not None and routed.tool != SEARCH:
             _call(attribute(handler, "abort_fast_track_event"), "set")
         # Not declared above: NLWeb's own handlers have it, and we are the ones to set it.
         cast("Any", handler).tool_routing_results = routed.results
         await self._announce(routed, time.monotonic() - began)
 
-    def _unasked(self) -> Routed | None:
+    def _route_without_model(self) -> RoutingResult | None:
         """What is done without asking; None where a tool is to be selected."""
         try:
-            return self.routing.unaggregated(self.handler)
+            return self.routing.route_all_sites(self.handler)
         except Exception as error:  # noqa: BLE001 - the switch is the application's
             _log.error("whether all sites are asked cannot be told", exc_info=error)
             return None
 
-    async def _chosen(self) -> Routed:
+    async def _route_with_model(self) -> RoutingResult:
         handler = self.handler
         token = QUERY_PARAMS.set(attribute(handler, "query_params"))
         try:
             return await self.routing.route(handler)
         except Exception as error:  # noqa: BLE001 - the query is answered all the same
             _log.error("no tool could be selected, so it is search", exc_info=error)
-            return Routed(query_of(handler), [])
+            return RoutingResult(query_of(handler), [])
         finally:
             QUERY_PARAMS.reset(token)
 
-    async def _decontextualized(self) -> None:
+    async def _wait_for_decontextualization(self) -> None:
         """Waits for the query that stands for itself, but not for ever."""
         state, seconds = self.handler.state, self.routing.decontextualization_timeout
         try:
             if _call(state, "is_decontextualization_done"):
                 return
             waiting = _call(state, "wait_for_decontextualization")
-            await asyncio.wait_for(_settled(waiting), seconds)
+            await asyncio.wait_for(_await_if_needed(waiting), seconds)
         except (asyncio.TimeoutError, TimeoutError):
             _log.warning(
                 "the decontextualized query did not come in time", extra={"timeout": seconds}
@@ -115,7 +115,7 @@ class ToolSelector:
         except Exception as error:  # noqa: BLE001 - the query itself is there
             _log.warning("the decontextualized query did not come", exc_info=error)
 
-    async def _announce(self, routed: Routed, seconds: float) -> None:
+    async def _announce(self, routed: RoutingResult, seconds: float) -> None:
         """Tells the user which tool it is: since November only who asked for such messages."""
         debug: object = attribute(self.handler, "debug_mode")
         if debug is not None and not debug:
@@ -202,6 +202,6 @@ def _call(target: object, name: str, *args: object) -> object:
     return method(*args) if callable(method) else None
 
 
-async def _settled(value: object) -> None:
+async def _await_if_needed(value: object) -> None:
     if inspect.isawaitable(value):
         await cast("Awaitable[object]", value)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from .._core import RegistrySnapshot, ToolEntry, type_name
-from ..handlers.target import registered
+from ..handlers.target import registered_handler
 from ..selection.sources import snapshot_of, supertypes_of
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ RELEASED: Mapping[str, Sequence[str]] = {
 """The hierarchy of types in NLWeb's releases, which that of schema.org contains."""
 
 _ROOT = "Thing"
-_MOST_ANSWERS = 1024
+_MAX_CACHED_LOOKUPS = 1024
 
 
 class TypeHierarchy:
@@ -98,7 +98,7 @@ class NLWebTools:
 
     def handler_for(self, entry: ToolEntry, /) -> object | None:
         """What is registered in Python for a tool."""
-        return registered(self._source, entry)
+        return registered_handler(self._source, entry)
 
 
 class NLWebSnapshot:
@@ -116,27 +116,29 @@ class NLWebSnapshot:
         """What types are kinds of."""
         self.fingerprint = source.fingerprint + hierarchy.fingerprint
         """Differs when anything about the tools or types does."""
-        self._answers: dict[tuple[str, str | None], tuple[ToolEntry, ...]] = {}
+        self._lookups: dict[tuple[str, str | None], tuple[ToolEntry, ...]] = {}
 
     def tools_for(self, item_type: str, site: str | None = None, /) -> tuple[ToolEntry, ...]:
         """The tools that a type has, in document order."""
         if not isinstance(self.source, RegistrySnapshot):
             return self.source.tools_for(item_type, site)
-        found = self._answers.get((item_type, site))
+        found = self._lookups.get((item_type, site))
         if found is None:
             found = self.source.tools_of(self.supertypes(item_type), site, sites_replace=True)
             # Types and sites come with requests, so anybody can make them up.
-            if len(self._answers) >= _MOST_ANSWERS:
-                self._answers = {}
-            self._answers[item_type, site] = found
+            if len(self._lookups) >= _MAX_CACHED_LOOKUPS:
+                self._lookups = {}
+            self._lookups[item_type, site] = found
         return found
 
     def supertypes(self, item_type: str) -> Sequence[str]:
         """A type and all it is a kind of, the most specific first."""
-        return self.hierarchy.supertypes(type_name(item_type), supertypes_of(self.source, item_type))
+        return self.hierarchy.supertypes(
+            type_name(item_type), supertypes_of(self.source, item_type)
+        )
 
 
-def with_the_query(entry: ToolEntry) -> ToolEntry:
+def with_search_query(entry: ToolEntry) -> ToolEntry:
     """A tool that takes ``search_query`` besides what its structure asks for."""
     structure: object = entry.return_struc
     if not isinstance(structure, dict) or "search_query" in entry.parameters["properties"]:

@@ -12,7 +12,7 @@ import pytest
 
 import toolweave
 from toolweave.cli import main
-from toolweave.cli.parse import recut
+from toolweave.cli.parse import rechunk
 
 ADD: dict[str, Any] = {
     "name": "Add",
@@ -114,8 +114,8 @@ def test_how_a_reply_is_cut_does_not_change_what_is_printed(
 
 def test_recutting_keeps_the_text() -> None:
     chunks = ["", "abc", "d", "", "efghij"]
-    assert list(recut(chunks, 4)) == ["abcd", "efgh", "ij"]
-    assert list(recut([], 4)) == []
+    assert list(rechunk(chunks, 4)) == ["abcd", "efgh", "ij"]
+    assert list(rechunk([], 4)) == []
 
 
 def test_parse_reads_standard_input_and_python_m_works(tools: str) -> None:

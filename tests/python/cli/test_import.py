@@ -15,7 +15,7 @@ import toolweave as tw
 from effort import effort
 from toolweave.agent import Agent
 from toolweave.cli import main
-from toolweave.cli.exchanges import brought_together, marked_replies
+from toolweave.cli.tool_exchanges import mark_replies, merge_results
 from toolweave.store import History, MessageStore
 from toolweave.testing import ScriptedModel
 
@@ -326,8 +326,8 @@ turns = st.lists(
 @given(turns)
 def test_bringing_together_loses_and_invents_nothing(said: list[tuple[str, str]]) -> None:
     transcript: list[tw.Message] = [tw.TextMessage(text, role=role) for role, text in said]
-    history = tw.parse_history(list(marked_replies(transcript)), ["f"])
-    together = brought_together(history)
+    history = tw.parse_history(list(mark_replies(transcript)), ["f"])
+    together = merge_results(history)
     for name in ("text", "tool_calls", "tool_results"):
         assert list(members(together, name)) == list(members(history, name))
     # Every result is of a call.

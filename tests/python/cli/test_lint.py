@@ -18,7 +18,7 @@ from rich.cells import cell_len
 from paths import SHARED
 from toolweave._core import Diagnostic
 from toolweave.cli import main
-from toolweave.cli.diagnostics import Painter
+from toolweave.cli.diagnostics import DiagnosticPrinter
 from toolweave.cli.excerpt import cell, excerpt
 
 REAL = SHARED / "data" / "nlweb"
@@ -163,22 +163,22 @@ def test_colours_are_for_terminals_that_want_them(
     file = tmp_path / "tools.xml"
     file.write_text(BROKEN, "utf-8")
     inherited = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
-    ours, theirs = pty.openpty()
+    parent, child = pty.openpty()
     with subprocess.Popen(
         [sys.executable, "-m", "toolweave", "lint", str(file)],
-        stdout=theirs,
+        stdout=child,
         env={**inherited, "TERM": "xterm", "COLUMNS": "80", **environment},
     ) as process:
-        os.close(theirs)
+        os.close(child)
         printed = b""
         # A terminal that nobody holds any more cannot be read: there is no end of file.
         try:
-            while block := os.read(ours, 4096):
+            while block := os.read(parent, 4096):
                 printed += block
         except OSError:
             pass
         finally:
-            os.close(ours)
+            os.close(parent)
         assert process.wait(30) == 1
     assert (b"\x1b[1;31merror:\x1b[0m" in printed) is coloured
     assert (b"\x1b" in printed) is coloured
@@ -283,7 +283,7 @@ def test_a_line_of_accents_is_cut_as_well() -> None:
 
 def test_a_message_that_quotes_half_the_file_is_cut() -> None:
     found = Diagnostic("TW115", "warning", f'the tool "{"x" * 900_000}" has no handler')
-    shown = Painter().show("a.xml", "", found)
+    shown = DiagnosticPrinter().show("a.xml", "", found)
     assert len(shown) < 1200
     assert shown.startswith('a.xml:1:1: warning: the tool "xxx')
     assert shown.endswith('xxx" has no handler [TW115]\n\n')
@@ -291,7 +291,7 @@ def test_a_message_that_quotes_half_the_file_is_cut() -> None:
 
 def test_a_diagnostic_without_a_line_has_no_excerpt() -> None:
     found = Diagnostic("TW001", "error", "the file is empty", hint="Write one.")
-    assert Painter().show("a.xml", "", found) == (
+    assert DiagnosticPrinter().show("a.xml", "", found) == (
         "a.xml:1:1: error: the file is empty [TW001]\n   = help: Write one.\n\n"
     )
 

@@ -18,7 +18,7 @@ from sample_selections import public_files
 from toolweave import SelectionPolicy, ToolRegistry
 from toolweave.nlweb import make_selector
 from toolweave.nlweb.tools import RELEASED, NLWebTools, TypeHierarchy
-from toolweave.selection.benchmark import Labelled, labelled
+from toolweave.selection.benchmark import LabelledQuery, labelled_queries
 
 ASKED = "Provide a valid JSON response matching this schema: "
 """What NLWeb's provider for OpenAI puts before the structure."""
@@ -49,7 +49,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Any]]:
     return found
 
 
-def by_nlweb(tools: NLWebTools, query: Labelled) -> Size:
+def by_nlweb(tools: NLWebTools, query: LabelledQuery) -> Size:
     """What NLWeb sends: each prompt with the query in it, each with its structure."""
     size = Size()
     for tool in tools.tools_for(query.item_type, query.site):
@@ -59,7 +59,7 @@ def by_nlweb(tools: NLWebTools, query: Labelled) -> Size:
 
 
 def sent(
-    registry: ToolRegistry, queries: list[Labelled], asked: list[Any], policy: Any = None
+    registry: ToolRegistry, queries: list[LabelledQuery], asked: list[Any], policy: Any = None
 ) -> Size:
     selector = make_selector(registry, policy=policy, cache=None)
     asked.clear()
@@ -78,7 +78,7 @@ def test_as_much_is_sent_as_nlweb_sends_and_the_page_says_how_much(
 ) -> None:
     registry = ToolRegistry.load(file)
     tools = NLWebTools(registry, lambda: TypeHierarchy(RELEASED))
-    queries = labelled(tools, registry.snapshot.entries)
+    queries = labelled_queries(tools, registry.snapshot.entries)
     expected = Size()
     for query in queries:
         expected = Size(*map(sum, zip(expected, by_nlweb(tools, query), strict=True)))

@@ -46,12 +46,12 @@ def _reconfigure(**how: str) -> None:
         reconfigure(**how)
 
 
-def shown(path: str) -> str:
+def name_of(path: str) -> str:
     """How a message names a path."""
     return "standard input" if path == STDIN else path
 
 
-def import_from_here() -> None:
+def add_cwd_to_path() -> None:
     """Let modules of the folder that the command is run in be named, as `python -m` does."""
     if (here := str(Path.cwd())) not in sys.path:
         sys.path.insert(0, here)
@@ -73,9 +73,9 @@ def read_bytes(path: str) -> bytes:
             with Path(path).open("rb") as file:
                 data = file.read(MAX_BYTES + 1)
     except OSError as err:
-        raise InputError(f"cannot read {shown(path)}: {err.strerror or err}") from None
+        raise InputError(f"cannot read {name_of(path)}: {err.strerror or err}") from None
     if len(data) > MAX_BYTES:
-        raise InputError(f"{shown(path)} holds more than {MAX_BYTES >> 20} MiB")
+        raise InputError(f"{name_of(path)} holds more than {MAX_BYTES >> 20} MiB")
     return data
 
 
@@ -92,7 +92,7 @@ def read_registry(path: str) -> RegistrySnapshot:
 
     data = read_bytes(path)
     try:
-        return read_snapshot(data, shown(path))
+        return read_snapshot(data, name_of(path))
     except RegistryError as err:
         raise InputError(str(err)) from None
 
@@ -113,7 +113,7 @@ def stream_text(path: str) -> Iterator[str]:
             with Path(path).open("rb") as file:
                 yield from _decoded(file, path)
     except OSError as err:
-        raise InputError(f"cannot read {shown(path)}: {err.strerror or err}") from None
+        raise InputError(f"cannot read {name_of(path)}: {err.strerror or err}") from None
 
 
 def _decoded(file: BinaryIO, path: str) -> Iterator[str]:
@@ -129,7 +129,7 @@ def _decoded(file: BinaryIO, path: str) -> Iterator[str]:
             text = decoder.decode(block, final=not block)
         except UnicodeDecodeError as err:
             raise InputError(
-                f"{shown(path)} is not UTF-8: byte 0x{err.object[err.start]:02x} "
+                f"{name_of(path)} is not UTF-8: byte 0x{err.object[err.start]:02x} "
                 f"at offset {done - kept + err.start} ({err.reason})"
             ) from None
         done += len(block)
@@ -154,32 +154,32 @@ def read_contracts(path: str) -> list[FunctionContract]:
         data: object = json.loads(text)
     except json.JSONDecodeError as err:
         raise InputError(
-            f"{shown(path)} is not JSON: {err.msg} at line {err.lineno}, column {err.colno}"
+            f"{name_of(path)} is not JSON: {err.msg} at line {err.lineno}, column {err.colno}"
         ) from None
     except (ValueError, RecursionError) as err:
-        raise InputError(f"{shown(path)} is not JSON that can be read: {err}") from None
+        raise InputError(f"{name_of(path)} is not JSON that can be read: {err}") from None
     if isinstance(data, dict) and "tools" in data:
         data = cast("dict[str, object]", data)["tools"]
     entries: list[object] = [data]
     if isinstance(data, list):
         entries = cast("list[object]", data)
     contracts = [
-        _contract(entry, f"{shown(path)}, contract {number}")
+        _contract(entry, f"{name_of(path)}, contract {number}")
         for number, entry in enumerate(entries, 1)
     ]
     try:
         # Only a parser needs schemas that can be checked, and names that differ.
         Parser(contracts)
     except (ContractError, SchemaError) as err:
-        raise InputError(f"{shown(path)}: {err}") from None
+        raise InputError(f"{name_of(path)}: {err}") from None
     return contracts
 
 
 def _contract(entry: object, where: str) -> FunctionContract:
     keys = cast("dict[str, object]", entry).keys() if isinstance(entry, dict) else ()
-    # What providers add to their definitions is skipped, a misspelled key of ours is not.
-    ours = PROVIDER_KEYS.isdisjoint(keys)
-    read = FunctionContract.from_dict if ours else FunctionContract.from_openai
+    # What providers add to their definitions is skipped, a misspelled key of a contract is not.
+    is_contract = PROVIDER_KEYS.isdisjoint(keys)
+    read = FunctionContract.from_dict if is_contract else FunctionContract.from_openai
     try:
         # Both refuse what is no object.
         return read(cast("dict[str, Any]", entry))

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from .. import Message
 
 
-def marked_replies(messages: Iterable[Message]) -> Iterator[Message]:
+def mark_replies(messages: Iterable[Message]) -> Iterator[Message]:
     """Messages in which every text of the assistant is marked as a reply of its own.
 
     The messages that are read from such a text then belong to one generation.
@@ -31,7 +31,7 @@ def marked_replies(messages: Iterable[Message]) -> Iterator[Message]:
             yield message
 
 
-def brought_together(messages: Iterable[Message]) -> list[Message]:
+def merge_results(messages: Iterable[Message]) -> list[Message]:
     """Messages in which calls and the results right behind them are aggregates.
 
     Args:
