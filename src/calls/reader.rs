@@ -7,7 +7,7 @@ use super::{Backend, Event, InvalidToolCall, CallValidator, RepairMode, Tool, Ca
 use crate::{
     contract::FunctionContract,
     message::ToolCall,
-    parser::{self, Ending, Found, Frame, GrammarError, Limits, Parser},
+    parser::{self, Ending, FoundCall, Frame, GrammarError, Limits, Parser},
     validator::{SchemaError, Validator, Violation, excess},
 };
 
@@ -161,7 +161,7 @@ fn event(validator: &CallValidator<Validator>, frame: Frame<'_>) -> Event {
     }
 }
 
-fn call_event(validator: &CallValidator<Validator>, id: String, found: &Found<'_>) -> Event {
+fn call_event(validator: &CallValidator<Validator>, id: String, found: &FoundCall<'_>) -> Event {
     let index = found.index;
     let (name, raw) = (found.name.to_owned(), found.raw.to_owned());
     match validator.validate(&JsonValues, found) {

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::{Backend, InvalidKind, RepairMode};
 use crate::{
     message::{Repair, RepairKind},
-    parser::{Excess, Found, Limits, Outcome},
+    parser::{Excess, FoundCall, Limits, Outcome},
     repair::{RepairedJson, coerce, repair_json, coerce_partially, replace_lone_surrogates},
     validator::Violation,
 };
@@ -84,7 +84,7 @@ impl<S> CallValidator<S> {
     }
 
     /// Decides about one payload.
-    pub fn validate<B>(&self, backend: &B, found: &Found<'_>) -> CallOutcome<B::Value>
+    pub fn validate<B>(&self, backend: &B, found: &FoundCall<'_>) -> CallOutcome<B::Value>
     where
         B: Backend<Schema = S>,
     {
@@ -137,7 +137,7 @@ impl<S> CallValidator<S> {
         CallOutcome::Invalid { kind: InvalidKind::SchemaViolation, violations, arguments }
     }
 
-    fn unknown_tool<V>(&self, found: &Found<'_>) -> CallOutcome<V> {
+    fn unknown_tool<V>(&self, found: &FoundCall<'_>) -> CallOutcome<V> {
         let mut names: Vec<_> =
             self.tools.iter().take(MAX_NAMED_TOOLS).map(|tool| tool.name.as_str()).collect();
         if self.tools.len() > MAX_NAMED_TOOLS {
@@ -151,7 +151,7 @@ impl<S> CallValidator<S> {
     /// The payload as JSON text.
     fn json<'a>(
         &self,
-        found: &Found<'a>,
+        found: &FoundCall<'a>,
         repairs: &mut Vec<Repair>,
     ) -> Result<std::borrow::Cow<'a, str>, (InvalidKind, String)> {
         let strict = match found.outcome {

@@ -8,7 +8,7 @@ use std::collections::{HashMap, VecDeque};
 use super::{escape::restore, layout::RULE, response::Response};
 use crate::{
     message::ToolCall,
-    parser::{Discard, Ending, Found, Frame, Parser},
+    parser::{Discard, Ending, FoundCall, Frame, Parser},
 };
 
 /// Something that a text consists of.
@@ -65,7 +65,7 @@ pub(super) fn pieces<'t>(
     text: &'t str,
     mut parser: Parser,
     layout: Layout<'_>,
-    mut call: impl FnMut(&Found<'_>) -> Option<ToolCall>,
+    mut call: impl FnMut(&FoundCall<'_>) -> Option<ToolCall>,
     mut is_result: impl FnMut(&Response<'t>) -> bool,
 ) -> Vec<Piece<'t>> {
     let mut spans: Vec<Span<'t>> = Vec::new();

@@ -7,7 +7,7 @@ use crate::{
     calls::{CallValidator, ReaderError, RepairMode, Tool, JsonValues, CallOutcome},
     contract::{FunctionContract, MAX_NAME_BYTES, TOOL_CALL, TOOL_RESPONSE, check_name},
     message::{Role, ToolCall},
-    parser::{Dialect, Found, InCode, Limits, Options, Parser, REASONING_TAGS},
+    parser::{Dialect, FoundCall, InCode, Limits, Options, Parser, REASONING_TAGS},
     validator::Validator,
 };
 
@@ -65,7 +65,7 @@ impl Grammar {
     }
 
     /// The call that a model made, if it is valid.
-    pub(super) fn call(&self, found: &Found<'_>) -> Option<ToolCall> {
+    pub(super) fn call(&self, found: &FoundCall<'_>) -> Option<ToolCall> {
         if found.tool.is_some() {
             return validated(&self.validator, found, found.name.to_owned());
         }
@@ -80,7 +80,7 @@ fn is_taken(name: &str) -> bool {
     [TOOL_CALL, TOOL_RESPONSE].contains(&name) || REASONING_TAGS.contains(&name)
 }
 
-fn validated(validator: &CallValidator<Validator>, found: &Found<'_>, name: String) -> Option<ToolCall> {
+fn validated(validator: &CallValidator<Validator>, found: &FoundCall<'_>, name: String) -> Option<ToolCall> {
     match validator.validate(&JsonValues, found) {
         CallOutcome::Call { arguments, repairs } => {
             let raw = found.raw.to_owned();
@@ -91,10 +91,10 @@ fn validated(validator: &CallValidator<Validator>, found: &Found<'_>, name: Stri
 }
 
 /// The call of a tool that nothing is known about.
-pub(super) fn unchecked(found: &Found<'_>, name: String) -> Option<ToolCall> {
+pub(super) fn unchecked(found: &FoundCall<'_>, name: String) -> Option<ToolCall> {
     let tool = Tool { name: found.written.to_owned(), schema: None };
     let validator = CallValidator::new(vec![tool], RepairMode::Schema, LIMITS);
-    validated(&validator, &Found { tool: Some(0), ..found.clone() }, name)
+    validated(&validator, &FoundCall { tool: Some(0), ..found.clone() }, name)
 }
 
 /// A name as the parser hands it out.

@@ -26,7 +26,7 @@ pub enum Frame<'a> {
         fragment: &'a str,
     },
     /// The call that was open has ended.
-    CallEnd(Found<'a>),
+    CallEnd(FoundCall<'a>),
     /// Markup that is neither text nor call.
     Discarded {
         /// The bytes.
@@ -45,7 +45,7 @@ pub enum Frame<'a> {
 
 /// A call as it stands in the reply, before anybody judged its arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found<'a> {
+pub struct FoundCall<'a> {
     /// The position among the calls of the reply.
     pub index: usize,
     /// The tool's position among those registered, if it is one of them.

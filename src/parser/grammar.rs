@@ -83,7 +83,7 @@ pub enum GrammarError {
     },
     /// No dialect was given.
     #[error("no dialect given; known ones are: natural")]
-    NoDialect,
+    MissingDialect,
     /// A bound that cannot be kept.
     #[error(transparent)]
     Limit(#[from] LimitError),
@@ -190,7 +190,7 @@ impl Grammar {
     pub(super) fn new(tools: Vec<String>, options: Options) -> Result<Self, GrammarError> {
         options.limits.check()?;
         if options.dialects.is_empty() {
-            return Err(GrammarError::NoDialect);
+            return Err(GrammarError::MissingDialect);
         }
         let mut exact = HashMap::with_capacity(tools.len());
         let mut folded = HashMap::with_capacity(tools.len());

@@ -7,7 +7,7 @@ use super::{
     grammar::{Closer, Grammar},
     markdown::Markdown,
     tag::{Match, TagMatch, Wanted},
-    text::{FenceLine, HeldFence, find_special},
+    text::{FenceLine, PendingFence, find_special},
     window::Window,
 };
 
@@ -32,7 +32,7 @@ pub(super) struct Machine {
     pub(super) tag: Option<TagMatch>,
     pub(super) markdown: Markdown,
     /// The first line of a fence, held until it is known whether it is wrapped around a call.
-    pub(super) held_fence: Option<HeldFence>,
+    pub(super) pending_fence: Option<PendingFence>,
     /// The closing tag that the last call did without.
     pub(super) orphan: Option<Closer>,
     /// How many calls have begun.
@@ -137,7 +137,7 @@ impl Machine {
             state: State::Text,
             tag: None,
             markdown: Markdown::START,
-            held_fence: None,
+            pending_fence: None,
             orphan: None,
             calls: 0,
         }

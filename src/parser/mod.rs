@@ -45,7 +45,7 @@ pub(crate) mod work;
 pub(crate) use self::tag::{attribute, opening_tag};
 pub use self::{
     dialect::{Dialect, Form, NameRule, PayloadRule},
-    frame::{Discard, Excess, Found, Frame, Outcome, Sink},
+    frame::{Discard, Excess, FoundCall, Frame, Outcome, Sink},
     grammar::{GrammarError, InCode, Options, REASONING_TAGS},
     limits::{LimitError, Limits},
     machine::{Ending, Plain},
@@ -71,7 +71,7 @@ pub struct Parser {
 }
 
 /// An empty buffer keeps no more than this, however long the last call was.
-const KEPT_CAPACITY: usize = 64 << 10;
+const MAX_RETAINED_CAPACITY: usize = 64 << 10;
 
 impl Parser {
     /// A parser for calls to these tools.
@@ -158,7 +158,7 @@ impl Parser {
             work::done(chunk.len());
             self.pass(&text, ending, sink);
             let done = self.machine.from - self.base;
-            if done == text.len() && text.capacity() > KEPT_CAPACITY {
+            if done == text.len() && text.capacity() > MAX_RETAINED_CAPACITY {
                 text = String::new();
             } else if done > 0 {
                 work::done(text.len() - done);

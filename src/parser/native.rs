@@ -1,7 +1,7 @@
 //! Calls that a provider's own protocol carries: found already, but not looked at.
 
 use super::{
-    Ending, Excess, Found, Limits, Outcome, Parser,
+    Ending, Excess, FoundCall, Limits, Outcome, Parser,
     json::{Json, Scan},
 };
 
@@ -17,7 +17,7 @@ impl Parser {
         name: &'a str,
         arguments: &'a str,
         ending: Ending,
-    ) -> Found<'a> {
+    ) -> FoundCall<'a> {
         let tool = self.grammar.resolve(name);
         let payload = arguments.trim_matches([' ', '\t', '\r', '\n']);
         let mut json = Json::new(self.grammar.limits().max_depth);
@@ -25,7 +25,7 @@ impl Parser {
             Ending::Truncated => Outcome::Unclosed,
             Ending::Complete => outcome(payload, &mut json, self.grammar.limits()),
         };
-        Found {
+        FoundCall {
             index,
             tool,
             name: tool.map_or(name, |tool| self.grammar.tool(tool)),

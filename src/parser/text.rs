@@ -35,7 +35,7 @@ enum FencePart {
 
 /// The first line of a fence before a tag that may turn out to be a call.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct HeldFence {
+pub(super) struct PendingFence {
     start: usize,
     /// The start of the line after it.
     body: usize,
@@ -142,7 +142,7 @@ impl<S: Sink> Pass<'_, S> {
             }
             Match::More | Match::Fail => self.not_a_tag(tag.start),
             // Only a call makes a fence transparent.
-            Match::Close if self.machine.held_fence.is_some() => self.not_a_tag(tag.start),
+            Match::Close if self.machine.pending_fence.is_some() => self.not_a_tag(tag.start),
             Match::Close => {
                 self.emit_text(tag.start);
                 self.discard(self.machine.pos, Discard::OrphanClose);
@@ -157,13 +157,13 @@ impl<S: Sink> Pass<'_, S> {
 
     /// Reports the text before what is held from `at` on.
     pub(super) fn hold_text(&mut self, at: usize) {
-        self.emit_text(self.machine.held_fence.map_or(at, |held| held.start));
+        self.emit_text(self.machine.pending_fence.map_or(at, |held| held.start));
     }
 
     /// The `<` at `at` was text; reads on after it.
     pub(super) fn not_a_tag(&mut self, at: usize) -> Flow {
         self.machine.state = State::Text;
-        match self.machine.held_fence.take() {
+        match self.machine.pending_fence.take() {
             None => self.machine.pos = at + 1,
             // The fence before it was code, then; reads on after its first line.
             Some(held) => self.open_block(held.fence, held.body),
@@ -197,7 +197,7 @@ impl<S: Sink> Pass<'_, S> {
                 let call = Call::new(tool, written, Closer::Tag(tag), (start, end), depth);
                 self.begin(call, self_closing)
             }
-            _ if self.machine.held_fence.is_some() => self.not_a_tag(start),
+            _ if self.machine.pending_fence.is_some() => self.not_a_tag(start),
             Marker::Reasoning(tag) => {
                 self.machine.markdown.after_aside(start);
                 self.emit_text(start);
@@ -230,7 +230,7 @@ impl<S: Sink> Pass<'_, S> {
 
     /// The fence before a call, if one is held, turned out to be wrapped around it.
     pub(super) fn unwrap_fence(&mut self) {
-        if let Some(held) = self.machine.held_fence.take() {
+        if let Some(held) = self.machine.pending_fence.take() {
             self.emit_text(held.start);
             self.discard(held.body, Discard::Fence);
             self.machine.markdown.open(held.fence, true);
@@ -287,8 +287,8 @@ impl<S: Sink> Pass<'_, S> {
                         self.machine.pos += 1;
                     } else if byte == b'<' {
                         self.machine.markdown.lead = Lead::Text { at, alone: true };
-                        self.machine.held_fence =
-                            Some(HeldFence { start: line.start, body, fence });
+                        self.machine.pending_fence =
+                            Some(PendingFence { start: line.start, body, fence });
                         self.machine.pos += 1;
                         return self.text_tag(TagMatch::new(at));
                     } else {

@@ -87,7 +87,7 @@ impl From<GrammarError> for PyErr {
                 ContractError::new_err((message, name))
             }
             GrammarError::ReasoningTag { .. }
-            | GrammarError::NoDialect
+            | GrammarError::MissingDialect
             | GrammarError::Limit(_) => PyValueError::new_err(message),
         }
     }

@@ -31,7 +31,7 @@ impl<'a> From<&'a ToolCallUpdate> for Fragment<'a> {
 
 /// Something about a fragment that no provider should send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Oddity<'a> {
+pub enum FragmentProblem<'a> {
     /// Its call had ended. The arguments, if there are any, are discarded.
     Late {
         /// The call's position in the reply.

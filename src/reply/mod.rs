@@ -37,6 +37,6 @@ mod reader;
 mod tests;
 
 pub use self::{
-    fragment::{Fragment, Oddity},
+    fragment::{Fragment, FragmentProblem},
     reader::{Options, Reader},
 };

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::{escape, fragment::Fragment};
-use crate::parser::{Discard, Ending, Excess, Found, Frame, Outcome, Parser, Sink};
+use crate::parser::{Discard, Ending, Excess, FoundCall, Frame, Outcome, Parser, Sink};
 
 /// The native calls of one reply, by all that a fragment may refer to them by.
 #[derive(Debug, Default)]
@@ -207,7 +207,7 @@ impl Call {
         let arguments = std::mem::take(&mut self.arguments);
         let found = telling.parser.native(self.index, &self.name, &arguments, Ending::Truncated);
         let outcome = Outcome::TooLarge(Excess::Bytes);
-        sink.take(Frame::CallEnd(Found { outcome, ..found }));
+        sink.take(Frame::CallEnd(FoundCall { outcome, ..found }));
     }
 
     fn begin(&mut self, telling: Telling<'_>, sink: &mut impl Sink) {

@@ -1,10 +1,10 @@
 //! From text and fragments to frames.
 
 use super::{
-    fragment::{Fragment, Oddity},
+    fragment::{Fragment, FragmentProblem},
     native::{NativeCalls, Telling},
 };
-use crate::parser::{Discard, Ending, Found, Frame, Parser, Plain, Sink};
+use crate::parser::{Discard, Ending, FoundCall, Frame, Parser, Plain, Sink};
 
 /// How a reply is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,7 +87,7 @@ impl Reader {
         &'a mut self,
         fragment: Fragment<'a>,
         sink: &mut impl Sink,
-    ) -> Option<Oddity<'a>> {
+    ) -> Option<FragmentProblem<'a>> {
         let given = |text: Option<&'a str>| text.filter(|text| !text.is_empty());
         let fragment = Fragment {
             id: given(fragment.id),
@@ -113,14 +113,14 @@ impl Reader {
             if let Some(raw) = fragment.arguments {
                 sink.take(Frame::Discarded { raw, reason });
             }
-            return (!too_large).then_some(Oddity::Late { call: call.index, id: call.id() });
+            return (!too_large).then_some(FragmentProblem::Late { call: call.index, id: call.id() });
         }
         let other = fragment.name.filter(|name| !call.take_name(name));
         if let Some(text) = fragment.arguments {
             call.push(text, telling, sink);
         }
         let other = other?;
-        Some(Oddity::Renamed { call: call.index, id: call.id(), name: call.name(), other })
+        Some(FragmentProblem::Renamed { call: call.index, id: call.id(), name: call.name(), other })
     }
 
     /// Ends the reply and reports the rest of it. A reply that was cut off completes no call that
@@ -161,7 +161,7 @@ impl<S: Sink> Sink for Numbered<'_, S> {
                 Frame::CallStart { index: *self.open, id, name }
             }
             Frame::CallDelta { fragment, .. } => Frame::CallDelta { index: *self.open, fragment },
-            Frame::CallEnd(found) => Frame::CallEnd(Found { index: *self.open, ..found }),
+            Frame::CallEnd(found) => Frame::CallEnd(FoundCall { index: *self.open, ..found }),
             other => other,
         };
         self.sink.take(frame);

@@ -7,7 +7,7 @@ use toolweave::{
     calls::{self, Event, InvalidToolCall, CallValidator, Tool, JsonValues, CallOutcome},
     contract::FunctionContract,
     message::ToolCall,
-    parser::{Ending, Found, Frame, Parser, Sink},
+    parser::{Ending, FoundCall, Frame, Parser, Sink},
     reply::{Fragment, Options, Reader},
     validator::Validator,
 };
@@ -22,7 +22,7 @@ struct Clerk {
 }
 
 impl Clerk {
-    fn validated(&mut self, found: &Found<'_>) -> Event {
+    fn validated(&mut self, found: &FoundCall<'_>) -> Event {
         let id = self.ids.remove(&found.index).unwrap();
         let (index, name, raw) = (found.index, found.name.to_owned(), found.raw.to_owned());
         match self.validator.validate(&JsonValues, found) {

@@ -14,7 +14,7 @@ use self::{after::After, before::Before, guard::Guard};
 
 use super::{
     escape::Escape,
-    frame::{Discard, Found, Frame, Outcome, Sink},
+    frame::{Discard, FoundCall, Frame, Outcome, Sink},
     grammar::{Closer, Grammar, Marker},
     json::{Json, Skim},
     machine::{Flow, Pass, Plain, State},
@@ -266,7 +266,7 @@ impl<'a, S: Sink> Pass<'a, S> {
 
     fn report_end(&mut self, call: &Call, payload_end: usize, end: usize, outcome: Outcome) {
         let name = self.name(call);
-        let found = Found {
+        let found = FoundCall {
             index: call.index,
             tool: call.tool,
             name,

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     calls::{Backend, CallValidator, JsonValues},
-    parser::{Found, Frame, Sink},
+    parser::{FoundCall, Frame, Sink},
     python::{
         message::{PyReasoningDelta, PyTextDelta},
         validator::Compiled,
@@ -275,7 +275,7 @@ impl<'a, 'py> Collector<'a, 'py> {
         }
     }
 
-    pub(super) fn end(&mut self, found: &Found<'_>) -> PyResult<()> {
+    pub(super) fn end(&mut self, found: &FoundCall<'_>) -> PyResult<()> {
         let py = self.py;
         let id = match self.open.remove(found.index) {
             Some(id) => id,

@@ -6,7 +6,7 @@ use libfuzzer_sys::fuzz_target;
 use serde::{Deserialize, de::IgnoredAny};
 use serde_json::Value;
 use toolweave::parser::{
-    Discard, Ending, Excess, Found, Frame, InCode, Limits, Options, Outcome, Parser, Sink,
+    Discard, Ending, Excess, FoundCall, Frame, InCode, Limits, Options, Outcome, Parser, Sink,
 };
 
 use inputs::Input;
@@ -188,10 +188,10 @@ impl Witness<'_> {
         self.at += raw.len();
     }
 
-    fn end(&mut self, found: &Found<'_>) -> Part {
+    fn end(&mut self, found: &FoundCall<'_>) -> Part {
         let open = self.open.take().expect("a call starts before it ends");
         self.pass(found.raw);
-        let &Found { index, tool, name, written, raw, payload, outcome, .. } = found;
+        let &FoundCall { index, tool, name, written, raw, payload, outcome, .. } = found;
         assert_eq!(index + 1, self.calls);
         assert_eq!(open.name, name);
         let own_tag = raw.starts_with('<');
@@ -235,7 +235,7 @@ impl Witness<'_> {
     }
 
     /// What the parser says of a payload, against what a JSON parser says of it.
-    fn check_outcome(&self, found: &Found<'_>) {
+    fn check_outcome(&self, found: &FoundCall<'_>) {
         let limits = self.setting.limits;
         let payload = found.payload;
         let is_object = payload.starts_with('{') && is_json(payload);
