@@ -60,7 +60,7 @@ pub enum GrammarError {
     Name(#[from] ContractError),
     /// Two tools share a name.
     #[error("tool {name:?} is given twice")]
-    Twice {
+    Duplicate {
         /// The name.
         name: String,
     },
@@ -69,7 +69,7 @@ pub enum GrammarError {
         "tool {name:?} has the name of a tag that means something else; rename it{}",
         if *.reasoning { " or pass other reasoning_tags" } else { "" }
     )]
-    Taken {
+    NameConflict {
         /// The name.
         name: String,
         /// Whether the other tag is one of reasoning.
@@ -197,7 +197,7 @@ impl Grammar {
         for (index, name) in tools.iter().enumerate() {
             contract::check_name(name)?;
             if exact.insert(name.clone(), index).is_some() {
-                return Err(GrammarError::Twice { name: name.clone() });
+                return Err(GrammarError::Duplicate { name: name.clone() });
             }
             folded
                 .entry(name.to_lowercase())
@@ -289,7 +289,7 @@ fn markers(tools: &[String], options: &Options) -> Result<Markers, GrammarError>
     });
     match markers.windows(2).find(|pair| pair[0].0 == pair[1].0) {
         None => Ok(Markers::new(markers)),
-        Some(pair) => Err(GrammarError::Taken {
+        Some(pair) => Err(GrammarError::NameConflict {
             name: pair[0].0.to_string(),
             reasoning: pair.iter().any(|(_, marker)| matches!(marker, Marker::Reasoning(_))),
         }),

@@ -141,7 +141,7 @@ impl Json {
     /// Moves past `bytes`, which stand at `pos`, if nothing about them has to be decided: then
     /// all of them can be reported. Otherwise nothing has happened.
     #[inline]
-    pub(super) fn goes_on(&mut self, bytes: &[u8], pos: usize) -> bool {
+    pub(super) fn try_extend(&mut self, bytes: &[u8], pos: usize) -> bool {
         // Longer chunks are rare, and looking at them twice would cost more than it saves.
         const SHORT: usize = 64;
         if self.passed_close.is_some() {

@@ -83,7 +83,7 @@ impl Machine {
             return None;
         }
         if let Some(tag) = self.tag {
-            return self.goes_on(tag, grammar, chunk);
+            return self.continue_tag(tag, grammar, chunk);
         }
         match &mut self.state {
             State::Text => {
@@ -107,7 +107,7 @@ impl Machine {
     }
 
     /// Moves past `chunk` if it goes on with what may become a tag in text.
-    fn goes_on(&mut self, mut tag: TagMatch, grammar: &Grammar, chunk: &str) -> Option<Plain> {
+    fn continue_tag(&mut self, mut tag: TagMatch, grammar: &Grammar, chunk: &str) -> Option<Plain> {
         if !matches!(self.state, State::Text) {
             return None;
         }

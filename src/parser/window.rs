@@ -3,9 +3,9 @@
 //! Offsets count bytes from the start of the reply, so that a state may keep them from one
 //! chunk to the next whatever has been dropped in between.
 
-/// A piece of the reply: from the first byte still needed to the last one received.
 use super::work;
 
+/// The part of the reply from the first byte still needed to the last one received.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Window<'a> {
     text: &'a str,

@@ -83,7 +83,7 @@ impl From<GrammarError> for PyErr {
         let message = err.to_string();
         match err {
             GrammarError::Name(source) => source.into(),
-            GrammarError::Twice { name } | GrammarError::Taken { name, .. } => {
+            GrammarError::Duplicate { name } | GrammarError::NameConflict { name, .. } => {
                 ContractError::new_err((message, name))
             }
             GrammarError::ReasoningTag { .. }

@@ -54,7 +54,7 @@ enum Written {
     /// Between these two ends.
     At(usize, usize),
     /// In bytes that are no longer needed otherwise.
-    Kept(Box<str>),
+    Owned(Box<str>),
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -93,7 +93,7 @@ impl Call {
         if !matches!(self.phase, Phase::Payload)
             || self.reported != pos
             || end - self.payload >= grammar.limits().max_argument_bytes
-            || !self.json.goes_on(chunk.as_bytes(), pos)
+            || !self.json.try_extend(chunk.as_bytes(), pos)
         {
             return None;
         }
@@ -231,13 +231,13 @@ impl<'a, S: Sink> Pass<'a, S> {
     {
         match call.written.as_ref()? {
             Written::At(from, to) => Some(self.window.slice(*from, *to)),
-            Written::Kept(name) => Some(name),
+            Written::Owned(name) => Some(name),
         }
     }
 
     /// The name as written, in a form that outlives the bytes at hand.
     fn kept(&self, call: &Call) -> Option<Written> {
-        self.written(call).map(|name| Written::Kept(name.into()))
+        self.written(call).map(|name| Written::Owned(name.into()))
     }
 
     /// The tool as registered, or else what the model took for one.
