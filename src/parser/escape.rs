@@ -25,7 +25,7 @@ enum Progress {
 
 /// What a byte did to an escape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Escaped {
+pub(super) enum EscapeStep {
     /// It is still going on.
     More,
     /// It ended with this byte.
@@ -54,33 +54,33 @@ impl Escape {
     }
 
     /// Takes the next byte, which stands at `at`.
-    pub(super) fn take(&mut self, byte: u8, at: usize, faults: &mut Faults) -> Escaped {
+    pub(super) fn take(&mut self, byte: u8, at: usize, faults: &mut Faults) -> EscapeStep {
         match self.progress {
             Progress::Backslash => {
                 if byte == b'u' {
                     self.progress = Progress::Hex { digits: 0, value: 0 };
-                    return Escaped::More;
+                    return EscapeStep::More;
                 }
                 faults.lone_surrogate |= self.second.is_some();
                 if matches!(byte, b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') {
-                    Escaped::Done
+                    EscapeStep::Done
                 } else {
                     faults.unknown = true;
                     // A control character or the start of a longer character is the string's.
-                    if byte.is_ascii_graphic() { Escaped::Done } else { Escaped::DoneBefore }
+                    if byte.is_ascii_graphic() { EscapeStep::Done } else { EscapeStep::DoneBefore }
                 }
             }
             Progress::Hex { digits, value } => {
                 let Some(digit) = (byte as char).to_digit(16) else {
                     faults.lone_surrogate |= self.second.is_some();
                     faults.unknown = true;
-                    return Escaped::DoneBefore;
+                    return EscapeStep::DoneBefore;
                 };
                 #[expect(clippy::cast_possible_truncation, reason = "a hexadecimal digit")]
                 let value = value << 4 | digit as u16;
                 if digits < 3 {
                     self.progress = Progress::Hex { digits: digits + 1, value };
-                    return Escaped::More;
+                    return EscapeStep::More;
                 }
                 self.complete(value, faults)
             }
@@ -88,15 +88,15 @@ impl Escape {
                 if byte == b'\\' {
                     self.progress = Progress::Backslash;
                     self.second = Some(at);
-                    return Escaped::More;
+                    return EscapeStep::More;
                 }
                 faults.lone_surrogate = true;
-                Escaped::DoneBefore
+                EscapeStep::DoneBefore
             }
         }
     }
 
-    fn complete(&mut self, value: u16, faults: &mut Faults) -> Escaped {
+    fn complete(&mut self, value: u16, faults: &mut Faults) -> EscapeStep {
         match value {
             0xD800..=0xDBFF => {
                 faults.lone_surrogate |= self.second.is_some();
@@ -104,15 +104,15 @@ impl Escape {
                     self.start = second;
                 }
                 self.progress = Progress::High;
-                Escaped::More
+                EscapeStep::More
             }
             0xDC00..=0xDFFF => {
                 faults.lone_surrogate |= self.second.is_none();
-                Escaped::Done
+                EscapeStep::Done
             }
             _ => {
                 faults.lone_surrogate |= self.second.is_some();
-                Escaped::Done
+                EscapeStep::Done
             }
         }
     }

@@ -1,7 +1,7 @@
 //! The grammar of one JSON object, byte by byte: where it ends, and where it stops being JSON.
 
 use super::{
-    escape::{Escape, Escaped, Faults},
+    escape::{Escape, EscapeStep, Faults},
     work,
 };
 
@@ -92,7 +92,7 @@ pub(super) enum Scan {
     /// The byte at the position cannot be JSON.
     Broken,
     /// The bracket at the position is one too deep.
-    Deep,
+    TooDeep,
     /// A `<` stands at the position, inside a string, and may begin a closing tag.
     Angle,
 }
@@ -213,9 +213,9 @@ impl Json {
             State::Text { key } => self.text(key, byte, next, at),
             State::Escape { key, ref mut escape } => {
                 match escape.take(byte, at, &mut self.faults) {
-                    Escaped::More => Step::Take,
-                    Escaped::Done => self.go(State::Text { key }),
-                    Escaped::DoneBefore => {
+                    EscapeStep::More => Step::Take,
+                    EscapeStep::Done => self.enter(State::Text { key }),
+                    EscapeStep::DoneBefore => {
                         self.state = State::Text { key };
                         Step::Again
                     }
@@ -228,7 +228,7 @@ impl Json {
                     return Step::Stop(Scan::Broken);
                 }
                 let length = length + 1;
-                self.go(if length == spelling.len() {
+                self.enter(if length == spelling.len() {
                     State::Next
                 } else {
                     State::Word { word, length }
@@ -239,14 +239,14 @@ impl Json {
             State::FirstKey | State::Key if byte == b'"' => self.open_string(true),
             State::Colon if byte == b':' => {
                 self.passed_close = None;
-                self.go(State::Value)
+                self.enter(State::Value)
             }
             State::FirstItem if byte == b']' => self.close(),
             State::FirstItem | State::Value => self.value(byte),
             State::Next => {
                 let step = match (byte, self.stack & 1) {
-                    (b',', 1) => self.go(State::Key),
-                    (b',', _) => self.go(State::Value),
+                    (b',', 1) => self.enter(State::Key),
+                    (b',', _) => self.enter(State::Value),
                     (b'}', 1) | (b']', 0) => self.close(),
                     _ => return Step::Stop(Scan::Broken),
                 };
@@ -257,20 +257,20 @@ impl Json {
         }
     }
 
-    fn go(&mut self, state: State) -> Step {
+    fn enter(&mut self, state: State) -> Step {
         self.state = state;
         Step::Take
     }
 
     fn open_string(&mut self, key: bool) -> Step {
         self.string_newline = false;
-        self.go(State::Text { key })
+        self.enter(State::Text { key })
     }
 
     fn text(&mut self, key: bool, byte: u8, next: Option<u8>, at: usize) -> Step {
         match byte {
-            b'"' => self.go(if key { State::Colon } else { State::Next }),
-            b'\\' => self.go(State::Escape { key, escape: Escape::new(at) }),
+            b'"' => self.enter(if key { State::Colon } else { State::Next }),
+            b'\\' => self.enter(State::Escape { key, escape: Escape::new(at) }),
             b'<' if next.is_none_or(|next| next == b'/') => Step::Stop(Scan::Angle),
             b'<' => Step::Take,
             _ => {
@@ -286,19 +286,19 @@ impl Json {
             b'"' => self.open_string(false),
             b'{' | b'[' => {
                 if self.depth == self.max_depth {
-                    return Step::Stop(Scan::Deep);
+                    return Step::Stop(Scan::TooDeep);
                 }
                 let object = byte == b'{';
                 self.depth += 1;
                 self.stack = self.stack << 1 | u128::from(object);
-                self.go(if object { State::FirstKey } else { State::FirstItem })
+                self.enter(if object { State::FirstKey } else { State::FirstItem })
             }
-            b'-' => self.go(State::Number(Number::Minus)),
-            b'0' => self.go(State::Number(Number::Zero)),
-            b'1'..=b'9' => self.go(State::Number(Number::Integer)),
-            b't' => self.go(State::Word { word: Word::True, length: 1 }),
-            b'f' => self.go(State::Word { word: Word::False, length: 1 }),
-            b'n' => self.go(State::Word { word: Word::Null, length: 1 }),
+            b'-' => self.enter(State::Number(Number::Minus)),
+            b'0' => self.enter(State::Number(Number::Zero)),
+            b'1'..=b'9' => self.enter(State::Number(Number::Integer)),
+            b't' => self.enter(State::Word { word: Word::True, length: 1 }),
+            b'f' => self.enter(State::Word { word: Word::False, length: 1 }),
+            b'n' => self.enter(State::Word { word: Word::Null, length: 1 }),
             _ => Step::Stop(Scan::Broken),
         }
     }
@@ -327,7 +327,7 @@ impl Json {
             }
             _ => return Step::Stop(Scan::Broken),
         };
-        self.go(State::Number(next))
+        self.enter(State::Number(next))
     }
 }
 

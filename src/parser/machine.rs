@@ -1,7 +1,7 @@
 //! The state between two chunks, and the pass that moves it along.
 
 use super::{
-    aside::Response,
+    spans::Response,
     call::Call,
     frame::{Discard, Frame, Sink},
     grammar::{Closer, Grammar},
@@ -48,7 +48,7 @@ pub(super) enum State {
     Reasoning(usize),
     Response(Response),
     /// A result in a sentence, with the tag that closes it.
-    Mention(&'static str),
+    QuotedResponse(&'static str),
 }
 
 /// Whether a pass can go on.
@@ -164,7 +164,7 @@ impl<S: Sink> Pass<'_, S> {
                 State::Call(call) => self.call(call),
                 State::Reasoning(tag) => self.reasoning(tag),
                 State::Response(response) => self.response(response),
-                State::Mention(tag) => self.mention(tag),
+                State::QuotedResponse(tag) => self.quoted_response(tag),
             };
             if flow == Flow::NeedMore {
                 return;

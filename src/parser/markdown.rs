@@ -139,7 +139,7 @@ impl Markdown {
     }
 
     /// The text goes on after a span that is none, and that began at `at`.
-    pub(super) fn after_aside(&mut self, at: usize) {
+    pub(super) fn after_span(&mut self, at: usize) {
         if let Lead::Text { at: begin, alone } = self.lead
             && begin == at
         {

@@ -23,7 +23,7 @@
 //! # Ok::<(), toolweave::parser::GrammarError>(())
 //! ```
 
-mod aside;
+mod spans;
 mod call;
 mod dialect;
 mod escape;
@@ -149,9 +149,9 @@ impl Parser {
     fn advance(&mut self, chunk: &str, ending: Option<Ending>, sink: &mut impl Sink) {
         if self.held.is_empty() {
             self.pass(chunk, ending, sink);
-            let kept = &chunk[self.machine.from - self.base..];
-            work::done(kept.len());
-            self.held.push_str(kept);
+            let owned_name = &chunk[self.machine.from - self.base..];
+            work::done(owned_name.len());
+            self.held.push_str(owned_name);
         } else {
             let mut text = std::mem::take(&mut self.held);
             text.push_str(chunk);

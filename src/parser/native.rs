@@ -68,7 +68,7 @@ fn outcome(payload: &str, json: &mut Json, limits: &Limits) -> Outcome {
             Scan::End if pos == bytes.len() => {
                 return Outcome::Whole { strict: json.strict(), implicit_close: false };
             }
-            Scan::Deep => return Outcome::TooLarge(Excess::Depth),
+            Scan::TooDeep => return Outcome::TooLarge(Excess::Depth),
             Scan::End | Scan::More | Scan::Broken => return Outcome::Broken,
         }
     }

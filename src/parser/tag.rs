@@ -116,11 +116,11 @@ impl TagMatch {
     fn step(&mut self, byte: u8, wanted: Wanted<'_>) -> Match {
         match self.phase {
             Phase::First if byte == b'/' => match wanted.close {
-                Some(_) => self.go(Phase::Close { length: 0 }),
+                Some(_) => self.enter(Phase::Close { length: 0 }),
                 None => Match::Fail,
             },
             Phase::First => match wanted.open {
-                Some(markers) => self.narrowed(markers.first(byte), 1),
+                Some(markers) => self.narrow_to(markers.first(byte), 1),
                 None => Match::Fail,
             },
             Phase::Name { low, high, length } => {
@@ -130,10 +130,10 @@ impl TagMatch {
                     (b'>', Some(marker)) => Match::Open { marker, self_closing: false },
                     (b'/', Some(whole)) => {
                         let (low, high) = markers.narrow(byte, low, high, length);
-                        self.go(Phase::Slash { whole, low, high, length: length + 1 })
+                        self.enter(Phase::Slash { whole, low, high, length: length + 1 })
                     }
                     (_, Some(marker)) if byte.is_ascii_whitespace() => {
-                        self.go(if markers.takes_attributes(marker) {
+                        self.enter(if markers.takes_attributes(marker) {
                             Phase::Attributes { marker, quote: None, last: byte }
                         } else {
                             Phase::Space { marker }
@@ -151,7 +151,7 @@ impl TagMatch {
             },
             Phase::Space { marker } => match byte {
                 b'>' => Match::Open { marker, self_closing: false },
-                b'/' => self.go(Phase::SelfClose { marker }),
+                b'/' => self.enter(Phase::SelfClose { marker }),
                 _ if byte.is_ascii_whitespace() => Match::More,
                 _ => Match::Fail,
             },
@@ -171,16 +171,16 @@ impl TagMatch {
                     (_, None) => None,
                 };
                 let last = if byte.is_ascii_whitespace() && last == b'=' { last } else { byte };
-                self.go(Phase::Attributes { marker, quote, last })
+                self.enter(Phase::Attributes { marker, quote, last })
             }
             Phase::Close { length } => {
                 let Some(name) = wanted.close.map(str::as_bytes) else { return Match::Fail };
                 match name.get(length) {
                     Some(&expected) if expected == byte => {
-                        self.go(Phase::Close { length: length + 1 })
+                        self.enter(Phase::Close { length: length + 1 })
                     }
                     None if byte == b'>' => Match::Close,
-                    None if byte.is_ascii_whitespace() => self.go(Phase::CloseSpace),
+                    None if byte.is_ascii_whitespace() => self.enter(Phase::CloseSpace),
                     _ => Match::Fail,
                 }
             }
@@ -198,14 +198,14 @@ impl TagMatch {
         high: usize,
         length: usize,
     ) -> Match {
-        self.narrowed(markers.narrow(byte, low, high, length), length + 1)
+        self.narrow_to(markers.narrow(byte, low, high, length), length + 1)
     }
 
-    fn narrowed(&mut self, (low, high): (usize, usize), length: usize) -> Match {
-        if low == high { Match::Fail } else { self.go(Phase::Name { low, high, length }) }
+    fn narrow_to(&mut self, (low, high): (usize, usize), length: usize) -> Match {
+        if low == high { Match::Fail } else { self.enter(Phase::Name { low, high, length }) }
     }
 
-    fn go(&mut self, phase: Phase) -> Match {
+    fn enter(&mut self, phase: Phase) -> Match {
         self.phase = phase;
         Match::More
     }

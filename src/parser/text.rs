@@ -3,7 +3,7 @@
 use memchr::{memchr2, memchr3};
 
 use super::{
-    aside::Response,
+    spans::Response,
     call::Call,
     frame::{Discard, Frame, Sink},
     grammar::{Closer, InCode, Marker},
@@ -199,7 +199,7 @@ impl<S: Sink> Pass<'_, S> {
             }
             _ if self.machine.pending_fence.is_some() => self.not_a_tag(start),
             Marker::Reasoning(tag) => {
-                self.machine.markdown.after_aside(start);
+                self.machine.markdown.after_span(start);
                 self.emit_text(start);
                 self.discard(end, Discard::ReasoningTag);
                 if !self_closing {
@@ -209,12 +209,12 @@ impl<S: Sink> Pass<'_, S> {
             }
             Marker::Response { tag } if !self.machine.markdown.begins_text(start) => {
                 if !self_closing {
-                    self.machine.state = State::Mention(tag);
+                    self.machine.state = State::QuotedResponse(tag);
                 }
                 Flow::Again
             }
             Marker::Response { tag } => {
-                self.machine.markdown.after_aside(start);
+                self.machine.markdown.after_span(start);
                 self.emit_text(start);
                 let name = attribute(whole, "name").filter(|name| !name.is_empty());
                 if self_closing {

@@ -94,7 +94,7 @@ impl<S: Sink> Pass<'_, S> {
     fn next_object(&mut self, call: &Call, after: After) -> Flow {
         let at = self.machine.pos;
         let outcome = Outcome::Whole { strict: call.json.strict(), implicit_close: false };
-        let written = self.kept(call);
+        let written = self.owned_name(call);
         self.end_call(call, after.end, after.end, outcome);
         let depth = self.grammar.limits().max_depth;
         let mut next = Call::new(call.tool, None, call.closer, (after.end, at), depth);

@@ -28,7 +28,7 @@ impl<S: Sink> Pass<'_, S> {
                     self.wait_before(call, before)
                 }
                 Match::Close => self.empty(call, self.machine.pos),
-                Match::Fail | Match::Open { .. } => self.misfit(call),
+                Match::Fail | Match::Open { .. } => self.not_a_payload(call),
             };
         }
         while let Some(byte) = self.window.byte(self.machine.pos) {
@@ -41,7 +41,7 @@ impl<S: Sink> Pass<'_, S> {
             | Before::ClosingMarks { since }
             | Before::ClosedBlank { since }) = before;
             if at - since >= self.limit() && (white || !matches!(byte, b'{' | b'<')) {
-                return self.misfit(call);
+                return self.not_a_payload(call);
             }
             before = match before {
                 Before::Blank { .. } | Before::FencedBlank { .. } | Before::Label { .. }
@@ -79,7 +79,7 @@ impl<S: Sink> Pass<'_, S> {
                 }
                 Before::Label { .. } if byte == b'\n' => Before::FencedBlank { since: at + 1 },
                 Before::Label { .. } if byte != b'`' && byte != b'<' => before,
-                _ => return self.misfit(call),
+                _ => return self.not_a_payload(call),
             };
             self.machine.pos += 1;
         }
@@ -95,7 +95,7 @@ impl<S: Sink> Pass<'_, S> {
     }
 
     /// What follows the opening tag cannot be its payload.
-    fn misfit(&mut self, call: Box<Call>) -> Flow {
+    fn not_a_payload(&mut self, call: Box<Call>) -> Flow {
         // A tag that names its tool in an attribute is no prose, nor is one with a name that only
         // the tool has, and a line to begin: what it holds may be mended by somebody who reads it.
         let deliberate = match call.closer {

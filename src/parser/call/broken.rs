@@ -4,7 +4,7 @@ use memchr::memchr2;
 
 use super::{After, Call, Phase};
 use crate::parser::{
-    escape::{Escape, Escaped, Faults},
+    escape::{Escape, EscapeStep, Faults},
     frame::{Excess, Outcome, Sink},
     json::{Scan, Skim},
     machine::{Flow, Pass},
@@ -45,12 +45,12 @@ impl<S: Sink> Pass<'_, S> {
                     Some(b'<') => escape = None,
                     Some(&byte) => {
                         match open.take(byte, self.machine.pos, &mut Faults::default()) {
-                            Escaped::More => self.machine.pos += 1,
-                            Escaped::Done => {
+                            EscapeStep::More => self.machine.pos += 1,
+                            EscapeStep::Done => {
                                 self.machine.pos += 1;
                                 escape = None;
                             }
-                            Escaped::DoneBefore => escape = None,
+                            EscapeStep::DoneBefore => escape = None,
                         }
                     }
                 }
@@ -104,7 +104,7 @@ impl<S: Sink> Pass<'_, S> {
         self.report(&mut call, cut);
         self.report_end(&call, cut, cut, Outcome::TooLarge(excess));
         // Another object may follow in the same tag.
-        call.written = self.kept(&call);
+        call.written = self.owned_name(&call);
         self.machine.from = cut;
         self.machine.pos = cut;
         call.overflow = true;

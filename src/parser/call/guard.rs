@@ -1,7 +1,7 @@
 //! In the tag of a tool that has the name of an HTML element, which may be markup of a page: is
 //! there an object in it, or an expression of a template?
 
-use super::{Call, Phase, prose::Sought};
+use super::{Call, Phase, prose::CloseSearch};
 use crate::{
     parser::{
         frame::Sink,
@@ -42,7 +42,7 @@ enum First {
 }
 
 impl First {
-    fn is_settled(self) -> bool {
+    fn is_decided(self) -> bool {
         matches!(self, Self::Member | Self::BareMember | Self::Nothing | Self::Other)
     }
 
@@ -75,7 +75,7 @@ impl Guard {
 impl<S: Sink> Pass<'_, S> {
     pub(super) fn guard(&mut self, call: Box<Call>, mut guard: Guard) -> Flow {
         let stop = guard.brace.saturating_add(self.limit());
-        while !guard.first.is_settled() && self.machine.pos < stop {
+        while !guard.first.is_decided() && self.machine.pos < stop {
             let Some(byte) = self.window.byte(self.machine.pos) else { break };
             guard.first = guard.first.then(byte);
             // The tag may close where the object cannot go on.
@@ -84,20 +84,20 @@ impl<S: Sink> Pass<'_, S> {
         if guard.first == First::Member {
             return self.open_payload(call, guard.brace, guard.fenced);
         }
-        if !guard.first.is_settled() && self.machine.pos < stop && self.ending.is_none() {
+        if !guard.first.is_decided() && self.machine.pos < stop && self.ending.is_none() {
             return self.wait_guarded(call, guard);
         }
         match self.seek_own_close(&call, guard.brace) {
-            Sought::Close(start) if is_readable(self.window.slice(guard.brace, start), guard) => {
+            CloseSearch::Close(start) if is_readable(self.window.slice(guard.brace, start), guard) => {
                 self.machine.tag = None;
                 self.open_payload(call, guard.brace, guard.fenced)
             }
             // Too long to be held, but a key and a colon have been read.
-            Sought::Never if guard.first == First::BareMember => {
+            CloseSearch::NotFound if guard.first == First::BareMember => {
                 self.open_payload(call, guard.brace, guard.fenced)
             }
-            Sought::Close(_) | Sought::Never => self.not_a_tag(call.start),
-            Sought::NeedMore => self.wait_guarded(call, guard),
+            CloseSearch::Close(_) | CloseSearch::NotFound => self.not_a_tag(call.start),
+            CloseSearch::NeedMore => self.wait_guarded(call, guard),
         }
     }
 

@@ -236,7 +236,7 @@ impl<'a, S: Sink> Pass<'a, S> {
     }
 
     /// The name as written, in a form that outlives the bytes at hand.
-    fn kept(&self, call: &Call) -> Option<Written> {
+    fn owned_name(&self, call: &Call) -> Option<Written> {
         self.written(call).map(|name| Written::Owned(name.into()))
     }
 

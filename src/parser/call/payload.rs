@@ -48,12 +48,12 @@ impl<S: Sink> Pass<'_, S> {
                     return self.after(call, After::new(at));
                 }
                 Scan::Broken => {
-                    return match self.swallowed(&call) {
+                    return match self.swallowed_close(&call) {
                         Some((start, end)) => self.end_call(&call, start, end, Outcome::Broken),
                         None => self.broken(call, None),
                     };
                 }
-                Scan::Deep => {
+                Scan::TooDeep => {
                     let cut = self.machine.pos;
                     let rest = Phase::Excess(Skim::after(&call.json));
                     return self.overflow(call, rest, cut, Excess::Depth);
@@ -95,7 +95,7 @@ impl<S: Sink> Pass<'_, S> {
     ///
     /// Then the quote that ended the string is the first one of that call's payload, with a brace
     /// before it, or of its opening tag.
-    fn swallowed(&self, call: &Call) -> Option<(usize, usize)> {
+    fn swallowed_close(&self, call: &Call) -> Option<(usize, usize)> {
         let (start, end) = call.json.passed_close?;
         let string = self.window.slice(end, self.machine.pos).trim_end().strip_suffix('"')?;
         let inner = string.trim_end();

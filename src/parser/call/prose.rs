@@ -12,11 +12,11 @@ use crate::parser::{
 
 /// What a look for a closing tag came to.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Sought {
+pub(super) enum CloseSearch {
     /// It begins here and ends before the position.
     Close(usize),
     /// It is too far, another call comes first, or the reply has ended.
-    Never,
+    NotFound,
     /// It may still come.
     NeedMore,
 }
@@ -24,12 +24,12 @@ pub(super) enum Sought {
 impl<S: Sink> Pass<'_, S> {
     pub(super) fn prose(&mut self, mut call: Box<Call>) -> Flow {
         match self.seek_own_close(&call, call.tag_end) {
-            Sought::Close(start) => {
+            CloseSearch::Close(start) => {
                 self.confirm(&mut call);
                 self.end_call(&call, start, self.machine.pos, Outcome::Prose)
             }
-            Sought::Never => self.not_a_tag(call.start),
-            Sought::NeedMore => {
+            CloseSearch::NotFound => self.not_a_tag(call.start),
+            CloseSearch::NeedMore => {
                 self.hold_text(call.start);
                 self.wait(call, Phase::Prose)
             }
@@ -37,23 +37,23 @@ impl<S: Sink> Pass<'_, S> {
     }
 
     /// Looks for the closing tag of `call`, no farther than the limit allows from `since` on.
-    pub(super) fn seek_own_close(&mut self, call: &Call, since: usize) -> Sought {
+    pub(super) fn seek_own_close(&mut self, call: &Call, since: usize) -> CloseSearch {
         let stop = since.saturating_add(self.limit());
         loop {
             if let Some(mut tag) = self.machine.tag.take() {
                 match self.call_tag(&mut tag, call, true) {
                     Match::More => {
                         self.machine.tag = Some(tag);
-                        return Sought::NeedMore;
+                        return CloseSearch::NeedMore;
                     }
-                    Match::Close => return Sought::Close(tag.start),
-                    Match::Open { .. } => return Sought::Never,
+                    Match::Close => return CloseSearch::Close(tag.start),
+                    Match::Open { .. } => return CloseSearch::NotFound,
                     Match::Fail => self.machine.pos = tag.start + 1,
                 }
             }
             let end = self.window.end().min(stop);
             if self.machine.pos >= stop {
-                return Sought::Never;
+                return CloseSearch::NotFound;
             }
             let rest = &self.window.from(self.machine.pos)[..end - self.machine.pos];
             let found = memchr(b'<', rest);
@@ -64,9 +64,9 @@ impl<S: Sink> Pass<'_, S> {
             } else {
                 self.machine.pos = end;
                 if self.window.end() > stop || self.ending.is_some() {
-                    return Sought::Never;
+                    return CloseSearch::NotFound;
                 }
-                return Sought::NeedMore;
+                return CloseSearch::NeedMore;
             }
         }
     }

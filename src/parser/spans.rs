@@ -81,7 +81,7 @@ impl<'a, S: Sink> Pass<'a, S> {
 
     /// In a sentence the tag is text. What it holds there may still come from somebody else: up to
     /// the closing tag, or the end of the line, nothing is a call.
-    pub(super) fn mention(&mut self, tag: &'static str) -> Flow {
+    pub(super) fn quoted_response(&mut self, tag: &'static str) -> Flow {
         let wanted = self.wanted_close(Closer::Tag(tag));
         loop {
             if let Some(mut close) = self.machine.tag.take() {
@@ -90,7 +90,7 @@ impl<'a, S: Sink> Pass<'a, S> {
                     Match::More if self.ending.is_none() => {
                         self.machine.tag = Some(close);
                         self.emit_text(close.start);
-                        self.machine.state = State::Mention(tag);
+                        self.machine.state = State::QuotedResponse(tag);
                         return Flow::NeedMore;
                     }
                     _ => self.machine.pos = close.start + 1,
@@ -110,7 +110,7 @@ impl<'a, S: Sink> Pass<'a, S> {
                 None if self.ending.is_some() => break,
                 None => {
                     self.emit_text(at);
-                    self.machine.state = State::Mention(tag);
+                    self.machine.state = State::QuotedResponse(tag);
                     return Flow::NeedMore;
                 }
             }
