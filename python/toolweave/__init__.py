@@ -131,7 +131,7 @@ if _TYPE_CHECKING:
         ToolStarted,
     )
     from .handlers import HandlerRun, load_handler, run_handler
-    from .lifecycle import StreamEvent, Transcriber
+    from .lifecycle import StreamEvent, StreamEventMapper
     from .limits import RateLimiter
     from .models.http import HttpLimits, HttpModel
     from .natural import FunctionCalling, NaturalToolUse, NaturalToolUseParser
@@ -310,7 +310,7 @@ __all__ = [
     "Tools",
     "Toolset",
     "ToolweaveError",
-    "Transcriber",
+    "StreamEventMapper",
     "TransientToolError",
     "UnknownMessage",
     "UnpricedModelError",
@@ -391,7 +391,7 @@ _LAZY_EXPORTS = {
     ),
     "lifecycle": (
         "StreamEvent",
-        "Transcriber",
+        "StreamEventMapper",
     ),
     "limits": ("RateLimiter",),
     "models.http": (

@@ -6,17 +6,17 @@ from collections.abc import Iterable, Mapping
 from typing import Any, cast
 
 from toolweave.agent import AgentRun
-from toolweave.lifecycle import StreamEvent, StreamReducer, Transcriber, check_stream_event
+from toolweave.lifecycle import StreamEvent, StreamReducer, StreamEventMapper, check_stream_event
 from toolweave.scenes import SceneRun
 
 FINAL = {"success", "error", "denied", "interrupted", "timeout"}
 
 
-async def events_of_run(run: AgentRun | SceneRun, transcriber: Transcriber) -> list[StreamEvent]:
+async def events_of_run(run: AgentRun | SceneRun, mapper: StreamEventMapper) -> list[StreamEvent]:
     """All that a run tells."""
     told: list[StreamEvent] = []
     async for event in run:
-        told += transcriber.tell(event, generation_id=run.generation_id)
+        told += mapper.map(event, generation_id=run.generation_id)
     return told
 
 

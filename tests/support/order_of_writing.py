@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import toolweave as tw
 from toolweave import Agent
-from toolweave.lifecycle import Transcriber
+from toolweave.lifecycle import StreamEventMapper
 from toolweave.testing import ScriptedModel
 from toolweave.tools import tool
 
@@ -63,12 +63,12 @@ async def events_of(pieces: Sequence[Piece], *, is_native: bool) -> list[dict[st
     """The events of a run whose first reply, `g`, this is, as a log has them."""
     model = ScriptedModel(script(pieces, is_native=is_native), "Fine.", native_tools=is_native)
     agent = Agent(model, [note], tool_mode="auto", generation_ids=iter(["g", "h", "i"]).__next__)
-    transcriber = Transcriber("chat", "run")
-    events = transcriber.started()
+    mapper = StreamEventMapper("chat", "run")
+    events = mapper.run_started()
     async with agent.open("Hi!", chat_id="chat", run_id="run") as run:
         async for event in run:
-            events += transcriber.tell(event, generation_id=run.generation_id)
-    numbered = enumerate([*events, *transcriber.ended()], 1)
+            events += mapper.map(event, generation_id=run.generation_id)
+    numbered = enumerate([*events, *mapper.run_finished()], 1)
     return [{**event, "sequenceNumber": number} for number, event in numbered]
 
 

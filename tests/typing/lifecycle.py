@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from typing_extensions import assert_type
 
-from toolweave import Agent, Journal, Message, SceneManager, Selection, Transcriber
+from toolweave import Agent, Journal, Message, SceneManager, Selection, StreamEventMapper
 from toolweave.lifecycle import RawText, StreamEvent, StreamReducer, TurnEvent
 
 
@@ -30,27 +30,27 @@ def show(event: StreamEvent) -> str:
 async def telling(
     agent: Agent, manager: SceneManager, journal: Journal, selection: Selection
 ) -> None:
-    transcriber = Transcriber("chat", "run", from_agent="helper", max_progress_chars=100)
-    events: list[StreamEvent] = transcriber.started()
+    mapper = StreamEventMapper("chat", "run", from_agent="helper", max_progress_chars=100)
+    events: list[StreamEvent] = mapper.run_started()
     async with agent.open("Hi!", run_id="run", journal=journal) as run:
         assert_type(run.generation_id, str | None)
         assert_type(run.finished_messages, tuple[Message, ...])
         assert_type(run.changed_messages, tuple[Message, ...])
         async for event in run:
             told: TurnEvent = event
-            events += transcriber.tell(told, generation_id=run.generation_id)
+            events += mapper.map(told, generation_id=run.generation_id)
     async with manager.open("Hi!", run_id="run", journal=journal) as scenes:
         assert_type(scenes.finished_messages, tuple[Message, ...])
         async for step in scenes:
-            events += transcriber.tell(step, generation_id=scenes.generation_id)
-    events += transcriber.tell(RawText("<Add>"))
-    events += transcriber.tell(selection)
-    events += transcriber.ended("completed")
-    assert_type(transcriber.said(run.messages), list[StreamEvent])
+            events += mapper.map(step, generation_id=scenes.generation_id)
+    events += mapper.map(RawText("<Add>"))
+    events += mapper.map(selection)
+    events += mapper.run_finished("completed")
+    assert_type(mapper.map_messages(run.messages), list[StreamEvent])
     reducer = StreamReducer()
     for event_ in events:
         reducer.push(event_)
 
     said: Sequence[str] = ["Hi!"]
-    transcriber.said(said)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
-    transcriber.tell("Hi!")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    mapper.map_messages(said)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    mapper.map("Hi!")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]

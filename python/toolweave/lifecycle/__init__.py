@@ -1,6 +1,6 @@
 """From what happens to what is stored and sent: the stream events of a chat.
 
-A `Transcriber` says what a run tells, an agent's or that of scenes, as plain dicts: the rows of an
+A `StreamEventMapper` says what a run tells, an agent's or that of scenes, as plain dicts: the rows of an
 event log and the messages of a stream. Whoever reads them in any order, with gaps or twice, puts
 them together with a `StreamReducer`; see `docs/lifecycle.md`.
 
@@ -8,12 +8,12 @@ them together with a `StreamReducer`; see `docs/lifecycle.md`.
     >>> from toolweave.agent import Agent
     >>> from toolweave.testing import ScriptedModel
     >>> async def main() -> list[StreamEvent]:
-    ...     transcriber = Transcriber("chat", "run")
-    ...     events = transcriber.started()
+    ...     mapper = StreamEventMapper("chat", "run")
+    ...     events = mapper.run_started()
     ...     async with Agent(ScriptedModel("Hello.")).open("Hi!") as run:
     ...         async for event in run:
-    ...             events += transcriber.tell(event, generation_id=run.generation_id)
-    ...     return events + transcriber.ended()
+    ...             events += mapper.map(event, generation_id=run.generation_id)
+    ...     return events + mapper.run_finished()
     >>> [(event["kind"], event.get("delta")) for event in asyncio.run(main())]
     [('run', None), ('text', 'Hello.'), ('text', ''), ('run', None)]
 """
@@ -37,7 +37,7 @@ from .events import (
     ToolStateStreamEvent,
     UsageStreamEvent,
 )
-from .transcriber import RawText, Transcriber, TurnEvent
+from .mapper import RawText, StreamEventMapper, TurnEvent
 
 __all__ = [
     "ErrorStreamEvent",
@@ -55,7 +55,7 @@ __all__ = [
     "ToolsAggregateEvent",
     "ToolsCallStreamEvent",
     "ToolsCallUpdateStreamEvent",
-    "Transcriber",
+    "StreamEventMapper",
     "TurnEvent",
     "UsageStreamEvent",
     "check_stream_event",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .._core import ToolAggregateMessage
-from ..lifecycle import Transcriber
+from ..lifecycle import StreamEventMapper
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -51,19 +51,19 @@ class LateResultPublisher:
         self, stored: StoredMessage, aggregate: ToolAggregateMessage, calls: set[str], chat_id: str
     ) -> None:
         told = await self._told(chat_id, stored)
-        transcriber = Transcriber(chat_id, stored.run_id or "")
-        transcriber.recall([aggregate])
+        mapper = StreamEventMapper(chat_id, stored.run_id or "")
+        mapper.register_calls([aggregate])
         events = [
             event
             for result in aggregate.tool_results
             if result.tool_call_id in calls
-            for event in transcriber.tell(result, generation_id=stored.generation_id)
+            for event in mapper.map(result, generation_id=stored.generation_id)
             if event.get("messageId") not in told
         ]
         if not events:
             return
         if len(aggregate.tool_results) == len(aggregate.tool_calls):
-            events += transcriber.tell(aggregate, generation_id=stored.generation_id)
+            events += mapper.map(aggregate, generation_id=stored.generation_id)
         written = await self._store.write(chat_id, events=events, messages=[aggregate])
         self._feeds.publish(chat_id, written.events)
 

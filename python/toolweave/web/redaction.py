@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 from .._checks import check_choice
 from ..executor.failure import FAILED, REFERENCES
-from ..lifecycle.scenes import REFERENCE
+from ..lifecycle.scene_steps import REFERENCE
 from .user_chats import shown
 
 if TYPE_CHECKING:

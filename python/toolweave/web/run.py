@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, cast
 
 from ..agent import AgentResult
 from ..exceptions import ModelError, RunLostError, StoreError, ToolweaveError
-from ..lifecycle import Transcriber
-from ..lifecycle.scenes import reference_of
+from ..lifecycle import StreamEventMapper
+from ..lifecycle.scene_steps import reference_of
 from ..scenes import SceneStep
 from .approvals import CURRENT_ANSWERS
 from .pending_answers import PendingAnswers
@@ -75,11 +75,11 @@ class ChatRun:
         self._owner = record.owner
         self._messages = tuple(messages)
         self._limits = limits
-        self._transcriber = Transcriber(record.chat_id, record.run_id)
+        self._mapper = StreamEventMapper(record.chat_id, record.run_id)
         self._writer = RunWriter(
             store,
             feed,
-            self._transcriber,
+            self._mapper,
             chat_id=record.chat_id,
             run_id=record.run_id,
             owner=record.owner,
@@ -135,7 +135,7 @@ class ChatRun:
 
     async def _answer(self) -> None:
         history = await self._store.load(self.chat_id)
-        self._transcriber.recall(history.messages)
+        self._mapper.register_calls(history.messages)
         known = {message.id for message in self._messages}
         before = tuple(message for message in history.messages if message.id not in known)
         if history.problems:
@@ -270,13 +270,13 @@ class ChatRun:
         _log.info("a run has ended", extra=self._facts(stop_reason=reason))
 
     def _last_words(self, reason: str, text: str | None) -> list[Draft]:
-        told = self._transcriber
+        told = self._mapper
         error: list[Draft] = []
         if text:
             metadata = reference_of(self._reference) if text == self._text else None
             said = {"kind": "error", "message": text, "metadata": metadata}
-            error.append(cast("Draft", told.addressed(said)))
-        return [*error, *cast("list[Draft]", told.ended(reason, text))]
+            error.append(cast("Draft", told.with_envelope(said)))
+        return [*error, *cast("list[Draft]", told.run_finished(reason, text))]
 
     def _outcome(self, failure: BaseException | None) -> tuple[str, str | None]:
         if self._writer.error is not None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..exceptions import ChatBusyError, StoreError
-from ..lifecycle import Transcriber
+from ..lifecycle import StreamEventMapper
 from .errors import HttpError
 from .run import ChatRun
 from .security import ConcurrencyLimiter
@@ -129,14 +129,14 @@ class ChatRuns:
             stack.callback(self._places.leave, payer)
             feed = await stack.enter_async_context(self._feeds.of(chat_id))
             run_id = uuid.uuid4().hex
-            transcriber = Transcriber(chat_id, run_id)
+            mapper = StreamEventMapper(chat_id, run_id)
             record = await self._store.start_run(
                 chat_id,
                 run_id,
                 owner=self._owner,
                 user_id=user_id,
                 lease=self._limits.lease,
-                events=[*transcriber.said(messages), *transcriber.started()],
+                events=[*mapper.map_messages(messages), *mapper.run_started()],
                 messages=messages,
             )
             feed.publish(record.written.events)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from .. import Message, ToolCall
     from ..executor import PendingResult
-    from ..lifecycle import Transcriber, TurnEvent
+    from ..lifecycle import StreamEventMapper, TurnEvent
     from ..store import MessageStore, WriteResult
     from .channels import ChatChannel
     from .limits import WebLimits
@@ -37,7 +37,7 @@ class RunWriter:
     Args:
         store: Where to.
         feed: Who is told.
-        transcriber: What the events are called.
+        mapper: What the events are called.
         chat_id: The chat.
         run_id: The run.
         owner: Whose run it is: if that changes, nothing more is written.
@@ -49,7 +49,7 @@ class RunWriter:
         self,
         store: MessageStore,
         feed: ChatChannel,
-        transcriber: Transcriber,
+        mapper: StreamEventMapper,
         *,
         chat_id: str,
         run_id: str,
@@ -66,7 +66,7 @@ class RunWriter:
         self._calls: dict[str, tuple[ToolCall, str | None]] = {}
         self._store = store
         self._feed = feed
-        self._transcriber = transcriber
+        self._mapper = mapper
         self._owner = owner
         self._limits = limits
         self._failed = failed
@@ -135,7 +135,7 @@ class RunWriter:
         return found or self._generation
 
     def _tell(self, event: TurnEvent, generation: str | None) -> None:
-        self.add(self._transcriber.tell(event, generation_id=generation))
+        self.add(self._mapper.map(event, generation_id=generation))
 
     def _is_deferred(self, event: TurnEvent) -> bool:
         """Whether the journal has told it before."""
@@ -201,12 +201,12 @@ class RunWriter:
 
     def _is_called(self, call: ToolCall, generation: str | None) -> bool:
         """Whether a call was told; steps of scenes may tell of it later, with what came of it."""
-        return self._transcriber.has_called(call.id, generation_id=generation)
+        return self._mapper.has_emitted_call(call.id, generation_id=generation)
 
     async def announce(self, state: Mapping[str, object], awaited: PendingInput) -> None:
         """Writes that somebody is asked, and then tells of it."""
         await self._caught_up()
-        self.add([self._transcriber.addressed(state, generation_id=self._at_work)])
+        self.add([self._mapper.with_envelope(state, generation_id=self._at_work)])
         await self.flush(_Step(pending=(awaited,)))
 
     async def _caught_up(self) -> None:

@@ -27,7 +27,7 @@ from toolweave import (
     ToolResult,
     ToolStarted,
 )
-from toolweave.lifecycle import RawText, Transcriber, TurnEvent
+from toolweave.lifecycle import RawText, StreamEventMapper, TurnEvent
 from toolweave.play.recordings import recordings
 from toolweave.playground.model import MAX_PAUSE, pace
 from toolweave.playground.responder import MAX_CHATS, Playground
@@ -139,12 +139,12 @@ async def answered(
     **more: Any,
 ) -> Heard:
     heard = Heard()
-    transcriber = Transcriber("chat", "run")
+    mapper = StreamEventMapper("chat", "run")
     async with begin(playground, prompt, heard, **more) as reply:
         async for event in reply:
             heard.events.append(event)
             heard.generations.append(reply.generation_id)
-            heard.drafts += transcriber.tell(event, generation_id=reply.generation_id)
+            heard.drafts += mapper.map(event, generation_id=reply.generation_id)
             if isinstance(event, ToolQuestion):
                 assert reply.deferred is not None
                 reply.deferred.resolve(event.key, answer)

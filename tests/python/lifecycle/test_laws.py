@@ -14,7 +14,7 @@ from effort import effort
 from event_snapshots import FINAL, calls_of, snapshot_of, texts_of
 from run_scripts import ECHOES, agent_scripts
 from toolweave.agent import Agent, AgentRun
-from toolweave.lifecycle import StreamEvent, Transcriber
+from toolweave.lifecycle import StreamEvent, StreamEventMapper
 from toolweave.testing import ScriptedModel
 
 
@@ -25,17 +25,17 @@ async def told(
     numbers = itertools.count()
     model = ScriptedModel(*script, native_tools=is_native)
     agent = Agent(model, ECHOES, generation_ids=lambda: f"g{next(numbers)}", max_iterations=4)
-    transcriber = Transcriber("chat", "run")
+    mapper = StreamEventMapper("chat", "run")
     said = tw.TextMessage("Hi!", id="question")
-    events = [*transcriber.said([said]), *transcriber.started()]
+    events = [*mapper.map_messages([said]), *mapper.run_started()]
     async with agent.open([said], chat_id="chat", run_id="run") as run:
         seen = 0
         async for each in run:
-            events += transcriber.tell(each, generation_id=run.generation_id)
+            events += mapper.map(each, generation_id=run.generation_id)
             seen += 1
             if seen == end:
                 await run.cancel()
-    return run, events + transcriber.ended()
+    return run, events + mapper.run_finished()
 
 
 @settings(max_examples=effort(80))

@@ -25,7 +25,7 @@ from toolweave.executor import (
     ToolQuestion,
     ToolStarted,
 )
-from toolweave.lifecycle import RawText, StreamEvent, Transcriber, events
+from toolweave.lifecycle import RawText, StreamEvent, StreamEventMapper, events
 from toolweave.testing import ScriptedModel
 from toolweave.tools import tool
 from virtual_time import run as on_virtual_time
@@ -36,10 +36,10 @@ KINDS = {each.__name__: each for each in typing.get_args(StreamEvent)}
 
 def tell(*happened: Any, generation_id: str = "g") -> list[dict[str, Any]]:
     """What is told, without the chat and the run."""
-    transcriber = Transcriber("chat", "run")
+    mapper = StreamEventMapper("chat", "run")
     told: list[dict[str, Any]] = []
     for each in happened:
-        for event in transcriber.tell(each, generation_id=generation_id):
+        for event in mapper.map(each, generation_id=generation_id):
             fields: dict[str, Any] = {**event}
             assert fields.pop("chatId") == "chat"
             assert fields.pop("runId") == "run"
@@ -177,13 +177,13 @@ def test_what_becomes_of_a_call_is_told_of_the_message_in_which_it_stands() -> N
     states = {key: each["state"] for key, each in shown.items()}
     assert states == {("g.calls", "a"): "running", ("g.calls2", "b"): "success"}
 
-    later = Transcriber("chat", "later")
-    later.recall([tw.TextMessage("So"), of_second])
-    [event] = later.tell(result, generation_id="g")
+    later = StreamEventMapper("chat", "later")
+    later.register_calls([tw.TextMessage("So"), of_second])
+    [event] = later.map(result, generation_id="g")
     assert event["messageId"] == "g.calls2_result_b"
     state = {"kind": "tool_state", "toolCallId": "b", "state": "awaiting_approval"}
-    assert later.addressed(state, generation_id="g")["messageId"] == "g.calls2"
-    assert not later.has_called("b", generation_id="g"), "it was not told in this run"
+    assert later.with_envelope(state, generation_id="g")["messageId"] == "g.calls2"
+    assert not later.has_emitted_call("b", generation_id="g"), "it was not told in this run"
 
 
 def test_what_becomes_of_a_call_is_its_state() -> None:
@@ -269,8 +269,8 @@ HALF = "a\ud800b"
     ],
 )
 def test_whatever_tools_and_people_say_can_be_written(happened: Any) -> None:
-    transcriber = Transcriber("chat", "run")
-    told = [*transcriber.tell(happened, generation_id="g"), *transcriber.ended("error", HALF)]
+    mapper = StreamEventMapper("chat", "run")
+    told = [*mapper.map(happened, generation_id="g"), *mapper.run_finished("error", HALF)]
     snapshot_of(told)
     text = json.dumps(told, ensure_ascii=False).encode("utf-8").decode()
     assert "a\ufffdb" in text
@@ -283,7 +283,7 @@ def test_raw_text_is_told_as_it_came_and_what_is_not_for_readers_not_at_all() ->
 
 def test_something_that_no_run_tells_is_refused() -> None:
     with pytest.raises(TypeError, match="a run tells nothing that is a str"):
-        Transcriber("chat", "run").tell("Hello")  # type: ignore[arg-type]
+        StreamEventMapper("chat", "run").map("Hello")  # type: ignore[arg-type]
 
 
 def test_a_selection_is_told_with_the_scores_of_all_tools() -> None:
@@ -307,11 +307,11 @@ def test_a_selection_is_told_with_the_scores_of_all_tools() -> None:
 
 
 def test_late_results_of_another_reply_do_not_end_what_is_being_said() -> None:
-    transcriber = Transcriber("chat", "run")
-    told = transcriber.tell(tw.TextDelta("Hel"), generation_id="new")
-    told += transcriber.tell(tw.ToolResult("a", "Add", "3"), generation_id="old")
-    told += transcriber.tell(tw.TextDelta("lo"), generation_id="new")
-    told += transcriber.ended()
+    mapper = StreamEventMapper("chat", "run")
+    told = mapper.map(tw.TextDelta("Hel"), generation_id="new")
+    told += mapper.map(tw.ToolResult("a", "Add", "3"), generation_id="old")
+    told += mapper.map(tw.TextDelta("lo"), generation_id="new")
+    told += mapper.run_finished()
     assert [event.get("messageId") for event in told] == [
         "new.0",
         "old.calls_result_a",
@@ -322,9 +322,9 @@ def test_late_results_of_another_reply_do_not_end_what_is_being_said() -> None:
 
 
 def test_what_users_say_is_told_whole() -> None:
-    transcriber = Transcriber("chat", "run", from_agent="helper")
+    mapper = StreamEventMapper("chat", "run", from_agent="helper")
     said = tw.TextMessage("Hi!", id="m1", metadata={"via": "web"})
-    assert transcriber.said([said]) == [
+    assert mapper.map_messages([said]) == [
         {
             "kind": "text",
             "chatId": "chat",
@@ -337,13 +337,13 @@ def test_what_users_say_is_told_whole() -> None:
         }
     ]
     with pytest.raises(ValueError, match="needs an id"):
-        transcriber.said([tw.TextMessage("Hi!")])
+        mapper.map_messages([tw.TextMessage("Hi!")])
 
 
 def test_the_end_of_a_run_says_why() -> None:
-    transcriber = Transcriber("chat", "run")
-    transcriber.tell(tw.TextDelta("Hel"), generation_id="g")
-    text, end = transcriber.ended("error", "the socket is gone")
+    mapper = StreamEventMapper("chat", "run")
+    mapper.map(tw.TextDelta("Hel"), generation_id="g")
+    text, end = mapper.run_finished("error", "the socket is gone")
     assert text.get("done")
     assert {k: v for k, v in end.items() if k not in ("chatId", "runId")} == {
         "kind": "run",
@@ -354,9 +354,9 @@ def test_the_end_of_a_run_says_why() -> None:
 
 
 def test_events_of_one_s_own_are_addressed() -> None:
-    transcriber = Transcriber("chat", "run")
+    mapper = StreamEventMapper("chat", "run")
     own = {"kind": "tool_state", "toolCallId": "a", "state": "awaiting_approval", "key": "k"}
-    told = transcriber.addressed(own, generation_id="g")
+    told = mapper.with_envelope(own, generation_id="g")
     assert told == {
         **own,
         "chatId": "chat",
@@ -381,15 +381,15 @@ async def test_a_run_that_waits_is_told_and_its_late_result_finds_its_call() -> 
     agent = Agent(
         model, [book, delete], approver=lambda *_: False, generation_ids=lambda: next(ids)
     )
-    first = Transcriber("chat", "first")
+    first = StreamEventMapper("chat", "first")
     async with agent.open("Hi!", run_id="first") as paused:
-        told = [*first.started(), *await events_of_run(paused, first), *first.ended()]
+        told = [*first.run_started(), *await events_of_run(paused, first), *first.run_finished()]
     states = {each["name"]: each["state"] for each in calls_of(snapshot_of(told)).values()}
     assert states == {"book": "deferred", "delete": "denied"}
     agent.resolve("booking", "table 4")
-    second = Transcriber("chat", "second")
+    second = StreamEventMapper("chat", "second")
     async with agent.open(None, history=paused.messages, run_id="second") as run:
-        told += [*second.started(), *await events_of_run(run, second), *second.ended()]
+        told += [*second.run_started(), *await events_of_run(run, second), *second.run_finished()]
     snapshot = snapshot_of(told)
     results = {each["name"]: each.get("result") for each in calls_of(snapshot).values()}
     assert results["book"] == "table 4"

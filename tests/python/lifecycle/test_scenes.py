@@ -15,7 +15,7 @@ from effort import effort
 from event_snapshots import FINAL, calls_of, events_of_run, snapshot_of, texts_of
 from run_scripts import LOCATE, calculator_manager, scene_pieces
 from toolweave import SceneManager, SceneStatus, SceneStep, ToolContext
-from toolweave.lifecycle import Transcriber
+from toolweave.lifecycle import StreamEventMapper
 from toolweave.scenes import Append
 from toolweave.testing import ScriptedModel
 
@@ -35,10 +35,10 @@ def test_what_is_told_comes_to_the_texts_and_calls_of_the_run(
     scene = "Calculator" if mode == "scene" else None
 
     async def main() -> tuple[Any, list[Any]]:
-        transcriber = Transcriber("chat", "run")
+        mapper = StreamEventMapper("chat", "run")
         async with manager.open("Hi!", scene=scene, run_id="run") as run:
-            told = await events_of_run(run, transcriber)
-        return run, [*told, *transcriber.ended()]
+            told = await events_of_run(run, mapper)
+        return run, [*told, *mapper.run_finished()]
 
     run, events = asyncio.run(main())
     snapshot = snapshot_of(events)
@@ -72,13 +72,13 @@ async def test_each_step_is_an_event_with_what_it_cost_and_pieces_of_text_are_te
         [tw.ReasoningDelta("Easy."), "It is ", "42."],
         streaming=True,
     )
-    transcriber = Transcriber("chat", "run")
+    mapper = StreamEventMapper("chat", "run")
     steps: list[SceneStep] = []
     events: list[Any] = []
     async with manager.open("15 + 27?", run_id="run") as run:
         async for step in run:
             steps.append(step)
-            events += transcriber.tell(step, generation_id=run.generation_id)
+            events += mapper.map(step, generation_id=run.generation_id)
     told = [event["step"] for event in events if event["kind"] == "scene"]
     assert told == [s.to_dict() for s in steps if s.status is not SceneStatus.STREAMING]
     assert sum(step.get("inputTokens", 0) for step in told) >= 30
@@ -91,9 +91,9 @@ async def test_each_step_is_an_event_with_what_it_cost_and_pieces_of_text_are_te
 @on_a_loop
 async def test_a_tool_that_fails_or_is_unknown_is_a_call_with_an_error() -> None:
     manager = calculator_manager(ENTER, [call("Fail"), call("Nope")], "So be it.")
-    transcriber = Transcriber("chat", "run")
+    mapper = StreamEventMapper("chat", "run")
     async with manager.open("Hi!") as run:
-        snapshot = snapshot_of(await events_of_run(run, transcriber))
+        snapshot = snapshot_of(await events_of_run(run, mapper))
     shown = {each["name"]: each for each in calls_of(snapshot).values()}
     assert {name: each["state"] for name, each in shown.items()} == {
         "Fail": "error",
@@ -105,18 +105,18 @@ async def test_a_tool_that_fails_or_is_unknown_is_a_call_with_an_error() -> None
 @on_a_loop
 async def test_a_client_s_tool_waits_and_has_its_result_in_the_next_run() -> None:
     manager = calculator_manager(ENTER, LOCATE, "You are in Oslo.")
-    transcriber = Transcriber("chat", "one")
+    mapper = StreamEventMapper("chat", "one")
     async with manager.open("Where am I?", conversation="c", run_id="one") as run:
         events = [
-            *transcriber.started(),
-            *await events_of_run(run, transcriber),
-            *transcriber.ended(),
+            *mapper.run_started(),
+            *await events_of_run(run, mapper),
+            *mapper.run_finished(),
         ]
     [shown] = calls_of(snapshot_of(events)).values()
     assert (shown["state"], shown["arguments"]) == ("deferred", {"accuracy": 5})
-    transcriber = Transcriber("chat", "two")
+    mapper = StreamEventMapper("chat", "two")
     async with manager.open(results={shown["key"]: "Oslo"}, conversation="c", run_id="two") as run:
-        events += await events_of_run(run, transcriber)
+        events += await events_of_run(run, mapper)
     snapshot = snapshot_of(events)
     [shown] = calls_of(snapshot).values()
     assert (shown["state"], shown["result"]) == ("success", "Oslo")
@@ -131,11 +131,11 @@ async def test_a_question_of_a_tool_waits_for_an_answer() -> None:
         return str(await context.ask("Really?"))
 
     manager.scene("Calculator").tool(ask)
-    transcriber = Transcriber("chat", "run")
+    mapper = StreamEventMapper("chat", "run")
     events: list[Any] = []
     async with manager.open("Hi!") as run:
         async for step in run:
-            events += transcriber.tell(step, generation_id=run.generation_id)
+            events += mapper.map(step, generation_id=run.generation_id)
             if step.status is SceneStatus.AWAITING_CLIENT:
                 [shown] = calls_of(snapshot_of(events)).values()
                 assert (shown["state"], shown["question"]) == ("awaiting_answer", "Really?")
@@ -148,10 +148,10 @@ async def test_a_question_of_a_tool_waits_for_an_answer() -> None:
 async def test_what_a_hook_says_is_a_message_of_its_own() -> None:
     manager = calculator_manager(ENTER, "It is 42.", streaming=True)
     manager.after_scene(lambda _, __: Append("No warranty."))
-    transcriber = Transcriber("chat", "run")
+    mapper = StreamEventMapper("chat", "run")
     async with manager.open("Hi!", run_id="run") as run:
         texts = texts_of(
-            snapshot_of([*await events_of_run(run, transcriber), *transcriber.ended()])
+            snapshot_of([*await events_of_run(run, mapper), *mapper.run_finished()])
         )
     assert [text for _, text in texts.values()] == ["It is 42.", "No warranty."]
     stored = {message.id for message in run.finished_messages}
@@ -161,9 +161,9 @@ async def test_what_a_hook_says_is_a_message_of_its_own() -> None:
 @on_a_loop
 async def test_a_run_that_fails_tells_of_an_error_and_ends_with_it() -> None:
     manager = calculator_manager(ENTER, tw.ModelError("the socket is gone", "m", status=502))
-    transcriber = Transcriber("chat", "run")
+    mapper = StreamEventMapper("chat", "run")
     async with manager.open("Hi!") as run:
-        events = [*await events_of_run(run, transcriber), *transcriber.ended()]
+        events = [*await events_of_run(run, mapper), *mapper.run_finished()]
     snapshot = snapshot_of(events)
     [error] = [each for each in snapshot["messages"] if each["kind"] == "error"]
     assert error["message"]
@@ -173,7 +173,7 @@ async def test_a_run_that_fails_tells_of_an_error_and_ends_with_it() -> None:
 
 
 def test_without_ids_of_replies_they_are_made_of_the_run_and_a_number() -> None:
-    transcriber = Transcriber("chat", "run")
+    mapper = StreamEventMapper("chat", "run")
     steps = [
         SceneStep(SceneStatus.STREAMING, message="Wait. "),
         SceneStep(SceneStatus.FUNCTION_REQUEST, function="Add", call_id="a", arguments={}),
@@ -181,6 +181,6 @@ def test_without_ids_of_replies_they_are_made_of_the_run_and_a_number() -> None:
         SceneStep(SceneStatus.STREAMING, message="It is 3."),
         SceneStep(SceneStatus.COMPLETED),
     ]
-    snapshot = snapshot_of(event for step in steps for event in transcriber.tell(step))
+    snapshot = snapshot_of(event for step in steps for event in mapper.map(step))
     assert texts_of(snapshot) == {"run.0.0": ("text", "Wait. "), "run.1.0": ("text", "It is 3.")}
     assert list(calls_of(snapshot)) == [("run.0.calls", "a")]

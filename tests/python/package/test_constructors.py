@@ -225,7 +225,7 @@ def samples() -> dict[str, dict[str, Any]]:
         "ToolResult": {"tool_call_id": "c", "name": "f", "result": "r"},
         "ToolResultMessage": {"tool_results": []},
         "ToolSelector": {"registry": registry},
-        "Transcriber": {"chat_id": "c", "run_id": "r"},
+        "StreamEventMapper": {"chat_id": "c", "run_id": "r"},
         "UnknownMessage": {"kind": "k"},
         "UpdateReader": {"parser": toolweave.Parser(["f"])},
         "Validator": {"schema": {}},

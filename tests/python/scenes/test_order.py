@@ -24,7 +24,7 @@ from order_of_writing import (
     written_replies,
 )
 from toolweave import SceneManager, SceneStatus, SceneStep
-from toolweave.lifecycle import Transcriber
+from toolweave.lifecycle import StreamEventMapper
 from toolweave.testing import ScriptedModel
 
 
@@ -35,15 +35,15 @@ async def played(
     model = ScriptedModel("<S/>", [*script(pieces, is_native=False)], "Fine.", "Fine.")
     manager = SceneManager(model, streaming=streaming)
     manager.scene("S").tool(note)
-    transcriber = Transcriber("chat", "run")
+    mapper = StreamEventMapper("chat", "run")
     steps: list[SceneStep] = []
     events: list[Any] = []
     async with manager.open("Hi!", run_id="run") as run:
         async for step in run:
             steps.append(step)
-            events += transcriber.tell(step, generation_id=run.generation_id)
+            events += mapper.map(step, generation_id=run.generation_id)
     assert run.result is not None
-    return steps, events + transcriber.ended(), run.result
+    return steps, events + mapper.run_finished(), run.result
 
 
 @settings(max_examples=effort(80))

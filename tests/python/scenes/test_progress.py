@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from coroutine_tests import PATIENCE, on_a_loop
 from effort import effort
 from toolweave import Agent, SceneManager, SceneStatus, ToolContext
-from toolweave.lifecycle import Transcriber
+from toolweave.lifecycle import StreamEventMapper
 from toolweave.testing import ScriptedModel
 
 shown = st.lists(
@@ -63,11 +63,11 @@ def test_what_a_tool_shows_in_a_scene_reaches_the_screen_as_in_an_agent(
         manager = SceneManager(ScriptedModel("<S/>", "<count/>", "Counted."))
         manager.scene("S").tool(counting(values, how))
         run = manager.open("Go.")
-        told, steps = Transcriber("chat", run_id="r"), []
+        told, steps = StreamEventMapper("chat", run_id="r"), []
         events: list[Any] = []
         async for step in run:
             steps.append(step)
-            events += told.tell(step, generation_id=run.generation_id)
+            events += told.map(step, generation_id=run.generation_id)
         # What a generator yields last is its result, and nobody knows before that it is the last.
         count = len(values) + (how == "yields")
         progress = [step for step in steps if step.status is SceneStatus.FUNCTION_PROGRESS]
@@ -78,10 +78,10 @@ def test_what_a_tool_shows_in_a_scene_reaches_the_screen_as_in_an_agent(
         assert all(step.cost is None and step.to_dict() for step in progress)
 
         agent = Agent(ScriptedModel("<count/>", "Counted."), [counting(values, how)])
-        other, of_agent = Transcriber("chat", run_id="r"), []
+        other, of_agent = StreamEventMapper("chat", run_id="r"), []
         async with agent.open("Go.") as reference:
             async for each in reference:
-                of_agent += other.tell(each, generation_id=reference.generation_id)
+                of_agent += other.map(each, generation_id=reference.generation_id)
         assert results(events) == results(of_agent)
         assert len(results(events)) == count + 1
 

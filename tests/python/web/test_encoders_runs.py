@@ -15,7 +15,7 @@ from encoded_runs import chunks, encode
 from parser_replies import NAMES, TOOLS, replies, split_at
 from protocol_grammars import AgUiStream, UiMessageStream
 from toolweave import Agent
-from toolweave.lifecycle import StreamEvent, Transcriber
+from toolweave.lifecycle import StreamEvent, StreamEventMapper
 from toolweave.testing import ScriptedModel
 from toolweave.tools import Toolset
 from toolweave.web.encoders.ag_ui import AgUiEncoder
@@ -31,14 +31,14 @@ ECHOES = Toolset(TOOLS, handlers=dict.fromkeys(NAMES, echo))
 
 async def told(script: Sequence[Any]) -> tuple[list[StreamEvent], tuple[tw.Message, ...]]:
     """The events of a run, and the messages that it has added."""
-    transcriber = Transcriber("chat", "run")
+    mapper = StreamEventMapper("chat", "run")
     agent = Agent(ScriptedModel(*script), ECHOES, max_iterations=len(script))
-    events = transcriber.started()
+    events = mapper.run_started()
     async with agent.open("Hi!") as run:
         async for event in run:
-            events += transcriber.tell(event, generation_id=run.generation_id)
+            events += mapper.map(event, generation_id=run.generation_id)
         messages = run.messages[1:]
-    return [*events, *transcriber.ended()], messages
+    return [*events, *mapper.run_finished()], messages
 
 
 @pytest.mark.parametrize("version", [5, 6, 7])

@@ -30,7 +30,7 @@ from chat_servers import (
 )
 from toolweave import Agent, Message, SceneManager, StreamReducer, TextDelta, TextMessage
 from toolweave.kinds import Role
-from toolweave.lifecycle import RawText, Transcriber, TurnEvent
+from toolweave.lifecycle import RawText, StreamEventMapper, TurnEvent
 from toolweave.store import MessageStore
 from toolweave.web import Responder, SceneResponder, Turn, chat_app
 from toolweave.web.channels import ChatChannels
@@ -344,7 +344,7 @@ async def test_who_writes_behind_the_end_of_a_run_has_nothing_left_to_write(tmp_
             writer = RunWriter(
                 store,
                 feed,
-                Transcriber("c", "r"),
+                StreamEventMapper("c", "r"),
                 chat_id="c",
                 run_id="r",
                 owner="me",

@@ -11,7 +11,7 @@ from typing_extensions import Self
 
 from chat_servers import PATIENCE, QUICK
 from toolweave import TextDelta, ToolCall, ToolResult
-from toolweave.lifecycle import Transcriber, TurnEvent
+from toolweave.lifecycle import StreamEventMapper, TurnEvent
 from toolweave.store import MessageStore, WriteResult
 from toolweave.web.channels import ChatChannels
 from toolweave.web.writer import RunWriter
@@ -39,13 +39,13 @@ def test_an_event_of_a_call_is_never_stored_before_what_it_tells_of(tmp_path: Pa
             await store.create_chat("c")
             await store.start_run("c", "r", owner="me")
             feeds = ChatChannels(store, QUICK)
-            transcriber = Transcriber("c", "r")
+            mapper = StreamEventMapper("c", "r")
             errors: list[Exception] = []
             async with feeds.of("c") as feed:
                 writer = RunWriter(
                     store,
                     feed,
-                    transcriber,
+                    mapper,
                     chat_id="c",
                     run_id="r",
                     owner="me",
@@ -54,7 +54,7 @@ def test_an_event_of_a_call_is_never_stored_before_what_it_tells_of(tmp_path: Pa
                 )
                 call, other = ToolCall("a", "look", {}), ToolCall("b", "look", {})
                 for each in (call, other):
-                    writer.add(transcriber.tell(each, generation_id="g"))
+                    writer.add(mapper.map(each, generation_id="g"))
                 # While this is written, two calls begin and end, and the model goes on.
                 first = asyncio.ensure_future(writer.flush())
                 await store.begun.wait()
@@ -67,10 +67,10 @@ def test_an_event_of_a_call_is_never_stored_before_what_it_tells_of(tmp_path: Pa
                     await asyncio.sleep(0)
                 # Longer than pieces of text are collected.
                 await asyncio.sleep(4 * QUICK.batch)
-                writer.add(transcriber.tell(TextDelta("And"), generation_id="h"))
+                writer.add(mapper.map(TextDelta("And"), generation_id="h"))
                 store.gate.set()
                 await asyncio.wait_for(asyncio.gather(first, *steps), PATIENCE)
-                await writer.finish("completed", transcriber.ended("completed"))
+                await writer.finish("completed", mapper.run_finished("completed"))
             assert errors == []
             told: list[tuple[str, str]] = []
             for written in store.writes:
@@ -120,13 +120,13 @@ def test_a_call_is_stored_when_its_reply_says_that_all_before_it_was_read(tmp_pa
             store.gate.set()
             await store.create_chat("c")
             await store.start_run("c", "r", owner="me")
-            transcriber = Transcriber("c", "r")
+            mapper = StreamEventMapper("c", "r")
             errors: list[Exception] = []
             async with ChatChannels(store, QUICK).of("c") as feed:
                 writer = RunWriter(
                     store,
                     feed,
-                    transcriber,
+                    mapper,
                     chat_id="c",
                     run_id="r",
                     owner="me",
@@ -137,7 +137,7 @@ def test_a_call_is_stored_when_its_reply_says_that_all_before_it_was_read(tmp_pa
                 await asyncio.sleep(0)
                 await asyncio.wait_for(writer.started(ToolCall("a", "look", {})), PATIENCE)
                 await asyncio.wait_for(reading, PATIENCE)
-                await writer.finish("completed", transcriber.ended("completed"))
+                await writer.finish("completed", mapper.run_finished("completed"))
             assert errors == []
             [both] = [written for written in store.writes if written["started"]]
             assert "tools_call" in [event["kind"] for event in both["events"]]

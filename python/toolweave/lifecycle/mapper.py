@@ -39,8 +39,8 @@ from ..kinds import SceneStopReason, StopReason
 from ..natural.parts import PartNumbers, calls_id
 from ..scenes import SceneStep
 from ..selection import Selection
-from .drafts import Drafts, Speech
-from .scenes import SceneSteps, reference_of
+from .builder import EventBuilder, Speech
+from .scene_steps import SceneStepMapper, reference_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -65,7 +65,7 @@ TurnEvent: TypeAlias = "AgentEvent | SceneStep | Selection | RawText"
 """One thing that is told in a run."""
 
 
-class Transcriber:
+class StreamEventMapper:
     """Says as stream events what a run tells.
 
     The ids of messages are those of the messages themselves: ``<generation>.<n>`` for texts and
@@ -92,9 +92,9 @@ class Transcriber:
         check_text("run_id", run_id)
         check_text("from_agent", from_agent, none=True)
         check_count("max_progress_chars", max_progress_chars)
-        self._drafts = Drafts(chat_id, run_id, from_agent)
+        self._drafts = EventBuilder(chat_id, run_id, from_agent)
         self._speech = Speech(self._drafts)
-        self._scenes = SceneSteps(self._drafts, self._speech)
+        self._scenes = SceneStepMapper(self._drafts, self._speech)
         self._max_progress_chars = max_progress_chars
         self._reply = _Reply("")
         self._stop_reason: str | None = None
@@ -104,7 +104,7 @@ class Transcriber:
 
     # Around the run.
 
-    def said(self, messages: Iterable[Message]) -> list[StreamEvent]:
+    def map_messages(self, messages: Iterable[Message]) -> list[StreamEvent]:
         """Tells of whole messages, such as what the user has said.
 
         Args:
@@ -115,7 +115,7 @@ class Transcriber:
         """
         return [event for message in messages for event in self._message(message)]
 
-    def recall(self, messages: Iterable[Message]) -> None:
+    def register_calls(self, messages: Iterable[Message]) -> None:
         """Notes where the calls of earlier replies stand, of which there may be results to tell.
 
         Args:
@@ -130,11 +130,11 @@ class Transcriber:
                 for call in message.tool_calls:
                     self._drafts.keep(message.generation_id, call.id, message.id)
 
-    def started(self) -> list[StreamEvent]:
+    def run_started(self) -> list[StreamEvent]:
         """The run begins."""
         return [self._drafts.write("run", status="started")]
 
-    def ended(self, stop_reason: str | None = None, error: str | None = None) -> list[StreamEvent]:
+    def run_finished(self, stop_reason: str | None = None, error: str | None = None) -> list[StreamEvent]:
         """The run ends, and with it whatever is open.
 
         Args:
@@ -158,7 +158,7 @@ class Transcriber:
             ),
         ]
 
-    def addressed(
+    def with_envelope(
         self, fields: Mapping[str, Any], *, generation_id: str | None = None
     ) -> StreamEvent:
         """An event of your own making, with the chat, the run and the reply that it belongs to.
@@ -174,16 +174,16 @@ class Transcriber:
 
     # In the run.
 
-    def has_called(self, call_id: str, *, generation_id: str | None = None) -> bool:
+    def has_emitted_call(self, call_id: str, *, generation_id: str | None = None) -> bool:
         """Whether a call was told: as a whole, not while it is written.
 
         Args:
             call_id: The call.
             generation_id: The reply that it belongs to; None for any.
         """
-        return self._drafts.has_called(call_id, generation_id)
+        return self._drafts.has_emitted_call(call_id, generation_id)
 
-    def tell(self, event: TurnEvent, *, generation_id: str | None = None) -> list[StreamEvent]:
+    def map(self, event: TurnEvent, *, generation_id: str | None = None) -> list[StreamEvent]:
         """What an event comes to; many come to nothing of their own.
 
         Args:
@@ -199,7 +199,7 @@ class Transcriber:
             if event.stop_reason is not None:
                 self._stop_reason, self._error = event.stop_reason.value, event.error
                 self._reference = event.reference
-            return self._scenes.tell(event, generation_id)
+            return self._scenes.map(event, generation_id)
         generation = f"{self._drafts.run_id}.0" if generation_id is None else generation_id
         if isinstance(event, (TextDelta, ReasoningDelta)):
             return self._piece(event, generation)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from .events import StreamEvent
 
 
-class Drafts:
+class EventBuilder:
     """Writes what all events of a run have in common.
 
     Args:
@@ -32,7 +32,7 @@ class Drafts:
         self._homes: dict[tuple[str | None, str], str] = {}
         self._answered: set[str] = set()
 
-    def has_called(self, call_id: str, generation_id: str | None) -> bool:
+    def has_emitted_call(self, call_id: str, generation_id: str | None) -> bool:
         """Whether a call was told; of any reply if none is given."""
         if generation_id is None:
             return any(call_id == told for _, told in self._called)
@@ -111,7 +111,7 @@ class Speech:
         drafts: Writes the events.
     """
 
-    def __init__(self, drafts: Drafts) -> None:
+    def __init__(self, drafts: EventBuilder) -> None:
         self._drafts = drafts
         self._kind: PartKind = "text"
         self._message_id = ""

@@ -10,7 +10,7 @@ from ..kinds import SceneStatus
 
 if TYPE_CHECKING:
     from ..scenes import SceneStep
-    from .drafts import Drafts, Speech
+    from .builder import EventBuilder, Speech
     from .events import StreamEvent
 
 REFERENCE = "reference"
@@ -29,7 +29,7 @@ def reference_of(reference: str | None) -> dict[str, str] | None:
     return None if reference is None else {REFERENCE: reference}
 
 
-class SceneSteps:
+class SceneStepMapper:
     """Tells the steps of a run of scenes.
 
     Each step is an event, with what it cost. What the model says, calls and reads is told beside
@@ -41,7 +41,7 @@ class SceneSteps:
         speech: Tells the texts.
     """
 
-    def __init__(self, drafts: Drafts, speech: Speech) -> None:
+    def __init__(self, drafts: EventBuilder, speech: Speech) -> None:
         self._drafts = drafts
         self._speech = speech
         # Where the run does not say which reply it reads, a text behind a result begins another.
@@ -51,7 +51,7 @@ class SceneSteps:
         self._indices: dict[str, int] = {}
         self._told: set[tuple[str, str]] = set()
 
-    def tell(self, step: SceneStep, generation_id: str | None) -> list[StreamEvent]:
+    def map(self, step: SceneStep, generation_id: str | None) -> list[StreamEvent]:
         """What a step comes to."""
         generation = self._generation(step) if generation_id is None else generation_id
         if step.call_id is not None and step.message_id is not None:
