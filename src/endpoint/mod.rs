@@ -32,7 +32,7 @@
 //! ```
 
 mod chunk_reader;
-mod stream_reply;
+mod stream;
 mod chunk;
 mod client;
 mod timer;
@@ -58,7 +58,7 @@ mod tests;
 mod http_errors;
 
 pub use self::{
-    stream_reply::stream_reply,
+    stream::stream_reply,
     client::Client,
     decoder::{BodyFormat, read},
     event::{Event, EventSink, CallParsing},
