@@ -3,39 +3,39 @@
 use crate::parser::work;
 
 /// The longest beginning of an escape: `\ud83d\u000`.
-const LONGEST: usize = 11;
+const MAX_PARTIAL_ESCAPE: usize = 11;
 
 /// The length of `text` without the escape that has begun at its end and is not whole.
 ///
 /// The high half of a surrogate pair waits for the low one. `text` begins where no escape is open.
-pub(super) fn whole(text: &str) -> usize {
+pub(super) fn complete_prefix(text: &str) -> usize {
     let bytes = text.as_bytes();
-    let from = bytes.len().saturating_sub(LONGEST);
-    let half = |at: &usize| bytes[*at] == b'\\' && begins(bytes, *at) && is_half(&bytes[at + 1..]);
+    let from = bytes.len().saturating_sub(MAX_PARTIAL_ESCAPE);
+    let half = |at: &usize| bytes[*at] == b'\\' && starts_escape(bytes, *at) && is_incomplete(&bytes[at + 1..]);
     (from..bytes.len()).find(half).unwrap_or(bytes.len())
 }
 
 /// Whether the backslash at `at` begins an escape: it is not the second one of a pair.
-fn begins(bytes: &[u8], at: usize) -> bool {
+fn starts_escape(bytes: &[u8], at: usize) -> bool {
     let slashes = bytes[..at].iter().rev().take_while(|&&byte| byte == b'\\').count();
     work::done(slashes + 1);
     slashes.is_multiple_of(2)
 }
 
 /// Whether an escape that goes on with this after its backslash is still to end.
-fn is_half(rest: &[u8]) -> bool {
+fn is_incomplete(rest: &[u8]) -> bool {
     match rest {
         [] => true,
         [b'u', digits @ ..] if digits.len() < 4 => are_digits(digits),
         [b'u', digits @ ..] => {
             let (first, second) = digits.split_at(4);
             let high = matches!(first, [b'd' | b'D', b'8' | b'9' | b'a' | b'b' | b'A' | b'B', ..]);
-            let goes_on = match second {
+            let continues = match second {
                 [] | [b'\\'] => true,
                 [b'\\', b'u', digits @ ..] => digits.len() < 4 && are_digits(digits),
                 _ => false,
             };
-            high && are_digits(first) && goes_on
+            high && are_digits(first) && continues
         }
         _ => false,
     }
@@ -75,7 +75,7 @@ mod tests {
             ("\\u00zz", ""),
             ("é\\u12", "\\u12"),
         ] {
-            assert_eq!(&text[whole(text)..], held, "{text}");
+            assert_eq!(&text[complete_prefix(text)..], held, "{text}");
         }
     }
 }

@@ -21,7 +21,7 @@ impl NativeCalls {
         let by_index = fragment.index.and_then(|index| self.by_index.get(&index).copied());
         if let Some(id) = fragment.id {
             // With another id, the provider uses the index again for a new call.
-            let unnamed = || by_index.filter(|&at| self.calls[at].goes_on_as(fragment));
+            let unnamed = || by_index.filter(|&at| self.calls[at].is_continued_by(fragment));
             return self.by_id.get(id).copied().or_else(unnamed);
         }
         if fragment.index.is_some() {
@@ -37,7 +37,7 @@ impl NativeCalls {
     }
 
     /// Counts arguments that came for a call.
-    pub(super) fn heard(&mut self, bytes: usize) {
+    pub(super) fn count_bytes(&mut self, bytes: usize) {
         self.bytes += bytes;
     }
 
@@ -48,19 +48,19 @@ impl NativeCalls {
     }
 
     /// The latest call, if it is not at its end.
-    pub(super) fn open_latest(&mut self) -> Option<&mut Call> {
+    pub(super) fn latest_open(&mut self) -> Option<&mut Call> {
         self.calls.last_mut().filter(|call| call.is_open())
     }
 
     /// The call, which is now known by what this fragment calls it.
-    pub(super) fn known_by(&mut self, at: usize, fragment: &Fragment<'_>) -> &mut Call {
+    pub(super) fn identify(&mut self, at: usize, fragment: &Fragment<'_>) -> &mut Call {
         let call = &mut self.calls[at];
         if let Some(id) = fragment.id
             && !self.by_id.contains_key(id)
         {
             self.by_id.insert(id.to_owned(), at);
             // Once it has begun, it is reported under the id that it has got then.
-            if call.stage == Stage::Heard {
+            if call.state == CallState::Pending {
                 call.id = Some(id.to_owned());
             }
         }
@@ -86,23 +86,23 @@ pub(super) struct Call {
     /// All of their text, until the end.
     arguments: String,
     /// How much of that is in deltas.
-    shown: usize,
-    stage: Stage,
+    reported: usize,
+    state: CallState,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stage {
+enum CallState {
     /// Not reported yet: the name may not be whole.
-    Heard,
-    Begun,
-    Ended,
+    Pending,
+    Started,
+    Finished,
     /// Ended by its size; the rest of its arguments is discarded.
     TooLarge,
 }
 
 /// How calls are reported.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Telling<'a> {
+pub(super) struct Reporting<'a> {
     pub(super) parser: &'a Parser,
     pub(super) deltas: bool,
 }
@@ -114,24 +114,24 @@ impl Call {
             id: None,
             name: String::new(),
             arguments: String::new(),
-            shown: 0,
-            stage: Stage::Heard,
+            reported: 0,
+            state: CallState::Pending,
         }
     }
 
     /// Whether a fragment with its index is more of it, though it has an id that is new. A name
     /// would begin another call.
-    fn goes_on_as(&self, fragment: &Fragment<'_>) -> bool {
-        let unnamed = fragment.name.is_none() && self.stage == Stage::Begun;
-        self.id.is_none() && (self.stage == Stage::Heard || unnamed)
+    fn is_continued_by(&self, fragment: &Fragment<'_>) -> bool {
+        let unnamed = fragment.name.is_none() && self.state == CallState::Started;
+        self.id.is_none() && (self.state == CallState::Pending || unnamed)
     }
 
     pub(super) fn is_open(&self) -> bool {
-        matches!(self.stage, Stage::Heard | Stage::Begun)
+        matches!(self.state, CallState::Pending | CallState::Started)
     }
 
     pub(super) fn is_too_large(&self) -> bool {
-        self.stage == Stage::TooLarge
+        self.state == CallState::TooLarge
     }
 
     pub(super) fn id(&self) -> Option<&str> {
@@ -144,7 +144,7 @@ impl Call {
 
     /// Takes a name, or the next piece of one, and says whether it is the call's now:
     /// once the arguments have begun, the name is certain.
-    pub(super) fn take_name(&mut self, name: &str) -> bool {
+    pub(super) fn extend_name(&mut self, name: &str) -> bool {
         if name == self.name {
             return true;
         }
@@ -155,15 +155,15 @@ impl Call {
     }
 
     /// Takes more of the arguments and reports what is certain.
-    pub(super) fn push(&mut self, text: &str, telling: Telling<'_>, sink: &mut impl Sink) {
-        let limit = telling.parser.limits().max_argument_bytes;
+    pub(super) fn push(&mut self, text: &str, reporting: Reporting<'_>, sink: &mut impl Sink) {
+        let limit = reporting.parser.limits().max_argument_bytes;
         let room = limit.saturating_sub(self.arguments.len());
         if text.len() > room {
             // Just past the limit, so that it does not matter how the arguments were cut up.
             let ends = (room + 1..text.len()).find(|&end| text.is_char_boundary(end));
             let taken = ends.unwrap_or(text.len());
             self.arguments.push_str(&text[..taken]);
-            self.end_by_size(telling, sink);
+            self.end_by_size(reporting, sink);
             if taken < text.len() {
                 sink.take(Frame::Discarded { raw: &text[taken..], reason: Discard::TooLarge });
             }
@@ -172,58 +172,58 @@ impl Call {
         self.arguments.push_str(text);
         // Without a name there is nothing to report yet.
         if !self.name.is_empty() {
-            self.begin(telling, sink);
-            if telling.deltas {
-                let to = self.shown + escape::whole(&self.arguments[self.shown..]);
-                self.show(telling, to, sink);
+            self.begin(reporting, sink);
+            if reporting.deltas {
+                let to = self.reported + escape::complete_prefix(&self.arguments[self.reported..]);
+                self.report(reporting, to, sink);
             }
         }
     }
 
     /// Ends the call, if its arguments are whole by now: no JSON object is the beginning of
     /// another.
-    pub(super) fn end_if_whole(&mut self, telling: Telling<'_>, sink: &mut impl Sink) {
+    pub(super) fn end_if_complete(&mut self, reporting: Reporting<'_>, sink: &mut impl Sink) {
         let found =
-            telling.parser.native(self.index, &self.name, &self.arguments, Ending::Complete);
+            reporting.parser.native(self.index, &self.name, &self.arguments, Ending::Complete);
         if matches!(found.outcome, Outcome::Whole { .. }) {
-            self.end(Ending::Complete, telling, sink);
+            self.end(Ending::Complete, reporting, sink);
         }
     }
 
     /// Ends the call.
-    pub(super) fn end(&mut self, ending: Ending, telling: Telling<'_>, sink: &mut impl Sink) {
-        self.begin(telling, sink);
-        self.show(telling, self.arguments.len(), sink);
-        self.stage = Stage::Ended;
+    pub(super) fn end(&mut self, ending: Ending, reporting: Reporting<'_>, sink: &mut impl Sink) {
+        self.begin(reporting, sink);
+        self.report(reporting, self.arguments.len(), sink);
+        self.state = CallState::Finished;
         let arguments = std::mem::take(&mut self.arguments);
-        let found = telling.parser.native(self.index, &self.name, &arguments, ending);
+        let found = reporting.parser.native(self.index, &self.name, &arguments, ending);
         sink.take(Frame::CallEnd(found));
     }
 
-    fn end_by_size(&mut self, telling: Telling<'_>, sink: &mut impl Sink) {
-        self.begin(telling, sink);
-        self.show(telling, self.arguments.len(), sink);
-        self.stage = Stage::TooLarge;
+    fn end_by_size(&mut self, reporting: Reporting<'_>, sink: &mut impl Sink) {
+        self.begin(reporting, sink);
+        self.report(reporting, self.arguments.len(), sink);
+        self.state = CallState::TooLarge;
         let arguments = std::mem::take(&mut self.arguments);
-        let found = telling.parser.native(self.index, &self.name, &arguments, Ending::Truncated);
+        let found = reporting.parser.native(self.index, &self.name, &arguments, Ending::Truncated);
         let outcome = Outcome::TooLarge(Excess::Bytes);
         sink.take(Frame::CallEnd(FoundCall { outcome, ..found }));
     }
 
-    fn begin(&mut self, telling: Telling<'_>, sink: &mut impl Sink) {
-        if self.stage == Stage::Heard {
-            self.stage = Stage::Begun;
+    fn begin(&mut self, reporting: Reporting<'_>, sink: &mut impl Sink) {
+        if self.state == CallState::Pending {
+            self.state = CallState::Started;
             let (index, id) = (self.index, self.id.as_deref());
-            sink.take(Frame::CallStart { index, id, name: telling.parser.known_name(&self.name) });
+            sink.take(Frame::CallStart { index, id, name: reporting.parser.known_name(&self.name) });
         }
     }
 
     /// Reports the arguments up to `to`.
-    fn show(&mut self, telling: Telling<'_>, to: usize, sink: &mut impl Sink) {
-        if telling.deltas && to > self.shown {
-            let fragment = &self.arguments[self.shown..to];
+    fn report(&mut self, reporting: Reporting<'_>, to: usize, sink: &mut impl Sink) {
+        if reporting.deltas && to > self.reported {
+            let fragment = &self.arguments[self.reported..to];
             sink.take(Frame::CallDelta { index: self.index, fragment });
-            self.shown = to;
+            self.reported = to;
         }
     }
 }

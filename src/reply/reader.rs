@@ -2,7 +2,7 @@
 
 use super::{
     fragment::{Fragment, FragmentProblem},
-    native::{NativeCalls, Telling},
+    native::{NativeCalls, Reporting},
 };
 use crate::parser::{Discard, Ending, FoundCall, Frame, Parser, Plain, Sink};
 
@@ -57,7 +57,7 @@ impl Reader {
     pub fn text(&mut self, chunk: &str, sink: &mut impl Sink) {
         match self.plain_text(chunk) {
             None => {
-                let numbered = &mut Numbered::new(&mut self.calls, &mut self.inline, sink);
+                let numbered = &mut NumberedSink::new(&mut self.calls, &mut self.inline, sink);
                 self.parser.push(chunk, numbered);
             }
             Some(Plain::Text) => sink.take(Frame::Text(chunk)),
@@ -95,18 +95,18 @@ impl Reader {
             arguments: given(fragment.arguments),
             ..fragment
         };
-        let telling = Telling { parser: &self.parser, deltas: self.options.deltas };
+        let reporting = Reporting { parser: &self.parser, deltas: self.options.deltas };
         let at = if let Some(at) = self.native.find(&fragment) {
             at
         } else {
-            if let Some(latest) = self.native.open_latest() {
-                latest.end_if_whole(telling, sink);
+            if let Some(latest) = self.native.latest_open() {
+                latest.end_if_complete(reporting, sink);
             }
             self.calls += 1;
             self.native.add(self.calls - 1)
         };
-        self.native.heard(fragment.arguments.map_or(0, str::len));
-        let call = self.native.known_by(at, &fragment);
+        self.native.count_bytes(fragment.arguments.map_or(0, str::len));
+        let call = self.native.identify(at, &fragment);
         if !call.is_open() {
             let too_large = call.is_too_large();
             let reason = if too_large { Discard::TooLarge } else { Discard::LateFragment };
@@ -115,9 +115,9 @@ impl Reader {
             }
             return (!too_large).then_some(FragmentProblem::Late { call: call.index, id: call.id() });
         }
-        let other = fragment.name.filter(|name| !call.take_name(name));
+        let other = fragment.name.filter(|name| !call.extend_name(name));
         if let Some(text) = fragment.arguments {
-            call.push(text, telling, sink);
+            call.push(text, reporting, sink);
         }
         let other = other?;
         Some(FragmentProblem::Renamed { call: call.index, id: call.id(), name: call.name(), other })
@@ -127,12 +127,12 @@ impl Reader {
     /// is open.
     pub fn finish(&mut self, ending: Ending, sink: &mut impl Sink) {
         if self.options.inline {
-            let numbered = &mut Numbered::new(&mut self.calls, &mut self.inline, sink);
+            let numbered = &mut NumberedSink::new(&mut self.calls, &mut self.inline, sink);
             self.parser.finish(ending, numbered);
         }
-        let telling = Telling { parser: &self.parser, deltas: self.options.deltas };
+        let reporting = Reporting { parser: &self.parser, deltas: self.options.deltas };
         for call in self.native.open() {
-            call.end(ending, telling, sink);
+            call.end(ending, reporting, sink);
         }
     }
 }
@@ -140,19 +140,19 @@ impl Reader {
 /// Gives the calls in text their positions among calls of both kinds.
 ///
 /// The parser reads one call after the other, so one number is enough.
-struct Numbered<'a, S> {
+struct NumberedSink<'a, S> {
     calls: &'a mut usize,
     open: &'a mut usize,
     sink: &'a mut S,
 }
 
-impl<'a, S: Sink> Numbered<'a, S> {
+impl<'a, S: Sink> NumberedSink<'a, S> {
     fn new(calls: &'a mut usize, open: &'a mut usize, sink: &'a mut S) -> Self {
         Self { calls, open, sink }
     }
 }
 
-impl<S: Sink> Sink for Numbered<'_, S> {
+impl<S: Sink> Sink for NumberedSink<'_, S> {
     fn take(&mut self, frame: Frame<'_>) {
         let frame = match frame {
             Frame::CallStart { id, name, .. } => {

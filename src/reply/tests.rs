@@ -153,10 +153,10 @@ fn check_calls(seen: &[Seen], deltas: bool, native: bool) -> Vec<usize> {
                 open.get_mut(index).expect("a delta belongs to an open call").push_str(fragment);
             }
             End { index, raw, payload, .. } => {
-                let shown =
+                let reported =
                     open.remove(index).expect("a call begins before it ends, and ends once");
-                let whole = if native { raw } else { payload };
-                assert!(!deltas || &shown == whole, "{shown:?} of {whole:?}");
+                let complete_prefix = if native { raw } else { payload };
+                assert!(!deltas || &reported == complete_prefix, "{shown:?} of {whole:?}");
             }
             _ => {}
         }
@@ -310,9 +310,9 @@ proptest! {
         ending in endings(),
         sizes in prop::collection::vec(1usize..6, 1..60),
     ) {
-        let whole = joined(read_with(limits, true, &said, ending));
+        let complete_prefix = joined(read_with(limits, true, &said, ending));
         let cut = cut(&said, sizes.into_iter().cycle());
-        prop_assert_eq!(joined(read_with(limits, true, &cut, ending)), whole);
+        prop_assert_eq!(joined(read_with(limits, true, &cut, ending)), complete_prefix);
     }
 
     #[test]
@@ -329,14 +329,14 @@ proptest! {
             }
             at += escape.len();
         }
-        let mut shown = 0;
+        let mut reported = 0;
         for seen in &read(&said).native {
             if let Delta(_, fragment) = seen {
-                shown += fragment.len();
-                prop_assert!(!inside.contains(&shown), "{:?}", fragment);
+                reported += fragment.len();
+                prop_assert!(!inside.contains(&reported), "{:?}", fragment);
             }
         }
-        prop_assert_eq!(shown, at);
+        prop_assert_eq!(reported, at);
     }
 }
 
