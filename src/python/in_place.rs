@@ -3,7 +3,7 @@
 //! Only what the parser makes, and what is as plain, comes here. What is not cheap to judge in
 //! place gives the meter up, and the core judges a copy: integers past 64 bits, floats that are
 //! long when written out, and values that a schema looks at more often than
-//! [`LOOKS`].
+//! [`MAX_VISITS`].
 
 use std::borrow::Cow;
 
@@ -18,7 +18,7 @@ use pyo3::{
 };
 use serde_json::{Number, Value};
 
-use crate::validator::{Keys, LOOKS, Meter, Tariff, equal};
+use crate::validator::{Keys, MAX_VISITS, Meter, Tariff, equal};
 
 /// A Python object that is plain JSON.
 type Plain<'py> = Borrowed<'py, 'py, PyAny>;
@@ -46,7 +46,7 @@ impl Json for InPlace {
         string: &str,
         judge: impl FnOnce(Metered<'_>) -> T,
     ) -> T {
-        let meter = Meter::new(LOOKS, Tariff::PLAIN);
+        let meter = Meter::new(MAX_VISITS, Tariff::PLAIN);
         Pyo3::with_string_node(buffer, string, |node| judge(Metered { node, meter: &meter }))
     }
 }
@@ -68,8 +68,8 @@ impl<'py> Metered<'py> {
 
     /// Appends what only equal values share.
     fn write_key(self, keys: &mut Keys) {
-        self.meter.look();
-        if self.meter.is_spent() {
+        self.meter.visit();
+        if self.meter.is_exhausted() {
             return;
         }
         if let Some(text) = self.as_string() {
@@ -101,19 +101,19 @@ impl<'py> Metered<'py> {
 impl<'py> Node<'py, InPlace> for Metered<'py> {
     type Object = Members<'py>;
     type Array = Items<'py>;
-    type Number = Figure<'py>;
+    type Number = MeteredNumber<'py>;
 
     fn as_object(&self) -> Option<Members<'py>> {
-        self.meter.look();
-        if self.meter.is_spent() {
+        self.meter.visit();
+        if self.meter.is_exhausted() {
             return None;
         }
         self.node.as_object().map(|members| Members { members, meter: self.meter })
     }
 
     fn as_array(&self) -> Option<Items<'py>> {
-        self.meter.look();
-        if self.meter.is_spent() {
+        self.meter.visit();
+        if self.meter.is_exhausted() {
             return None;
         }
         self.node.as_array().map(|items| Items { items, meter: self.meter })
@@ -125,17 +125,17 @@ impl<'py> Node<'py, InPlace> for Metered<'py> {
         Some(text)
     }
 
-    fn as_number(&self) -> Option<Figure<'py>> {
-        self.meter.look();
+    fn as_number(&self) -> Option<MeteredNumber<'py>> {
+        self.meter.visit();
         let number = self.node.as_number()?;
         let is_short = number.as_i64().is_some()
             || !number.is_written_as_integer() && number.as_f64().is_some_and(is_short);
         if !is_short {
-            self.meter.give_up();
+            self.meter.exhaust();
             return None;
         }
         self.meter.compute(DIGITS);
-        Some(Figure(number))
+        Some(MeteredNumber(number))
     }
 
     fn is_number(&self) -> bool {
@@ -143,27 +143,27 @@ impl<'py> Node<'py, InPlace> for Metered<'py> {
     }
 
     fn as_boolean(&self) -> Option<bool> {
-        self.meter.look();
+        self.meter.visit();
         self.node.as_boolean()
     }
 
     fn is_null(&self) -> bool {
-        self.meter.look();
+        self.meter.visit();
         self.node.is_null()
     }
 
     fn json_type(&self) -> JsonType {
-        self.meter.look();
+        self.meter.visit();
         self.node.json_type()
     }
 
     fn string_length(&self) -> Option<u64> {
-        self.meter.look();
+        self.meter.visit();
         self.node.string_length()
     }
 
     fn equals_value(&self, expected: &Value) -> bool {
-        self.meter.look();
+        self.meter.visit();
         match expected {
             Value::Null => self.node.is_null(),
             Value::Bool(expected) => self.node.as_boolean() == Some(*expected),
@@ -223,7 +223,7 @@ impl<'py> Object<'py, InPlace> for Members<'py> {
     }
 
     fn get(&self, key: &Py<PyString>) -> Option<Metered<'py>> {
-        self.meter.look();
+        self.meter.visit();
         let node = Object::<Pyo3>::get(&self.members, key)?;
         Some(Metered { node, meter: self.meter })
     }
@@ -245,7 +245,7 @@ impl<'py> Iterator for MembersIter<'py> {
     fn next(&mut self) -> Option<Self::Item> {
         let (name, node) = self.members.next()?;
         self.meter.name(&name);
-        if self.meter.is_spent() {
+        if self.meter.is_exhausted() {
             return None;
         }
         Some((name, Metered { node, meter: self.meter }))
@@ -290,8 +290,8 @@ impl<'py> Iterator for ItemsIter<'py> {
     type Item = Metered<'py>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        self.meter.look();
-        if self.meter.is_spent() {
+        self.meter.visit();
+        if self.meter.is_exhausted() {
             return None;
         }
         let node = self.items.next()?;
@@ -300,9 +300,9 @@ impl<'py> Iterator for ItemsIter<'py> {
 }
 
 /// A short number.
-pub(crate) struct Figure<'py>(PlainNumber<'py>);
+pub(crate) struct MeteredNumber<'py>(PlainNumber<'py>);
 
-impl JsonNumber for Figure<'_> {
+impl JsonNumber for MeteredNumber<'_> {
     fn as_u64(&self) -> Option<u64> {
         self.0.as_u64()
     }

@@ -20,7 +20,7 @@ use super::{
     in_place::{InPlace, Metered},
 };
 use crate::validator::{
-    LOOKS, MAX_DEPTH, Meter, Resources, SchemaError, Validator, Violation, compile,
+    MAX_VISITS, MAX_DEPTH, Meter, Resources, SchemaError, Validator, Violation, compile,
 };
 
 /// One way in which a value does not fit its schema.
@@ -99,10 +99,10 @@ impl Compiled {
     /// origin may be deeper than the stack.
     pub(crate) fn is_valid(&self, value: &Bound<'_, PyAny>) -> bool {
         let tariff = self.core.tariff();
-        if !tariff.steps_back() && !tariff.judges_names() {
-            let meter = Meter::new(LOOKS, tariff);
+        if !tariff.backtracks() && !tariff.validates_names() {
+            let meter = Meter::new(MAX_VISITS, tariff);
             let fits = self.in_place.is_valid(Metered::new(value, &meter));
-            if !meter.is_spent() {
+            if !meter.is_exhausted() {
                 return fits;
             }
         }
@@ -115,7 +115,7 @@ impl Compiled {
         if self.is_valid(value) {
             return Vec::new();
         }
-        self.explain(value).unwrap_or_else(|err| vec![Violation::no_json(&err.value(value.py()))])
+        self.explain(value).unwrap_or_else(|err| vec![Violation::invalid_json(&err.value(value.py()))])
     }
 
     /// As [`Compiled::violations`], for an object of any origin; an error if it is no JSON.

@@ -13,7 +13,7 @@ use super::{
     documents::{Documents, resolve},
     error::{SchemaError, too_large},
     excess::{self, Excess, MAX_DEPTH},
-    explain::{self, Judged},
+    explain::{self, Subject},
     sentence::quote,
 };
 
@@ -44,13 +44,13 @@ pub(crate) fn compile<F: Json>(
     let documents = Documents { schema, resources };
     documents.check_size()?;
     let registry = Registry::new()
-        .retriever(Nothing)
+        .retriever(NoRetriever)
         .extend(resources)
         .and_then(jsonschema::RegistryBuilder::prepare)
         .map_err(|err| documents.reference_error(&err))?;
     let compiled = jsonschema::options_for::<F>()
         .with_registry(&registry)
-        .with_retriever(Nothing)
+        .with_retriever(NoRetriever)
         .with_pattern_options(
             PatternOptions::fancy_regex()
                 .backtrack_limit(MAX_BACKTRACKS)
@@ -64,9 +64,9 @@ pub(crate) fn compile<F: Json>(
 }
 
 /// Fetches nothing.
-struct Nothing;
+struct NoRetriever;
 
-impl jsonschema::Retrieve for Nothing {
+impl jsonschema::Retrieve for NoRetriever {
     fn retrieve(
         &self,
         uri: &Uri<String>,
@@ -151,7 +151,7 @@ impl Documents<'_> {
             },
             _ => SchemaError::Invalid {
                 path: self.place(err.instance(), path),
-                reason: explain::said(err, Judged { value: self.schema, schema: &Value::Null }),
+                reason: explain::message(err, Subject { value: self.schema, schema: &Value::Null }),
             },
         }
     }
@@ -182,7 +182,7 @@ impl Documents<'_> {
     }
 
     fn reference_error(self, reason: &ReferencingError) -> SchemaError {
-        let said = match reason {
+        let message = match reason {
             ReferencingError::Unretrievable { .. } => {
                 "is neither in the schema nor among the resources, and nothing is fetched"
             }
@@ -201,7 +201,7 @@ impl Documents<'_> {
                 ControlFlow::Break(SchemaError::Reference {
                     path: member.path.to_owned(),
                     reference: target.to_owned(),
-                    reason: said,
+                    reason: message,
                 })
             }
             _ => ControlFlow::Continue(()),
@@ -248,7 +248,7 @@ fn is_culprit(reason: &ReferencingError, key: &str, target: &str, base: &str) ->
 fn long_number_chars(value: &Value) -> usize {
     match value {
         Value::Number(number) => {
-            Some(decimal::written_out(number)).filter(|length| *length > LONG_NUMBER).unwrap_or(0)
+            Some(decimal::expanded_len(number)).filter(|length| *length > LONG_NUMBER).unwrap_or(0)
         }
         Value::Array(items) => items.iter().map(long_number_chars).sum(),
         Value::Object(members) => members.values().map(long_number_chars).sum(),

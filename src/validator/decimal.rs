@@ -120,7 +120,7 @@ pub(super) fn is_integer(number: &Number) -> bool {
 
 /// How many characters `number` has as it stands or written out without an exponent, whichever is
 /// more.
-pub(super) fn written_out(number: &Number) -> usize {
+pub(super) fn expanded_len(number: &Number) -> usize {
     let text = number.as_str();
     let decimal = Decimal::of(text);
     text.len().max(decimal.whole().saturating_add(decimal.decimals()))
@@ -179,14 +179,14 @@ impl Scale {
         if text.len() <= SHORT && !text.as_bytes().iter().any(|byte| matches!(byte, b'e' | b'E')) {
             return Cow::Borrowed(number);
         }
-        if written_out(number) <= SHORT {
+        if expanded_len(number) <= SHORT {
             return Cow::Borrowed(number);
         }
-        let short = self.stand_in(&Decimal::of(text));
+        let short = self.substitute(&Decimal::of(text));
         Number::from_str(&short).map_or(Cow::Borrowed(number), Cow::Owned)
     }
 
-    fn stand_in(&self, number: &Decimal<'_>) -> String {
+    fn substitute(&self, number: &Decimal<'_>) -> String {
         let mut text = String::from(if number.negative { "-" } else { "" });
         let point = -signed(number.whole());
         if number.whole() == 0 {
@@ -219,17 +219,17 @@ impl Scale {
 }
 
 /// The largest exponent: sums of a few still have room.
-const MOST: i64 = i64::MAX / 8;
+const MAX_EXPONENT: i64 = i64::MAX / 8;
 
 /// A count of digits, to be added to exponents.
 fn signed(count: usize) -> i64 {
-    i64::try_from(count).map_or(MOST, |count| count.min(MOST))
+    i64::try_from(count).map_or(MAX_EXPONENT, |count| count.min(MAX_EXPONENT))
 }
 
-/// The exponent that `text` spells, at most [`MOST`].
+/// The exponent that `text` spells, at most [`MAX_EXPONENT`].
 fn exponent_of(text: &str) -> i64 {
-    let most = if text.starts_with('-') { -MOST } else { MOST };
-    text.parse().map_or(most, |exponent: i64| exponent.clamp(-MOST, MOST))
+    let most = if text.starts_with('-') { -MAX_EXPONENT } else { MAX_EXPONENT };
+    text.parse().map_or(most, |exponent: i64| exponent.clamp(-MAX_EXPONENT, MAX_EXPONENT))
 }
 
 fn least_common_multiple(modulus: u64, divisor: &Decimal<'_>) -> Option<u64> {

@@ -63,13 +63,13 @@ fn first_below(
     match value {
         Value::String(text) => weight.parts += text.len() / BYTES,
         Value::Number(number) => {
-            let spelled = number.as_str();
-            weight.parts += spelled.len() / BYTES;
-            if is_short_integer(spelled) {
+            let text = number.as_str();
+            weight.parts += text.len() / BYTES;
+            if is_short_integer(text) {
                 return None;
             }
-            weight.has_long_numbers |= !is_short(spelled);
-            return (!is_sane_number(number)).then(|| Excess::Number(number.clone()));
+            weight.has_long_numbers |= !is_short(text);
+            return (!is_supported_number(number)).then(|| Excess::Number(number.clone()));
         }
         Value::Array(items) => {
             for (index, item) in items.iter().enumerate() {
@@ -103,28 +103,28 @@ fn first_below(
 }
 
 /// Whether a number is a plain integer of few digits, as most are.
-fn is_short_integer(spelled: &str) -> bool {
-    let digits = spelled.strip_prefix('-').unwrap_or(spelled).as_bytes();
+fn is_short_integer(text: &str) -> bool {
+    let digits = text.strip_prefix('-').unwrap_or(text).as_bytes();
     digits.len() < CHEAP_FRACTION && digits.iter().all(u8::is_ascii_digit)
 }
 
 /// Whether computing with a number is cheap. An exponent spells in a few characters what is
 /// written out.
-fn is_short(spelled: &str) -> bool {
-    spelled.len() <= CHEAP_FRACTION
-        && !spelled.as_bytes().iter().any(|byte| matches!(byte, b'e' | b'E'))
+fn is_short(text: &str) -> bool {
+    text.len() <= CHEAP_FRACTION
+        && !text.as_bytes().iter().any(|byte| matches!(byte, b'e' | b'E'))
 }
 
-fn is_sane_number(number: &Number) -> bool {
+fn is_supported_number(number: &Number) -> bool {
     if number.as_i64().is_some() {
         return true;
     }
-    let spelled = number.as_str();
-    if spelled.len() > MAX_NUMBER_CHARS {
+    let text = number.as_str();
+    if text.len() > MAX_NUMBER_CHARS {
         return false;
     }
-    let Some(mark) = spelled.find(['.', 'e', 'E']) else { return true };
-    let exponent = spelled[mark..].find(['e', 'E']).map_or("", |at| &spelled[mark + at + 1..]);
+    let Some(mark) = text.find(['.', 'e', 'E']) else { return true };
+    let exponent = text[mark..].find(['e', 'E']).map_or("", |at| &text[mark + at + 1..]);
     exponent.trim_start_matches(['+', '-', '0']).len() <= MAX_EXPONENT_DIGITS
-        && spelled.parse().is_ok_and(f64::is_finite)
+        && text.parse().is_ok_and(f64::is_finite)
 }

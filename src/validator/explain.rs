@@ -20,41 +20,41 @@ const NESTING: usize = 3;
 
 /// What an explanation may quote.
 #[derive(Clone, Copy)]
-pub(super) struct Judged<'a> {
+pub(super) struct Subject<'a> {
     pub(super) value: &'a Value,
     pub(super) schema: &'a Value,
 }
 
 /// The violation that `error` reports.
-pub(super) fn violation(error: &ValidationError<'_>, judged: Judged<'_>) -> Violation {
+pub(super) fn violation(error: &ValidationError<'_>, subject: Subject<'_>) -> Violation {
     let path = error.instance_path().to_string();
-    let Told { place, said } = tell(error, judged, 0);
+    let Explanation { place, message } = explain(error, subject, 0);
     let place = if place.is_empty() { "the value" } else { &place };
     Violation {
         message: format!("{place}: {said}"),
         keyword: keyword(error),
-        expected: expected(error, judged.schema),
-        actual: cut(judged.value.pointer(&path).unwrap_or(error.instance())),
+        expected: expected(error, subject.schema),
+        actual: cut(subject.value.pointer(&path).unwrap_or(error.instance())),
         path,
     }
 }
 
 /// What is wrong, without the place.
-pub(super) fn said(error: &ValidationError<'_>, judged: Judged<'_>) -> String {
-    tell(error, judged, 0).said
+pub(super) fn message(error: &ValidationError<'_>, subject: Subject<'_>) -> String {
+    explain(error, subject, 0).message
 }
 
 /// A sentence about one place.
-struct Told {
+struct Explanation {
     /// What the sentence is about: a missing property has a place of its own.
     place: String,
-    said: String,
+    message: String,
 }
 
-fn tell(error: &ValidationError<'_>, judged: Judged<'_>, nesting: usize) -> Told {
+fn explain(error: &ValidationError<'_>, subject: Subject<'_>, nesting: usize) -> Explanation {
     let mut place = error.instance_path().to_string();
     let actual = || quote(error.instance());
-    let said = match error.kind() {
+    let message = match error.kind() {
         Kind::Type { kind } => format!("{} is not {}", actual(), either(&types(kind))),
         Kind::Enum { options: Value::Array(options) } => match options.as_slice() {
             [only] => format!("{} is not {}", actual(), quote(only)),
@@ -67,14 +67,14 @@ fn tell(error: &ValidationError<'_>, judged: Judged<'_>, nesting: usize) -> Told
         Kind::Required { property } => {
             let name = property.as_str().unwrap_or_default();
             push_step(&mut place, name);
-            match wanted(error, judged.schema, name) {
+            match wanted(error, subject.schema, name) {
                 Some(wanted) => format!("missing; {wanted} is required"),
                 None => "missing; it is required".to_owned(),
             }
         }
         Kind::AdditionalProperties { unexpected } => {
             let found = names(unexpected);
-            match known(error, judged.schema) {
+            match known(error, subject.schema) {
                 Some(known) if !known.is_empty() => {
                     format!("unexpected {found}; only {} accepted", are(&known))
                 }
@@ -87,7 +87,7 @@ fn tell(error: &ValidationError<'_>, judged: Judged<'_>, nesting: usize) -> Told
             format!("unexpected {}; nothing else is accepted", names(unexpected))
         }
         Kind::FalseSchema if is_about_properties(error) => {
-            let members = judged.value.pointer(&place).and_then(Value::as_object);
+            let members = subject.value.pointer(&place).and_then(Value::as_object);
             let found: Vec<_> = members.into_iter().flat_map(Map::keys).cloned().collect();
             format!("unexpected {}; no properties are accepted", names(&found))
         }
@@ -97,7 +97,7 @@ fn tell(error: &ValidationError<'_>, judged: Judged<'_>, nesting: usize) -> Told
         }
         Kind::UniqueItems => format!("{} has an item twice; all must differ", actual()),
         Kind::Contains => {
-            let asked = keyword_value(error, judged.schema, "contains").map(quote);
+            let asked = keyword_value(error, subject.schema, "contains").map(quote);
             let asked = asked.map_or_else(String::new, |asked| format!(" {asked}"));
             format!("{} does not have the right number of items that fit{asked}", actual())
         }
@@ -114,7 +114,7 @@ fn tell(error: &ValidationError<'_>, judged: Judged<'_>, nesting: usize) -> Told
         }
         Kind::FromUtf8 { .. } => format!("{} does not encode UTF-8 text", actual()),
         Kind::AnyOf { context } | Kind::OneOfNotValid { context } => {
-            format!("{} {}", actual(), alternatives(context, error, judged, nesting))
+            format!("{} {}", actual(), alternatives(context, error, subject, nesting))
         }
         Kind::OneOfMultipleValid { context } => {
             let many = context.len();
@@ -123,18 +123,18 @@ fn tell(error: &ValidationError<'_>, judged: Judged<'_>, nesting: usize) -> Told
         Kind::Not { schema } => format!("{} fits what is ruled out: {}", actual(), quote(schema)),
         Kind::FalseSchema => format!("{} stands where nothing is accepted", actual()),
         Kind::PropertyNames { error } => {
-            let inner = tell(error, judged, nesting + 1);
-            format!("the name {}", inner.said)
+            let inner = explain(error, subject, nesting + 1);
+            format!("the name {}", inner.message)
         }
         Kind::Custom { message, .. } => message.clone(),
         Kind::Referencing(reason) => reason.to_string(),
-        kind => format!("{} {}", actual(), beyond(kind)),
+        kind => format!("{} {}", actual(), limit_message(kind)),
     };
-    Told { place, said }
+    Explanation { place, message }
 }
 
 /// Which limit a value is beyond.
-fn beyond(kind: &Kind) -> String {
+fn limit_message(kind: &Kind) -> String {
     match kind {
         Kind::Minimum { limit } => format!("is not at least {limit}"),
         Kind::Maximum { limit } => format!("is not at most {limit}"),
@@ -172,7 +172,7 @@ fn beyond(kind: &Kind) -> String {
 fn alternatives(
     context: &[Vec<ValidationError<'static>>],
     error: &ValidationError<'_>,
-    judged: Judged<'_>,
+    subject: Subject<'_>,
     nesting: usize,
 ) -> String {
     let at = error.instance_path();
@@ -201,11 +201,11 @@ fn alternatives(
     }
     for (index, branch) in context.iter().take(ALTERNATIVES).enumerate() {
         let Some(first) =
-            branch.first().filter(|error| !super::metered::is_spent(error.instance()))
+            branch.first().filter(|error| !super::metered::is_exhausted(error.instance()))
         else {
             continue;
         };
-        let Told { place, said } = tell(first, judged, nesting + 1);
+        let Explanation { place, message } = explain(first, subject, nesting + 1);
         let place = place.strip_prefix(at.as_str()).unwrap_or(&place);
         let separator = if place.is_empty() { "" } else { ": " };
         // Writing to a string cannot fail.

@@ -4,7 +4,7 @@
 //! `anyOf`s form a tree that can double with every level of the value. The validator has no
 //! budget of its own, so the value has one: once its [`Meter`] has run out, every array and
 //! object below the top looks like a null, and what is left of the work ends there. A verdict
-//! found then is none. Errors found from then on report [`SPENT`] as their value, which tells
+//! found then is none. Errors found from then on report [`EXHAUSTED`] as their value, which tells
 //! them from true ones.
 
 use std::{
@@ -27,7 +27,7 @@ use super::{
 
 /// What an error reports as its value once the meter has run out. A model does not write it by
 /// accident: U+FFFF is not a character.
-const SPENT: &str = "\u{FFFF}spent";
+const EXHAUSTED: &str = "\u{FFFF}spent";
 
 /// Counts looks at a value.
 #[derive(Debug)]
@@ -39,34 +39,34 @@ pub(crate) struct Meter {
 thread_local! {
     /// The meter of names that a schema judges as values of their own: the crate makes nodes of
     /// them from nothing but their text.
-    static OF_NAMES: RefCell<Option<Rc<Meter>>> = const { RefCell::new(None) };
+    static NAME_METER: RefCell<Option<Rc<Meter>>> = const { RefCell::new(None) };
 }
 
 impl Meter {
-    /// A meter that runs out after `looks`.
-    pub(crate) fn new(looks: usize, tariff: Tariff) -> Self {
-        Self { left: Cell::new(looks), tariff }
+    /// A meter that runs out after `visits`.
+    pub(crate) fn new(visits: usize, tariff: Tariff) -> Self {
+        Self { left: Cell::new(visits), tariff }
     }
 
     /// Whether there are no looks left.
-    pub(crate) fn is_spent(&self) -> bool {
+    pub(crate) fn is_exhausted(&self) -> bool {
         self.left.get() == 0
     }
 
     /// How many of `usize::MAX` looks have been taken.
     #[cfg(test)]
-    pub(super) fn taken(&self) -> usize {
+    pub(super) fn used(&self) -> usize {
         usize::MAX - self.left.get()
     }
 
     /// Leaves no looks.
     #[cfg(feature = "python")]
-    pub(crate) fn give_up(&self) {
+    pub(crate) fn exhaust(&self) {
         self.left.set(0);
     }
 
     /// Takes one look.
-    pub(crate) fn look(&self) {
+    pub(crate) fn visit(&self) {
         self.charge(1);
     }
 
@@ -86,22 +86,22 @@ impl Meter {
         self.charge(self.tariff.arithmetic(digits));
     }
 
-    /// Takes `looks`, as far as there are any.
-    pub(crate) fn charge(&self, looks: usize) {
-        self.left.set(self.left.get().saturating_sub(looks));
+    /// Takes `visits`, as far as there are any.
+    pub(crate) fn charge(&self, visits: usize) {
+        self.left.set(self.left.get().saturating_sub(visits));
     }
 
     /// Takes as many looks as walking through `value` is worth. The depth is known to be sane.
     fn walk(&self, value: &Value) {
-        self.look();
+        self.visit();
         match value {
-            _ if self.is_spent() => {}
+            _ if self.is_exhausted() => {}
             Value::String(text) => self.charge(text.len() / BYTES),
             Value::Number(number) => self.charge(number.as_str().len() / BYTES),
             Value::Array(items) => {
                 for item in items {
                     self.walk(item);
-                    if self.is_spent() {
+                    if self.is_exhausted() {
                         return;
                     }
                 }
@@ -110,7 +110,7 @@ impl Meter {
                 for (key, member) in members {
                     self.charge(1 + key.len() / BYTES);
                     self.walk(member);
-                    if self.is_spent() {
+                    if self.is_exhausted() {
                         return;
                     }
                 }
@@ -121,22 +121,22 @@ impl Meter {
 
     /// Runs `judge` with this meter for names as well.
     pub(super) fn with_names<T>(self: &Rc<Self>, judge: impl FnOnce() -> T) -> T {
-        let before = OF_NAMES.replace(Some(Rc::clone(self)));
+        let before = NAME_METER.replace(Some(Rc::clone(self)));
         let result = judge();
-        OF_NAMES.set(before);
+        NAME_METER.set(before);
         result
     }
 }
 
 /// Whether an error with this value was found after its meter had run out.
-pub(super) fn is_spent(instance: &Value) -> bool {
-    instance.as_str() == Some(SPENT)
+pub(super) fn is_exhausted(instance: &Value) -> bool {
+    instance.as_str() == Some(EXHAUSTED)
 }
 
 /// Whether `error`, found under `meter`, says something true about its value.
-pub(super) fn is_true(error: &ValidationError<'_>, meter: &Meter) -> bool {
+pub(super) fn is_reliable(error: &ValidationError<'_>, meter: &Meter) -> bool {
     // These count what they find below, and below the top everything may pretend by now.
-    let miscounted = meter.is_spent()
+    let miscounted = meter.is_exhausted()
         && error.instance_path().is_empty()
         && matches!(
             error.kind(),
@@ -144,7 +144,7 @@ pub(super) fn is_true(error: &ValidationError<'_>, meter: &Meter) -> bool {
                 | ValidationErrorKind::UnevaluatedItems { .. }
                 | ValidationErrorKind::UnevaluatedProperties { .. }
         );
-    !miscounted && !is_spent(error.instance())
+    !miscounted && !is_exhausted(error.instance())
 }
 
 /// [`Value`]s, each with the meter that counts looks at it.
@@ -167,9 +167,9 @@ impl Json for MeteredJson {
         string: &str,
         f: impl FnOnce(Metered<'_>) -> T,
     ) -> T {
-        let meter = OF_NAMES.with_borrow(Clone::clone);
+        let meter = NAME_METER.with_borrow(Clone::clone);
         SerdeJson::with_string_node(buffer, string, |value| {
-            f(Metered { value, meter: meter.as_deref(), top: true })
+            f(Metered { value, meter: meter.as_deref(), is_root: true })
         })
     }
 }
@@ -180,27 +180,27 @@ pub(crate) struct Metered<'a> {
     value: &'a Value,
     meter: Option<&'a Meter>,
     /// The top always tells the truth: the crate looks errors up from there.
-    top: bool,
+    is_root: bool,
 }
 
 impl<'a> Metered<'a> {
     /// A value under a meter.
     pub(super) fn new(value: &'a Value, meter: &'a Meter) -> Self {
-        Self { value, meter: Some(meter), top: true }
+        Self { value, meter: Some(meter), is_root: true }
     }
 
     /// A value that may be looked at as often as a schema likes.
-    pub(super) fn free(value: &'a Value) -> Self {
-        Self { value, meter: None, top: true }
+    pub(super) fn unmetered(value: &'a Value) -> Self {
+        Self { value, meter: None, is_root: true }
     }
 
-    fn pretends(&self) -> bool {
-        !self.top && self.meter.is_some_and(Meter::is_spent)
+    fn is_masked(&self) -> bool {
+        !self.is_root && self.meter.is_some_and(Meter::is_exhausted)
     }
 
-    fn look(&self) {
+    fn visit(&self) {
         if let Some(meter) = self.meter {
-            meter.look();
+            meter.visit();
         }
     }
 }
@@ -208,12 +208,12 @@ impl<'a> Metered<'a> {
 impl<'a> Node<'a, MeteredJson> for Metered<'a> {
     type Object = Members<'a>;
     type Array = Items<'a>;
-    type Number = Figure<'a>;
+    type Number = MeteredNumber<'a>;
 
     fn as_object(&self) -> Option<Members<'a>> {
-        self.look();
+        self.visit();
         match self.value {
-            Value::Object(members) if !self.pretends() => {
+            Value::Object(members) if !self.is_masked() => {
                 Some(Members { members, meter: self.meter })
             }
             _ => None,
@@ -221,9 +221,9 @@ impl<'a> Node<'a, MeteredJson> for Metered<'a> {
     }
 
     fn as_array(&self) -> Option<Items<'a>> {
-        self.look();
+        self.visit();
         match self.value {
-            Value::Array(items) if !self.pretends() => Some(Items { items, meter: self.meter }),
+            Value::Array(items) if !self.is_masked() => Some(Items { items, meter: self.meter }),
             _ => None,
         }
     }
@@ -236,25 +236,25 @@ impl<'a> Node<'a, MeteredJson> for Metered<'a> {
         Some(Cow::Borrowed(text))
     }
 
-    fn as_number(&self) -> Option<Figure<'a>> {
+    fn as_number(&self) -> Option<MeteredNumber<'a>> {
         let number = self.value.as_number()?;
         let Some(meter) = self.meter else {
-            return Some(Figure { number, short: Cow::Borrowed(number) });
+            return Some(MeteredNumber { number, short: Cow::Borrowed(number) });
         };
-        let (short, looks) = meter.tariff.number(number);
-        meter.charge(looks);
+        let (short, visits) = meter.tariff.number(number);
+        meter.charge(visits);
         // Once the meter has run out a number is as good as another.
-        let short = if meter.is_spent() { Cow::Owned(Number::from(0)) } else { short };
-        Some(Figure { number, short })
+        let short = if meter.is_exhausted() { Cow::Owned(Number::from(0)) } else { short };
+        Some(MeteredNumber { number, short })
     }
 
     fn is_number(&self) -> bool {
-        self.look();
+        self.visit();
         self.value.is_number()
     }
 
     fn is_string(&self) -> bool {
-        self.look();
+        self.visit();
         self.value.is_string()
     }
 
@@ -267,7 +267,7 @@ impl<'a> Node<'a, MeteredJson> for Metered<'a> {
     }
 
     fn as_boolean(&self) -> Option<bool> {
-        self.look();
+        self.visit();
         self.value.as_bool()
     }
 
@@ -276,13 +276,13 @@ impl<'a> Node<'a, MeteredJson> for Metered<'a> {
     }
 
     fn json_type(&self) -> JsonType {
-        self.look();
+        self.visit();
         match self.value {
             Value::Null => JsonType::Null,
             Value::Bool(_) => JsonType::Boolean,
             Value::Number(_) => JsonType::Number,
             Value::String(_) => JsonType::String,
-            _ if self.pretends() => JsonType::Null,
+            _ if self.is_masked() => JsonType::Null,
             Value::Array(_) => JsonType::Array,
             Value::Object(_) => JsonType::Object,
         }
@@ -291,11 +291,11 @@ impl<'a> Node<'a, MeteredJson> for Metered<'a> {
     fn equals_value(&self, expected: &Value) -> bool {
         if let Some(meter) = self.meter {
             if std::mem::discriminant(self.value) != std::mem::discriminant(expected) {
-                meter.look();
+                meter.visit();
                 return false;
             }
             meter.walk(self.value);
-            if meter.is_spent() {
+            if meter.is_exhausted() {
                 return false;
             }
         }
@@ -303,8 +303,8 @@ impl<'a> Node<'a, MeteredJson> for Metered<'a> {
     }
 
     fn to_value(&self) -> Cow<'a, Value> {
-        if self.pretends() {
-            Cow::Owned(Value::String(SPENT.to_owned()))
+        if self.is_masked() {
+            Cow::Owned(Value::String(EXHAUSTED.to_owned()))
         } else {
             // Within alternatives the crate keeps copies, and of what the schema lists as well.
             if let Some(meter) = self.meter {
@@ -338,10 +338,10 @@ impl<'a> Object<'a, MeteredJson> for Members<'a> {
 
     fn get(&self, key: &String) -> Option<Metered<'a>> {
         if let Some(meter) = self.meter {
-            meter.look();
+            meter.visit();
         }
         let value = self.members.get(key)?;
-        Some(Metered { value, meter: self.meter, top: false })
+        Some(Metered { value, meter: self.meter, is_root: false })
     }
 
     fn members(&self) -> MembersIter<'a> {
@@ -363,11 +363,11 @@ impl<'a> Iterator for MembersIter<'a> {
         let (key, value) = self.members.next()?;
         if let Some(meter) = self.meter {
             meter.name(key);
-            if meter.is_spent() {
+            if meter.is_exhausted() {
                 return None;
             }
         }
-        Some((key, Metered { value, meter: self.meter, top: false }))
+        Some((key, Metered { value, meter: self.meter, is_root: false }))
     }
 }
 
@@ -394,7 +394,7 @@ impl<'a> Array<'a, MeteredJson> for Items<'a> {
         if let Some(meter) = self.meter {
             for item in self.items {
                 meter.walk(item);
-                if meter.is_spent() {
+                if meter.is_exhausted() {
                     return true;
                 }
             }
@@ -415,24 +415,24 @@ impl<'a> Iterator for ItemsIter<'a> {
 
     fn next(&mut self) -> Option<Self::Item> {
         if let Some(meter) = self.meter {
-            meter.look();
-            if meter.is_spent() {
+            meter.visit();
+            if meter.is_exhausted() {
                 return None;
             }
         }
         let value = self.items.next()?;
-        Some(Metered { value, meter: self.meter, top: false })
+        Some(Metered { value, meter: self.meter, is_root: false })
     }
 }
 
 /// A number, or a short one that stands for it.
 #[derive(Debug)]
-pub(crate) struct Figure<'a> {
+pub(crate) struct MeteredNumber<'a> {
     number: &'a Number,
     short: Cow<'a, Number>,
 }
 
-impl JsonNumber for Figure<'_> {
+impl JsonNumber for MeteredNumber<'_> {
     fn as_u64(&self) -> Option<u64> {
         self.short.as_u64()
     }

@@ -45,7 +45,7 @@ pub use self::{error::SchemaError, excess::MAX_DEPTH, violation::Violation};
 #[cfg(feature = "python")]
 pub(crate) use self::same::{Keys, equal};
 #[cfg(any(test, feature = "python"))]
-pub(crate) use self::tariff::LOOKS;
+pub(crate) use self::tariff::MAX_VISITS;
 pub(crate) use self::{compile::compile, metered::Meter, tariff::Tariff};
 
 use std::{collections::BTreeMap, rc::Rc, sync::Arc};
@@ -53,7 +53,7 @@ use std::{collections::BTreeMap, rc::Rc, sync::Arc};
 use serde_json::Value;
 
 use self::documents::Documents;
-use self::explain::Judged;
+use self::explain::Subject;
 use self::metered::{Metered, MeteredJson};
 
 /// What there is too much of in `value`, for any schema: depth, or a number without measure.
@@ -102,12 +102,12 @@ impl Validator {
     /// Compiles a schema whose `$ref`s may lead to `resources`.
     pub fn with_resources(schema: &Value, resources: &Resources) -> Result<Self, SchemaError> {
         let tariff = Tariff::of(Documents { schema, resources });
-        let looks = (!tariff.steps_back()).then(|| light::looks(schema, tariff.reading()));
+        let visits = (!tariff.backtracks()).then(|| light::visits(schema, tariff.reading()));
         Ok(Self {
             compiled: Arc::new(compile(schema, resources)?),
             schema: Arc::new(schema.clone()),
             tariff,
-            light: looks.flatten().map_or(0, |looks| tariff::LOOKS / looks),
+            light: visits.flatten().map_or(0, |visits| tariff::MAX_VISITS / visits),
         })
     }
 
@@ -128,37 +128,37 @@ impl Validator {
 
     fn verdict(&self, value: &Value) -> Verdict {
         let Some(weight) = excess::weigh(value) else {
-            let excess = excess(value).unwrap_or_else(|| Violation::unjudged(value));
+            let excess = excess(value).unwrap_or_else(|| Violation::too_costly(value));
             return Verdict::Refused(Box::new(excess));
         };
         if weight.parts <= self.light && !weight.has_long_numbers {
-            return Verdict::of(self.compiled.is_valid(Metered::free(value)));
+            return Verdict::of(self.compiled.is_valid(Metered::unmetered(value)));
         }
-        if self.tariff.steps_back() && patterns::too_much_text(value) {
+        if self.tariff.backtracks() && patterns::too_much_text(value) {
             return Verdict::Refused(Box::new(Violation::too_much_text(value)));
         }
-        let looks = Tariff::verdict(weight.parts);
-        let (fits, spent) = self.look(value, looks, |node| self.compiled.is_valid(node));
-        if spent {
-            return Verdict::Refused(Box::new(Violation::unjudged(value)));
+        let visits = Tariff::verdict(weight.parts);
+        let (fits, exhausted) = self.visit(value, visits, |node| self.compiled.is_valid(node));
+        if exhausted {
+            return Verdict::Refused(Box::new(Violation::too_costly(value)));
         }
         Verdict::of(fits)
     }
 
     /// Runs `judge`, and tells whether it took more looks at `value` than these.
-    fn look<T>(
+    fn visit<T>(
         &self,
         value: &Value,
-        looks: usize,
+        visits: usize,
         judge: impl FnOnce(Metered<'_>) -> T,
     ) -> (T, bool) {
-        let meter = Meter::new(looks, self.tariff);
-        if !self.tariff.judges_names() {
-            return (judge(Metered::new(value, &meter)), meter.is_spent());
+        let meter = Meter::new(visits, self.tariff);
+        if !self.tariff.validates_names() {
+            return (judge(Metered::new(value, &meter)), meter.is_exhausted());
         }
         let meter = Rc::new(meter);
         let result = meter.with_names(|| judge(Metered::new(value, &meter)));
-        (result, meter.is_spent())
+        (result, meter.is_exhausted())
     }
 
     /// In which ways `value` does not fit, at most [`MAX_VIOLATIONS`] of them; none if it fits.
@@ -175,9 +175,9 @@ impl Validator {
         let found: Vec<_> = meter.with_names(|| {
             self.compiled
                 .iter_errors(Metered::new(value, &meter))
-                .filter(|error| metered::is_true(error, &meter))
+                .filter(|error| metered::is_reliable(error, &meter))
                 .take(MAX_VIOLATIONS)
-                .map(|error| explain::violation(&error, Judged { value, schema: &self.schema }))
+                .map(|error| explain::violation(&error, Subject { value, schema: &self.schema }))
                 .collect()
         });
         if found.is_empty() { vec![Violation::unexplained(value)] } else { found }
@@ -185,7 +185,7 @@ impl Validator {
 
     /// The value that `text` spells, if it is JSON and fits.
     pub fn validate_json(&self, text: &str) -> Result<Value, Vec<Violation>> {
-        let value = serde_json::from_str(text).map_err(|err| vec![Violation::no_json(&err)])?;
+        let value = serde_json::from_str(text).map_err(|err| vec![Violation::invalid_json(&err)])?;
         let violations = self.violations(&value);
         if violations.is_empty() { Ok(value) } else { Err(violations) }
     }

@@ -15,17 +15,17 @@ use super::documents::Documents;
 const MAX_SQUARES: u128 = 100_000_000;
 
 /// What such a pattern is spelled with. Also finds some that step back no further than others.
-const SIGNS: [&str; 12] =
+const BACKTRACKING_SYNTAX: [&str; 12] =
     ["(?=", "(?!", "(?<=", "(?<!", "(?>", "(?(", "\\k", "\\K", "\\G", "++", "*+", "?+"];
 
 /// Whether any pattern in the schema or its resources is matched by stepping back.
-pub(super) fn step_back(documents: Documents<'_>) -> bool {
+pub(super) fn any_backtracks(documents: Documents<'_>) -> bool {
     documents
         .walk(|member| {
             let single = (member.key == "pattern").then(|| member.value.as_str()).flatten();
             let keys = (member.key == "patternProperties").then(|| member.value.as_object());
             let keys = keys.flatten().into_iter().flat_map(|patterns| patterns.keys());
-            if keys.map(String::as_str).chain(single).any(steps_back) {
+            if keys.map(String::as_str).chain(single).any(backtracks) {
                 ControlFlow::Break(())
             } else {
                 ControlFlow::Continue(())
@@ -34,12 +34,12 @@ pub(super) fn step_back(documents: Documents<'_>) -> bool {
         .is_break()
 }
 
-fn steps_back(pattern: &str) -> bool {
+fn backtracks(pattern: &str) -> bool {
     let refers = pattern
         .as_bytes()
         .windows(2)
         .any(|pair| pair[0] == b'\\' && (b'1'..=b'9').contains(&pair[1]));
-    refers || SIGNS.iter().any(|sign| pattern.contains(sign))
+    refers || BACKTRACKING_SYNTAX.iter().any(|sign| pattern.contains(sign))
 }
 
 /// Whether there is more text in `value` than such a pattern may be let loose on. Its depth is
@@ -63,7 +63,7 @@ fn squares(value: &Value) -> u128 {
 /// How many ways through `pattern` may be open at once; 0 where there is about one. A pattern
 /// that is tried from every character, or has a part of any length, can keep as many open as it
 /// has characters, those that are repeated counted as often.
-pub(super) fn ways(pattern: &str) -> usize {
+pub(super) fn max_states(pattern: &str) -> usize {
     let starts_anywhere = !pattern.starts_with('^') || pattern.contains('|');
     if starts_anywhere || pattern.contains(['*', '+']) || pattern.contains(",}") {
         length(&mut pattern.chars().peekable(), 0)

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::decimal::{self, Decimal};
 
 /// So few plain values are compared with one another.
-const FEW: usize = 8;
+const MAX_PAIRWISE: usize = 8;
 
 /// Whether two values are equal.
 pub(crate) fn equal(left: &Value, right: &Value) -> bool {
@@ -29,7 +29,7 @@ pub(crate) fn equal(left: &Value, right: &Value) -> bool {
 
 /// Whether no two of `items` are equal.
 pub(super) fn is_unique(items: &[Value]) -> bool {
-    if items.len() <= FEW && !items.iter().any(|item| item.is_array() || item.is_object()) {
+    if items.len() <= MAX_PAIRWISE && !items.iter().any(|item| item.is_array() || item.is_object()) {
         let mut rest = items.iter();
         while let Some(item) = rest.next() {
             if rest.clone().any(|other| equal(item, other)) {

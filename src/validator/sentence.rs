@@ -3,9 +3,9 @@
 use serde_json::Value;
 
 /// How much of a value is quoted, in bytes of JSON.
-pub(super) const LONG: usize = 200;
+pub(super) const MAX_QUOTED_BYTES: usize = 200;
 /// How many values a list names.
-const MANY: usize = 20;
+const MAX_LISTED_VALUES: usize = 20;
 
 /// Appends one step to a JSON Pointer.
 pub(super) fn push_step(path: &mut String, step: &str) {
@@ -37,19 +37,19 @@ pub(super) fn quote(value: &Value) -> String {
 /// `value`, or the beginning of its JSON as a string where it is long.
 pub(super) fn cut(value: &Value) -> Value {
     let quoted = quote(value);
-    if quoted.ends_with('…') && quoted.len() > LONG {
+    if quoted.ends_with('…') && quoted.len() > MAX_QUOTED_BYTES {
         Value::String(quoted)
     } else {
         value.clone()
     }
 }
 
-/// Takes [`LONG`] bytes and no more.
+/// Takes [`MAX_QUOTED_BYTES`] bytes and no more.
 struct Sink(Vec<u8>);
 
 impl std::io::Write for Sink {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        let room = LONG - self.0.len();
+        let room = MAX_QUOTED_BYTES - self.0.len();
         if bytes.len() > room {
             self.0.extend_from_slice(&bytes[..room]);
             return Err(std::io::ErrorKind::WriteZero.into());
@@ -63,10 +63,10 @@ impl std::io::Write for Sink {
     }
 }
 
-/// `"a", "b", "c"`, at most [`MANY`] of them.
+/// `"a", "b", "c"`, at most [`MAX_LISTED_VALUES`] of them.
 pub(super) fn list<'a>(values: impl ExactSizeIterator<Item = &'a Value>) -> String {
-    let more = values.len().saturating_sub(MANY);
-    let text = values.take(MANY).map(quote).collect::<Vec<_>>().join(", ");
+    let more = values.len().saturating_sub(MAX_LISTED_VALUES);
+    let text = values.take(MAX_LISTED_VALUES).map(quote).collect::<Vec<_>>().join(", ");
     if more > 0 { format!("{text} and {more} more") } else { text }
 }
 

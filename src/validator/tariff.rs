@@ -17,13 +17,13 @@ use super::{
 /// How much text one look reads.
 pub(super) const BYTES: usize = 16;
 /// How many looks any verdict may take.
-pub(crate) const LOOKS: usize = 2_000_000;
+pub(crate) const MAX_VISITS: usize = 2_000_000;
 /// How many looks more a verdict may take for each value and for each [`BYTES`] of text.
-const LOOKS_EACH: usize = 32;
+const VISITS_PER_PART: usize = 32;
 /// How many looks an explanation may take.
-const EXPLANATION: usize = 200_000;
+const EXPLANATION_VISITS: usize = 200_000;
 /// How many ways that a pattern keeps open cost as much as one look.
-const WAYS: usize = 32;
+const STATES_PER_VISIT: usize = 32;
 /// How many characters a number may have whose arithmetic is as cheap as a look.
 const CHEAP: usize = 64;
 /// The same where the crate computes with fractions.
@@ -38,13 +38,13 @@ pub(crate) struct Tariff {
     /// How many patterns there are for the names of members.
     name_patterns: usize,
     /// How many ways a pattern may keep open at most.
-    ways: usize,
+    max_states: usize,
     /// Whether a pattern is matched by stepping back.
-    steps_back: bool,
+    backtracks: bool,
     /// How many values the longest `enum` or `const` has.
     listed: usize,
     /// Whether names of members are judged like values.
-    judges_names: bool,
+    validates_names: bool,
 }
 
 impl Tariff {
@@ -52,29 +52,29 @@ impl Tariff {
     pub(crate) const PLAIN: Self = Self {
         scale: Scale::PLAIN,
         name_patterns: 0,
-        ways: 0,
-        steps_back: false,
+        max_states: 0,
+        backtracks: false,
         listed: 0,
-        judges_names: false,
+        validates_names: false,
     };
 
     pub(super) fn of(documents: Documents<'_>) -> Self {
-        let mut tariff = Self { steps_back: patterns::step_back(documents), ..Self::PLAIN };
+        let mut tariff = Self { backtracks: patterns::any_backtracks(documents), ..Self::PLAIN };
         for (_, document) in documents.iter() {
             scale_of(&mut tariff.scale, "", document);
         }
         let _ = documents.walk::<()>(|member| {
             match (member.key, member.value) {
                 ("pattern", Value::String(pattern)) => {
-                    tariff.ways = tariff.ways.max(patterns::ways(pattern));
+                    tariff.max_states = tariff.max_states.max(patterns::max_states(pattern));
                 }
                 ("patternProperties", Value::Object(parts)) => {
                     tariff.name_patterns += parts.len();
-                    let ways = parts.keys().map(|pattern| patterns::ways(pattern)).max();
-                    tariff.ways = tariff.ways.max(ways.unwrap_or(0));
+                    let max_states = parts.keys().map(|pattern| patterns::max_states(pattern)).max();
+                    tariff.max_states = tariff.max_states.max(max_states.unwrap_or(0));
                 }
                 ("enum" | "const", listed) => tariff.listed = tariff.listed.max(size(listed)),
-                ("propertyNames", _) => tariff.judges_names = true,
+                ("propertyNames", _) => tariff.validates_names = true,
                 _ => {}
             }
             ControlFlow::Continue(())
@@ -84,36 +84,36 @@ impl Tariff {
 
     /// How many looks a verdict on a value of this weight may take.
     pub(super) fn verdict(weight: usize) -> usize {
-        weight.saturating_mul(LOOKS_EACH).saturating_add(LOOKS)
+        weight.saturating_mul(VISITS_PER_PART).saturating_add(MAX_VISITS)
     }
 
     /// How many looks reading a text or a number that is short takes at most, for each unit of its
     /// weight.
     pub(super) fn reading(&self) -> usize {
-        let text = self.ways.saturating_mul(BYTES) / WAYS;
+        let text = self.max_states.saturating_mul(BYTES) / STATES_PER_VISIT;
         text.saturating_add(self.arithmetic(CHEAP_FRACTION)).saturating_add(4)
     }
 
     /// How many looks an explanation may take. An error costs some thousand if the schema lists
     /// as many values, and there should be a few.
     pub(super) fn explanation(&self) -> usize {
-        EXPLANATION.max(self.error().saturating_mul(2))
+        EXPLANATION_VISITS.max(self.error().saturating_mul(2))
     }
 
     /// Whether a pattern is matched by stepping back.
-    pub(crate) fn steps_back(&self) -> bool {
-        self.steps_back
+    pub(crate) fn backtracks(&self) -> bool {
+        self.backtracks
     }
 
     /// Whether names of members are judged like values.
-    pub(crate) fn judges_names(&self) -> bool {
-        self.judges_names
+    pub(crate) fn validates_names(&self) -> bool {
+        self.validates_names
     }
 
     /// Looks for a text of `bytes`.
     pub(super) fn text(&self, bytes: usize) -> usize {
-        let squares = if self.steps_back { bytes.saturating_mul(bytes) / 8 } else { 0 };
-        1 + bytes / BYTES + bytes.saturating_mul(self.ways) / WAYS + squares
+        let squares = if self.backtracks { bytes.saturating_mul(bytes) / 8 } else { 0 };
+        1 + bytes / BYTES + bytes.saturating_mul(self.max_states) / STATES_PER_VISIT + squares
     }
 
     /// Looks for the name of a member.

@@ -4,7 +4,7 @@ use proptest::{prelude::*, sample::select};
 use serde_json::{Map, Value, json};
 
 use super::{
-    LOOKS, Validator, excess, light,
+    MAX_VISITS, Validator, excess, light,
     metered::{Meter, Metered},
 };
 
@@ -107,14 +107,14 @@ proptest! {
     #[test]
     fn a_schema_looks_no_more_often_than_its_keywords_say(schema in schema(), value in value()) {
         let Ok(validator) = Validator::new(&schema) else { return Ok(()) };
-        let bound = light::looks(&schema, validator.tariff.reading());
-        prop_assert_eq!(validator.light, bound.map_or(0, |looks| LOOKS / looks));
+        let bound = light::visits(&schema, validator.tariff.reading());
+        prop_assert_eq!(validator.light, bound.map_or(0, |visits| MAX_VISITS / visits));
         let weight = excess::weigh(&value).unwrap();
         let Some(bound) = bound.filter(|_| !weight.has_long_numbers) else { return Ok(()) };
         let meter = Rc::new(Meter::new(usize::MAX, validator.tariff));
         let fits = meter.with_names(|| validator.compiled.is_valid(Metered::new(&value, &meter)));
-        prop_assert!(meter.taken() <= bound * weight.parts, "{} of {bound}", meter.taken());
-        prop_assert_eq!(validator.compiled.is_valid(Metered::free(&value)), fits);
+        prop_assert!(meter.used() <= bound * weight.parts, "{} of {bound}", meter.used());
+        prop_assert_eq!(validator.compiled.is_valid(Metered::unmetered(&value)), fits);
     }
 }
 

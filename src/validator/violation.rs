@@ -56,7 +56,7 @@ impl Violation {
         }
     }
 
-    pub(crate) fn no_json(reason: &dyn std::fmt::Display) -> Self {
+    pub(crate) fn invalid_json(reason: &dyn std::fmt::Display) -> Self {
         Self {
             path: String::new(),
             keyword: "json".to_owned(),
@@ -67,7 +67,7 @@ impl Violation {
     }
 
     /// For a value of which it takes too long to tell whether it fits.
-    pub(crate) fn unjudged(value: &Value) -> Self {
+    pub(crate) fn too_costly(value: &Value) -> Self {
         Self {
             path: String::new(),
             keyword: "schema".to_owned(),
