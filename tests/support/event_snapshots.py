@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, cast
 
 from toolweave.agent import AgentRun
-from toolweave.lifecycle import StreamEvent, StreamReducer, StreamEventMapper, check_stream_event
+from toolweave.lifecycle import StreamEvent, StreamEventMapper, StreamReducer, check_stream_event
 from toolweave.scenes import SceneRun
 
 FINAL = {"success", "error", "denied", "interrupted", "timeout"}
