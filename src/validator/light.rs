@@ -10,9 +10,9 @@ use serde_json::{Map, Value};
 use super::excess::MAX_DEPTH;
 
 /// What a keyword takes that looks at the value itself, beside what reading the value is worth.
-const MAX_VISITS: usize = 4;
+const KEYWORD_VISITS: usize = 4;
 /// Keywords that look at the value itself.
-const PLAIN: [&str; 15] = [
+const VALUE_KEYWORDS: [&str; 15] = [
     "type",
     "format",
     "pattern",
@@ -30,7 +30,7 @@ const PLAIN: [&str; 15] = [
     "const",
 ];
 /// Keywords that look at nothing.
-const SILENT: [&str; 11] = [
+const ANNOTATIONS: [&str; 11] = [
     "$schema",
     "$comment",
     "$defs",
@@ -65,7 +65,7 @@ struct Bounds<'a> {
 
 impl<'a> Bounds<'a> {
     fn of(&mut self, schema: &'a Value) -> Option<usize> {
-        let Value::Object(members) = schema else { return Some(MAX_VISITS) };
+        let Value::Object(members) = schema else { return Some(KEYWORD_VISITS) };
         let address = std::ptr::from_ref(schema) as usize;
         if let Some(known) = self.known.get(&address) {
             return *known;
@@ -75,7 +75,7 @@ impl<'a> Bounds<'a> {
         }
         self.known.insert(address, None);
         self.depth += 1;
-        let mut total = MAX_VISITS;
+        let mut total = KEYWORD_VISITS;
         for (key, value) in members {
             // An identifier of the whole schema changes nothing for references within it.
             if key == "$id" && address == std::ptr::from_ref(self.root) as usize {
@@ -89,22 +89,22 @@ impl<'a> Bounds<'a> {
     }
 
     fn keyword(&mut self, key: &str, value: &'a Value) -> Option<usize> {
-        let itself = MAX_VISITS.checked_add(self.reading)?;
+        let itself = KEYWORD_VISITS.checked_add(self.reading)?;
         match (key, value) {
             // Comparing arrays and objects walks through the value once for each.
             ("const", Value::Array(_) | Value::Object(_)) => None,
-            (key, _) if PLAIN.contains(&key) => Some(itself),
-            (key, _) if SILENT.contains(&key) => Some(0),
+            (key, _) if VALUE_KEYWORDS.contains(&key) => Some(itself),
+            (key, _) if ANNOTATIONS.contains(&key) => Some(0),
             ("enum", Value::Array(listed)) => {
                 let scalars = !listed.iter().any(|one| one.is_array() || one.is_object());
                 scalars.then(|| itself.checked_mul(1 + listed.len())).flatten()
             }
-            ("required", Value::Array(names)) => Some(MAX_VISITS + names.len()),
+            ("required", Value::Array(names)) => Some(KEYWORD_VISITS + names.len()),
             ("properties", Value::Object(parts)) => {
-                self.sum(parts)?.checked_add(MAX_VISITS * (1 + parts.len()))
+                self.sum(parts)?.checked_add(KEYWORD_VISITS * (1 + parts.len()))
             }
             ("additionalProperties" | "items", Value::Object(_) | Value::Bool(_)) => {
-                self.of(value)?.checked_add(2 * MAX_VISITS)
+                self.of(value)?.checked_add(2 * KEYWORD_VISITS)
             }
             ("items" | "prefixItems", Value::Array(parts)) => self.all(parts),
             // The first part that fits is looked for, and then another one.
@@ -112,7 +112,7 @@ impl<'a> Bounds<'a> {
             ("not" | "if" | "then" | "else", _) => self.of(value)?.checked_mul(2),
             ("uniqueItems", Value::Bool(unique)) => {
                 // Each array around a value walks through it.
-                Some(if *unique { MAX_VISITS * (MAX_DEPTH + 1) } else { 0 })
+                Some(if *unique { KEYWORD_VISITS * (MAX_DEPTH + 1) } else { 0 })
             }
             ("$ref", Value::String(reference)) => {
                 let target = self.definition(reference)?;
@@ -127,7 +127,7 @@ impl<'a> Bounds<'a> {
     }
 
     fn all(&mut self, parts: &'a [Value]) -> Option<usize> {
-        parts.iter().try_fold(MAX_VISITS, |sum, part| sum.checked_add(self.of(part)?))
+        parts.iter().try_fold(KEYWORD_VISITS, |sum, part| sum.checked_add(self.of(part)?))
     }
 
     /// What a reference leads to: a definition at the root, by its name, and nothing else.
