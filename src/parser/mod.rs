@@ -65,7 +65,7 @@ pub struct Parser {
     grammar: Arc<Grammar>,
     machine: Machine,
     /// The bytes of the reply that are still needed.
-    held: String,
+    buffer: String,
     /// How many bytes came before them.
     base: usize,
 }
@@ -84,7 +84,7 @@ impl Parser {
         Ok(Self {
             grammar: Arc::new(Grammar::new(tools, options)?),
             machine: Machine::new(),
-            held: String::new(),
+            buffer: String::new(),
             base: 0,
         })
     }
@@ -95,7 +95,7 @@ impl Parser {
         Self {
             grammar: Arc::clone(&self.grammar),
             machine: Machine::new(),
-            held: String::new(),
+            buffer: String::new(),
             base: 0,
         }
     }
@@ -123,7 +123,7 @@ impl Parser {
             self.base = self.machine.from;
         } else {
             work::done(chunk.len());
-            self.held.push_str(chunk);
+            self.buffer.push_str(chunk);
         }
         Some(plain)
     }
@@ -137,23 +137,23 @@ impl Parser {
     /// Forgets the reply.
     pub fn reset(&mut self) {
         self.machine = Machine::new();
-        self.held = String::new();
+        self.buffer = String::new();
         self.base = 0;
     }
 
     /// How many bytes are held back.
     pub fn buffered(&self) -> usize {
-        self.held.len()
+        self.buffer.len()
     }
 
     fn advance(&mut self, chunk: &str, ending: Option<Ending>, sink: &mut impl Sink) {
-        if self.held.is_empty() {
+        if self.buffer.is_empty() {
             self.pass(chunk, ending, sink);
-            let owned_name = &chunk[self.machine.from - self.base..];
-            work::done(owned_name.len());
-            self.held.push_str(owned_name);
+            let rest = &chunk[self.machine.from - self.base..];
+            work::done(rest.len());
+            self.buffer.push_str(rest);
         } else {
-            let mut text = std::mem::take(&mut self.held);
+            let mut text = std::mem::take(&mut self.buffer);
             text.push_str(chunk);
             work::done(chunk.len());
             self.pass(&text, ending, sink);
@@ -164,7 +164,7 @@ impl Parser {
                 work::done(text.len() - done);
                 text.drain(..done);
             }
-            self.held = text;
+            self.buffer = text;
         }
         self.base = self.machine.from;
     }

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     parser::Plain,
-    reply::{Oddity, Options, Reader},
+    reply::{FragmentProblem, Options, Reader},
 };
 
 static LOG: Log = Log::new("natural");
@@ -63,24 +63,24 @@ impl PyUpdateReader {
         if let (Some(chunk), Some(text)) = (update.arguments(py), fragment.arguments) {
             sink.reading(chunk, text);
         }
-        let oddity = self.reader.fragment(fragment, &mut sink);
+        let problem = self.reader.fragment(fragment, &mut sink);
         let events = sink.finish();
-        if let Some(oddity) = oddity {
-            record(py, oddity, &self.open);
+        if let Some(problem) = problem {
+            record(py, problem, &self.open);
         }
         events?.into_tuple(py)
     }
 }
 
 /// Puts on the record what is odd about a fragment.
-fn record(py: Python<'_>, oddity: Oddity<'_>, open: &OpenIds) {
-    match oddity {
-        Oddity::Late { id, .. } => {
+fn record(py: Python<'_>, problem: FragmentProblem<'_>, open: &OpenIds) {
+    match problem {
+        FragmentProblem::Late { id, .. } => {
             LOG.warning(py, "a fragment came after its call", |fields| {
                 fields.set_item("tool_call_id", id)
             });
         }
-        Oddity::Renamed { call, id, name, other } => {
+        FragmentProblem::Renamed { call, id, name, other } => {
             LOG.warning(py, "a native call was renamed", |fields| {
                 match open.get(call) {
                     Some(id) => fields.set_item("tool_call_id", id)?,

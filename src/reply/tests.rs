@@ -155,8 +155,8 @@ fn check_calls(seen: &[Seen], deltas: bool, native: bool) -> Vec<usize> {
             End { index, raw, payload, .. } => {
                 let reported =
                     open.remove(index).expect("a call begins before it ends, and ends once");
-                let complete_prefix = if native { raw } else { payload };
-                assert!(!deltas || &reported == complete_prefix, "{shown:?} of {whole:?}");
+                let whole = if native { raw } else { payload };
+                assert!(!deltas || &reported == whole, "{reported:?} of {whole:?}");
             }
             _ => {}
         }
@@ -310,9 +310,9 @@ proptest! {
         ending in endings(),
         sizes in prop::collection::vec(1usize..6, 1..60),
     ) {
-        let complete_prefix = joined(read_with(limits, true, &said, ending));
+        let whole = joined(read_with(limits, true, &said, ending));
         let cut = cut(&said, sizes.into_iter().cycle());
-        prop_assert_eq!(joined(read_with(limits, true, &cut, ending)), complete_prefix);
+        prop_assert_eq!(joined(read_with(limits, true, &cut, ending)), whole);
     }
 
     #[test]

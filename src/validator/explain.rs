@@ -31,7 +31,7 @@ pub(super) fn violation(error: &ValidationError<'_>, subject: Subject<'_>) -> Vi
     let Explanation { place, message } = explain(error, subject, 0);
     let place = if place.is_empty() { "the value" } else { &place };
     Violation {
-        message: format!("{place}: {said}"),
+        message: format!("{place}: {message}"),
         keyword: keyword(error),
         expected: expected(error, subject.schema),
         actual: cut(subject.value.pointer(&path).unwrap_or(error.instance())),
@@ -209,7 +209,7 @@ fn alternatives(
         let place = place.strip_prefix(at.as_str()).unwrap_or(&place);
         let separator = if place.is_empty() { "" } else { ": " };
         // Writing to a string cannot fail.
-        let _ = write!(text, "; ({}) {place}{separator}{said}", index + 1);
+        let _ = write!(text, "; ({}) {place}{separator}{message}", index + 1);
     }
     text
 }

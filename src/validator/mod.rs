@@ -138,7 +138,7 @@ impl Validator {
             return Verdict::Refused(Box::new(Violation::too_much_text(value)));
         }
         let visits = Tariff::verdict(weight.parts);
-        let (fits, exhausted) = self.visit(value, visits, |node| self.compiled.is_valid(node));
+        let (fits, exhausted) = self.run_metered(value, visits, |node| self.compiled.is_valid(node));
         if exhausted {
             return Verdict::Refused(Box::new(Violation::too_costly(value)));
         }
@@ -146,7 +146,7 @@ impl Validator {
     }
 
     /// Runs `judge`, and tells whether it took more looks at `value` than these.
-    fn visit<T>(
+    fn run_metered<T>(
         &self,
         value: &Value,
         visits: usize,

@@ -19,7 +19,7 @@ const FACTOR: u32 = 40;
 /// What any verdict may take beside.
 const CONSTANT: Duration = Duration::from_millis(500);
 /// What an explanation may take beside. It is bounded by a number of looks, whatever the value.
-const EXPLANATION_VISITS: Duration = Duration::from_millis(500);
+const EXPLANATION: Duration = Duration::from_millis(500);
 /// How often a measurement that is over its budget is repeated, on a machine that has more to do.
 const TRIES: usize = 4;
 /// How many pairs of a schema and a value that are too dear are shown.
@@ -199,7 +199,7 @@ fn a_verdict_costs_in_proportion_to_the_bytes() {
             if let Err(used) = verdict {
                 over.push(format!("{taken:?} instead of {limit:?}: {name}, {schema}"));
             } else if !is_valid {
-                let limit = limit + EXPLANATION_VISITS;
+                let limit = limit + EXPLANATION;
                 if let Err(used) = keeps_to(limit, || time(|| validator.violations(&value)).0) {
                     over.push(format!("{taken:?} to explain: {name}, {schema}"));
                 }
