@@ -112,7 +112,7 @@ def test_how_a_reply_is_cut_does_not_change_what_is_printed(
     assert joined(events(capsys.readouterr().out)) == whole
 
 
-def test_recutting_keeps_the_text() -> None:
+def test_rechunking_keeps_the_text() -> None:
     chunks = ["", "abc", "d", "", "efghij"]
     assert list(rechunk(chunks, 4)) == ["abcd", "efgh", "ij"]
     assert list(rechunk([], 4)) == []
@@ -219,9 +219,9 @@ def test_what_is_not_a_contract_is_named(
     file = tmp_path / "contracts.json"
     file.write_text(content, encoding="utf-8")
     assert main(["contracts", str(file)]) == 2
-    said = capsys.readouterr().err
-    assert message in said
-    assert str(file) in said
+    printed = capsys.readouterr().err
+    assert message in printed
+    assert str(file) in printed
 
 
 @pytest.mark.parametrize("path", ["no/such/file", "."])
@@ -263,9 +263,9 @@ def test_a_reader_that_leaves_is_no_error(tmp_path: Path, tools: str) -> None:
         assert process.stderr is not None
         process.stdout.readline()
         process.stdout.close()
-        said = process.stderr.read()
+        errors = process.stderr.read()
         process.wait(60)
-    assert said == b""
+    assert errors == b""
     assert process.returncode == 0
 
 

@@ -108,18 +108,18 @@ def test_natural_text_is_read_in_every_layout(
     assert main(["import", file, "--tools", tools, "--json"]) == 0
     history = printed(capsys)
     assert [message.kind.value for message in history] == KINDS
-    system, asked, said, exchange, answer = history
+    system, asked, text, exchange, answer = history
     assert isinstance(exchange, tw.ToolAggregateMessage)
     assert [call.arguments for call in exchange.tool_calls] == [{"city": "Oslo"}]
     assert [result.result for result in exchange.tool_results] == ["8 degrees"]
-    assert [m.text for m in (system, asked, said, answer) if isinstance(m, tw.TextMessage)] == [
+    assert [m.text for m in (system, asked, text, answer) if isinstance(m, tw.TextMessage)] == [
         NATURAL[0]["content"],
         NATURAL[1]["content"],
         "I look.",
         "No: 8 degrees.",
     ]
     # What was read from one reply is one generation.
-    assert said.generation_id == exchange.generation_id != answer.generation_id
+    assert text.generation_id == exchange.generation_id != answer.generation_id
 
 
 def test_one_reply_without_headings_is_the_assistants(
@@ -127,15 +127,15 @@ def test_one_reply_without_headings_is_the_assistants(
 ) -> None:
     file = written(tmp_path / "reply.txt", 'Hm.\n<tool_call name="f">{"a": 1}</tool_call>\n')
     assert main(["import", file]) == 0
-    said, called = printed(capsys)
-    assert isinstance(said, tw.TextMessage)
-    assert said.text == "Hm."
+    text, called = printed(capsys)
+    assert isinstance(text, tw.TextMessage)
+    assert text.text == "Hm."
     assert isinstance(called, tw.ToolCallMessage)
     assert called.tool_calls[0].arguments == {"a": 1}
 
 
 @pytest.mark.parametrize("form", ["auto", "openai"])
-def test_openais_messages_are_told_by_their_look(
+def test_openai_messages_are_detected_by_their_shape(
     form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = written(tmp_path / "openai.json", OPENAI)
@@ -144,7 +144,7 @@ def test_openais_messages_are_told_by_their_look(
 
 
 @pytest.mark.parametrize("form", ["auto", "anthropic"])
-def test_anthropics_messages_are_told_by_their_look(
+def test_anthropic_messages_are_detected_by_their_shape(
     form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = written(tmp_path / "anthropic.json", ANTHROPIC)
@@ -164,7 +164,7 @@ def test_what_is_printed_can_be_imported_again(
     assert capsys.readouterr().out == lines
 
 
-def test_an_imported_chat_is_gone_on_with(
+def test_an_imported_chat_can_be_continued(
     tools: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = written(tmp_path / "transcript.md", MARKDOWN)
@@ -208,9 +208,9 @@ def test_without_an_id_the_chat_gets_one(
     file = written(tmp_path / "openai.json", OPENAI)
     url = f"sqlite:///{tmp_path / 'chats.db'}"
     assert main(["import", file, "--store", url]) == 0
-    said = capsys.readouterr().out
-    assert said.startswith("imported 3 messages as chat ")
-    history = loaded(url, said.split()[-1])
+    output = capsys.readouterr().out
+    assert output.startswith("imported 3 messages as chat ")
+    history = loaded(url, output.split()[-1])
     assert history is not None
     assert [message.kind.value for message in history.messages] == [
         "text", "tools_aggregate", "text",
@@ -218,8 +218,8 @@ def test_without_an_id_the_chat_gets_one(
 
 
 def test_messages_of_another_chat_become_this_ones(tmp_path: Path) -> None:
-    said = tw.TextMessage("Hello.", id="m1", chat_id="there", run_id="r1")
-    file = written(tmp_path / "said.jsonl", said.to_json())
+    imported = tw.TextMessage("Hello.", id="m1", chat_id="there", run_id="r1")
+    file = written(tmp_path / "message.jsonl", imported.to_json())
     url = f"sqlite:///{tmp_path / 'chats.db'}"
     for chat_id in ("here", "there"):
         assert main(["import", file, "--store", url, "--chat", chat_id]) == 0
@@ -324,15 +324,15 @@ turns = st.lists(
 
 @settings(max_examples=effort(100))
 @given(turns)
-def test_bringing_together_loses_and_invents_nothing(said: list[tuple[str, str]]) -> None:
-    transcript: list[tw.Message] = [tw.TextMessage(text, role=role) for role, text in said]
+def test_merging_loses_and_invents_nothing(turns: list[tuple[str, str]]) -> None:
+    transcript: list[tw.Message] = [tw.TextMessage(text, role=role) for role, text in turns]
     history = tw.parse_history(list(mark_replies(transcript)), ["f"])
     together = merge_results(history)
     for name in ("text", "tool_calls", "tool_results"):
         assert list(members(together, name)) == list(members(history, name))
     # Every result is of a call.
     known = {call.id for call in members(together, "tool_calls")}
-    wrote = any(role == "assistant" and "<tool_response" in text for role, text in said)
+    wrote = any(role == "assistant" and "<tool_response" in text for role, text in turns)
     assert wrote or {r.tool_call_id for r in members(together, "tool_results")} <= known
 
 

@@ -141,9 +141,7 @@ def test_annotations_cannot_be_broken_out_of(
     assert "%0A%3A%3Aerror" not in line.partition("::the")[2]
 
 
-def test_what_could_speak_to_the_terminal_is_escaped(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_control_characters_are_escaped(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "\x1b]0;x\x07.xml"
     file.write_bytes(b"<Tools><Thing><Tool name='\x1b[31m'/></Thing></Tools>")
     main(["lint", str(file)])

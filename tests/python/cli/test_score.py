@@ -152,7 +152,7 @@ def test_a_replay_answers_as_the_model_did(
         (["x", "--model", "http://127.0.0.1:9/v1", "--api-key-env", "NO_SUCH_VAR"], "NO_SUCH_VAR"),
     ],
 )
-def test_what_cannot_be_done_is_said(
+def test_invalid_usage_is_reported(
     tools: str, arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert score(tools, *arguments) == 2

@@ -185,7 +185,7 @@ def test_what_does_not_fit_the_handler_is_an_error_as_well() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "said"),
+    ("value", "expected"),
     [
         ("No eggs in it.", "No eggs in it."),
         (3, "3"),
@@ -198,13 +198,15 @@ def test_what_does_not_fit_the_handler_is_an_error_as_well() -> None:
     ],
 )
 @pytest.mark.parametrize("newer", [False, True])
-def test_what_a_handler_in_python_returns_is_the_answer(value: Any, said: Any, newer: bool) -> None:
+def test_what_a_handler_in_python_returns_is_the_answer(
+    value: Any, expected: Any, newer: bool
+) -> None:
     async def returns() -> Any:
         return value
 
     state = {"message_sender": object()} if newer else {}
     done = serve(CHOSEN, SEARCH, DETAILS, handlers={"details": returns}, handler=Handler(**state))
-    texts = [said] if isinstance(said, str) else said
+    texts = [expected] if isinstance(expected, str) else expected
     # August's client shows `answer`; November keeps `content`, and takes the user for the sender
     # of what does not say.
     assert done.messages[1:] == [
@@ -291,9 +293,7 @@ def test_another_nlweb_is_a_tool_and_its_messages_are_sent_on() -> None:
         ({"message_type": "end-nlweb-response"}, []),
     ],
 )
-def test_what_an_endpoint_answers_is_said_as_nlweb_says_it(
-    answer: object, expected: list[Any]
-) -> None:
+def test_answers_of_endpoints_become_nlweb_messages(answer: object, expected: list[Any]) -> None:
     found = answers(answer, newer=False)
     assert [each.get("answer", each["message_type"]) for each in found] == expected
 

@@ -116,12 +116,12 @@ def test_what_a_handler_does_not_have_is_empty_or_the_default_of_nlweb() -> None
     }
 
 
-def test_the_site_of_a_list_is_said_as_nlweb_says_it() -> None:
+def test_a_list_of_sites_is_rendered_as_nlweb_renders_it() -> None:
     handler = Handler(site=["seriouseats", "imdb"])
     assert placeholders(handler, ["request.site"]) == {"request.site": "['seriouseats', 'imdb']"}
 
 
-def test_a_value_that_cannot_be_said_is_left_empty(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_value_that_cannot_be_rendered_is_left_empty(caplog: pytest.LogCaptureFixture) -> None:
     class Unsayable:
         def __str__(self) -> str:
             raise OSError("gone")

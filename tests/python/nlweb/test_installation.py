@@ -117,8 +117,8 @@ def test_the_model_is_imported_at_first_need_and_its_silence_is_a_failure_of_tha
     handler = Handler()
     assert chosen(handler) == ["search"]
     assert len(model().asked) == 2
-    said = handler.tool_routing_results[0]["result"]["justification"]
-    assert "NLWeb's model did not reply, or not in time" in said
+    justification = handler.tool_routing_results[0]["result"]["justification"]
+    assert "NLWeb's model did not reply, or not in time" in justification
 
 
 @pytest.mark.usefixtures("nlweb")
@@ -216,10 +216,10 @@ def test_for_all_sites_without_aggregation_it_is_search_unasked(nlweb: Any) -> N
 @pytest.mark.usefixtures("nlweb")
 def test_a_hierarchy_that_was_edited_in_nlweb_holds(tmp_path: Path) -> None:
     file = tmp_path / "config" / "tools.xml"
-    news = (
+    edited = (
         file.read_text("utf-8").replace("<Item>", "<NewsQuery>").replace("</Item>", "</NewsQuery>")
     )
-    file.write_text(news, "utf-8")
+    file.write_text(edited, "utf-8")
     assert chosen(Handler()) == []
     import core.router  # type: ignore[import-not-found]  # pyright: ignore[reportMissingImports]
 
@@ -251,7 +251,7 @@ def test_a_kept_selection_is_of_the_model_that_the_request_names(nlweb: Any) -> 
 
 
 @pytest.mark.usefixtures("nlweb")
-def test_nothing_is_kept_where_that_is_said() -> None:
+def test_nothing_is_cached_when_the_cache_is_off() -> None:
     import core.llm  # pyright: ignore[reportMissingImports]
 
     core.llm.replies.update(search={"score": 80}, details={"score": 10})
@@ -260,7 +260,7 @@ def test_nothing_is_kept_where_that_is_said() -> None:
     assert len(model().asked) == 4
 
 
-def test_where_nobody_has_configured_logging_what_goes_wrong_is_on_standard_error() -> None:
+def test_without_logging_configured_warnings_go_to_standard_error() -> None:
     program = """
         import asyncio, sys
         from nlweb_site import SEARCH, DETAILS, Handler, Scores
@@ -284,11 +284,11 @@ def test_where_nobody_has_configured_logging_what_goes_wrong_is_on_standard_erro
     assert "configured: the tool details: OSError: no connection" in done.stdout
 
 
-def test_where_there_is_no_nlweb_it_is_said_what_to_do(caplog: pytest.LogCaptureFixture) -> None:
+def test_without_nlweb_the_error_names_what_to_configure(caplog: pytest.LogCaptureFixture) -> None:
     handler = Handler()
     asyncio.run(make_selector(Registry({}, [SEARCH, tool("other", handler="a.B")]))(handler).do())
-    said = handler.tool_routing_results[0]["result"]["justification"]
-    assert "give one with toolweave.nlweb.configure(scorer=...)" in said
+    justification = handler.tool_routing_results[0]["result"]["justification"]
+    assert "give one with toolweave.nlweb.configure(scorer=...)" in justification
     assert chosen(Handler()) == []
     assert "give it to toolweave.nlweb.configure(registry)" in caplog.text
 
@@ -297,10 +297,10 @@ def test_what_is_configured_holds_from_the_next_query_on_and_not_for_other_class
     mine = make_selector(Registry({}, [SEARCH, tool("mine", handler="a.B")]), Scores(mine=95))
     early = ToolSelector(Handler())
     try:
-        configure(Registry({}, [SEARCH, tool("ours", handler="a.B")]), Scores(ours=95))
-        assert chosen(Handler()) == ["ours"]
+        configure(Registry({}, [SEARCH, tool("configured", handler="a.B")]), Scores(configured=95))
+        assert chosen(Handler()) == ["configured"]
         asyncio.run(early.do())
-        assert early.handler.tool_routing_results[0]["tool"].name == "ours"  # type: ignore[attr-defined]
+        assert early.handler.tool_routing_results[0]["tool"].name == "configured"  # type: ignore[attr-defined]
         other = Handler()
         asyncio.run(mine(other).do())
         assert other.tool_routing_results[0]["tool"].name == "mine"
@@ -317,7 +317,7 @@ def test_what_is_public_is_documented(name: str) -> None:
     ("registry", "scorer", "policy"),
     [(object(), None, None), (None, 17, None), (None, None, "each")],
 )
-def test_what_is_wrong_is_said_when_it_is_given(registry: Any, scorer: Any, policy: Any) -> None:
+def test_invalid_arguments_are_refused_at_once(registry: Any, scorer: Any, policy: Any) -> None:
     with pytest.raises(TypeError):
         make_selector(registry, scorer, policy)
     with pytest.raises(TypeError):

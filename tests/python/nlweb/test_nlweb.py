@@ -131,7 +131,7 @@ def test_scores_in_strings_count(score: Any) -> None:
         ValueError("out of order"),
     ],
 )
-def test_one_bad_tool_harms_nobody(bad: Any) -> None:
+def test_one_bad_tool_harms_no_other(bad: Any) -> None:
     handler = route(Scores(search=20, details={"score": 85, "item_name": "x"}, compare=bad))
     assert results(handler)[0] == ("details", 85, {"score": 85, "item_name": "x"})
 
@@ -310,7 +310,7 @@ def test_a_user_who_has_gone_changes_nothing() -> None:
 
 @pytest.mark.parametrize("debug", [False, True])
 @pytest.mark.parametrize("streaming", [False, True])
-def test_since_november_the_choice_is_told_to_who_debugs_and_never_as_the_user(
+def test_since_november_the_choice_is_sent_in_debug_mode_only_and_never_as_the_user(
     debug: bool, streaming: bool
 ) -> None:
     given = Handler(debug_mode=debug, streaming=streaming)
@@ -339,13 +339,13 @@ def kept_by_november(message: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_what_no_structure_names_reaches_the_handlers_of_nlweb() -> None:
-    said = {"score": 85, "item_name": "Pad Thai", "item_url": "/pad-thai", "x": {"y": [1]}}
+    fields = {"score": 85, "item_name": "Pad Thai", "item_url": "/pad-thai", "x": {"y": [1]}}
     for strategy in ("each", "choose"):
-        parameters = {name: value for name, value in said.items() if name != "score"}
+        parameters = {name: value for name, value in fields.items() if name != "score"}
         reply = {"tool": "details", "score": 85, "parameters": parameters}
-        scorer = Scores(details=said) if strategy == "each" else AlwaysReplying(reply)
+        scorer = Scores(details=fields) if strategy == "each" else AlwaysReplying(reply)
         handler = route(scorer, policy=SelectionPolicy(strategy=strategy))
-        assert handler.tool_routing_results[0]["result"] == said
+        assert handler.tool_routing_results[0]["result"] == fields
 
 
 def test_what_no_structure_names_does_not_reach_handlers_in_python() -> None:
@@ -354,8 +354,8 @@ def test_what_no_structure_names_does_not_reach_handlers_in_python() -> None:
     async def details(params: dict[str, Any]) -> None:
         got.append(params)
 
-    said = {"score": 85, "item_name": "Pad Thai", "item_url": "/pad-thai"}
-    handler = route(Scores(details=said), handlers={"details": details})
+    reply = {"score": 85, "item_name": "Pad Thai", "item_url": "/pad-thai"}
+    handler = route(Scores(details=reply), handlers={"details": details})
     asyncio.run(handler.route_query_based_on_tools())
     assert got == [{"item_name": "Pad Thai"}]
 
@@ -390,7 +390,9 @@ def test_the_decontextualized_query_is_waited_for() -> None:
     assert all("query=spicier noodles" in prompt for prompt in prompts)
 
 
-def test_but_not_for_ever(caplog: pytest.LogCaptureFixture) -> None:
+def test_the_wait_for_the_decontextualized_query_is_bounded(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     handler = Handler("and spicier?", prev_queries=["noodles"])
     handler.state.decontextualized.clear()
     scorer = Scores(search=80)
@@ -497,7 +499,7 @@ NAMES = ["search", "details", "compare", "ensemble", "statistics"]
     ),
     top=st.none() | st.integers(90, 100),
 )
-def test_where_nlweb_chooses_without_a_race_the_choice_is_the_same(
+def test_without_a_race_nlweb_makes_the_same_choice(
     scores: list[tuple[str, int]], top: int | None
 ) -> None:
     if top is not None:

@@ -95,5 +95,5 @@ def test_as_much_is_sent_as_nlweb_sends_and_the_page_says_how_much(
     )
     page = (DOCS / "nlweb.md").read_text("utf-8")
     # What `choose` tells of a tool is its own affair.
-    said = re.escape(" | ".join(row.split(" | ")[:3]))
-    assert re.search(rf"^\| .* \| {said} \| ", page, re.MULTILINE), row
+    cells = re.escape(" | ".join(row.split(" | ")[:3]))
+    assert re.search(rf"^\| .* \| {cells} \| ", page, re.MULTILINE), row

@@ -131,7 +131,7 @@ def test_any_file_of_november_has_the_tools_that_nlweb_finds_in_it(
 
 # Types of forks.
 
-NEWS = f"""
+FORK = f"""
 <Tools><Site id="default">
   <NewsQuery>{tool("search")}{tool("details")}</NewsQuery>
   <Opinion>{tool("details")}{tool("author")}</Opinion>
@@ -149,7 +149,7 @@ NEWS = f"""
     ],
 )
 def test_a_fork_may_have_a_root_of_its_own(item_type: str, expected: list[str]) -> None:
-    assert names(by_nlweb(NEWS, TypeHierarchy({"NewsQuery": []})), item_type) == expected
+    assert names(by_nlweb(FORK, TypeHierarchy({"NewsQuery": []})), item_type) == expected
 
 
 def test_types_are_what_a_fork_says_they_are() -> None:

@@ -55,8 +55,8 @@ def plain(entry: ToolEntry) -> dict[str, Any]:
         "return_struc": entry.return_struc,
         "line": entry.line,
     }
-    said = {name: value for name, value in fields.items() if value not in (None, "", {}, [])}
-    return said if entry.enabled else {**said, "enabled": False}
+    fields = {name: value for name, value in fields.items() if value not in (None, "", {}, [])}
+    return fields if entry.enabled else {**fields, "enabled": False}
 
 
 @pytest.mark.parametrize("case", cases("read.json"))
@@ -80,8 +80,8 @@ def test_golden_questions_are_answered(case: dict[str, Any]) -> None:
     for question in case["questions"]:
         asked = (question["type"], question["site"])
         tools = snapshot.tools_for(*asked)
-        told = [f"{e.name} of {e.type}" + (f" on {e.site}" if e.site else "") for e in tools]
-        assert told == question["tools"]
+        listed = [f"{e.name} of {e.type}" + (f" on {e.site}" if e.site else "") for e in tools]
+        assert listed == question["tools"]
         assert snapshot.tools_for(*asked) is tools
         explained = snapshot.explain(*asked)
         assert [
@@ -93,16 +93,16 @@ def test_golden_questions_are_answered(case: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("case", cases("diagnostics.json"))
-def test_golden_faults_are_told_with_their_places(case: dict[str, Any]) -> None:
+def test_golden_faults_are_reported_with_their_positions(case: dict[str, Any]) -> None:
     wanted = [
-        Diagnostic(severity="error" if told["code"] < "TW1" else "warning", **told)
-        for told in case["diagnostics"]
+        Diagnostic(severity="error" if found["code"] < "TW1" else "warning", **found)
+        for found in case["diagnostics"]
     ]
-    if any(told.severity == "error" for told in wanted):
+    if any(found.severity == "error" for found in wanted):
         with pytest.raises(RegistryError) as refused:
             RegistrySnapshot.read(case["xml"])
         assert list(refused.value.diagnostics) == wanted
-        first = next(told for told in wanted if told.severity == "error")
+        first = next(found for found in wanted if found.severity == "error")
         assert str(refused.value).startswith(f"line {first.line}, column {first.column}: ")
         assert first.message in str(refused.value)
     else:
@@ -176,7 +176,7 @@ def test_what_elementtree_refuses_is_refused_and_what_it_reads_is_xml(
         RegistrySnapshot.read(text)
         codes = set()
     except RegistryError as refused:
-        codes = {told.code for told in refused.diagnostics}
+        codes = {found.code for found in refused.diagnostics}
     if _is_xml(text):
         assert "TW001" not in codes, text
         return
@@ -309,10 +309,10 @@ def test_types_have_one_name_and_their_ancestors() -> None:
 
 
 def test_diagnostics_and_origins_are_plain_data() -> None:
-    told = Diagnostic("TW001", "error", "no", 2, 3, length=4, hint="yes")
-    assert pickle.loads(pickle.dumps(told)) == told
-    assert hash(told) == hash(copy.copy(told))
-    assert (told.line, told.column, told.length) == (2, 3, 4)
+    found = Diagnostic("TW001", "error", "no", 2, 3, length=4, hint="yes")
+    assert pickle.loads(pickle.dumps(found)) == found
+    assert hash(found) == hash(copy.copy(found))
+    assert (found.line, found.column, found.length) == (2, 3, 4)
     with pytest.raises(ValueError, match="severity"):
         Diagnostic("TW001", "fatal", "no")  # type: ignore[arg-type]
     origin = RegistrySnapshot.of([ToolEntry("a")]).explain("Thing")[0]

@@ -56,6 +56,6 @@ def test_lint_says_what_the_page_says(
     page: list[Block], capsys: pytest.CaptureFixture[str]
 ) -> None:
     [shown] = [block.code for block in page if block.code.startswith("$ toolweave lint")]
-    command, _, said = shown.partition("\n")
+    command, _, expected = shown.partition("\n")
     assert main(command.split()[2:]) == 0
-    assert capsys.readouterr().out == said
+    assert capsys.readouterr().out == expected

@@ -16,10 +16,10 @@ from toolweave._core import Diagnostic
 from toolweave.registry import ToolRegistry
 from toolweave.registry.imports import HandlerResolver
 
-TELLS = "import pathlib\npathlib.Path(__file__).with_name('ran').touch()\n"
+TOUCHES_A_FILE = "import pathlib\npathlib.Path(__file__).with_name('ran').touch()\n"
 """A module that is imported leaves a file behind."""
 
-MODULE = f"""{TELLS}
+MODULE = f"""{TOUCHES_A_FILE}
 from collections import OrderedDict as Ordered, abc
 
 class Details:
@@ -53,13 +53,15 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.syspath_prepend(tmp_path)
     shop = tmp_path / "lint_shop"
     (shop / "deep").mkdir(parents=True)
-    (shop / "__init__.py").write_text(TELLS, "utf-8")
+    (shop / "__init__.py").write_text(TOUCHES_A_FILE, "utf-8")
     (shop / "details.py").write_text(MODULE, "utf-8")
-    (shop / "deep" / "more.py").write_text(f"{TELLS}class More: ...\n", "utf-8")
-    (shop / "stars.py").write_text(f"{TELLS}from json import *\n", "utf-8")
-    (shop / "lazy.py").write_text(f"{TELLS}def __getattr__(name): ...\n", "utf-8")
-    (shop / "broken.py").write_text(f"{TELLS}class\n", "utf-8")
-    (shop / "leaves.py").write_text(f"{TELLS}raise SystemExit(3)\nclass Details: ...\n", "utf-8")
+    (shop / "deep" / "more.py").write_text(f"{TOUCHES_A_FILE}class More: ...\n", "utf-8")
+    (shop / "stars.py").write_text(f"{TOUCHES_A_FILE}from json import *\n", "utf-8")
+    (shop / "lazy.py").write_text(f"{TOUCHES_A_FILE}def __getattr__(name): ...\n", "utf-8")
+    (shop / "broken.py").write_text(f"{TOUCHES_A_FILE}class\n", "utf-8")
+    (shop / "leaves.py").write_text(
+        f"{TOUCHES_A_FILE}raise SystemExit(3)\nclass Details: ...\n", "utf-8"
+    )
     (tmp_path / "lint_space" / "inner").mkdir(parents=True)
     (tmp_path / "lint_space" / "inner" / "module.py").write_text("class Here: ...\n", "utf-8")
     with zipfile.ZipFile(tmp_path / "packed.zip", "w") as packed:
@@ -123,7 +125,7 @@ def test_a_handler_that_is_there_is_found_without_importing_it(folder: Path, pat
         ("lint_shop/details.py", "is no dotted path such as package.module.Handler"),
     ],
 )
-def test_a_handler_that_is_not_there_is_told_with_the_part_that_is_missing(
+def test_a_missing_handler_is_reported_with_the_missing_part(
     folder: Path, path: str, reason: str
 ) -> None:
     assert (find_error(path, ()) or "").endswith(reason)
@@ -131,7 +133,7 @@ def test_a_handler_that_is_not_there_is_told_with_the_part_that_is_missing(
 
 
 def test_a_module_that_is_no_python_is_no_fault_of_the_path(folder: Path) -> None:
-    # What is wrong with it is told by whoever runs it.
+    # Errors of the module are raised when the handler runs.
     assert find_error("lint_shop.broken.Details", ()) is None
     assert not list(folder.rglob("ran"))
 
@@ -162,7 +164,7 @@ def test_a_path_that_leads_nowhere_is_shown_where_it_stands() -> None:
     assert one.hint is not None
 
 
-def test_a_fault_that_tools_share_is_told_once() -> None:
+def test_a_fault_shared_by_tools_is_reported_once() -> None:
     [one] = found(ToolRegistry.loads(SHOP), code="TW201")
     assert one.message.endswith('there is no module "shop"; so with 1 other tool')
     assert one.line == 1 + SHOP.splitlines().index('    <Tool name="details">') + 1
@@ -175,7 +177,7 @@ def test_the_place_is_found_in_any_encoding() -> None:
         assert text.split("\n")[one.line - 1][one.column - 1 :].startswith("shop.details.Details")
 
 
-def test_a_handler_outside_of_what_is_allowed_is_told() -> None:
+def test_a_handler_outside_the_allowed_prefixes_is_reported() -> None:
     registry = ToolRegistry.loads(registry_of(Thing=DETAILS))
     [one] = found(registry, "shop.detail", "other", code="TW202")
     assert one.message == (
@@ -267,7 +269,7 @@ def one(item_name): ...
     ],
 )
 @pytest.mark.parametrize("way", ["path", "registered"])
-def test_a_handler_that_reads_what_the_tool_never_yields_is_told(
+def test_a_handler_that_reads_parameters_the_tool_never_yields_is_reported(
     way: str, name: str, missing: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "lint_reads.py").write_text(READS, "utf-8")
@@ -276,12 +278,12 @@ def test_a_handler_that_reads_what_the_tool_never_yields_is_told(
     registry = ToolRegistry.loads(text)
     if way == "registered":
         registry.handler("details")(getattr(importlib.import_module("lint_reads"), name))
-    told = found(registry, code="TW203")
+    diagnostics = found(registry, code="TW203")
     assert (sys.modules.pop("lint_reads", None) is None) is (way == "path")
     if missing is None:
-        assert told == []
+        assert diagnostics == []
         return
-    [one] = told
+    [one] = diagnostics
     assert one.message == (
         f'the handler of the tool "details" reads {missing}, which its returnStruc never yields'
     )
@@ -289,7 +291,7 @@ def test_a_handler_that_reads_what_the_tool_never_yields_is_told(
     assert line[one.column - 1 :][: one.length] == f"lint_reads.{name}"
 
 
-def test_what_the_core_knows_of_a_handler_is_not_told_twice(
+def test_a_parameter_missing_in_the_core_is_not_reported_twice(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "lint_known.py").write_text(
@@ -314,7 +316,7 @@ def test_allowed_handlers_are_several() -> None:
         ToolRegistry().lint(allowed_handlers="shop")
 
 
-def test_tools_that_are_made_of_handlers_have_nothing_to_be_told() -> None:
+def test_tools_built_from_handlers_have_no_diagnostics() -> None:
     def convert(amount: float, currency: str = "EUR") -> str:
         return f"{amount} {currency}"
 

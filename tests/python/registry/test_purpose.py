@@ -64,9 +64,9 @@ def read(prompt: str) -> tuple[str, str]:
 
 @given(PROMPTS)
 def test_every_word_that_demands_no_score_is_in_what_a_model_reads(prompt: str) -> None:
-    told = words(EXEMPT.sub(" ", prompt).replace(QUERY, " "))
+    expected = words(EXEMPT.sub(" ", prompt).replace(QUERY, " "))
     for text in read(prompt):
-        assert told <= words(text)
+        assert expected <= words(text)
         assert "request.query" not in text
 
 

@@ -63,11 +63,11 @@ def test_what_was_read_is_logged(file: Path, caplog: pytest.LogCaptureFixture) -
     warnings = len(registry.snapshot.diagnostics)
     for record, changed in zip(caplog.records, (True, False), strict=True):
         assert record.getMessage() == "registry read"
-        told = [vars(record)[name] for name in ("path", "tools", "warnings", "changed")]
-        assert told == [str(file), len(registry.snapshot.entries), warnings, changed]
+        values = [vars(record)[name] for name in ("path", "tools", "warnings", "changed")]
+        assert values == [str(file), len(registry.snapshot.entries), warnings, changed]
 
 
-def test_several_errors_are_all_told(tmp_path: Path) -> None:
+def test_all_errors_of_a_file_are_reported(tmp_path: Path) -> None:
     path = tmp_path / "tools.xml"
     broken = "<Tool name='a'><returnStruc>{]</returnStruc></Tool>\n"
     path.write_text(registry_of(Thing=broken + "<Tool/>\n" + broken), "utf-8")
@@ -234,7 +234,7 @@ def test_the_registry_is_the_last_valid_file_that_was_read(
         assert names(registry, "Movie") == names(expected, "Movie")
 
 
-def test_who_asks_during_a_reload_has_the_old_tools_or_the_new(file: Path) -> None:
+def test_a_query_during_a_reload_sees_the_old_tools_or_the_new(file: Path) -> None:
     """A thread reloads two versions in turns; each of them has three tools of one colour."""
 
     def version(colour: str) -> str:

@@ -65,7 +65,7 @@ def test_a_part_of_a_file_is_a_file(text: str, tmp_path: Path) -> None:
     assert "TW122" not in {found.code for found in again.lint()}
 
 
-def test_a_tool_outside_of_a_type_is_told_with_where_it_stands() -> None:
+def test_a_tool_outside_of_a_type_is_reported_with_its_parent() -> None:
     with pytest.raises(RegistryError, match=r'the tool "search" stands in <Tools>, which is no'):
         ToolRegistry.loads(f"<Tools>{SEARCH}</Tools>")
     with pytest.raises(RegistryError, match=r'the tool "search" stands outside of any type'):
@@ -88,9 +88,9 @@ def test_a_relative_path_leads_to_the_base_url() -> None:
 
 def test_lint_says_that_a_relative_path_leads_nowhere() -> None:
     found = [one for one in ToolRegistry.loads(LISTED).lint() if one.code == "TW205"]
-    [told] = found
-    assert (told.line, told.column, told.length) == (4, 11, len("/api/search"))
-    assert "and there is no base_url" in told.message
+    [diagnostic] = found
+    assert (diagnostic.line, diagnostic.column, diagnostic.length) == (4, 11, len("/api/search"))
+    assert "and there is no base_url" in diagnostic.message
     registry = ToolRegistry.loads(LISTED, base_url="https://api.example.org")
     assert "TW205" not in {one.code for one in registry.lint()}
     served = ToolRegistry.loads(LISTED)
@@ -107,7 +107,7 @@ def test_a_base_url_is_absolute(base: str) -> None:
         ToolRegistry(base_url=base)
 
 
-def test_a_type_in_other_letters_is_told_with_the_one_that_was_meant(
+def test_a_type_in_another_case_is_reported_with_a_suggestion(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     registry = ToolRegistry.loads(registry_of(Thing=SEARCH, Hotel=DETAILS))
@@ -160,7 +160,7 @@ def test_several_files_and_folders_are_one_registry(tmp_path: Path) -> None:
         registry.reload()
 
 
-def test_errors_of_all_files_are_told_at_once(tmp_path: Path) -> None:
+def test_errors_of_all_files_are_reported_at_once(tmp_path: Path) -> None:
     for name in ("a.xml", "b.xml"):
         (tmp_path / name).write_text("<Tools><Thing>", "utf-8")
     with pytest.raises(RegistryError) as refused:
@@ -170,7 +170,7 @@ def test_errors_of_all_files_are_told_at_once(tmp_path: Path) -> None:
     assert "b.xml:1:" in str(refused.value)
 
 
-def test_a_tool_of_two_files_is_that_of_the_later_and_is_told(tmp_path: Path) -> None:
+def test_a_tool_in_two_files_is_taken_from_the_last_and_reported(tmp_path: Path) -> None:
     for name, handler in (("a.xml", "first"), ("b.xml", "second")):
         text = registry_of(Thing=DETAILS.replace("shop.details", handler))
         (tmp_path / name).write_text(text, "utf-8")

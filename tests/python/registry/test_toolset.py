@@ -79,8 +79,8 @@ def test_a_tool_that_cannot_start_is_an_error_and_no_other_answers() -> None:
 def test_handlers_of_each_kind_run(registry: ToolRegistry) -> None:
     tools = registry.toolset("Recipe", "trattoria", allowed_handlers=["registry_handlers"])
     # What a handler sends is its result where it returns nothing.
-    said = run(tools, "details", item_name="carbonara")
-    assert said.value == {"message_type": "item_details", "item": "carbonara"}
+    result = run(tools, "details", item_name="carbonara")
+    assert result.value == {"message_type": "item_details", "item": "carbonara"}
     assert run(tools, "substitute", ingredient="eggs").value == "apple sauce"
     # A name that no tag can hold is changed.
     ordered = {"site": "trattoria", "type": "Recipe", "ordered": "carbonara"}
@@ -224,10 +224,10 @@ def test_a_tool_under_another_name_is_called_by_that_name() -> None:
     assert run(registry.toolset(), "welcome", name="Ann").value == "Hello Ann"
 
 
-def test_a_model_may_be_told_something_else(registry: ToolRegistry) -> None:
+def test_tool_descriptions_can_be_overridden(registry: ToolRegistry) -> None:
     tools = registry.toolset("Recipe", describe=lambda entry: f"{entry.name} of {entry.type}")
-    said = [contract.description for contract in tools.contracts]
-    assert said == ["details of Thing", "substitute of Recipe"]
+    descriptions = [contract.description for contract in tools.contracts]
+    assert descriptions == ["details of Thing", "substitute of Recipe"]
 
 
 def test_a_toolset_follows_its_registry(tmp_path: Path) -> None:
@@ -285,7 +285,7 @@ def test_an_agent_calls_the_tools_of_a_registry(registry: ToolRegistry) -> None:
     assert [one.result for one in called.tool_results] == ["apple sauce"]
 
 
-def said(result: mcp_types.CallToolResult) -> tuple[bool, str, Any]:
+def outcome_of(result: mcp_types.CallToolResult) -> tuple[bool, str, Any]:
     [part] = result.content
     assert isinstance(part, mcp_types.TextContent)
     return result.is_error, part.text, result.structured_content
@@ -312,17 +312,17 @@ def test_a_client_of_mcp_has_the_tools_of_its_type_and_site(
             tools = {tool.name: tool for tool in (await client.list_tools()).tools}
             assert list(tools) == names
             assert list(tools["details"].input_schema["properties"]) == ["item_name"]
-            answer = said(await client.call_tool("details", {"item_name": "carbonara"}))
+            answer = outcome_of(await client.call_tool("details", {"item_name": "carbonara"}))
             sent = {"message_type": "item_details", "item": "carbonara"}
             assert (answer[0], answer[2]) == (False, sent)
             if "substitute" in tools:
-                answer = said(await client.call_tool("substitute", {"ingredient": "eggs"}))
+                answer = outcome_of(await client.call_tool("substitute", {"ingredient": "eggs"}))
                 assert answer == (False, "apple sauce", None)
             if "order_a_dish" in tools:
-                answer = said(await client.call_tool("order_a_dish", {"dish": "tiramisu"}))
+                answer = outcome_of(await client.call_tool("order_a_dish", {"dish": "tiramisu"}))
                 ordered = {"site": "trattoria", "type": "Recipe", "ordered": "tiramisu"}
                 assert answer[2] == ordered
-            failed, text, _ = said(await client.call_tool("details", {"item": "carbonara"}))
+            failed, text, _ = outcome_of(await client.call_tool("details", {"item": "carbonara"}))
             assert failed
             assert text.startswith("Invalid arguments for tool 'details': ")
 
@@ -337,7 +337,7 @@ def test_a_client_of_mcp_has_the_tools_of_its_type_and_site(
         (["--allow", "no name"], 2, "--allow: 'no name' cannot be a prefix of handlers"),
     ],
 )
-def test_tools_that_are_listed_and_cannot_run_are_told_at_the_start(
+def test_listed_tools_that_cannot_run_are_reported_at_startup(
     allowed: list[str], status: int, message: str
 ) -> None:
     command = [sys.executable, *SERVE, "--registry", "tools.xml", *allowed]
@@ -372,7 +372,7 @@ def test_a_registry_of_a_module_is_served_with_its_handlers(tmp_path: Path) -> N
         async with Client(server, cache=None) as client:
             [listed] = (await client.list_tools()).tools
             assert listed.description == "Finds something to use instead."
-            answer = said(await client.call_tool("substitute", {"ingredient": "eggs"}))
+            answer = outcome_of(await client.call_tool("substitute", {"ingredient": "eggs"}))
             assert answer == (False, "no eggs", None)
 
     asyncio.run(asyncio.wait_for(talk(), 60))
@@ -389,7 +389,7 @@ def test_a_registry_of_a_module_is_served_with_its_handlers(tmp_path: Path) -> N
         (["tools_here", "--allow", "json"], "--allow is for tools of a registry"),
     ],
 )
-def test_what_cannot_be_served_is_said(
+def test_tools_that_cannot_be_served_are_named(
     arguments: list[str],
     message: str,
     tmp_path: Path,

@@ -42,7 +42,7 @@ def replace(file: Path, text: str) -> None:
     other.replace(file)
 
 
-def set_aside(file: Path) -> None:
+def move_to_backup(file: Path) -> None:
     file.rename(file.with_name("tools.xml~"))
 
 
@@ -89,7 +89,7 @@ def test_an_editor_may_put_another_file_in_its_place(file: Path) -> None:
                 await changed(reloads)
                 assert registry.fingerprint == ToolRegistry.loads(text).fingerprint
             # As others do: what was there becomes the backup.
-            set_aside(file)
+            move_to_backup(file)
             write(file, ONE)
             await changed(reloads)
             assert names(registry, "Thing") == ["search"]
@@ -97,7 +97,7 @@ def test_an_editor_may_put_another_file_in_its_place(file: Path) -> None:
     asyncio.run(main())
 
 
-def test_a_broken_file_is_told_with_all_that_is_wrong_and_changes_nothing(
+def test_a_broken_file_is_reported_with_its_diagnostics_and_changes_nothing(
     file: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def main() -> None:
@@ -105,11 +105,11 @@ def test_a_broken_file_is_told_with_all_that_is_wrong_and_changes_nothing(
         before = registry.snapshot
         async with registry.watch() as reloads:
             replace(file, BROKEN)
-            told = await coming(reloads)
-            assert told.changed is False
-            assert isinstance(told.error, RegistryError)
-            assert told.diagnostics == told.error.diagnostics
-            assert told.diagnostics[0].severity == "error"
+            reload = await coming(reloads)
+            assert reload.changed is False
+            assert isinstance(reload.error, RegistryError)
+            assert reload.diagnostics == reload.error.diagnostics
+            assert reload.diagnostics[0].severity == "error"
             assert registry.snapshot is before
             replace(file, ONE)
             assert await coming(reloads) == Reload(changed=False)
@@ -136,7 +136,7 @@ def test_what_was_written_before_the_watch_began_is_read(file: Path) -> None:
     asyncio.run(main())
 
 
-def test_nobody_has_to_listen(file: Path) -> None:
+def test_reloads_need_no_consumer(file: Path) -> None:
     async def main() -> None:
         registry = ToolRegistry.load(file)
         arrived = asyncio.Event()
@@ -192,7 +192,7 @@ def test_other_files_of_the_folder_are_nothing_to_it(file: Path) -> None:
             for number in range(20):
                 file.with_name(f"other_{number}.xml").write_text(BROKEN, "utf-8")
             replace(file, TWO)
-            # The first that is told is of the file.
+            # The first reload is of the file itself.
             assert await coming(reloads) == Reload(changed=True)
 
     asyncio.run(main())
@@ -317,7 +317,7 @@ def test_a_watch_that_is_cancelled_while_it_begins_is_over(file: Path) -> None:
     asyncio.run(main())
 
 
-def test_what_nobody_expects_ends_the_watch_and_is_told(
+def test_an_unexpected_error_ends_the_watch_and_is_raised(
     file: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     class Odd(ToolRegistry):

@@ -66,7 +66,7 @@ def test_a_part_of_the_queries_is_from_all_parts() -> None:
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_the_example_that_is_asked_is_told_once_only(method: Any) -> None:
+def test_the_queried_example_is_in_the_prompt_only_as_the_query(method: Any) -> None:
     scorer = ScriptedScorer([{"tool": "compare", "score": 90, "compare": 90}])
     [query] = [one for one in labelled_queries(REGISTRY, REGISTRY.entries) if one.query == CAKE]
     run(measure(method, REGISTRY, [query], scorer, POLICY))

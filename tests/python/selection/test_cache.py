@@ -17,7 +17,7 @@ from virtual_time import now, run
 EACH = SelectionPolicy(strategy="each")
 
 
-def test_the_same_question_is_answered_from_before_until_it_is_too_old() -> None:
+def test_the_same_question_is_answered_from_the_cache_until_it_expires() -> None:
     async def main() -> None:
         scorer = ScriptedScorer(
             [ScorerReply(named("details", 90, item_name="x"), UsageUpdate(5, 5))]
@@ -86,7 +86,7 @@ def test_another_model_is_another_matter() -> None:
     run(main())
 
 
-def test_what_a_caller_does_to_its_selection_changes_no_other() -> None:
+def test_mutating_a_selection_changes_no_other() -> None:
     async def main() -> None:
         selector = ToolSelector(ITEMS, ScriptedScorer([named("details", 90, item_name="x")]))
         for _ in range(3):
@@ -100,7 +100,7 @@ def test_what_a_caller_does_to_its_selection_changes_no_other() -> None:
 
 
 @pytest.mark.parametrize("failure", [OSError("down"), "nonsense"])
-def test_failures_are_not_kept(failure: Any) -> None:
+def test_failures_are_not_cached(failure: Any) -> None:
     async def main() -> None:
         scorer = ScriptedScorer([failure, failure, named("details", 90, item_name="x")])
         selector = ToolSelector(ITEMS, scorer, SelectionPolicy(attempts=1))
@@ -112,7 +112,7 @@ def test_failures_are_not_kept(failure: Any) -> None:
     run(main())
 
 
-def test_a_timeout_is_not_kept() -> None:
+def test_a_timeout_is_not_cached() -> None:
     async def main() -> None:
         selector = ToolSelector(tools("a", "b"), Scores({"a": 80}), EACH)
         assert len((await selector.select("x")).errors) == 1
@@ -121,7 +121,7 @@ def test_a_timeout_is_not_kept() -> None:
     run(main())
 
 
-def test_without_a_time_to_live_nothing_is_kept_or_shared() -> None:
+def test_without_a_time_to_live_nothing_is_cached_or_shared() -> None:
     async def main() -> None:
         scorer = ScriptedScorer([named("search")])
         selector = ToolSelector(ITEMS, scorer, cache_ttl=0)
@@ -131,7 +131,7 @@ def test_without_a_time_to_live_nothing_is_kept_or_shared() -> None:
     run(main())
 
 
-def test_the_one_that_was_not_asked_for_the_longest_goes_first() -> None:
+def test_the_least_recently_used_selection_is_evicted_first() -> None:
     async def main() -> None:
         selector = ToolSelector(ITEMS, ScriptedScorer([named("search")]), cache_size=2)
         cached = [(await selector.select(query)).cached for query in "abacab"]
@@ -182,7 +182,7 @@ async def test_identical_questions_in_flight_are_asked_once() -> None:
 
 
 @on_a_loop
-async def test_who_waits_and_is_cancelled_cancels_nobody_else() -> None:
+async def test_a_cancelled_waiter_cancels_no_other_caller() -> None:
     scorer = Held()
     first, second, third = await waiting(ToolSelector(ITEMS, scorer), 3)
     second.cancel()
@@ -194,7 +194,7 @@ async def test_who_waits_and_is_cancelled_cancels_nobody_else() -> None:
 
 
 @on_a_loop
-async def test_where_the_first_is_cancelled_the_next_asks_for_those_who_wait() -> None:
+async def test_when_the_leader_is_cancelled_the_next_waiter_asks() -> None:
     scorer = Held()
     first, second, third = await waiting(ToolSelector(ITEMS, scorer), 3)
     first.cancel()
@@ -206,7 +206,7 @@ async def test_where_the_first_is_cancelled_the_next_asks_for_those_who_wait() -
 
 
 @on_a_loop
-async def test_an_answer_that_is_not_kept_is_given_to_all_who_wait() -> None:
+async def test_an_uncached_answer_is_given_to_all_waiters() -> None:
     scorer = Held()
     policy = SelectionPolicy(timeout=0.01)
     found = await asyncio.gather(*await waiting(ToolSelector(ITEMS, scorer, policy), 3))
@@ -214,7 +214,7 @@ async def test_an_answer_that_is_not_kept_is_given_to_all_who_wait() -> None:
     assert scorer.asked == 1
 
 
-def test_what_is_kept_is_known_on_every_event_loop() -> None:
+def test_cached_selections_are_shared_between_event_loops() -> None:
     scorer = ScriptedScorer([named("search")])
     selector = ToolSelector(ITEMS, scorer)
     assert not run(selector.select("a")).cached
@@ -244,7 +244,7 @@ def test_several_event_loops_may_use_one_selector_at_once() -> None:
     assert errors == []
 
 
-def test_what_was_chosen_of_old_tools_is_not_kept_for_new_ones() -> None:
+def test_a_selection_among_old_tools_is_not_cached_for_new_ones() -> None:
     class ReadAgain:
         """Another thread reads it again, just after its tools were asked for."""
 
@@ -266,7 +266,7 @@ def test_what_was_chosen_of_old_tools_is_not_kept_for_new_ones() -> None:
     assert asyncio.run(main()) == ["old", "new"]
 
 
-def test_a_registry_is_asked_for_one_state_of_it() -> None:
+def test_one_snapshot_of_a_registry_is_used_for_a_selection() -> None:
     class ReadAgain:
         """It is another one whenever it is asked."""
 

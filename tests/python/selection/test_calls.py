@@ -38,7 +38,7 @@ class Open:
         self.cancelled = 0
         self.changed = asyncio.Event()
 
-    async def ask(self, request: ScorerRequest) -> ScorerReply:  # noqa: ARG002 - it says what it is told
+    async def ask(self, request: ScorerRequest) -> ScorerReply:  # noqa: ARG002 - replies are set by the test
         reply: asyncio.Future[ScorerReply] = asyncio.get_running_loop().create_future()
         self.open.append(reply)
         self.most = max(self.most, len(self.open))
@@ -152,7 +152,7 @@ def test_a_scorer_that_cancels_itself_is_one_more_failure() -> None:
     ]
 
 
-def test_what_is_meant_for_the_program_is_raised() -> None:
+def test_base_exceptions_are_raised() -> None:
     class Interrupt(BaseException):
         pass
 
@@ -219,7 +219,7 @@ async def test_all_selections_together_have_no_more_than_the_limiter() -> None:
 
 
 @on_a_loop
-async def test_places_are_given_in_order_and_back_by_whoever_is_cancelled() -> None:
+async def test_slots_are_granted_in_order_and_returned_on_cancellation() -> None:
     limiter = CallLimiter(1)
     assert limiter.try_acquire()
     assert not limiter.try_acquire()
@@ -276,7 +276,7 @@ def test_a_limiter_serves_several_event_loops_at_once() -> None:
     assert most <= 2
 
 
-def test_a_loop_that_is_gone_holds_up_nobody() -> None:
+def test_a_closed_loop_blocks_no_other_waiter() -> None:
     limiter = CallLimiter(1)
     gone = asyncio.new_event_loop()
     gone.run_until_complete(limiter.acquire())
@@ -291,7 +291,7 @@ def test_a_loop_that_is_gone_holds_up_nobody() -> None:
     waiting._log_destroy_pending = False  # type: ignore[attr-defined]
 
 
-def test_places_of_calls_that_never_begin_are_given_back() -> None:
+def test_slots_of_calls_that_never_begin_are_returned() -> None:
     scorer, limiter = Scores({"a": 80, "b": 80}), CallLimiter(3)
     selector = ToolSelector(tools("a", "b"), scorer, EACH, limiter=limiter)
 
@@ -311,7 +311,7 @@ def test_places_of_calls_that_never_begin_are_given_back() -> None:
 
 
 @on_a_loop
-async def test_who_lines_up_is_called_with_a_place_and_whoever_leaves_gives_it_back() -> None:
+async def test_a_queued_waiter_is_called_with_a_slot_and_returns_it_on_cancel() -> None:
     limiter = CallLimiter(1)
     called: list[str] = []
     _, second, third, _ = (
@@ -332,7 +332,7 @@ async def test_who_lines_up_is_called_with_a_place_and_whoever_leaves_gives_it_b
     assert limiter.free == 1
 
 
-def test_as_many_places_are_taken_as_there_are() -> None:
+def test_at_most_the_free_slots_are_acquired() -> None:
     limiter = CallLimiter(3)
     assert [
         limiter.try_acquire(2),

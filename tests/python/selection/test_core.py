@@ -83,7 +83,7 @@ def test_a_reply_is_read_the_same_as_text_and_as_a_mapping(reply: dict[str, Any]
 
 @given(replies)
 def test_parameters_fit_or_there_are_violations(reply: dict[str, Any]) -> None:
-    schema = structure_schema({name: said for name, said in STRUCTURE.items() if name != "score"})
+    schema = structure_schema({name: text for name, text in STRUCTURE.items() if name != "score"})
     reading = reader().read(reply)
     assert Validator(schema).is_valid(reading.parameters) == (not reading.violations)
     assert (reading.error is None) == (reading.score is not None and not reading.violations)
@@ -172,7 +172,7 @@ def test_the_same_scores_give_the_same_winner_in_every_order(
     scores = list(enumerate(score for score, _ in tools))
     specificity = [specific for _, specific in tools]
 
-    def settled(limit: float | None) -> RankingResult:
+    def rank(limit: float | None) -> RankingResult:
         order = random.sample(scores, len(scores))
         ranking = Ranking(names, specificity, early_stop=limit)
         for outcome in order:
@@ -180,8 +180,8 @@ def test_the_same_scores_give_the_same_winner_in_every_order(
                 break
         return ranking.finish()
 
-    waited = settled(None)
-    result = settled(early_stop)
+    waited = rank(None)
+    result = rank(early_stop)
     if result.reason == "early_stop":
         assert result.winner is not None
         assert (tools[result.winner][0] or 0) >= 90

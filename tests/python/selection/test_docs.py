@@ -63,7 +63,7 @@ def test_the_block_that_selects_and_runs_does(
 def test_the_table_of_the_policy_has_its_defaults() -> None:
     text = (DOCS / "selection.md").read_text("utf-8")
     rows = re.findall(r"^\| (`\w+`(?:, `\w+`)*) \| ([^|]+?) \| ", text, re.MULTILINE)
-    told = {
+    documented = {
         name: value.removesuffix(" s").strip('`"')
         for names, values in rows
         for name, value in zip(re.findall(r"\w+", names), values.split(", "), strict=False)
@@ -72,7 +72,7 @@ def test_the_table_of_the_policy_has_its_defaults() -> None:
     have = {name: getattr(policy, name) for name in SelectionPolicy.__dataclass_fields__}
     assert policy.allowed_handlers == ()
     have["allowed_handlers"] = "none"
-    assert {name: told[name] for name in have} == {
+    assert {name: documented[name] for name in have} == {
         name: value if isinstance(value, str) else WORDS.get(value) or f"{value:g}"
         for name, value in have.items()
     }

@@ -83,7 +83,7 @@ class Scripted:
     st.sampled_from([0.0, 3.0]),
     st.integers(0, 9),
 )
-def test_calls_are_answered_once_and_give_their_places_back(
+def test_calls_are_answered_once_and_return_their_slots(
     outcomes: list[tuple[How, float]], places: int, most: int, linger: float, enough: int
 ) -> None:
     async def main() -> None:
@@ -124,9 +124,9 @@ def test_calls_are_answered_once_and_give_their_places_back(
             assert answer == wanted[outcomes[position][0]] or (may_wait and answer in over)
         if len(answers) <= enough:
             assert sorted(answers) == list(range(len(outcomes)))
-        said = sum(content is not None for content, _ in answers.values())
+        answered = sum(content is not None for content, _ in answers.values())
         used = calls.usage or UsageUpdate()
-        assert used.input_tokens >= said
+        assert used.input_tokens >= answered
         assert calls.any_failed or all(error is None for _, error in answers.values())
 
     run(main())

@@ -65,7 +65,7 @@ def test_a_tool_of_a_python_handler_is_shown_as_an_example() -> None:
 
 
 @pytest.mark.parametrize("strategy", ["choose", "batch"])
-def test_so_are_its_parameters_where_several_tools_are_asked_about(strategy: Any) -> None:
+def test_parameters_are_shown_as_an_example_for_several_tools(strategy: Any) -> None:
     registry = ToolRegistry()
 
     @registry.handler("convert")

@@ -77,7 +77,7 @@ def test_the_root_is_an_answer_too() -> None:
 
 
 @pytest.mark.parametrize("registry", [RegistrySnapshot.of([entry("search"), entry("details")])])
-def test_where_there_is_no_other_type_nobody_is_asked(registry: Any) -> None:
+def test_with_a_single_type_no_model_identifies_it(registry: Any) -> None:
     scorer = ScriptedScorer([named("details")])
     selection = select(scorer, registry)
     assert (selection.item_type, selection.identified, selection.calls) == ("Thing", False, 1)
@@ -89,7 +89,7 @@ def test_without_a_scorer_it_is_the_root() -> None:
     assert (selection.item_type, selection.identified) == ("Thing", False)
 
 
-def test_who_says_the_type_is_asked_nothing() -> None:
+def test_a_given_type_needs_no_identification() -> None:
     scorer = ScriptedScorer([named("cast")])
     selection = run(ToolSelector(FOOD, scorer).select("x", item_type="Movie"))
     assert (selection.item_type, selection.calls, selection.type_note) == ("Movie", 1, "")
@@ -118,7 +118,7 @@ def test_words_in_common_identify_it_where_there_is_no_model() -> None:
     assert select(WordScorer(), registry, "Xyzzy").item_type == "Thing"
 
 
-def test_a_type_that_nobody_knows_is_told_with_what_was_meant() -> None:
+def test_an_unknown_type_is_reported_with_a_suggestion() -> None:
     registry = RegistrySnapshot.of([entry("search"), entry("book", type="Hotel")])
     selector = ToolSelector(registry, ScriptedScorer([named("search")]))
     selection = run(selector.select("A room", item_type="hotel"))

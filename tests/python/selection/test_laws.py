@@ -29,7 +29,7 @@ ORDER = [tool.name for tool in REGISTRY.tools_for("Recipe")]
 class Outcome:
     """What comes of asking about one tool."""
 
-    said: Any
+    reply: Any
     score: float | None
     after: float
 
@@ -61,7 +61,7 @@ OUTCOMES = st.lists(SCORED | FAILED, min_size=len(NAMES), max_size=len(NAMES))
 
 def select(outcomes: list[Outcome], **policy: Any) -> tuple[Selection, Scores]:
     scorer = Scores(
-        {name: outcome.said for name, outcome in zip(NAMES, outcomes, strict=True)},
+        {name: outcome.reply for name, outcome in zip(NAMES, outcomes, strict=True)},
         {name: outcome.after for name, outcome in zip(NAMES, outcomes, strict=True)},
     )
     asked = SelectionPolicy(strategy="each", timeout=TIMEOUT, threshold=THRESHOLD, **policy)
@@ -89,7 +89,7 @@ def test_the_same_scores_give_the_same_winner_in_every_order(
 ) -> None:
     one, _ = select(outcomes, early_stop=None)
     shuffled = [
-        Outcome(outcome.said, outcome.score, outcome.after if outcome.after > TIMEOUT else delay)
+        Outcome(outcome.reply, outcome.score, outcome.after if outcome.after > TIMEOUT else delay)
         for outcome, delay in zip(outcomes, delays, strict=True)
     ]
     other, _ = select(shuffled, early_stop=None, max_concurrency=places)

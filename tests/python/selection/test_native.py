@@ -211,7 +211,7 @@ async def test_no_more_requests_are_in_flight_than_the_policy_says(way: Any) -> 
 
 
 @on_a_loop
-async def test_all_ways_share_the_places_of_one_limiter() -> None:
+async def test_all_scorers_share_the_slots_of_one_limiter() -> None:
     limiter = CallLimiter(3)
     async with (
         scoring() as served,
@@ -237,7 +237,7 @@ async def test_all_ways_share_the_places_of_one_limiter() -> None:
 
 
 @in_every_way
-def test_where_no_place_is_free_a_selection_waits_for_one(way: Any) -> None:
+def test_a_selection_waits_for_a_free_slot(way: Any) -> None:
     clock = Clock()
 
     async def main() -> None:
@@ -260,7 +260,7 @@ def test_where_no_place_is_free_a_selection_waits_for_one(way: Any) -> None:
 
 
 @in_every_way
-def test_a_call_that_has_no_place_in_time_is_never_made(way: Any) -> None:
+def test_a_call_without_a_slot_before_its_timeout_is_never_made(way: Any) -> None:
     clock = Clock()
 
     async def main() -> None:
@@ -289,7 +289,7 @@ def test_a_call_that_has_no_place_in_time_is_never_made(way: Any) -> None:
 
 @in_every_way
 @on_a_loop
-async def test_who_is_cancelled_while_it_waits_for_a_place_takes_none(way: Any) -> None:
+async def test_a_selection_cancelled_while_waiting_takes_no_slot(way: Any) -> None:
     limiter = CallLimiter(1)
     async with scoring() as served, way(served.url) as scorer:
         selector = ToolSelector(tools("a", "b"), scorer, EACH, limiter=limiter)
@@ -340,7 +340,7 @@ async def test_the_same_is_asked_in_every_way() -> None:
 
 
 @on_a_loop
-async def test_how_a_model_is_asked_can_be_said() -> None:
+async def test_model_options_can_be_given() -> None:
     async with scoring() as served, HttpModel(served.url, "m", "k") as model:
         scorer = as_scorer(model, options=ModelOptions(seed=4))
         task = asyncio.create_task(ToolSelector(tools("a", "b"), scorer, EACH).select("x"))

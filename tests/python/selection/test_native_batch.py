@@ -41,34 +41,34 @@ def test_a_model_that_answers_in_its_own_way_is_asked_in_that_way() -> None:
 
 @on_a_loop
 async def test_replies_that_come_while_the_loop_is_busy_are_taken_together() -> None:
-    bell = HttpWakeup()
+    wakeup = HttpWakeup()
     try:
         async with scoring() as served, HttpModel(served.url, "m") as model:
             endpoint = model.endpoint
-            batch = HttpBatch(endpoint.client, bell)
+            batch = HttpBatch(endpoint.client, wakeup)
             for number, name in enumerate("abc"):
-                said = endpoint.asked(as_messages(f"<{name}>"), (), None)
-                batch.start(number, endpoint.url, endpoint.headers(None), endpoint.body(said))
+                request = endpoint.asked(as_messages(f"<{name}>"), (), None)
+                batch.start(number, endpoint.url, endpoint.headers(None), endpoint.body(request))
             await served.until_open("a", "b", "c")
             for number, name in enumerate("cab"):
                 served.answer(name, scored(20))
-                # The server is on this loop, but nobody listens to the bell.
+                # The server is on this loop, but nothing reads the wakeup.
                 for _ in range(10_000):
                     if batch.in_flight == 2 - number:
                         break
                     await asyncio.sleep(0.001)
-            assert bell.ready_keys(9) == [batch.key]
+            assert wakeup.ready_keys(9) == [batch.key]
             assert sorted(ended[0] for ended in batch.take()) == [0, 1, 2]
-            assert (batch.take(), bell.ready_keys(9)) == ([], [])
+            assert (batch.take(), wakeup.ready_keys(9)) == ([], [])
     finally:
-        bell.close()
+        wakeup.close()
 
 
 @on_a_loop
-async def test_nobody_is_told_of_a_request_that_was_stopped() -> None:
-    told = asyncio.Event()
+async def test_a_stopped_request_reports_no_outcome() -> None:
+    notified = asyncio.Event()
     async with scoring() as served, HttpModel(served.url, "m") as model:
-        batch = Batch(model.endpoint, told.set)
+        batch = Batch(model.endpoint, notified.set)
         batch.start(1, as_messages("<a>"))
         batch.start(2, as_messages("<b>"))
         await served.until_open("a", "b")
@@ -76,8 +76,10 @@ async def test_nobody_is_told_of_a_request_that_was_stopped() -> None:
         batch.stop(1)
         await served.until_left("a")
         served.answer("b", scored("Hm."))
-        await asyncio.wait_for(told.wait(), PATIENCE)
-        assert batch.take() == [BatchResult(2, "Hm.", FinishReason.STOP, UsageUpdate(7, 5, 2), None)]
+        await asyncio.wait_for(notified.wait(), PATIENCE)
+        assert batch.take() == [
+            BatchResult(2, "Hm.", FinishReason.STOP, UsageUpdate(7, 5, 2), None)
+        ]
         await batch.aclose()
         await batch.aclose()
 
@@ -89,7 +91,7 @@ class Proactor(asyncio.SelectorEventLoop):
         raise NotImplementedError
 
 
-def test_a_loop_that_cannot_watch_a_bell_hears_of_replies_all_the_same() -> None:
+def test_a_loop_that_cannot_watch_sockets_still_receives_replies() -> None:
     async def main() -> None:
         limiter = CallLimiter(3)
         async with scoring() as served, HttpModel(served.url, "m") as model:
@@ -139,7 +141,7 @@ async def test_a_key_that_cannot_be_had_is_an_error_of_the_tools() -> None:
 
 
 @on_a_loop
-async def test_what_is_meant_for_the_program_is_raised() -> None:
+async def test_base_exceptions_are_raised() -> None:
     class Interrupt(BaseException):
         pass
 

@@ -55,7 +55,7 @@ def select(
 
     async def main() -> tuple[Selection, list[str]]:
         limiter = CallLimiter(places)
-        said: dict[str, Said | None] = dict(zip(NAMES, outcomes, strict=True))
+        replies: dict[str, Said | None] = dict(zip(NAMES, outcomes, strict=True))
         async with scoring() as served, HttpModel(served.url, "m", "k", max_retries=0) as model:
             scorer: Scorer = as_scorer(model) if native else ModelScorer(model)
             assert isinstance(scorer, NativeScorer) == native
@@ -64,7 +64,7 @@ def select(
             )
             selector = ToolSelector(REGISTRY, scorer, asked, limiter=limiter)
             task = asyncio.create_task(selector.select("?"))
-            director = Director(served, limiter, said, order, TIMEOUT, most)
+            director = Director(served, limiter, replies, order, TIMEOUT, most)
             await asyncio.wait_for(director.direct(task), PATIENCE * 5)
             selection = await task
             # Nothing is left: no place is taken, and nobody is waited for.

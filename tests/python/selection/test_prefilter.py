@@ -135,13 +135,13 @@ def test_no_more_rounds_are_asked_than_the_policy_says_and_it_says_what_is_left(
 
 
 def test_a_last_round_that_cannot_be_read_leaves_the_best_winner() -> None:
-    said = [
+    replies = [
         {"tool": "tool_two", "score": 80, "parameters": {}},
         {"tool": "refund", "score": 90, "parameters": {}},
         "Hm.",
     ]
     policy = {"prefilter": 2, "max_candidates": 6, "attempts": 1}
-    selection = select(shop(), ScriptedScorer(said), "Geld", **policy)
+    selection = select(shop(), ScriptedScorer(replies), "Geld", **policy)
     assert (name_of(selection), selection.score, selection.calls) == ("refund", 90, 3)
 
 

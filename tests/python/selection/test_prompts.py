@@ -82,7 +82,7 @@ def test_a_tool_that_says_nothing_is_described_by_its_name_and_its_arguments() -
     assert described(entry("x", prompt=None)).block == "## x"
 
 
-def test_the_parameters_of_a_function_are_told_in_words_with_those_that_are_required() -> None:
+def test_function_parameters_are_described_in_words_with_the_required_ones_marked() -> None:
     registry = ToolRegistry()
 
     @registry.handler("weather")
@@ -95,9 +95,9 @@ def test_the_parameters_of_a_function_are_told_in_words_with_those_that_are_requ
 
     [tool] = registry.tools_for("Thing")
     last = described(tool).block.splitlines()[-1]
-    told = json.loads(last.removeprefix("Parameters: "))
-    assert told["city"] == "Where. (required)"
-    assert list(told) == ["city", "days"]
+    parameters = json.loads(last.removeprefix("Parameters: "))
+    assert parameters["city"] == "Where. (required)"
+    assert list(parameters) == ["city", "days"]
 
 
 @pytest.mark.parametrize("strategy", ["choose", "batch"])
@@ -170,12 +170,12 @@ def test_one_prompt_without_examples_is_shorter_than_those_of_its_tools(file: Pa
         if len(registry.tools_for(kind)) > 1:
             [one] = prompts("Soup?", registry=registry, item_type=kind)
             each = prompts("Soup?", registry=registry, item_type=kind, strategy="each")
-            # Of examples, the prompts of tools tell nothing.
-            told = one.replace(one[one.find("# Examples") : one.find("# Query")], "")
-            assert len(told) < sum(map(len, each)), kind
+            # The prompts of single tools hold no examples.
+            without_examples = one.replace(one[one.find("# Examples") : one.find("# Query")], "")
+            assert len(without_examples) < sum(map(len, each)), kind
 
 
-def test_all_tools_of_an_offer_are_the_offer_with_all_that_was_worked_out() -> None:
+def test_a_subset_of_all_candidates_is_the_same_object() -> None:
     candidates = Candidates(ITEMS.entries, ["Thing"], None, SelectionPolicy())
     assert candidates.subset(range(3)) is candidates
     assert candidates.subset([0, 2]).names == ("search", "compare")

@@ -55,7 +55,7 @@ def test_the_schema_of_the_reply_requires_them() -> None:
 
 
 @pytest.mark.parametrize("strategy", ["choose", "batch", "each"])
-def test_a_missing_one_is_told_to_the_model_once(strategy: Any) -> None:
+def test_a_missing_parameter_is_reported_to_the_model_once(strategy: Any) -> None:
     registry = weather_registry(search=strategy != "each")
     if strategy == "each":
         registry.handler("other")(lambda: None)
@@ -88,7 +88,7 @@ def test_then_it_is_an_error_that_names_it_and_the_score_counts(strategy: Any, t
     assert wrong.error == f"the parameters cannot be used: {MISSING}"
 
 
-def test_one_attempt_tells_the_model_nothing() -> None:
+def test_with_one_attempt_nothing_is_reported_to_the_model() -> None:
     scorer = ScriptedScorer([reply("choose")])
     assert len(select(scorer, attempts=1).errors) == 1
     assert len(scorer.requests) == 1
@@ -115,7 +115,7 @@ def test_a_tool_whose_parameters_are_missing_is_not_run_and_the_error_says_why()
         run(main(weather_registry(search=False)))
 
 
-def test_what_is_missing_is_not_kept() -> None:
+def test_selections_with_missing_parameters_are_not_cached() -> None:
     scorer = ScriptedScorer([named("weather"), named("weather"), named("weather", city="Rome")])
     selector = ToolSelector(weather_registry(), scorer)
     found = [run(selector.select("x")) for _ in range(3)]
@@ -127,16 +127,16 @@ def test_what_is_missing_is_not_kept() -> None:
 @pytest.mark.parametrize("score", ["85/100", "about 85", "~85 %", "85 out of 100", "8.5/10"])
 def test_scores_are_read_as_they_are_meant(strategy: Any, score: str) -> None:
     registry = RegistrySnapshot.of([entry("weather"), entry("other")])
-    said: Any = {"score": score, "tool": "weather", "weather": score, "other": 1}
-    selection = select(ScriptedScorer([said, {"score": 1}]), registry, strategy=strategy)
+    reply: Any = {"score": score, "tool": "weather", "weather": score, "other": 1}
+    selection = select(ScriptedScorer([reply, {"score": 1}]), registry, strategy=strategy)
     assert selection.score == 85
 
 
 @pytest.mark.parametrize("strategy", ["choose", "batch", "each"])
 def test_a_share_is_reported_and_not_below_the_threshold_in_silence(strategy: Any) -> None:
     registry = RegistrySnapshot.of([entry("weather"), entry("search")])
-    said: Any = {"score": 0.85, "tool": "weather", "parameters": {}, "weather": 0.85, "search": 5}
-    selection = select(ScriptedScorer([said]), registry, strategy=strategy)
+    reply: Any = {"score": 0.85, "tool": "weather", "parameters": {}, "weather": 0.85, "search": 5}
+    selection = select(ScriptedScorer([reply]), registry, strategy=strategy)
     assert selection.fallback
     assert any("0.85, a share of 1" in str(one.error) for one in selection.errors)
     if strategy == "choose":

@@ -30,7 +30,7 @@ def test_a_model_is_asked_for_structured_output_without_chance() -> None:
     assert [message.text for message in asked.messages] == ["Which?"]  # type: ignore[union-attr]
 
 
-def test_how_a_model_is_asked_can_be_said() -> None:
+def test_model_options_can_be_given() -> None:
     model = ScriptedModel("{}")
     run(as_scorer(model, options=ModelOptions(seed=4)).ask(REQUEST))
     assert model.requests[0].options == ModelOptions(seed=4, response_schema={"type": "object"})

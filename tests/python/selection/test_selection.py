@@ -141,12 +141,12 @@ def test_parameters_that_do_not_fit_are_an_error_but_the_score_counts() -> None:
 
 
 def test_batch_scores_all_tools_with_one_call() -> None:
-    said = {
+    replies = {
         "search": {"score": 40},
         "details": {"score": 75, "item_name": "ramen"},
         "compare": {"score": "92%", "item1": "ramen", "item2": "udon"},
     }
-    scorer = ScriptedScorer([json.dumps(said)])
+    scorer = ScriptedScorer([json.dumps(replies)])
     selection = select(ITEMS, scorer, strategy="batch")
     assert ranked(selection) == [("compare", 92.0), ("details", 75.0), ("search", 40.0)]
     assert selection.parameters == {"item1": "ramen", "item2": "udon"}
@@ -206,14 +206,14 @@ def test_each_asks_about_every_tool_with_its_own_prompt() -> None:
 
 
 def test_one_bad_tool_harms_no_other() -> None:
-    said = {
+    replies = {
         "search": 50,
         "broken": "no JSON at all",
         "raises": RuntimeError("down"),
         "empty": {"text": "?"},
         "good": "85",
     }
-    scorer = Scores({**said, "good": {"score": "85"}})
+    scorer = Scores({**replies, "good": {"score": "85"}})
     registry = tools("search", "broken", "raises", "empty", "slow", "good")
     selection = select(registry, scorer, strategy="each", timeout=2.0)
     assert (chosen(selection), selection.score, selection.calls) == ("good", 85.0, 6)
@@ -278,7 +278,7 @@ class Holding:
         return self.snapshot.tools_for(item_type, site)
 
 
-def test_a_tool_whose_prompt_does_not_ask_is_asked_about_in_words_of_ours() -> None:
+def test_a_prompt_without_the_query_is_replaced_by_a_generic_one() -> None:
     registry = RegistrySnapshot.of(
         [
             entry("search"),

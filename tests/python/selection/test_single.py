@@ -58,10 +58,10 @@ def test_a_tool_without_parameters_and_the_switch_need_no_call() -> None:
     assert scorer.requests == []
 
 
-@pytest.mark.parametrize("said", ["What?", OSError("down")])
-def test_a_reply_that_cannot_be_used_leaves_what_is_known_and_is_told(said: Any) -> None:
+@pytest.mark.parametrize("reply", ["What?", OSError("down")])
+def test_an_invalid_reply_keeps_known_parameters_and_is_reported(reply: Any) -> None:
     registry = RegistrySnapshot.of([entry("lookup", "search_query", "other")])
-    selection = select(registry, ScriptedScorer([said]))
+    selection = select(registry, ScriptedScorer([reply]))
     assert (selection.decision, selection.score) == ("single", 100)
     assert selection.parameters == {"search_query": "How long is ramen?"}
     assert len(selection.errors) == 1
