@@ -13,7 +13,7 @@ from ..models import as_messages
 from ..natural import NaturalToolUse
 from ..protocols import ModelOptions
 from ..runs import check_no_loop
-from .run import AgentResult, AgentRun, Rules
+from .run import AgentResult, AgentRun, AgentSettings
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Iterable
@@ -123,7 +123,7 @@ class Agent:
             stop=stop,
             **more,
         )
-        self._rules = Rules(
+        self._settings = AgentSettings(
             instructions, options, max_iterations, max_repeats, strict, answer_at_limit, run_timeout
         )
 
@@ -257,14 +257,14 @@ class Agent:
         """
         check_journal(journal)
         before = as_messages(history)
-        said = [] if input is None else as_messages(input)
-        if not before and not said:
+        messages = [] if input is None else as_messages(input)
+        if not before and not messages:
             raise ValueError("there is nothing to answer: neither an input nor a history")
         return AgentRun(
             self._use,
-            self._rules,
+            self._settings,
             before,
-            said,
+            messages,
             resumed=input is None,
             chat_id=chat_id,
             run_id=run_id,

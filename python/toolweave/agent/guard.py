@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from .. import ToolAggregateMessage, ToolCall, ToolResult
 
 # Calls of more text are looked at in a thread.
-_LONG = 65_536
+_MAX_INLINE = 65_536
 
 
 class LoopGuard:
@@ -28,20 +28,20 @@ class LoopGuard:
         most: The number; None for no guard.
     """
 
-    def __init__(self, most: int | None) -> None:
-        self._most = most
-        self._seen: Counter[tuple[str, str]] = Counter()
+    def __init__(self, limit: int | None) -> None:
+        self._limit = limit
+        self._counts: Counter[tuple[str, str]] = Counter()
 
-    async def sees_loop(self, aggregate: ToolAggregateMessage) -> bool:
+    async def is_loop(self, aggregate: ToolAggregateMessage) -> bool:
         """Takes the calls of the next reply, and says whether they are part of a loop."""
-        if self._most is None:
+        if self._limit is None:
             return False
-        if sum(len(call.raw) for call in aggregate.tool_calls) > _LONG:
+        if sum(len(call.raw) for call in aggregate.tool_calls) > _MAX_INLINE:
             calls = await asyncio.to_thread(_keys, aggregate)
         else:
             calls = _keys(aggregate)
-        self._seen.update(calls)
-        return all(self._seen[call] >= self._most for call in calls)
+        self._counts.update(calls)
+        return all(self._counts[call] >= self._limit for call in calls)
 
 
 def _keys(aggregate: ToolAggregateMessage) -> set[tuple[str, str]]:
@@ -69,5 +69,5 @@ def _results(aggregate: ToolAggregateMessage) -> Iterable[tuple[ToolCall, ToolRe
 def _key(call: ToolCall, result: ToolResult | None) -> tuple[str, str]:
     # Calls that could not be read have no arguments; what was written tells them apart.
     unread = result is not None and result.error_code is ErrorCode.INVALID_ARGUMENTS
-    made = call.raw if unread else ResultCache.key(call.name, call.arguments)
-    return made, "" if result is None else result.result
+    written = call.raw if unread else ResultCache.key(call.name, call.arguments)
+    return written, "" if result is None else result.result

@@ -58,7 +58,7 @@ AgentEvent: TypeAlias = "ToolUseEvent | AgentResult"
 
 
 @dataclass(frozen=True)
-class Rules:
+class AgentSettings:
     """How an agent runs."""
 
     instructions: str | None
@@ -90,7 +90,7 @@ class AgentRun(Run["AgentEvent"]):
     def __init__(
         self,
         use: NaturalToolUse,
-        rules: Rules,
+        settings: AgentSettings,
         history: Iterable[Message],
         messages: Iterable[Message],
         *,
@@ -100,7 +100,7 @@ class AgentRun(Run["AgentEvent"]):
         journal: Journal | None = None,
     ) -> None:
         self._use = use
-        self._rules = rules
+        self._settings = settings
         self._messages = list(history)
         self._start = len(self._messages)
         self._messages += messages
@@ -111,12 +111,12 @@ class AgentRun(Run["AgentEvent"]):
         self._journal = journal
         self._generation_id: str | None = None
         self._usage = (0, 0, 0)
-        self._guard = LoopGuard(rules.max_repeats)
+        self._guard = LoopGuard(settings.max_repeats)
         self._reply: ReplyRun | None = None
         self._context = contextvars.copy_context()
         self._cancelled = False
         # The end of a run that took too long, while it is stopped.
-        self._stopping: asyncio.Task[None] | None = None
+        self._timeout_task: asyncio.Task[None] | None = None
         self._iterations = 0
         self._generator = self._events()
         self.result: AgentResult | None = None
@@ -152,22 +152,22 @@ class AgentRun(Run["AgentEvent"]):
     def usage(self) -> UsageMessage:
         """What the run has used so far, as far as the provider says so."""
         return UsageMessage(
-            *self._used(),
+            *self._total_usage(),
             from_agent=self._use.name,
             run_id=self._run_id,
             chat_id=self._chat_id,
         )
 
-    def _used(self) -> tuple[int, int, int]:
+    def _total_usage(self) -> tuple[int, int, int]:
         """Tokens of the prompts, of the replies, and those of the prompts that were cached."""
         inputs, outputs, cached = self._usage
-        more = None if self._reply is None else self._reply.usage
-        if more is None:
+        current = None if self._reply is None else self._reply.usage
+        if current is None:
             return self._usage
         return (
-            inputs + more.input_tokens,
-            outputs + more.output_tokens,
-            cached + more.cached_input_tokens,
+            inputs + current.input_tokens,
+            outputs + current.output_tokens,
+            cached + current.cached_input_tokens,
         )
 
     async def __anext__(self) -> AgentEvent:
@@ -214,20 +214,20 @@ class AgentRun(Run["AgentEvent"]):
             await super().__aexit__(kind, error, traceback)
         finally:
             await self._generator.aclose()
-            if self._stopping is not None:
-                await asyncio.wait((self._stopping,))
+            if self._timeout_task is not None:
+                await asyncio.wait((self._timeout_task,))
 
     @contextmanager
-    def _in_time(self) -> Generator[None, None, None]:
+    def _enforce_timeout(self) -> Generator[None, None, None]:
         """Stops the run when it has taken too long."""
-        seconds = self._rules.run_timeout
+        seconds = self._settings.run_timeout
         if seconds is None:
             yield
             return
         loop = running_loop()
 
         def expire() -> None:
-            self._stopping = loop.create_task(self.cancel())
+            self._timeout_task = loop.create_task(self.cancel())
 
         timer = loop.call_later(seconds, expire)
         try:
@@ -236,41 +236,41 @@ class AgentRun(Run["AgentEvent"]):
             timer.cancel()
 
     async def _events(self) -> AsyncGenerator[AgentEvent, None]:
-        with self._in_time(), self._span():
-            for settled, late in await self._settled():
-                self._generation_id = settled.generation_id
+        with self._enforce_timeout(), self._span():
+            for aggregate, late in await self._merge_late_results():
+                self._generation_id = aggregate.generation_id
                 for each in late:
                     yield each
-                yield settled
+                yield aggregate
             if self._resumed and any(_pending(self._messages)):
-                yield self._ended(StopReason.DEFERRED, "")
+                yield self._finish(StopReason.DEFERRED, "")
                 return
             if self._cancelled:
-                yield self._ended(StopReason.CANCELLED, "")
+                yield self._finish(StopReason.CANCELLED, "")
                 return
             empty: ReplyRun | None = None
             while True:
-                reply = self._next(empty)
-                async with self._reading(reply):
+                reply = self._open_reply(empty)
+                async with self._consume(reply):
                     async for event in reply:
                         yield event
-                stop = await self._judged(reply)
-                empty = reply if empty is None and self._can_ask_again(stop) else None
+                stop = await self._stop_reason_of(reply)
+                empty = reply if empty is None and self._should_retry(stop) else None
                 if stop is not None and empty is None:
                     break
-            if stop is StopReason.MAX_ITERATIONS and self._rules.answer_at_limit:
+            if stop is StopReason.MAX_ITERATIONS and self._settings.answer_at_limit:
                 for _ in range(2):
-                    reply = self._next(empty, with_tools=False)
-                    async with self._reading(reply):
+                    reply = self._open_reply(empty, with_tools=False)
+                    async with self._consume(reply):
                         async for event in reply:
                             yield event
                     empty = reply
                     if self._cancelled or not reply.is_empty:
                         break
                 stop = StopReason.CANCELLED if self._cancelled else stop
-            result = self._ended(stop, reply.text)
-            if stop is StopReason.MAX_ITERATIONS and self._rules.strict:
-                limit = self._rules.max_iterations
+            result = self._finish(stop, reply.text)
+            if stop is StopReason.MAX_ITERATIONS and self._settings.strict:
+                limit = self._settings.max_iterations
                 raise MaxIterationsError(f"Maximum tool call iterations ({limit}) reached", limit)
             yield result
 
@@ -290,33 +290,33 @@ class AgentRun(Run["AgentEvent"]):
             failed = error
             raise
         finally:
-            span.usage(UsageUpdate(*self._used()))
+            span.usage(UsageUpdate(*self._total_usage()))
             where = None if failed is None else failed.__traceback__
             context.run(span.__exit__, None if failed is None else type(failed), failed, where)
 
-    async def _settled(self) -> list[tuple[ToolAggregateMessage, list[ToolResult]]]:
+    async def _merge_late_results(self) -> list[tuple[ToolAggregateMessage, list[ToolResult]]]:
         """Takes in the results that have come for calls of the history."""
         found: list[tuple[ToolAggregateMessage, list[ToolResult]]] = []
         for position, message in enumerate(self._messages):
             if not isinstance(message, ToolAggregateMessage):
                 continue
-            settled = self._use.executor.merge_results(message)
-            if settled is not message:
+            merged = self._use.executor.merge_results(message)
+            if merged is not message:
                 known = {result.tool_call_id for result in message.tool_results}
-                late = [r for r in settled.tool_results if r.tool_call_id not in known]
+                late = [r for r in merged.tool_results if r.tool_call_id not in known]
                 if self._journal is not None:
-                    calls = {call.id: call for call in settled.tool_calls}
+                    calls = {call.id: call for call in merged.tool_calls}
                     for result in late:
                         await self._journal.finished(calls[result.tool_call_id], result)
-                self._messages[position] = settled
-                self._changed.append(settled)
-                found.append((settled, late))
+                self._messages[position] = merged
+                self._changed.append(merged)
+                found.append((merged, late))
         return found
 
-    def _next(self, empty: ReplyRun | None = None, *, with_tools: bool = True) -> ReplyRun:
+    def _open_reply(self, empty: ReplyRun | None = None, *, with_tools: bool = True) -> ReplyRun:
         """Begins the next reply; `empty` is the last one, if that is to be asked for again."""
         self._iterations += 1
-        instructions = self._rules.instructions
+        instructions = self._settings.instructions
         system = [] if instructions is None else [TextMessage(instructions, role=Role.SYSTEM)]
         messages = self._messages
         if empty is not None:
@@ -326,7 +326,7 @@ class AgentRun(Run["AgentEvent"]):
             messages = [*messages[:before], empty.reminder]
         return self._use.open(
             [*system, *messages],
-            options=self._rules.options,
+            options=self._settings.options,
             run_id=self._run_id,
             chat_id=self._chat_id,
             with_tools=with_tools,
@@ -335,7 +335,7 @@ class AgentRun(Run["AgentEvent"]):
         )
 
     @asynccontextmanager
-    async def _reading(self, reply: ReplyRun) -> AsyncGenerator[None, None]:
+    async def _consume(self, reply: ReplyRun) -> AsyncGenerator[None, None]:
         """Keeps what a reply comes to, however its reading ends."""
         self._reply = reply
         self._generation_id = reply.generation_id
@@ -343,16 +343,16 @@ class AgentRun(Run["AgentEvent"]):
             async with reply:
                 yield
         finally:
-            self._usage = self._used()
+            self._usage = self._total_usage()
             self._messages += reply.messages
             self._reply = None
 
-    async def _judged(self, reply: ReplyRun) -> StopReason | None:
+    async def _stop_reason_of(self, reply: ReplyRun) -> StopReason | None:
         """Why the run ends with this reply; None if the model is asked again."""
-        stop = await self._read(reply)
+        stop = await self._stop_reason_if_running(reply)
         return StopReason.CANCELLED if self._cancelled else stop
 
-    async def _read(self, reply: ReplyRun) -> StopReason | None:
+    async def _stop_reason_if_running(self, reply: ReplyRun) -> StopReason | None:
         """Why a run that is not cancelled ends with this reply."""
         aggregate = reply.aggregate
         if aggregate is None:
@@ -361,17 +361,17 @@ class AgentRun(Run["AgentEvent"]):
             return StopReason.COMPLETED if reply.text.strip() else StopReason.EMPTY
         if any(_pending([aggregate])):
             return StopReason.DEFERRED
-        if await self._guard.sees_loop(aggregate):
+        if await self._guard.is_loop(aggregate):
             return StopReason.LOOP
-        if self._iterations >= self._rules.max_iterations:
+        if self._iterations >= self._settings.max_iterations:
             return StopReason.MAX_ITERATIONS
         return None
 
-    def _can_ask_again(self, stop: StopReason | None) -> bool:
-        return stop is StopReason.EMPTY and self._iterations < self._rules.max_iterations
+    def _should_retry(self, stop: StopReason | None) -> bool:
+        return stop is StopReason.EMPTY and self._iterations < self._settings.max_iterations
 
-    def _ended(self, stop: StopReason, text: str) -> AgentResult:
-        if stop is StopReason.CANCELLED and self._stopping is not None:
+    def _finish(self, stop: StopReason, text: str) -> AgentResult:
+        if stop is StopReason.CANCELLED and self._timeout_task is not None:
             stop = StopReason.TIMEOUT
         _log.info(
             "a run has ended",

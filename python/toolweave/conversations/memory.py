@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class _Kept:
+class _StoredConversation:
     conversation: Conversation
-    until: float
+    expires_at: float
 
 
 @dataclass
@@ -57,37 +57,37 @@ class MemoryConversations:
         check_count("max_conversations", max_conversations, 1)
         check_callable("clock", clock, "a function without arguments")
         self._ttl = float("inf") if ttl is None else ttl
-        self._most = max_conversations
+        self._max_conversations = max_conversations
         self._clock = clock
         # In the order of their last use.
-        self._kept: dict[str, _Kept] = {}
+        self._entries: dict[str, _StoredConversation] = {}
         self._locks: dict[str, _Lock] = {}
 
     def __repr__(self) -> str:
-        return f"MemoryConversations({len(self._kept)} of {self._most})"
+        return f"MemoryConversations({len(self._entries)} of {self._max_conversations})"
 
     @property
-    def kept(self) -> int:
+    def count(self) -> int:
         """How many conversations there are, those included that are too old and not yet gone."""
-        return len(self._kept)
+        return len(self._entries)
 
     async def load(self, key: str) -> Conversation | None:
         """A copy of the conversation as it was saved last; None if there is none (any more)."""
-        kept = self._kept.pop(key, None)
-        if kept is None or kept.until <= self._clock():
+        entry = self._entries.pop(key, None)
+        if entry is None or entry.expires_at <= self._clock():
             return None
-        self._kept[key] = kept
-        return kept.conversation.copy()
+        self._entries[key] = entry
+        return entry.conversation.copy()
 
     async def save(self, conversation: Conversation) -> None:
         """Keeps a copy of the conversation in place of the one with its key."""
         now = self._clock()
-        self._kept.pop(conversation.key, None)
-        self._kept[conversation.key] = _Kept(conversation.copy(), now + self._ttl)
+        self._entries.pop(conversation.key, None)
+        self._entries[conversation.key] = _StoredConversation(conversation.copy(), now + self._ttl)
         # One comes and up to two go, so that old ones do not stay until there are too many.
-        for key in list(itertools.islice(self._kept, 2)):
-            if self._kept[key].until <= now or len(self._kept) > self._most:
-                del self._kept[key]
+        for key in list(itertools.islice(self._entries, 2)):
+            if self._entries[key].expires_at <= now or len(self._entries) > self._max_conversations:
+                del self._entries[key]
 
     async def delete(self, key: str) -> bool:
         """Forgets a conversation.
@@ -95,8 +95,8 @@ class MemoryConversations:
         Returns:
             Whether there was one.
         """
-        kept = self._kept.pop(key, None)
-        return kept is not None and kept.until > self._clock()
+        entry = self._entries.pop(key, None)
+        return entry is not None and entry.expires_at > self._clock()
 
     @asynccontextmanager
     async def lock(self, key: str) -> AsyncGenerator[None, None]:

@@ -13,9 +13,9 @@ EXACT = Context(prec=100, rounding=ROUND_HALF_EVEN)
 
 # Sums of amounts that all end here need no more digits than they have, so that even in the context
 # that programs have by default they are exact up to 10**16.
-_SMALLEST = Decimal("1e-12")
+_QUANTUM = Decimal("1e-12")
 
-_MOST = Decimal(10) ** 15
+_MAX_AMOUNT = Decimal(10) ** 15
 
 
 def amount(value: object, name: str) -> Decimal:
@@ -38,19 +38,23 @@ def amount(value: object, name: str) -> Decimal:
         number = Decimal(str(value) if isinstance(value, float) else value)
     except (InvalidOperation, ValueError):
         raise ValueError(f"{name} is a number such as '2.50', not {value!r}") from None
-    if not number.is_finite() or number < 0 or number > _MOST:
-        raise ValueError(f"{name} is a number from 0 to {_MOST:f}, not {value!r}")
+    if not number.is_finite() or number < 0 or number > _MAX_AMOUNT:
+        raise ValueError(f"{name} is a number from 0 to {_MAX_AMOUNT:f}, not {value!r}")
     return abs(number)
 
 
 def rounded(value: Decimal) -> Decimal:
     """An amount to the trillionth, halves to even, and without zeros at the end."""
-    kept = value.quantize(_SMALLEST, context=EXACT)
-    if not kept:
+    result = value.quantize(_QUANTUM, context=EXACT)
+    if not result:
         return Decimal(0)
-    kept = kept.normalize(EXACT)
+    result = result.normalize(EXACT)
     # Hundreds are written as such, not as 1E+2.
-    return kept.quantize(Decimal(1), context=EXACT) if kept == kept.to_integral_value() else kept
+    return (
+        result.quantize(Decimal(1), context=EXACT)
+        if result == result.to_integral_value()
+        else result
+    )
 
 
 def plus(one: Decimal, other: Decimal) -> Decimal:

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from .. import Message
     from ..protocols import Messages
 
-_BYTES = 4
-_AROUND = 4
+_BYTES_PER_TOKEN = 4
+_MESSAGE_OVERHEAD = 4
 """Tokens that a message takes besides its content: who speaks, where it begins and ends."""
 
 
@@ -47,12 +47,12 @@ def estimate_tokens(text: str | Messages) -> int:
             each, besides what they say. Calls count with their arguments, results with their text.
     """
     if isinstance(text, str):
-        return _of_text(text)
-    return sum(_of_message(message) for message in as_messages(text))
+        return _text_tokens(text)
+    return sum(_message_tokens(message) for message in as_messages(text))
 
 
 def estimate_usage(
-    asked: Messages, answered: Messages, *, tools: Iterable[FunctionContract] = ()
+    prompt: Messages, reply: Messages, *, tools: Iterable[FunctionContract] = ()
 ) -> UsageUpdate:
     """What a request may have used, where the provider does not say.
 
@@ -61,30 +61,30 @@ def estimate_usage(
         answered: What came back.
         tools: The tools that were sent with it, other than as text.
     """
-    described = sum(
-        _of_text(json.dumps(contract.to_dict(), ensure_ascii=False))
+    tools_tokens = sum(
+        _text_tokens(json.dumps(contract.to_dict(), ensure_ascii=False))
         for contract in check_items("tools", tools, FunctionContract, "an iterable of contracts")
     )
     return UsageUpdate(
-        estimate_tokens(as_messages(asked, "asked")) + described,
-        sum(map(_of_content, as_messages(answered, "answered"))),
+        estimate_tokens(as_messages(prompt, "prompt")) + tools_tokens,
+        sum(map(_content_tokens, as_messages(reply, "reply"))),
     )
 
 
-def _of_text(text: str) -> int:
+def _text_tokens(text: str) -> int:
     size = len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
-    return max(-(-size // _BYTES), len(text.split()))
+    return max(-(-size // _BYTES_PER_TOKEN), len(text.split()))
 
 
-def _of_message(message: Message) -> int:
-    return 0 if isinstance(message, UsageMessage) else _AROUND + _of_content(message)
+def _message_tokens(message: Message) -> int:
+    return 0 if isinstance(message, UsageMessage) else _MESSAGE_OVERHEAD + _content_tokens(message)
 
 
-def _of_content(message: Message) -> int:
-    return sum(map(_of_text, _said(message)))
+def _content_tokens(message: Message) -> int:
+    return sum(map(_text_tokens, _texts(message)))
 
 
-def _said(message: Message) -> Iterable[str]:
+def _texts(message: Message) -> Iterable[str]:
     """The texts of a message that a model reads or writes."""
     if isinstance(message, (TextMessage, ReasoningMessage)):
         yield message.text

@@ -20,7 +20,7 @@ _SEPARATORS = "-:@/"
 """What a version or a variant of a model begins with. A dot is none: ``gpt-4.1`` is no ``gpt-4``.
 """
 
-_NAMED = 3
+_MAX_NAMED = 3
 """The number of names in an error."""
 
 _FIELDS = ("input", "output", "cached_input", "per")
@@ -78,22 +78,22 @@ class Price:
         """
         inputs = max(input_tokens, 0)
         cached = min(max(cached_input_tokens, 0), inputs)
-        cheaper = self.input if self.cached_input is None else self.cached_input
-        whole = Decimal(0)
+        cached_price = self.input if self.cached_input is None else self.cached_input
+        total = Decimal(0)
         for tokens, price in (
             (inputs - cached, self.input),
-            (cached, cheaper),
+            (cached, cached_price),
             (max(output_tokens, 0), self.output),
         ):
-            whole = EXACT.add(whole, EXACT.multiply(Decimal(tokens), price))
-        return rounded(EXACT.divide(whole, Decimal(self.per)))
+            total = EXACT.add(total, EXACT.multiply(Decimal(tokens), price))
+        return rounded(EXACT.divide(total, Decimal(self.per)))
 
     def to_dict(self) -> dict[str, Any]:
         """The price as JSON has it; amounts are strings, which no reader rounds."""
-        written: dict[str, Any] = {"input": str(self.input), "output": str(self.output)}
+        fields: dict[str, Any] = {"input": str(self.input), "output": str(self.output)}
         if self.cached_input is not None:
-            written["cached_input"] = str(self.cached_input)
-        return {**written, "per": self.per}
+            fields["cached_input"] = str(self.cached_input)
+        return {**fields, "per": self.per}
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> Self:
@@ -166,15 +166,15 @@ class PriceTable(Mapping[str, Price]):
             model: The name that the model goes by.
             provider: Whose it is; an entry ``provider/model`` comes before others.
         """
-        spelled = [model]
+        candidates = [model]
         if provider:
-            spelled.insert(0, f"{provider}/{model}")
-        while "/" in spelled[-1]:
-            spelled.append(spelled[-1].partition("/")[2])
-        for name in spelled:
+            candidates.insert(0, f"{provider}/{model}")
+        while "/" in candidates[-1]:
+            candidates.append(candidates[-1].partition("/")[2])
+        for name in candidates:
             if name in self._prices:
                 return name
-        for name in spelled:
+        for name in candidates:
             for end in range(len(name) - 1, 0, -1):
                 if name[end] in _SEPARATORS and (known := name[:end]) in self._prices:
                     return known
@@ -199,7 +199,7 @@ class PriceTable(Mapping[str, Price]):
         """The names that are most like one without a price, to be said after it."""
         if not self._prices:
             return "; there are no prices"
-        near = difflib.get_close_matches(model, self._prices, _NAMED, 0.6)
+        near = difflib.get_close_matches(model, self._prices, _MAX_NAMED, 0.6)
         return f"; the nearest names are {', '.join(map(repr, near))}" if near else ""
 
     def to_dict(self) -> dict[str, Any]:

@@ -26,8 +26,8 @@ _PROVIDERS = {
 }
 
 
-def _price(per: int, paid: str, written: str, cached: str | None = None) -> Price:
-    return Price(paid, written, cached, per)
+def _price(per: int, input_price: str, output_price: str, cached: str | None = None) -> Price:
+    return Price(input_price, output_price, cached, per)
 
 
 class PublishedPrices(PriceTable):
@@ -43,17 +43,17 @@ class PublishedPrices(PriceTable):
         check_mapping("fields", fields)
         per: int = fields["per"]
         models: dict[str, dict[str, list[str]]] = fields["models"]
-        named = {
+        prefixed = {
             f"{provider}/{name}": _price(per, *price)
             for provider, found in models.items()
             for name, price in found.items()
         }
-        alone = {
-            name: named[f"{maker}/{name}"]
-            for maker in reversed(fields["makers"])
-            for name in models[maker]
+        unprefixed = {
+            name: prefixed[f"{vendor}/{name}"]
+            for vendor in reversed(fields["makers"])
+            for name in models[vendor]
         }
-        super().__init__({**alone, **named}, fields["currency"])
+        super().__init__({**unprefixed, **prefixed}, fields["currency"])
         self.source: str = fields["source"]
         """Where the prices are from."""
         self.licence: str = fields["licence"]
@@ -69,8 +69,8 @@ class PublishedPrices(PriceTable):
             provider: Whose it is.
         """
         owner = None if provider is None else _PROVIDERS.get(provider, provider)
-        spelled = [model] if owner is None else [f"{owner}/{model}", model]
-        for name in (*spelled, *(_DATE.sub("", each) for each in spelled)):
+        candidates = [model] if owner is None else [f"{owner}/{model}", model]
+        for name in (*candidates, *(_DATE.sub("", each) for each in candidates)):
             if name in self:
                 return name
         return None

@@ -27,56 +27,56 @@ class EventBuilder:
         self.run_id = run_id
         self._chat_id = chat_id
         self._from_agent = from_agent
-        self._called: set[tuple[str | None, str]] = set()
+        self._emitted_calls: set[tuple[str | None, str]] = set()
         # The messages of calls that do not stand in the first one with calls of their reply.
-        self._homes: dict[tuple[str | None, str], str] = {}
-        self._answered: set[str] = set()
+        self._message_ids: dict[tuple[str | None, str], str] = {}
+        self._finished: set[str] = set()
 
     def has_emitted_call(self, call_id: str, generation_id: str | None) -> bool:
         """Whether a call was told; of any reply if none is given."""
         if generation_id is None:
-            return any(call_id == told for _, told in self._called)
-        return (generation_id, call_id) in self._called
+            return any(call_id == emitted for _, emitted in self._emitted_calls)
+        return (generation_id, call_id) in self._emitted_calls
 
-    def keep(self, generation_id: str | None, call_id: str, message_id: str) -> None:
+    def set_message_id(self, generation_id: str | None, call_id: str, message_id: str) -> None:
         """Notes in which message a call stands."""
         if message_id != calls_id(str(generation_id)):
-            self._homes[generation_id, call_id] = message_id
+            self._message_ids[generation_id, call_id] = message_id
 
-    def home(self, generation_id: str, call_id: str) -> str:
+    def message_id_of(self, generation_id: str, call_id: str) -> str:
         """The id of the message that a call stands in."""
-        return self._homes.get((generation_id, call_id)) or calls_id(generation_id)
+        return self._message_ids.get((generation_id, call_id)) or calls_id(generation_id)
 
     def result(
-        self, generation: str, call_id: str, own: Mapping[str, Any], *, done: bool
+        self, generation: str, call_id: str, extra: Mapping[str, Any], *, done: bool
     ) -> list[StreamEvent]:
         """The result of a call, or its progress; nothing once the result was told.
 
         Who writes down a call tells of its result, and the run does it as well.
         """
-        message_id = f"{self.home(generation, call_id)}_result_{call_id}"
-        if message_id in self._answered:
+        message_id = f"{self.message_id_of(generation, call_id)}_result_{call_id}"
+        if message_id in self._finished:
             return []
         if done:
-            self._answered.add(message_id)
-        written = self.write(
+            self._finished.add(message_id)
+        event = self.build(
             "tool_result",
             generation_id=generation,
             role="tool",
             messageId=message_id,
             toolCallId=call_id,
             done=done,
-            **own,
+            **extra,
         )
-        return [written]
+        return [event]
 
-    def write(
+    def build(
         self,
         kind: str,
         *,
         generation_id: str | None = None,
         role: str | None = None,
-        **own: Any,
+        **extra: Any,
     ) -> StreamEvent:
         """An event, which can be written as JSON. What is None is left out."""
         fields: dict[str, Any] = {
@@ -86,22 +86,22 @@ class EventBuilder:
             "generationId": generation_id,
             "role": role,
             "fromAgent": None if role == "user" else self._from_agent,
-            **own,
+            **extra,
         }
-        written = {
+        event = {
             # Tools and people may give halves of characters, which no encoder would take.
             name: utf8(value) if isinstance(value, str) else value
             for name, value in fields.items()
             if value is not None
         }
         if kind == "tools_call":
-            for each in own["toolCalls"]:
-                self._called.add((generation_id, each["toolCallId"]))
-                self.keep(generation_id, each["toolCallId"], own["messageId"])
-        return cast("StreamEvent", written)
+            for each in extra["toolCalls"]:
+                self._emitted_calls.add((generation_id, each["toolCallId"]))
+                self.set_message_id(generation_id, each["toolCallId"], extra["messageId"])
+        return cast("StreamEvent", event)
 
 
-class Speech:
+class TextStream:
     """Texts and thoughts of a run, one after the other.
 
     A text is opened by its first character that is not white space: before that nobody knows
@@ -111,15 +111,15 @@ class Speech:
         drafts: Writes the events.
     """
 
-    def __init__(self, drafts: EventBuilder) -> None:
-        self._drafts = drafts
+    def __init__(self, builder: EventBuilder) -> None:
+        self._builder = builder
         self._kind: PartKind = "text"
         self._message_id = ""
         self._generation_id: str | None = None
         self._held: list[str] = []
         self._opened = False
 
-    def piece(
+    def add_delta(
         self, kind: PartKind, message_id: str, text: str, *, generation_id: str | None
     ) -> list[StreamEvent]:
         """More of a message. Another message closes the one before."""
@@ -137,19 +137,19 @@ class Speech:
             text = "".join([*self._held, text])
             self._held.clear()
             self._opened = True
-        events.append(self._event(text))
+        events.append(self._build_delta(text))
         return events
 
     def close(self) -> list[StreamEvent]:
         """Says that the message is whole. One that was never opened is none."""
-        events = [self._event("", done=True)] if self._opened else []
+        events = [self._build_delta("", done=True)] if self._opened else []
         self._message_id = ""
         self._opened = False
         self._held.clear()
         return events
 
-    def _event(self, delta: str, *, done: bool | None = None) -> StreamEvent:
-        return self._drafts.write(
+    def _build_delta(self, delta: str, *, done: bool | None = None) -> StreamEvent:
+        return self._builder.build(
             self._kind,
             generation_id=self._generation_id,
             role="assistant",

@@ -39,7 +39,7 @@ from ..kinds import SceneStopReason, StopReason
 from ..natural.parts import PartNumbers, calls_id
 from ..scenes import SceneStep
 from ..selection import Selection
-from .builder import EventBuilder, Speech
+from .builder import EventBuilder, TextStream
 from .scene_steps import SceneStepMapper, reference_of
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from ..natural.parts import PartKind
     from .events import StreamEvent
 
-_LONGEST_RAW = 10_000
+_MAX_RAW = 10_000
 
 
 @dataclass(frozen=True)
@@ -92,11 +92,11 @@ class StreamEventMapper:
         check_text("run_id", run_id)
         check_text("from_agent", from_agent, none=True)
         check_count("max_progress_chars", max_progress_chars)
-        self._drafts = EventBuilder(chat_id, run_id, from_agent)
-        self._speech = Speech(self._drafts)
-        self._scenes = SceneStepMapper(self._drafts, self._speech)
+        self._builder = EventBuilder(chat_id, run_id, from_agent)
+        self._texts = TextStream(self._builder)
+        self._scene_steps = SceneStepMapper(self._builder, self._texts)
         self._max_progress_chars = max_progress_chars
-        self._reply = _Reply("")
+        self._reply = _ReplyState("")
         self._stop_reason: str | None = None
         self._error: str | None = None
         # Where the text of that is not ours.
@@ -113,7 +113,7 @@ class StreamEventMapper:
         Raises:
             ValueError: A text has no id.
         """
-        return [event for message in messages for event in self._message(message)]
+        return [event for message in messages for event in self._map_message(message)]
 
     def register_calls(self, messages: Iterable[Message]) -> None:
         """Notes where the calls of earlier replies stand, of which there may be results to tell.
@@ -128,13 +128,15 @@ class StreamEventMapper:
                 continue
             if message.id != calls_id(str(message.generation_id)):
                 for call in message.tool_calls:
-                    self._drafts.keep(message.generation_id, call.id, message.id)
+                    self._builder.set_message_id(message.generation_id, call.id, message.id)
 
     def run_started(self) -> list[StreamEvent]:
         """The run begins."""
-        return [self._drafts.write("run", status="started")]
+        return [self._builder.build("run", status="started")]
 
-    def run_finished(self, stop_reason: str | None = None, error: str | None = None) -> list[StreamEvent]:
+    def run_finished(
+        self, stop_reason: str | None = None, error: str | None = None
+    ) -> list[StreamEvent]:
         """The run ends, and with it whatever is open.
 
         Args:
@@ -146,8 +148,8 @@ class StreamEventMapper:
         if reason == SceneStopReason.AWAITING_CLIENT.value:
             reason = StopReason.DEFERRED.value
         return [
-            *self._speech.close(),
-            self._drafts.write(
+            *self._texts.close(),
+            self._builder.build(
                 "run",
                 status="finished",
                 stopReason=reason,
@@ -167,10 +169,12 @@ class StreamEventMapper:
             fields: The kind, and what it holds.
             generation_id: The reply.
         """
-        own = dict(fields)
-        if own["kind"] == "tool_state" and generation_id is not None:
-            own.setdefault("messageId", self._drafts.home(generation_id, own["toolCallId"]))
-        return self._drafts.write(own.pop("kind"), generation_id=generation_id, **own)
+        extra = dict(fields)
+        if extra["kind"] == "tool_state" and generation_id is not None:
+            extra.setdefault(
+                "messageId", self._builder.message_id_of(generation_id, extra["toolCallId"])
+            )
+        return self._builder.build(extra.pop("kind"), generation_id=generation_id, **extra)
 
     # In the run.
 
@@ -181,7 +185,7 @@ class StreamEventMapper:
             call_id: The call.
             generation_id: The reply that it belongs to; None for any.
         """
-        return self._drafts.has_emitted_call(call_id, generation_id)
+        return self._builder.has_emitted_call(call_id, generation_id)
 
     def map(self, event: TurnEvent, *, generation_id: str | None = None) -> list[StreamEvent]:
         """What an event comes to; many come to nothing of their own.
@@ -199,110 +203,117 @@ class StreamEventMapper:
             if event.stop_reason is not None:
                 self._stop_reason, self._error = event.stop_reason.value, event.error
                 self._reference = event.reference
-            return self._scenes.map(event, generation_id)
-        generation = f"{self._drafts.run_id}.0" if generation_id is None else generation_id
+            return self._scene_steps.map(event, generation_id)
+        generation = f"{self._builder.run_id}.0" if generation_id is None else generation_id
         if isinstance(event, (TextDelta, ReasoningDelta)):
-            return self._piece(event, generation)
+            return self._map_delta(event, generation)
         if isinstance(event, (ToolCallStart, ToolCallDelta, ToolCall, InvalidToolCall)):
-            return self._call(event, generation)
+            return self._map_call(event, generation)
         if isinstance(event, (ToolProgress, ToolResult)):
-            return self._result(event, generation)
-        state = _state(event)
+            return self._map_result(event, generation)
+        state = _state_fields(event)
         if state is not None:
-            home = self._drafts.home(generation, state["toolCallId"])
+            message_id = self._builder.message_id_of(generation, state["toolCallId"])
             return [
-                self._drafts.write("tool_state", generation_id=generation, messageId=home, **state)
+                self._builder.build(
+                    "tool_state", generation_id=generation, messageId=message_id, **state
+                )
             ]
         if isinstance(event, (ToolAggregateMessage, UsageMessage)):
-            return self._message(event, generation)
+            return self._map_message(event, generation)
         if isinstance(event, Selection):
             return [
-                self._drafts.write("selection", generation_id=generation_id, **_selected(event))
+                self._builder.build(
+                    "selection", generation_id=generation_id, **_selection_fields(event)
+                )
             ]
         if isinstance(event, RawText):
-            return [self._drafts.write("raw", generation_id=generation, delta=event.delta)]
+            return [self._builder.build("raw", generation_id=generation, delta=event.delta)]
         if isinstance(event, (FinishUpdate, AgentResult)):
             if isinstance(event, AgentResult):
                 self._stop_reason = event.stop_reason.value
-            return self._speech.close()
+            return self._texts.close()
         if isinstance(event, (Discarded, FabricatedResult)):
             return []
         raise TypeError(f"a run tells nothing that is a {type(event).__name__}")
 
-    def _in(self, generation: str) -> _Reply:
+    def _reply_of(self, generation: str) -> _ReplyState:
         if self._reply.generation_id != generation:
-            self._reply = _Reply(generation)
+            self._reply = _ReplyState(generation)
         return self._reply
 
-    def _piece(self, event: TextDelta | ReasoningDelta, generation: str) -> list[StreamEvent]:
+    def _map_delta(self, event: TextDelta | ReasoningDelta, generation: str) -> list[StreamEvent]:
         kind: PartKind = "text" if isinstance(event, TextDelta) else "reasoning"
-        number = self._in(generation).numbers.place(kind, event.text)
-        return self._speech.piece(
+        number = self._reply_of(generation).numbers.place(kind, event.text)
+        return self._texts.add_delta(
             kind, f"{generation}.{number}", event.text, generation_id=generation
         )
 
-    def _call(
+    def _map_call(
         self, event: ToolCallStart | ToolCallDelta | ToolCall | InvalidToolCall, generation: str
     ) -> list[StreamEvent]:
-        reply = self._in(generation)
+        reply = self._reply_of(generation)
         group = reply.numbers.call(event.index)
         # Text behind other calls is another message.
-        told = [] if group <= reply.group else self._speech.close()
+        closing = [] if group <= reply.group else self._texts.close()
         reply.group = max(group, reply.group)
-        home = calls_id(generation, group)
+        message_id = calls_id(generation, group)
 
-        def written(kind: str, field: str, each: Mapping[str, Any]) -> list[StreamEvent]:
-            event = self._drafts.write(
+        def build(kind: str, field: str, each: Mapping[str, Any]) -> list[StreamEvent]:
+            event = self._builder.build(
                 kind,
                 generation_id=generation,
                 role="assistant",
-                messageId=home,
+                messageId=message_id,
                 **{field: [each]},
             )
-            return [*told, event]
+            return [*closing, event]
 
         if isinstance(event, (ToolCall, InvalidToolCall)):
-            return written("tools_call", "toolCalls", reply.told(event))
+            return build("tools_call", "toolCalls", reply.call_fields(event))
         update: dict[str, Any] = {"index": event.index}
         if isinstance(event, ToolCallDelta):
             update["functionArgs"] = event.fragment
         else:
             update["functionName"] = event.name
-            if event.id not in reply.begun:
+            if event.id not in reply.announced:
                 # One that has the id of another is found by its index until it has its own.
-                reply.begun.add(event.id)
+                reply.announced.add(event.id)
                 update["toolCallId"] = event.id
-        return written("tools_call_update", "toolCallUpdates", update)
+        return build("tools_call_update", "toolCallUpdates", update)
 
-    def _result(self, event: ToolProgress | ToolResult, generation: str) -> list[StreamEvent]:
+    def _map_result(self, event: ToolProgress | ToolResult, generation: str) -> list[StreamEvent]:
         done = isinstance(event, ToolResult)
         if isinstance(event, ToolResult):
-            own = _wire_result(event)
-            own["metadata"] = add_references({}, [event]) or None
+            extra = _result_fields(event)
+            extra["metadata"] = add_references({}, [event]) or None
         else:
-            own = {"result": progress_text(event.value, self._max_progress_chars), "isError": False}
-        return self._drafts.result(generation, event.tool_call_id, own, done=done)
+            extra = {
+                "result": progress_text(event.value, self._max_progress_chars),
+                "isError": False,
+            }
+        return self._builder.result(generation, event.tool_call_id, extra, done=done)
 
-    def _message(self, message: Message, generation: str | None = None) -> list[StreamEvent]:
+    def _map_message(self, message: Message, generation: str | None = None) -> list[StreamEvent]:
         if not isinstance(
             message, (TextMessage, ReasoningMessage, ToolAggregateMessage, UsageMessage)
         ):
             return []
-        own = message.to_dict()
+        extra = message.to_dict()
         for envelope in ("chatId", "runId", "generationId"):
-            own.pop(envelope, None)
+            extra.pop(envelope, None)
         generation = message.generation_id or generation
         if isinstance(message, (TextMessage, ReasoningMessage)):
             if message.id is None:
                 raise ValueError("a message that is told needs an id; give it one before")
-            own["delta"] = own.pop("text")
+            extra["delta"] = extra.pop("text")
         elif message.id is None:
             part = "usage" if isinstance(message, UsageMessage) else "calls"
-            own["messageId"] = f"{generation}.{part}"
-        return [self._drafts.write(**own, generation_id=generation, done=True)]
+            extra["messageId"] = f"{generation}.{part}"
+        return [self._builder.build(**extra, generation_id=generation, done=True)]
 
 
-class _Reply:
+class _ReplyState:
     """What is known of a reply while it comes."""
 
     def __init__(self, generation_id: str) -> None:
@@ -310,52 +321,52 @@ class _Reply:
         self.numbers = PartNumbers()
         self.group = -1
         """The last message with calls."""
-        self.begun: set[str] = set()
+        self.announced: set[str] = set()
         self._ids = CallIds()
         self._count = 0
 
-    def told(self, call: ToolCall | InvalidToolCall) -> dict[str, Any]:
+    def call_fields(self, call: ToolCall | InvalidToolCall) -> dict[str, Any]:
         """A call as it stands in its event, under the id that the executor gives it."""
         call_id = self._ids.unique(call.id, self._count)
         self._count += 1
-        self.begun.add(call_id)
-        told: dict[str, Any] = {"toolCallId": call_id, "name": call.name, "index": call.index}
+        self.announced.add(call_id)
+        fields: dict[str, Any] = {"toolCallId": call_id, "name": call.name, "index": call.index}
         if isinstance(call, ToolCall):
-            [written] = ToolCallMessage([call]).to_dict()["toolCalls"]
+            [call_dict] = ToolCallMessage([call]).to_dict()["toolCalls"]
             # What the model wrote was told piece by piece.
-            written.pop("raw", None)
-            return {**written, **told}
-        if len(call.raw) <= _LONGEST_RAW:
-            told["raw"] = call.raw
+            call_dict.pop("raw", None)
+            return {**call_dict, **fields}
+        if len(call.raw) <= _MAX_RAW:
+            fields["raw"] = call.raw
         messages = [violation.message for violation in call.violations]
-        told["invalid"] = {"reason": call.kind, "message": "; ".join(messages) or call.kind}
-        return told
+        fields["invalid"] = {"reason": call.kind, "message": "; ".join(messages) or call.kind}
+        return fields
 
 
-def _state(event: object) -> dict[str, Any] | None:
+def _state_fields(event: object) -> dict[str, Any] | None:
     """What becomes of a call before it has a result, if it is that."""
     if isinstance(event, ToolStarted):
-        own: dict[str, Any] = {"state": "running"}
+        extra: dict[str, Any] = {"state": "running"}
     elif isinstance(event, ToolQuestion):
-        own = {
+        extra = {
             "state": "awaiting_answer",
             "key": event.key,
             "question": event.question,
             "schema": None if event.schema is None else to_json_value(event.schema),
         }
     elif isinstance(event, ToolApprovalRequested):
-        own = {"state": "awaiting_approval"}
+        extra = {"state": "awaiting_approval"}
     elif isinstance(event, ToolApproval):
         state = "approved" if event.outcome == "allowed" else "denied"
-        own = {"state": state, "reason": event.reason, "decidedBy": event.decided_by}
+        extra = {"state": state, "reason": event.reason, "decidedBy": event.decided_by}
     elif isinstance(event, ToolDeferred):
-        own = {"state": "deferred", "key": event.key}
+        extra = {"state": "deferred", "key": event.key}
     else:
         return None
-    return {"toolCallId": cast("ToolStarted", event).tool_call_id, **own}
+    return {"toolCallId": cast("ToolStarted", event).tool_call_id, **extra}
 
 
-def _wire_result(result: ToolResult) -> dict[str, Any]:
+def _result_fields(result: ToolResult) -> dict[str, Any]:
     code = result.error_code
     return {
         "name": result.name,
@@ -366,7 +377,7 @@ def _wire_result(result: ToolResult) -> dict[str, Any]:
     }
 
 
-def _selected(selection: Selection) -> dict[str, Any]:
+def _selection_fields(selection: Selection) -> dict[str, Any]:
     tool = selection.tool
     ranking: list[dict[str, Any]] = []
     for each in selection.ranking:

@@ -10,7 +10,7 @@ from ..kinds import SceneStatus
 
 if TYPE_CHECKING:
     from ..scenes import SceneStep
-    from .builder import EventBuilder, Speech
+    from .builder import EventBuilder, TextStream
     from .events import StreamEvent
 
 REFERENCE = "reference"
@@ -41,68 +41,68 @@ class SceneStepMapper:
         speech: Tells the texts.
     """
 
-    def __init__(self, drafts: EventBuilder, speech: Speech) -> None:
-        self._drafts = drafts
-        self._speech = speech
+    def __init__(self, builder: EventBuilder, texts: TextStream) -> None:
+        self._builder = builder
+        self._texts = texts
         # Where the run does not say which reply it reads, a text behind a result begins another.
-        self._count = 0
-        self._answered = False
+        self._reply_number = 0
+        self._has_result = False
         self._streamed: set[str] = set()
         self._indices: dict[str, int] = {}
-        self._told: set[tuple[str, str]] = set()
+        self._emitted_calls: set[tuple[str, str]] = set()
 
     def map(self, step: SceneStep, generation_id: str | None) -> list[StreamEvent]:
         """What a step comes to."""
         generation = self._generation(step) if generation_id is None else generation_id
         if step.call_id is not None and step.message_id is not None:
-            self._drafts.keep(generation, step.call_id, step.message_id)
+            self._builder.set_message_id(generation, step.call_id, step.message_id)
         if step.status is SceneStatus.STREAMING:
-            return self._piece(step, generation)
+            return self._map_delta(step, generation)
         if step.status is SceneStatus.FUNCTION_PROGRESS:
-            return self._progress(step, generation)
+            return self._map_progress(step, generation)
         events: list[StreamEvent] = []
         if step.status is SceneStatus.RUNNING and step.message:
-            events += self._text(step, generation)
+            events += self._map_text(step, generation)
         elif step.status in _CALLS and step.call_id is not None:
-            events += self._speech.close()
-            events += self._call(step, step.call_id, generation)
+            events += self._texts.close()
+            events += self._map_call(step, step.call_id, generation)
         elif step.status is SceneStatus.ERROR and step.fatal:
-            events += self._speech.close()
+            events += self._texts.close()
             message = step.message or step.error or "The run failed"
             events.append(
-                self._drafts.write("error", message=message, metadata=reference_of(step.reference))
+                self._builder.build("error", message=message, metadata=reference_of(step.reference))
             )
         elif step.is_last:
-            events += self._speech.close()
-        written = self._drafts.write("scene", generation_id=generation_id, step=step.to_dict())
-        return [*events, written]
+            events += self._texts.close()
+        event = self._builder.build("scene", generation_id=generation_id, step=step.to_dict())
+        return [*events, event]
 
     def _generation(self, step: SceneStep) -> str:
         if step.status in (SceneStatus.FUNCTION_COMPLETED, SceneStatus.ERROR):
-            self._answered = True
-        elif self._answered and step.status in (SceneStatus.STREAMING, SceneStatus.RUNNING):
-            self._answered = False
-            self._count += 1
-        return f"{self._drafts.run_id}.{self._count}"
+            self._has_result = True
+        elif self._has_result and step.status in (SceneStatus.STREAMING, SceneStatus.RUNNING):
+            self._has_result = False
+            self._reply_number += 1
+        return f"{self._builder.run_id}.{self._reply_number}"
 
-    def _piece(self, step: SceneStep, generation: str) -> list[StreamEvent]:
+    def _map_delta(self, step: SceneStep, generation: str) -> list[StreamEvent]:
         message_id = step.message_id or f"{generation}.0"
         self._streamed.add(message_id)
         text = step.message or ""
-        return self._speech.piece("text", message_id, text, generation_id=generation)
+        return self._texts.add_delta("text", message_id, text, generation_id=generation)
 
-    def _progress(self, step: SceneStep, generation: str) -> list[StreamEvent]:
+    def _map_progress(self, step: SceneStep, generation: str) -> list[StreamEvent]:
         if step.call_id is None:
             return []
-        own = {"name": step.function, "result": step.message or "", "isError": False}
-        return self._drafts.result(generation, step.call_id, own, done=False)
+        extra = {"name": step.function, "result": step.message or "", "isError": False}
+        return self._builder.result(generation, step.call_id, extra, done=False)
 
-    def _text(self, step: SceneStep, generation: str) -> list[StreamEvent]:
-        events = self._speech.close()
+    def _map_text(self, step: SceneStep, generation: str) -> list[StreamEvent]:
+        events = self._texts.close()
         message_id = step.message_id or f"{generation}.0"
         if message_id not in self._streamed:
             self._streamed.add(message_id)
-            whole = self._drafts.write(
+            whole = self._builder.build(
                 "text",
                 generation_id=generation,
                 role="assistant",
@@ -113,12 +113,12 @@ class SceneStepMapper:
             events.append(whole)
         return events
 
-    def _call(self, step: SceneStep, call_id: str, generation: str) -> list[StreamEvent]:
+    def _map_call(self, step: SceneStep, call_id: str, generation: str) -> list[StreamEvent]:
         name = step.function
         if name is None:
             # The tool of a running call asks.
             return [
-                self._of_call(
+                self._call_event(
                     "tool_state",
                     generation,
                     call_id,
@@ -131,16 +131,16 @@ class SceneStepMapper:
         events: list[StreamEvent] = []
         # What a client answers was told as a call when the run paused.
         resumed = step.interaction_id is not None and step.result is not None
-        if not resumed and (generation, call_id) not in self._told:
-            self._told.add((generation, call_id))
-            call = self._called(step, name, call_id, generation)
-            events.append(self._of_call("tools_call", generation, call_id, toolCalls=[call]))
+        if not resumed and (generation, call_id) not in self._emitted_calls:
+            self._emitted_calls.add((generation, call_id))
+            call = self._call_fields(step, name, call_id, generation)
+            events.append(self._call_event("tools_call", generation, call_id, toolCalls=[call]))
             if step.status is SceneStatus.FUNCTION_REQUEST:
                 state = {"toolCallId": call_id, "state": "running"}
-                events.append(self._of_call("tool_state", generation, call_id, **state))
+                events.append(self._call_event("tool_state", generation, call_id, **state))
         if step.status is SceneStatus.AWAITING_CLIENT:
             events.append(
-                self._of_call(
+                self._call_event(
                     "tool_state",
                     generation,
                     call_id,
@@ -150,7 +150,7 @@ class SceneStepMapper:
                 )
             )
         if step.result is not None:
-            own = {
+            extra = {
                 "name": name,
                 "result": step.result,
                 "isError": step.status is SceneStatus.ERROR,
@@ -159,10 +159,12 @@ class SceneStepMapper:
                 if step.reference is None
                 else {REFERENCES: {call_id: step.reference}},
             }
-            events += self._drafts.result(generation, call_id, own, done=True)
+            events += self._builder.result(generation, call_id, extra, done=True)
         return events
 
-    def _called(self, step: SceneStep, name: str, call_id: str, generation: str) -> dict[str, Any]:
+    def _call_fields(
+        self, step: SceneStep, name: str, call_id: str, generation: str
+    ) -> dict[str, Any]:
         index = self._indices.get(generation, 0)
         self._indices[generation] = index + 1
         call: dict[str, Any] = {"toolCallId": call_id, "name": name, "index": index}
@@ -173,11 +175,11 @@ class SceneStepMapper:
             call["invalid"] = {"reason": "unknown_tool", "message": reason}
         return call
 
-    def _of_call(self, kind: str, generation: str, call_id: str, **own: Any) -> StreamEvent:
-        return self._drafts.write(
+    def _call_event(self, kind: str, generation: str, call_id: str, **extra: Any) -> StreamEvent:
+        return self._builder.build(
             kind,
             generation_id=generation,
             role=None if kind == "tool_state" else "assistant",
-            messageId=self._drafts.home(generation, call_id),
-            **own,
+            messageId=self._builder.message_id_of(generation, call_id),
+            **extra,
         )

@@ -95,7 +95,7 @@ class _SceneLoop:
             pending = tuple(self._pending(turn.aggregate))
             if pending:
                 raise PauseRun(pending)
-            if await self._guard.sees_loop(turn.aggregate):
+            if await self._guard.is_loop(turn.aggregate):
                 return await self._give_up(
                     f"The same tool calls gave the same results {state.settings.max_repeats} times"
                 )

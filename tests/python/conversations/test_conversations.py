@@ -185,7 +185,7 @@ async def test_of_too_many_those_go_that_were_used_least_lately() -> None:
     assert await known(kept, "a", "b", "c") == [True, False, True]
     for number in range(100):
         await kept.save(Conversation(str(number)))
-        assert kept.kept <= 2
+        assert store.count <= 2
     assert await known(kept, "98", "99") == [True, True]
 
 
@@ -197,7 +197,7 @@ async def test_old_conversations_do_not_pile_up() -> None:
     clock.now += 10
     for number in range(100):
         await kept.save(Conversation(f"new {number}"))
-    assert kept.kept == 100
+    assert store.count == 100
 
 
 @on_a_loop
