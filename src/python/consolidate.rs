@@ -116,10 +116,10 @@ impl PyConsolidator {
     }
 
     fn push(&self, message: &Bound<'_, PyAny>) -> PyResult<String> {
-        match streamed(message)? {
-            Some(Streamed::Update(update)) => Ok(self.lock().push_update(update)?),
-            Some(Streamed::Announced(id)) => Ok(self.lock().announce(&id)?),
-            Some(Streamed::Nothing) => Ok(String::new()),
+        match stream_item(message)? {
+            Some(StreamItem::Update(update)) => Ok(self.lock().push_update(update)?),
+            Some(StreamItem::CallId(id)) => Ok(self.lock().announce(&id)?),
+            Some(StreamItem::Nothing) => Ok(String::new()),
             None => {
                 let listed = match message.cast::<PyDict>() {
                     Ok(fields) => PyList::new(message.py(), [fields])?.into_any(),
@@ -127,7 +127,7 @@ impl PyConsolidator {
                 };
                 let messages = match extract_messages(&listed) {
                     Ok(messages) => messages,
-                    Err(_) if is_report(message)? => return Ok(String::new()),
+                    Err(_) if is_executor_event(message)? => return Ok(String::new()),
                     Err(error) => return Err(error),
                 };
                 let [message] = messages.as_slice() else {
@@ -153,37 +153,37 @@ impl PyConsolidator {
 }
 
 /// What streams, as far as it is of any use here.
-enum Streamed {
+enum StreamItem {
     Update(Update),
     /// A call that comes whole, or in a message, or not at all.
-    Announced(String),
+    CallId(String),
     Nothing,
 }
 
 /// What a model, a parser or an executor yields; None for messages.
-fn streamed(piece: &Bound<'_, PyAny>) -> PyResult<Option<Streamed>> {
-    let announced = |id: &Py<PyString>| {
+fn stream_item(piece: &Bound<'_, PyAny>) -> PyResult<Option<StreamItem>> {
+    let call_id = |id: &Py<PyString>| {
         let id = id.bind(piece.py()).to_str()?.to_owned();
-        Ok(Some(Streamed::Announced(id)))
+        Ok(Some(StreamItem::CallId(id)))
     };
     if let Ok(start) = piece.cast::<PyToolCallStart>() {
-        return announced(&start.get().id);
+        return call_id(&start.get().id);
     }
     // Its arguments come with the message that tells the model what was wrong with them.
     if let Ok(invalid) = piece.cast::<PyInvalidToolCall>() {
-        return announced(&invalid.get().id);
+        return call_id(&invalid.get().id);
     }
     let is_nothing = piece.is_instance_of::<PyToolCallDelta>()
         || piece.is_instance_of::<PyDiscarded>()
         || piece.is_instance_of::<PyFabricatedResult>();
     if is_nothing {
-        return Ok(Some(Streamed::Nothing));
+        return Ok(Some(StreamItem::Nothing));
     }
-    Ok(try_update(piece)?.map(Streamed::Update))
+    Ok(try_update(piece)?.map(StreamItem::Update))
 }
 
 /// Whether an agent or an executor yields it beside what belongs to the history.
-fn is_report(piece: &Bound<'_, PyAny>) -> PyResult<bool> {
+fn is_executor_event(piece: &Bound<'_, PyAny>) -> PyResult<bool> {
     const EVENTS: [&str; 6] = [
         "ToolStarted",
         "ToolProgress",

@@ -20,11 +20,11 @@ pub(crate) fn to_python<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'
 
 /// A JSON value as plain Python objects. Other threads have the interpreter in between, so the
 /// caller may hold no lock.
-pub(crate) fn to_python_in_turns<'py>(
+pub(crate) fn to_python_yielding<'py>(
     py: Python<'py>,
     value: &Value,
 ) -> PyResult<Bound<'py, PyAny>> {
-    convert(py, value, &mut Turns::default())
+    convert(py, value, &mut PeriodicYield::default())
 }
 
 /// A JSON object as a Python `dict`.
@@ -36,27 +36,27 @@ pub(crate) fn object_to_python<'py>(
 }
 
 /// What happens between two objects that are made.
-pub(crate) trait Between {
+pub(crate) trait Yielding {
     /// One more object is about to be made.
     fn next(&mut self, py: Python<'_>);
 }
 
-impl Between for () {
+impl Yielding for () {
     fn next(&mut self, _: Python<'_>) {}
 }
 
 /// Lets other threads have the interpreter after every few thousand objects.
 #[derive(Debug, Default)]
-pub(crate) struct Turns {
+pub(crate) struct PeriodicYield {
     made: usize,
 }
 
-impl Turns {
+impl PeriodicYield {
     /// Making so many objects takes less than a millisecond.
     const OBJECTS: usize = 4096;
 }
 
-impl Between for Turns {
+impl Yielding for PeriodicYield {
     fn next(&mut self, py: Python<'_>) {
         self.made += 1;
         if self.made.is_multiple_of(Self::OBJECTS) {
@@ -68,9 +68,9 @@ impl Between for Turns {
 fn convert<'py>(
     py: Python<'py>,
     value: &Value,
-    between: &mut impl Between,
+    yielding: &mut impl Yielding,
 ) -> PyResult<Bound<'py, PyAny>> {
-    between.next(py);
+    yielding.next(py);
     Ok(match value {
         Value::Null => py.None().into_bound(py),
         Value::Bool(value) => value.into_pyobject(py)?.to_owned().into_any(),
@@ -79,22 +79,22 @@ fn convert<'py>(
         Value::Array(items) => {
             let list = PyList::empty(py);
             for item in items {
-                list.append(convert(py, item, between)?)?;
+                list.append(convert(py, item, yielding)?)?;
             }
             list.into_any()
         }
-        Value::Object(members) => convert_object(py, members, between)?.into_any(),
+        Value::Object(members) => convert_object(py, members, yielding)?.into_any(),
     })
 }
 
 fn convert_object<'py>(
     py: Python<'py>,
     members: &Map<String, Value>,
-    between: &mut impl Between,
+    yielding: &mut impl Yielding,
 ) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     for (key, value) in members {
-        dict.set_item(key, convert(py, value, between)?)?;
+        dict.set_item(key, convert(py, value, yielding)?)?;
     }
     Ok(dict)
 }
@@ -141,7 +141,7 @@ fn number_to_python<'py>(py: Python<'py>, number: &Number) -> PyResult<Bound<'py
 
 /// A Python object as JSON; the error says where it is no JSON.
 pub(crate) fn to_json(object: &Bound<'_, PyAny>) -> PyResult<Value> {
-    Walk::default().value(object)
+    JsonBuilder::default().value(object)
 }
 
 /// A Python mapping as a JSON object.
@@ -157,7 +157,7 @@ pub(crate) fn to_json_object(object: &Bound<'_, PyAny>) -> PyResult<Map<String, 
 
 /// One walk through a Python object, with the way that led to where it is.
 #[derive(Default)]
-struct Walk<'py> {
+struct JsonBuilder<'py> {
     path: Vec<Step<'py>>,
 }
 
@@ -167,7 +167,7 @@ enum Step<'py> {
     Key(Bound<'py, PyString>),
 }
 
-impl<'py> Walk<'py> {
+impl<'py> JsonBuilder<'py> {
     fn value(&mut self, object: &Bound<'py, PyAny>) -> PyResult<Value> {
         if self.path.len() > MAX_DEPTH {
             return Err(PyValueError::new_err(format!(

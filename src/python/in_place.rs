@@ -52,7 +52,7 @@ impl Json for InPlace {
 }
 
 /// How many digits a number has at most that is judged in place.
-const DIGITS: usize = 20;
+const MAX_DIGITS: usize = 20;
 
 /// An object, or one of its parts.
 #[derive(Clone, Copy, Debug)]
@@ -134,7 +134,7 @@ impl<'py> Node<'py, InPlace> for Metered<'py> {
             self.meter.exhaust();
             return None;
         }
-        self.meter.compute(DIGITS);
+        self.meter.compute(MAX_DIGITS);
         Some(MeteredNumber(number))
     }
 

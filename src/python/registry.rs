@@ -281,23 +281,23 @@ record!(PyOrigin { tool, owner, site, replaces }
 
 /// How many answers a snapshot keeps. Callers ask for the same few types again and again; names
 /// that somebody makes up must not fill the memory.
-const MAX_ANSWERS: usize = 1024;
+const MAX_CACHED_LOOKUPS: usize = 1024;
 
 /// Answers by type, as it was spelled, and site.
 #[derive(Debug, Default)]
-struct Answers {
+struct LookupCache {
     by_type: HashMap<Box<str>, HashMap<Box<str>, Py<PyTuple>>>,
     count: usize,
 }
 
-impl Answers {
+impl LookupCache {
     fn get(&self, py: Python<'_>, type_: &str, site: &str) -> Option<Py<PyTuple>> {
         Some(self.by_type.get(type_)?.get(site)?.clone_ref(py))
     }
 
     /// Keeps an answer; what is given back is to be dropped when nothing is locked.
     fn put(&mut self, type_: &str, site: &str, answer: Py<PyTuple>) -> Option<Self> {
-        let full = self.count >= MAX_ANSWERS;
+        let full = self.count >= MAX_CACHED_LOOKUPS;
         let dropped = full.then(|| std::mem::take(self));
         self.count += 1;
         self.by_type.entry(type_.into()).or_default().insert(site.into(), answer);
@@ -312,13 +312,13 @@ pub(crate) struct PyRegistrySnapshot {
     /// The tools as Python objects, each made when it is first asked for.
     made: Vec<PyOnceLock<Py<PyToolEntry>>>,
     entries: PyOnceLock<Py<PyTuple>>,
-    answers: Mutex<Answers>,
+    cache: Mutex<LookupCache>,
 }
 
 impl PyRegistrySnapshot {
     fn new(registry: Registry) -> Self {
         let made = registry.tools().map(|_| PyOnceLock::new()).collect();
-        Self { registry, made, entries: PyOnceLock::new(), answers: Mutex::default() }
+        Self { registry, made, entries: PyOnceLock::new(), cache: Mutex::default() }
     }
 
     fn entry<'py>(&self, py: Python<'py>, position: usize) -> PyResult<&Bound<'py, PyToolEntry>> {
@@ -343,8 +343,8 @@ impl PyRegistrySnapshot {
         PyTuple::new(py, entries.collect::<PyResult<Vec<_>>>()?)
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Answers> {
-        self.answers.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> std::sync::MutexGuard<'_, LookupCache> {
+        self.cache.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -458,8 +458,8 @@ impl PyRegistrySnapshot {
         sites_replace: bool,
     ) -> PyResult<Bound<'py, PyTuple>> {
         let kinds: Vec<_> = kinds.iter().map(|kind| registry::type_name(kind)).collect();
-        let unsaid = if sites_replace { SiteBlocks::Replace } else { SiteBlocks::Add };
-        self.tuple(py, self.registry.positions_of(&kinds, site, unsaid))
+        let default_blocks = if sites_replace { SiteBlocks::Replace } else { SiteBlocks::Add };
+        self.tuple(py, self.registry.positions_of(&kinds, site, default_blocks))
     }
 
     #[pyo3(signature = (r#type, site=None))]

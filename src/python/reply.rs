@@ -10,7 +10,7 @@ use pyo3::{
 use super::{
     log::Log,
     message::{PyFinishUpdate, PyReasoningDelta, PyTextDelta, PyToolCallUpdate, PyUsageUpdate},
-    parser::{Collector, IdFactory, OpenIds, PyParser, PyToolCallDelta, Tools, alone, ending},
+    parser::{Collector, IdFactory, OpenIds, PyParser, PyToolCallDelta, Tools, single_event, ending},
 };
 use crate::{
     parser::Plain,
@@ -41,12 +41,12 @@ impl PyUpdateReader {
         match self.reader.plain_text(text) {
             Some(Plain::Text) => PyTuple::new(py, [update]),
             Some(Plain::Fragment { index }) => {
-                alone(py, PyToolCallDelta { index, fragment: chunk.clone().unbind() })
+                single_event(py, PyToolCallDelta { index, fragment: chunk.clone().unbind() })
             }
             Some(Plain::Nothing) => Ok(PyTuple::empty(py)),
             None => {
                 let mut sink = Collector::new(py, &self.tools, &mut self.open);
-                sink.reading(chunk, text);
+                sink.set_chunk(chunk, text);
                 self.reader.text(text, &mut sink);
                 sink.finish()?.into_tuple(py)
             }
@@ -61,7 +61,7 @@ impl PyUpdateReader {
         let fragment = update.fragment(py)?;
         let mut sink = Collector::new(py, &self.tools, &mut self.open);
         if let (Some(chunk), Some(text)) = (update.arguments(py), fragment.arguments) {
-            sink.reading(chunk, text);
+            sink.set_chunk(chunk, text);
         }
         let problem = self.reader.fragment(fragment, &mut sink);
         let events = sink.finish();

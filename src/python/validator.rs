@@ -181,8 +181,8 @@ impl From<InvalidJson> for PyErr {
 }
 
 fn parse<'py>(py: Python<'py>, text: &[u8]) -> Result<Bound<'py, PyAny>, InvalidJson> {
-    let survey = Survey::of(text);
-    if survey.deep {
+    let survey = JsonSurvey::of(text);
+    if survey.too_deep {
         let reason = format!("not JSON that is accepted: nested deeper than {MAX_DEPTH} levels");
         return Err(InvalidJson { reason, line: 1, column: 1 });
     }
@@ -208,15 +208,15 @@ fn parse<'py>(py: Python<'py>, text: &[u8]) -> Result<Bound<'py, PyAny>, Invalid
 }
 
 /// What can be told of JSON text before it is parsed.
-struct Survey {
+struct JsonSurvey {
     /// Whether it is nested deeper than [`MAX_DEPTH`].
-    deep: bool,
+    too_deep: bool,
     /// Whether it may hold a number past the range of a float, which the parser makes infinite.
     /// Wrong only on the careful side.
     may_overflow: bool,
 }
 
-/// The bytes that [`Survey::of`] stops at, outside of strings.
+/// The bytes that [`JsonSurvey::of`] stops at, outside of strings.
 const NOTABLE: [bool; 256] = {
     let mut notable = [false; 256];
     let mut at = 0;
@@ -228,9 +228,9 @@ const NOTABLE: [bool; 256] = {
     notable
 };
 
-impl Survey {
+impl JsonSurvey {
     fn of(text: &[u8]) -> Self {
-        let mut survey = Self { deep: false, may_overflow: has_long_number(text) };
+        let mut survey = Self { too_deep: false, may_overflow: has_long_number(text) };
         let mut depth = 0_usize;
         let mut at = 0;
         while at < text.len() {
@@ -243,7 +243,7 @@ impl Survey {
                 b'"' => at = after_string(text, at),
                 b'{' | b'[' => {
                     depth += 1;
-                    survey.deep |= depth > MAX_DEPTH;
+                    survey.too_deep |= depth > MAX_DEPTH;
                 }
                 b'}' | b']' => depth = depth.saturating_sub(1),
                 _ => survey.may_overflow |= has_large_exponent(&text[at..]),
@@ -326,12 +326,12 @@ impl PyValidator {
         if self.compiled.is_valid(&value) {
             return Ok(value);
         }
-        Err(refusal(py, &self.compiled.violations(&value)))
+        Err(validation_error(py, &self.compiled.violations(&value)))
     }
 
     fn validate(&self, value: &Bound<'_, PyAny>) -> PyResult<()> {
         let violations = self.compiled.judge(value)?;
-        if violations.is_empty() { Ok(()) } else { Err(refusal(value.py(), &violations)) }
+        if violations.is_empty() { Ok(()) } else { Err(validation_error(value.py(), &violations)) }
     }
 
     fn is_valid(&self, value: &Bound<'_, PyAny>) -> PyResult<bool> {
@@ -347,7 +347,7 @@ impl PyValidator {
 }
 
 /// The exception that carries `violations`.
-fn refusal(py: Python<'_>, violations: &[Violation]) -> PyErr {
+fn validation_error(py: Python<'_>, violations: &[Violation]) -> PyErr {
     let message = match violations {
         [first, rest @ ..] if !rest.is_empty() => {
             format!("{} (and {} more)", first.message, rest.len())

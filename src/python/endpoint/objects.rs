@@ -16,8 +16,8 @@ use crate::{
     python::{
         message::{PyFinishUpdate, PyReasoningDelta, PyTextDelta, PyToolCallUpdate, PyUsageUpdate},
         parser::{
-            Ended, OpenIds, PyDiscarded, PyToolCallDelta, PyToolCallStart, Tools, fabricated,
-            in_python,
+            CallEnd, OpenIds, PyDiscarded, PyToolCallDelta, PyToolCallStart, Tools, fabricated_result,
+            outcome_to_python,
         },
     },
 };
@@ -33,7 +33,7 @@ fn is_large(event: &Event) -> bool {
 #[derive(Debug)]
 enum Prepared {
     Object(Py<PyAny>),
-    Deferred(Ended, CallOutcome<Value>),
+    Deferred(CallEnd, CallOutcome<Value>),
 }
 
 /// Events of which some take long to convert: calls of more than 128 KiB.
@@ -52,7 +52,7 @@ impl PyHttpLargeEvents {
             .into_iter()
             .map(|event| match event {
                 Prepared::Object(object) => Ok(object.into_bound(py)),
-                Prepared::Deferred(ended, outcome) => ended.event_in_turns(py, outcome),
+                Prepared::Deferred(call_end, outcome) => call_end.event_yielding(py, outcome),
             })
             .collect::<PyResult<_>>()?;
         PyTuple::new(py, objects)
@@ -107,20 +107,20 @@ impl ObjectBuilder {
     fn prepare(&mut self, py: Python<'_>, event: Event) -> PyResult<Prepared> {
         Ok(match event {
             Event::End { index, name, raw, outcome } if raw.len() > LARGE_BYTES => {
-                Prepared::Deferred(self.ended(py, index, &name, &raw)?, outcome)
+                Prepared::Deferred(self.call_end(py, index, &name, &raw)?, outcome)
             }
             event => Prepared::Object(self.object(py, event)?.unbind()),
         })
     }
 
     /// Return a call that has ended, without its outcome.
-    fn ended(&mut self, py: Python<'_>, index: usize, name: &str, raw: &str) -> PyResult<Ended> {
+    fn call_end(&mut self, py: Python<'_>, index: usize, name: &str, raw: &str) -> PyResult<CallEnd> {
         let id = match self.open.remove(index) {
             Some(id) => id,
             None => self.id(py, index)?,
         };
         let string = |text: &str| PyString::new(py, text).unbind();
-        Ok(Ended { index, id, name: string(name), raw: string(raw) })
+        Ok(CallEnd { index, id, name: string(name), raw: string(raw) })
     }
 
     fn object<'py>(&mut self, py: Python<'py>, event: Event) -> PyResult<Bound<'py, PyAny>> {
@@ -141,13 +141,13 @@ impl ObjectBuilder {
                 bound(py, PyToolCallDelta { index, fragment: string(&fragment) })?
             }
             Event::End { index, name, raw, outcome } => {
-                self.ended(py, index, &name, &raw)?.event(py, in_python(py, outcome))?
+                self.call_end(py, index, &name, &raw)?.event(py, outcome_to_python(py, outcome))?
             }
             Event::Discarded { raw, reason } => {
                 let reason = PyString::intern(py, reason.as_str()).unbind();
                 bound(py, PyDiscarded { raw: string(&raw), reason })?
             }
-            Event::Fabricated { name, raw } => fabricated(py, name.as_deref(), string(&raw))?,
+            Event::Fabricated { name, raw } => fabricated_result(py, name.as_deref(), string(&raw))?,
             Event::Usage(usage) => bound(py, PyUsageUpdate::from_core(&usage))?,
             Event::Finish(reason) => bound(py, PyFinishUpdate { reason })?,
         })

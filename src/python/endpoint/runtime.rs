@@ -91,8 +91,8 @@ pub(super) fn has_ended() -> bool {
 #[pyfunction(name = "_end_requests")]
 fn end(py: Python<'_>) {
     ENDED.store(true, Ordering::Relaxed);
-    let ended = running().take();
-    if let Some(runtime) = ended.and_then(Owned::into_inner) {
+    let call_end = running().take();
+    if let Some(runtime) = call_end.and_then(Owned::into_inner) {
         py.detach(|| runtime.shutdown_timeout(SHUTDOWN_TIMEOUT));
     }
 }

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     message::{Dangling, Message, anthropic, openai},
-    python::convert::{to_json, to_python, to_python_in_turns},
+    python::convert::{to_json, to_python, to_python_yielding},
 };
 
 /// Messages as dicts for `OpenAI`'s client.
@@ -24,7 +24,7 @@ pub(crate) fn to_openai<'py>(
     let options = openai::Options { dangling: parse_dangling(dangling)?, reasoning };
     let messages = extract_messages(messages)?;
     let dicts = py.detach(|| openai::to_openai(&messages, options))?;
-    to_python_in_turns(py, &Value::Array(dicts))
+    to_python_yielding(py, &Value::Array(dicts))
 }
 
 /// Messages from dicts or responses of `OpenAI`'s client.
@@ -45,7 +45,7 @@ pub(crate) fn to_anthropic<'py>(
     let messages = extract_messages(messages)?;
     let request = py.detach(|| anthropic::to_anthropic(&messages, dangling))?;
     let system = to_python(py, &request.system.unwrap_or_default())?;
-    Ok((system, to_python_in_turns(py, &Value::Array(request.messages))?))
+    Ok((system, to_python_yielding(py, &Value::Array(request.messages))?))
 }
 
 /// Messages from dicts or responses of Anthropic's client.

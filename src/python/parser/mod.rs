@@ -1,6 +1,6 @@
 //! Python classes for [`crate::parser`] and [`crate::calls`].
 
-mod ended;
+mod call_end;
 mod events;
 mod ids;
 mod options;
@@ -8,7 +8,7 @@ mod sink;
 mod stream;
 
 pub(crate) use self::{
-    ended::{Ended, fabricated, in_python},
+    call_end::{CallEnd, fabricated_result, outcome_to_python},
     events::{
         PyDiscarded, PyFabricatedResult, PyInvalidToolCall, PyToolCallDelta, PyToolCallStart,
     },
@@ -88,10 +88,10 @@ impl PyParser {
         chunks: &[Bound<'py, PyString>],
         ending: Option<Ending>,
     ) -> PyResult<Events<'py>> {
-        let mut sink = Collector::new(py, &self.tools, &mut self.open).joining();
+        let mut sink = Collector::new(py, &self.tools, &mut self.open).with_joined_deltas();
         for chunk in chunks {
             let text = chunk.to_str()?;
-            sink.reading(chunk, text);
+            sink.set_chunk(chunk, text);
             self.parser.push(text, &mut sink);
         }
         if let Some(ending) = ending {
@@ -103,14 +103,14 @@ impl PyParser {
     /// Reads a chunk that is not plain.
     fn read<'py>(&mut self, chunk: &Bound<'py, PyString>, text: &str) -> PyResult<Events<'py>> {
         let mut sink = Collector::new(chunk.py(), &self.tools, &mut self.open);
-        sink.reading(chunk, text);
+        sink.set_chunk(chunk, text);
         self.parser.push(text, &mut sink);
         sink.finish()
     }
 
     /// What it reads for: a parser that has read nothing, and the tools.
     pub(crate) fn parts(&self, py: Python<'_>) -> (Parser, Tools) {
-        (self.parser.fresh(), self.tools.share(py))
+        (self.parser.fresh(), self.tools.clone_for(py))
     }
 
     /// Ends the reply.
@@ -128,7 +128,7 @@ pub(crate) fn ending(truncated: bool) -> Ending {
 }
 
 /// A tuple of one event.
-pub(crate) fn alone<T>(py: Python<'_>, event: T) -> PyResult<Bound<'_, PyTuple>>
+pub(crate) fn single_event<T>(py: Python<'_>, event: T) -> PyResult<Bound<'_, PyTuple>>
 where
     T: pyo3::PyClass + Into<pyo3::PyClassInitializer<T>>,
 {
@@ -173,9 +173,9 @@ impl PyParser {
         match self.parser.push_plain(text) {
             None => self.read(chunk, text)?.into_tuple(chunk.py()),
             Some(Plain::Nothing) => Ok(PyTuple::empty(chunk.py())),
-            Some(Plain::Text) => alone(chunk.py(), PyTextDelta { text: chunk.clone().unbind() }),
+            Some(Plain::Text) => single_event(chunk.py(), PyTextDelta { text: chunk.clone().unbind() }),
             Some(Plain::Fragment { index }) => {
-                alone(chunk.py(), PyToolCallDelta { index, fragment: chunk.clone().unbind() })
+                single_event(chunk.py(), PyToolCallDelta { index, fragment: chunk.clone().unbind() })
             }
         }
     }
@@ -205,7 +205,7 @@ impl PyParser {
         let mut open = OpenIds::new();
         open.insert(index, id.clone().unbind());
         let mut sink = Collector::new(id.py(), &self.tools, &mut open);
-        sink.reading(arguments, text);
+        sink.set_chunk(arguments, text);
         sink.end(&self.parser.native(index, name, text, ending(truncated)))?;
         let validated = sink.finish()?.first;
         validated.ok_or_else(|| PyRuntimeError::new_err("a call was judged without a verdict"))

@@ -9,7 +9,7 @@ use pyo3::{
 };
 
 use super::{
-    ended::{Ended, fabricated},
+    call_end::{CallEnd, fabricated_result},
     events::{PyDiscarded, PyToolCallDelta, PyToolCallStart},
     ids::{IdFactory, OpenIds},
 };
@@ -36,7 +36,7 @@ pub(crate) struct Tools {
 
 impl Tools {
     /// The same, for another parser.
-    pub(super) fn share(&self, py: Python<'_>) -> Self {
+    pub(super) fn clone_for(&self, py: Python<'_>) -> Self {
         Self {
             validator: Arc::clone(&self.validator),
             core_validator: Arc::clone(&self.core_validator),
@@ -85,9 +85,9 @@ impl Tools {
 const LONG: usize = 128 << 10;
 
 /// Arguments as Python objects, read in place.
-struct Objects<'py>(Python<'py>);
+struct PythonValues<'py>(Python<'py>);
 
-impl<'py> Backend for Objects<'py> {
+impl<'py> Backend for PythonValues<'py> {
     type Value = Bound<'py, PyAny>;
     type Schema = Compiled;
 
@@ -114,7 +114,7 @@ pub(crate) struct Collector<'a, 'py> {
     text: &'a str,
     events: Events<'py>,
     /// Text deltas that wait for their neighbours, if they are to be joined.
-    join: Option<Box<Joining<'py>>>,
+    join: Option<Box<PendingDelta<'py>>>,
     error: Option<Box<PyErr>>,
 }
 
@@ -141,7 +141,7 @@ impl<'py> Events<'py> {
 
 /// Neighbouring deltas on their way to becoming one.
 #[derive(Debug, Default)]
-struct Joining<'py> {
+struct PendingDelta<'py> {
     kind: Option<Kind>,
     /// The only piece so far, as the caller's own object.
     first: Option<Bound<'py, PyString>>,
@@ -170,13 +170,13 @@ impl<'a, 'py> Collector<'a, 'py> {
     }
 
     /// Joins neighbouring deltas.
-    pub(super) fn joining(mut self) -> Self {
+    pub(super) fn with_joined_deltas(mut self) -> Self {
         self.join = Some(Box::default());
         self
     }
 
     /// The frames that follow come out of this chunk.
-    pub(crate) fn reading(&mut self, chunk: &'a Bound<'py, PyString>, text: &'a str) {
+    pub(crate) fn set_chunk(&mut self, chunk: &'a Bound<'py, PyString>, text: &'a str) {
         self.chunk = Some(chunk);
         self.text = text;
     }
@@ -209,7 +209,7 @@ impl<'a, 'py> Collector<'a, 'py> {
             self.flush();
             let first = Some(string(self));
             if let Some(join) = &mut self.join {
-                **join = Joining { kind: Some(kind), first, text: String::new() };
+                **join = PendingDelta { kind: Some(kind), first, text: String::new() };
             }
             return;
         }
@@ -224,7 +224,7 @@ impl<'a, 'py> Collector<'a, 'py> {
 
     fn flush(&mut self) {
         let Some(join) = &mut self.join else { return };
-        let Joining { kind, first, text } = std::mem::take(&mut **join);
+        let PendingDelta { kind, first, text } = std::mem::take(&mut **join);
         if let Some(kind) = kind {
             let string = first.unwrap_or_else(|| PyString::new(self.py, &text));
             self.push_delta(kind, string);
@@ -286,14 +286,14 @@ impl<'a, 'py> Collector<'a, 'py> {
             None => PyString::new(py, found.name).unbind(),
         };
         let raw = self.string(found.raw).unbind();
-        let ended = Ended { index: found.index, id, name, raw };
+        let call_end = CallEnd { index: found.index, id, name, raw };
         let event = if found.payload.len() > LONG {
             // Nobody who waits for the interpreter is to wait for this.
             let validator = self.tools.core_validator();
             let outcome = py.detach(|| validator.validate(&JsonValues, found));
-            ended.event_in_turns(py, outcome)
+            call_end.event_yielding(py, outcome)
         } else {
-            ended.event(py, self.tools.validator.validate(&Objects(py), found))
+            call_end.event(py, self.tools.validator.validate(&PythonValues(py), found))
         };
         self.push_object(event);
         Ok(())
@@ -323,7 +323,7 @@ impl Sink for Collector<'_, '_> {
             }
             Frame::Fabricated { name, raw } => {
                 let raw = self.string(raw).unbind();
-                self.push_object(fabricated(self.py, name, raw));
+                self.push_object(fabricated_result(self.py, name, raw));
             }
             Frame::Text(_) | Frame::Reasoning(_) | Frame::CallDelta { .. } => {}
         }

@@ -25,15 +25,15 @@ pub(crate) struct PyEventStream {
 }
 
 /// How many chunks are read at once when all are there.
-const BATCH: usize = 256;
+const BATCH_SIZE: usize = 256;
 
 impl PyEventStream {
     /// Reads many chunks, or as many as there are before one that is none.
     fn read_batch<'py>(&mut self, chunks: &mut Bound<'py, PyIterator>) -> PyResult<Events<'py>> {
         let py = chunks.py();
-        let mut batch = Vec::with_capacity(BATCH);
+        let mut batch = Vec::with_capacity(BATCH_SIZE);
         let mut ending = None;
-        while batch.len() < BATCH {
+        while batch.len() < BATCH_SIZE {
             match chunks.next().map(|chunk| string(chunk?)) {
                 Some(Ok(chunk)) => batch.push(chunk),
                 Some(Err(error)) => {

@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::{
     calls::{InvalidKind, CallOutcome},
     python::{
-        convert::{Between, Turns, to_python, to_python_in_turns},
+        convert::{Yielding, PeriodicYield, to_python, to_python_yielding},
         log::Log,
         message::{PyRepair, PyToolCall},
         validator::PyViolation,
@@ -23,14 +23,14 @@ static LOG: Log = Log::new("parser");
 
 /// A call that has ended.
 #[derive(Debug)]
-pub(crate) struct Ended {
+pub(crate) struct CallEnd {
     pub(crate) index: usize,
     pub(crate) id: Py<PyString>,
     pub(crate) name: Py<PyString>,
     pub(crate) raw: Py<PyString>,
 }
 
-impl Ended {
+impl CallEnd {
     /// The event that its verdict makes of it.
     pub(crate) fn event<'py>(
         self,
@@ -41,20 +41,20 @@ impl Ended {
     }
 
     /// The same for arguments of the core. Other threads have the interpreter in between.
-    pub(crate) fn event_in_turns(
+    pub(crate) fn event_yielding(
         self,
         py: Python<'_>,
         outcome: CallOutcome<Value>,
     ) -> PyResult<Bound<'_, PyAny>> {
-        let outcome = with_arguments(py, outcome, |value| to_python_in_turns(py, value));
-        self.made(py, outcome, &mut Turns::default())
+        let outcome = with_arguments(py, outcome, |value| to_python_yielding(py, value));
+        self.made(py, outcome, &mut PeriodicYield::default())
     }
 
     fn made<'py>(
         self,
         py: Python<'py>,
         outcome: CallOutcome<Bound<'py, PyAny>>,
-        between: &mut impl Between,
+        yielding: &mut impl Yielding,
     ) -> PyResult<Bound<'py, PyAny>> {
         let Self { index, id, name, raw } = self;
         match outcome {
@@ -71,7 +71,7 @@ impl Ended {
                     let repairs: Vec<_> = repairs
                         .iter()
                         .map(|repair| {
-                            between.next(py);
+                            yielding.next(py);
                             PyRepair::from_core(py, repair)?.into_pyobject(py)
                         })
                         .collect::<PyResult<_>>()?;
@@ -99,7 +99,7 @@ impl Ended {
 }
 
 /// A verdict of the core, with its arguments as Python objects.
-pub(crate) fn in_python(py: Python<'_>, outcome: CallOutcome<Value>) -> CallOutcome<Bound<'_, PyAny>> {
+pub(crate) fn outcome_to_python(py: Python<'_>, outcome: CallOutcome<Value>) -> CallOutcome<Bound<'_, PyAny>> {
     with_arguments(py, outcome, |value| to_python(py, value))
 }
 
@@ -126,7 +126,7 @@ fn with_arguments<'py>(
 }
 
 /// A result that the model wrote itself.
-pub(crate) fn fabricated<'py>(
+pub(crate) fn fabricated_result<'py>(
     py: Python<'py>,
     name: Option<&str>,
     raw: Py<PyString>,
