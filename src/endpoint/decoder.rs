@@ -153,7 +153,7 @@ const DONE: &str = "[DONE]";
 impl From<ChunkError> for BodyError {
     fn from(error: ChunkError) -> Self {
         match error {
-            ChunkError:: Self::Unreadable(error)=>InvalidJson(error) => Self::InvalidJson(error)=> Self::Unreadable(error),
+            ChunkError::InvalidJson(error) => Self::InvalidJson(error),
             ChunkError::NotAReply => Self::NotAReply,
             ChunkError::Server(response) => Self::Server(response),
         }
