@@ -35,10 +35,10 @@ def run() -> Section | None:
         ordered = sorted(sizes, key=_length)
         rows.append([name, ", ".join(f"{size}: {sizes[size]:.3f}" for size in ordered)])
         targets.append(Target(f"{name}, microseconds a token", MOST, max(sizes.values())))
-    for size, (ours, serde) in values.items():
-        rows.append([f"building a value, {size}", f"{ours:.2f} us; serde_json {serde:.2f} us"])
+    for size, (judged, serde) in values.items():
+        rows.append([f"building a value, {size}", f"{judged:.2f} us; serde_json {serde:.2f} us"])
         targets.append(
-            Target(f"building a value, {size}, in microseconds", 1.2 * serde + 0.5, ours)
+            Target(f"building a value, {size}, in microseconds", 1.2 * serde + 0.5, judged)
         )
     return Section(
         "In Rust",

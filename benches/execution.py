@@ -54,7 +54,7 @@ def arguments(count: int) -> list[dict[str, int]]:
     return [{"a": number, "b": 1} for number in range(count)]
 
 
-def ours(count: int, **options: Any) -> Run:
+def executor_stream(count: int, **options: Any) -> Run:
     """Our executor, every event of it taken."""
     executor = ToolExecutor([ADD], **options)
     calls = [ToolCall(f"call_{at}", "add", each) for at, each in enumerate(arguments(count))]
@@ -69,7 +69,7 @@ def ours(count: int, **options: Any) -> Run:
     return run
 
 
-def unwatched(count: int) -> Run:
+def executor_execute(count: int) -> Run:
     """Our executor, when only the aggregate is wanted."""
     executor = ToolExecutor([ADD])
     calls = [ToolCall(f"call_{at}", "add", each) for at, each in enumerate(arguments(count))]
@@ -184,15 +184,18 @@ def fast_mcp(count: int) -> Run:
     return run
 
 
-OURS = "toolweave `ToolExecutor.stream`"
+TOOLWEAVE = "toolweave `ToolExecutor.stream`"
 LIMITED = f"the same with `max_concurrency={LIMIT}, timeout={TIMEOUT:g}`"
 BARE = "`asyncio.gather` and jsonschema-rs, nothing else"
 BY_HAND = "semaphore, `wait_for`, queue, isolation by hand"
 
 CONTESTANTS: dict[str, tuple[str, Callable[[int], Run]]] = {
-    OURS: ("toolweave", ours),
-    LIMITED: ("toolweave", lambda count: ours(count, max_concurrency=LIMIT, timeout=TIMEOUT)),
-    "toolweave `ToolExecutor.execute`": ("toolweave", unwatched),
+    TOOLWEAVE: ("toolweave", executor_stream),
+    LIMITED: (
+        "toolweave",
+        lambda count: executor_stream(count, max_concurrency=LIMIT, timeout=TIMEOUT),
+    ),
+    "toolweave `ToolExecutor.execute`": ("toolweave", executor_execute),
     BARE: ("jsonschema-rs", bare),
     BY_HAND: ("jsonschema-rs", by_hand),
     "pydantic-ai `ToolManager`": ("pydantic-ai-slim", pydantic_ai),
@@ -242,11 +245,11 @@ def run(effort: Effort) -> Section:
         ]
         for name, (package, _) in CONTESTANTS.items()
     ]
-    cost = per_call[OURS, most]
+    cost = per_call[TOOLWEAVE, most]
     targets = [
         Target(f"a call of {most:,}, in bare runs", 2.3, cost / per_call[BARE, most]),
         Target(f"a call of {most:,}, in lifecycles by hand", 1.3, cost / per_call[BY_HAND, most]),
-        Target("longest block, in that of the bare run", 2.5, blocks[OURS] / blocks[BARE]),
+        Target("longest block, in that of the bare run", 2.5, blocks[TOOLWEAVE] / blocks[BARE]),
     ]
     return Section(
         "Executor",

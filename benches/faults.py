@@ -26,7 +26,7 @@ from stream_load import Load, Outcome, put_on
 
 SECONDS = 60.0
 QUICK = 10.0
-PATIENCE = 600.0
+TIMEOUT = 600.0
 
 Once = Callable[[str, Path, int], Awaitable[tuple[int, int]]]
 """One round of a fault: with a fresh database and folder, and its number. Gives two counts."""
@@ -44,7 +44,7 @@ def database() -> Generator[PostgresServer, None, None]:
         server.close()
 
 
-async def again(
+async def repeat(
     once: Once, server: PostgresServer | None, seconds: float
 ) -> tuple[int, int, int, float]:
     """Repeats a fault for so long.
@@ -53,15 +53,15 @@ async def again(
         How often, the sums of what is counted, and how long it took.
     """
     times = first = second = 0
-    begun = time.monotonic()
-    while time.monotonic() - begun < seconds:
+    started = time.monotonic()
+    while time.monotonic() - started < seconds:
         with tempfile.TemporaryDirectory(prefix="toolweave-faults-") as folder:
             url = f"sqlite:///{folder}/chats.db"
             if server is not None:
                 url = await asyncio.to_thread(server.create)
-            counts = await asyncio.wait_for(once(url, Path(folder), times), PATIENCE)
+            counts = await asyncio.wait_for(once(url, Path(folder), times), TIMEOUT)
         times, first, second = times + 1, first + counts[0], second + counts[1]
-    return times, first, second, time.monotonic() - begun
+    return times, first, second, time.monotonic() - started
 
 
 def faults(*, quick: bool = False) -> Section:
@@ -116,7 +116,7 @@ def faults(*, quick: bool = False) -> Section:
                 )
             )
             done = await asyncio.gather(
-                *[again(once, server, seconds) for _, _, server, once in plans]
+                *[repeat(once, server, seconds) for _, _, server, once in plans]
             )
             return [
                 [what, f"{took:.0f}", str(times), counted, f"{first:,}; {second:,}", "0", "0"]
@@ -146,7 +146,7 @@ def streams(*, quick: bool = False) -> Section:
     def on(url: str) -> Outcome:
         with tempfile.TemporaryDirectory(prefix="toolweave-faults-") as folder:
             place = url or f"sqlite:///{folder}/chats.db"
-            return asyncio.run(put_on(place, Path(folder), load, PATIENCE))
+            return asyncio.run(put_on(place, Path(folder), load, TIMEOUT))
 
     with database() as server:
         outcomes = {"SQLite": on(""), "PostgreSQL": on(server.create())}

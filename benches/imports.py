@@ -13,10 +13,10 @@ from report import Section, Target
 if TYPE_CHECKING:
     from streaming import Effort
 
-OURS = "import toolweave"
+TOOLWEAVE = "import toolweave"
 
 STATEMENTS = {
-    OURS: "toolweave",
+    TOOLWEAVE: "toolweave",
     "from toolweave import ToolExecutor, tool": "toolweave",
     "from toolweave import Agent": "toolweave",
     "from pydantic import BaseModel": "pydantic",
@@ -83,7 +83,7 @@ def run(effort: Effort) -> Section:
         ["", "ms", "MiB", "modules"],
         rows,
         [
-            Target("`import toolweave`, CPU milliseconds", 30, best[OURS][0]),
-            Target("`import toolweave`, MiB", 8, best[OURS][1]),
+            Target("`import toolweave`, CPU milliseconds", 30, best[TOOLWEAVE][0]),
+            Target("`import toolweave`, MiB", 8, best[TOOLWEAVE][1]),
         ],
     )

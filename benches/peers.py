@@ -72,7 +72,7 @@ class Push:
 
 
 @dataclass
-class Many:
+class PushMany:
     """Our parser, crossing the boundary once for many tokens."""
 
     parser: Parser
@@ -86,7 +86,7 @@ class Many:
         self.parser.finish()
 
 
-class Pulled:
+class PulledStream:
     """`parse_stream`, which pulls its tokens. Runs at the end, all at once."""
 
     def __init__(self, chunks: Callable[[list[str]], Iterable[str]] = list) -> None:
@@ -104,7 +104,7 @@ class Pulled:
 
 
 @dataclass
-class Built:
+class ValueBuild:
     """What any parser pays in the end: arguments from JSON text to Python objects, checked."""
 
     arguments: str
@@ -118,7 +118,7 @@ class Built:
 
 
 @dataclass
-class Again:
+class Reparse:
     """A parser of whole texts, called again for every token with all there is so far."""
 
     parse: Callable[[str], object]
@@ -134,50 +134,52 @@ class Again:
         """Nothing is left to do."""
 
 
-def ours(*, deltas: bool = True, repair: str = "schema") -> Push:
+def push_parser(*, deltas: bool = True, repair: str = "schema") -> Push:
     """Our parser through `push`."""
     parser = Parser(CONTRACTS, deltas=deltas, repair=repair)
     return Push(parser.push, parser.finish)
 
 
-OURS = "toolweave push"
-OURS_SILENT = "toolweave push, deltas=False"
-OURS_MANY = "toolweave push_many"
-OURS_STREAM = "toolweave parse_stream, list"
-OURS_PULLED = "toolweave parse_stream, iterator"
+PUSH = "toolweave push"
+PUSH_WITHOUT_DELTAS = "toolweave push, deltas=False"
+PUSH_MANY = "toolweave push_many"
+PARSE_LIST = "toolweave parse_stream, list"
+PARSE_ITERATOR = "toolweave parse_stream, iterator"
 FLOOR_NOTHING = "floor (a): empty tuple"
 FLOOR_EVENT = "floor (b): tuple of one event"
 
 PEERS = [
-    Peer(OURS, "toolweave", ours),
-    Peer(OURS_SILENT, "toolweave", lambda: ours(deltas=False)),
-    Peer(OURS_MANY, "toolweave", lambda: Many(Parser(CONTRACTS))),
-    Peer(OURS_STREAM, "toolweave", Pulled),
-    Peer(OURS_PULLED, "toolweave", lambda: Pulled(iter)),
+    Peer(PUSH, "toolweave", push_parser),
+    Peer(PUSH_WITHOUT_DELTAS, "toolweave", lambda: push_parser(deltas=False)),
+    Peer(PUSH_MANY, "toolweave", lambda: PushMany(Parser(CONTRACTS))),
+    Peer(PARSE_LIST, "toolweave", PulledStream),
+    Peer(PARSE_ITERATOR, "toolweave", lambda: PulledStream(iter)),
     Peer(FLOOR_NOTHING, "toolweave-floor", lambda: Push(toolweave_floor.Nothing().push)),
     Peer(FLOOR_EVENT, "toolweave-floor", lambda: Push(toolweave_floor.Echo().push)),
     Peer(
         "jiter re-parse",
         "jiter",
-        lambda: Again(lambda text: jiter.from_json(text.encode(), partial_mode="trailing-strings")),
+        lambda: Reparse(
+            lambda text: jiter.from_json(text.encode(), partial_mode="trailing-strings")
+        ),
         arguments_only=True,
     ),
     Peer(
         "partial-json-parser re-parse",
         "partial-json-parser",
-        lambda: Again(partial_json_parser.loads),
+        lambda: Reparse(partial_json_parser.loads),
         arguments_only=True,
     ),
     Peer(
         "json_repair re-parse",
         "json-repair",
-        lambda: Again(lambda text: json_repair.loads(text, stream_stable=True)),
+        lambda: Reparse(lambda text: json_repair.loads(text, stream_stable=True)),
         arguments_only=True,
     ),
     Peer(
         "agent-tool-parser re-parse",
         "agent-tool-parser",
-        lambda: Again(agent_tool_parser.try_parse_tool_calls),
+        lambda: Reparse(agent_tool_parser.try_parse_tool_calls),
         hermes=True,
     ),
 ]

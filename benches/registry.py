@@ -167,18 +167,20 @@ def run(effort: Effort) -> Section:
             path.write_text(document(size), encoding="utf-8")
             files[f"{size:,} tools"] = path
         for label, path in files.items():
-            ours, bare, theirs = least(
+            toolweave, etree, nlweb = least(
                 {
-                    "ours": lambda path=path: ToolRegistry.load(path),
-                    "bare": lambda path=path: parse(path),
-                    "theirs": lambda path=path: as_nlweb(path),
+                    "toolweave": lambda path=path: ToolRegistry.load(path),
+                    "etree": lambda path=path: parse(path),
+                    "nlweb": lambda path=path: as_nlweb(path),
                 },
                 seconds,
             ).values()
             rows.append(
-                [f"load {label}", *(f"{value * 1e3:,.2f}" for value in (ours, bare, theirs))]
+                [f"load {label}", *(f"{value * 1e3:,.2f}" for value in (toolweave, etree, nlweb))]
             )
-            targets.append(Target(f"loading {label}, in times of `ET.parse`", 0.35, ours / bare))
+            targets.append(
+                Target(f"loading {label}, in times of `ET.parse`", 0.35, toolweave / etree)
+            )
         cold, warm = looking_up(effort, folder)
     rows.append(["`tools_for`, 200 of 10,000, first time", f"{cold / 1e3:.4f}", "-", "-"])
     rows.append(["`tools_for`, 200 of 10,000, again", f"{warm / 1e3:.5f}", "-", "-"])

@@ -70,14 +70,14 @@ def mixed_reply(size: str, tokens: int) -> Reply:
     length = 0
     while length < tokens * TOKEN_CHARS:
         number = len(calls)
-        said = repeated(PROSE, 880, start=880 * number) + "\n\n"
+        intro = repeated(PROSE, 880, start=880 * number) + "\n\n"
         city = CITIES[number % len(CITIES)]
         arguments = f'{{"location": "{city}", "unit": "celsius"}}'
         written = call("GetWeather", arguments)
         calls.append(("GetWeather", arguments))
-        around.append(said)
-        parts += (said, written)
-        length += len(said) + len(written)
+        around.append(intro)
+        parts += (intro, written)
+        length += len(intro) + len(written)
     return Reply("mixed", size, "".join(parts), tuple(calls), "".join(around))
 
 
@@ -85,17 +85,17 @@ def string_reply(size: str, chars: int) -> Reply:
     """One call with one long string: source code, dense in quotes and backslashes."""
     content = json.dumps(repeated(CODE, chars), ensure_ascii=False)
     arguments = f'{{"path": "src/main.py", "content": {content}}}'
-    said = "I'll write the file.\n\n"
+    intro = "I'll write the file.\n\n"
     written = call("WriteFile", arguments)
-    return Reply("string", size, said + written, (("WriteFile", arguments),), said)
+    return Reply("string", size, intro + written, (("WriteFile", arguments),), intro)
 
 
 def array_reply(size: str, chars: int) -> Reply:
     """One call with a long array of small objects."""
     rows = [ROW.replace("{n}", str(number)) for number in range(chars // len(ROW))]
     arguments = f'{{"rows": [{", ".join(rows)}]}}'
-    said = "Here is the report.\n\n"
-    return Reply("array", size, said + call("Report", arguments), (("Report", arguments),), said)
+    intro = "Here is the report.\n\n"
+    return Reply("array", size, intro + call("Report", arguments), (("Report", arguments),), intro)
 
 
 def all_replies(*, quick: bool) -> dict[str, list[Reply]]:

@@ -133,7 +133,7 @@ class Instant:
             yield update
 
 
-def ours(*, native: bool) -> Run:
+def agent_run(*, native: bool) -> Run:
     """Our agent, when only the outcome is wanted."""
     agent = Agent(Instant(native_tools=native), [tool(add)], max_iterations=TURNS + 1)
 
@@ -146,7 +146,7 @@ def ours(*, native: bool) -> Run:
     return run
 
 
-def ours_streamed(*, native: bool) -> Run:
+def agent_stream(*, native: bool) -> Run:
     """Our agent, every event of it taken."""
     agent = Agent(Instant(native_tools=native), [tool(add)], max_iterations=TURNS + 1)
 
@@ -205,8 +205,8 @@ def by_hand() -> Run:
             values = await asyncio.gather(*[add(**json.loads(c["arguments"])) for c in calls])
             results += len(values)
             for call, value in zip(calls, values, strict=True):
-                said = json.dumps(value)
-                messages.append({"role": "tool", "tool_call_id": call["id"], "content": said})
+                content = json.dumps(value)
+                messages.append({"role": "tool", "tool_call_id": call["id"], "content": content})
 
     return run
 
@@ -344,18 +344,18 @@ def openai_streamed() -> Run:
     return run
 
 
-OURS = "toolweave `Agent.run`, native calls"
-OURS_STREAMED = "toolweave `Agent.stream`, native calls"
+AGENT_RUN = "toolweave `Agent.run`, native calls"
+AGENT_STREAM = "toolweave `Agent.stream`, native calls"
 SCENES = "toolweave `SceneManager.stream`, native calls"
 
 CONTESTANTS = [
-    Contestant(OURS, "toolweave", ours(native=True)),
-    Contestant(OURS_STREAMED, "toolweave", ours_streamed(native=True), streams=True),
-    Contestant("toolweave `Agent.run`, calls in text", "toolweave", ours(native=False)),
+    Contestant(AGENT_RUN, "toolweave", agent_run(native=True)),
+    Contestant(AGENT_STREAM, "toolweave", agent_stream(native=True), streams=True),
+    Contestant("toolweave `Agent.run`, calls in text", "toolweave", agent_run(native=False)),
     Contestant(
         "toolweave `Agent.stream`, calls in text",
         "toolweave",
-        ours_streamed(native=False),
+        agent_stream(native=False),
         streams=True,
     ),
     Contestant(SCENES, "toolweave", scenes(native=True), streams=True),
@@ -406,21 +406,21 @@ def run(effort: Effort) -> Section:
     per_run, events = asyncio.run(measure(effort))
     rows: list[list[str]] = []
     for each in CONTESTANTS:
-        took, told = per_run[each.name], events[each.name]
+        took, count = per_run[each.name], events[each.name]
         rows.append(
             [
                 each.label,
                 f"{took:,.0f}",
                 f"{took / TURNS:,.0f}",
-                f"{told:,}" if each.streams else "-",
-                f"{told / took * 1e6:,.0f}" if each.streams else "-",
+                f"{count:,}" if each.streams else "-",
+                f"{count / took * 1e6:,.0f}" if each.streams else "-",
             ]
         )
     others = [each for each in CONTESTANTS if each.package not in (None, "toolweave")]
     targets: list[Target] = []
     for what, name, streams in (
-        ("a run, in the best other one", OURS, False),
-        ("a streamed run, in the best other one", OURS_STREAMED, True),
+        ("a run, in the best other one", AGENT_RUN, False),
+        ("a streamed run, in the best other one", AGENT_STREAM, True),
         ("a streamed run of scenes, in the best other streamed one", SCENES, True),
         ("the same, in the best other one that is not streamed", SCENES, False),
     ):

@@ -134,14 +134,14 @@ def targets(effort: Effort, results: Results, cases: dict[str, list[Reply]]) -> 
         Target(
             "text token through `push`, in floors (b)",
             1.5,
-            ratio(peers.OURS, peers.FLOOR_EVENT, "text"),
+            ratio(peers.PUSH, peers.FLOOR_EVENT, "text"),
         )
     ]
     found += [
         Target(
             f"argument token with its `ToolCallDelta` ({case}), in floors (b)",
             1.8,
-            ratio(peers.OURS, peers.FLOOR_EVENT, case),
+            ratio(peers.PUSH, peers.FLOOR_EVENT, case),
         )
         for case in ("string", "array")
     ]
@@ -149,24 +149,24 @@ def targets(effort: Effort, results: Results, cases: dict[str, list[Reply]]) -> 
         Target(
             f"argument token with `deltas=False` ({case}), in floors (a)",
             1.5,
-            ratio(peers.OURS_SILENT, peers.FLOOR_NOTHING, case),
+            ratio(peers.PUSH_WITHOUT_DELTAS, peers.FLOOR_NOTHING, case),
         )
         for case in ("string", "array")
     ]
     found.append(Target("held-back token, in floors (a)", 1.5, held_back(effort)))
     found += [
         Target(f"{name} ({case}), in floors (b)", 0.5, ratio(peer, peers.FLOOR_EVENT, case))
-        for name, peer in (("`push_many`", peers.OURS_MANY), ("`parse_stream`", peers.OURS_STREAM))
+        for name, peer in (("`push_many`", peers.PUSH_MANY), ("`parse_stream`", peers.PARSE_LIST))
         for case in cases
     ]
     for case, sizes in cases.items():
         apart = {
-            (peers.OURS, case, reply.size): replace(timing, seconds=timing.seconds - cost)
+            (peers.PUSH, case, reply.size): replace(timing, seconds=timing.seconds - cost)
             for reply in sizes
-            if (timing := results[peers.OURS, case, reply.size])
+            if (timing := results[peers.PUSH, case, reply.size])
             and (cost := building(effort, reply)) >= 0
         }
-        growth = growth_of(apart, peers.OURS, case, sizes)
+        growth = growth_of(apart, peers.PUSH, case, sizes)
         if growth is not None:
             found.append(Target(f"growth of `push` ({case})", 1.1, growth, at_least=0.9))
     return found
@@ -177,7 +177,7 @@ def building(effort: Effort, reply: Reply) -> float:
     arguments = reply.arguments
     if arguments is None:
         return 0.0
-    contestants: dict[str, Start] = {"built": lambda: peers.Built(arguments)}
+    contestants: dict[str, Start] = {"built": lambda: peers.ValueBuild(arguments)}
     return effort.race(contestants, cut(reply.text))["built"].seconds
 
 
@@ -185,11 +185,11 @@ def held_back(effort: Effort) -> float:
     """Tokens that could still be a tag, against floor (a)."""
 
     def start() -> peers.Push:
-        return peers.ours()
+        return peers.push_parser()
 
     floor = next(peer for peer in PEERS if peer.name == peers.FLOOR_NOTHING)
-    timings = effort.race({"ours": start, "floor": floor.start}, HELD)
-    return timings["ours"].seconds / timings["floor"].seconds
+    timings = effort.race({"toolweave": start, "floor": floor.start}, HELD)
+    return timings["toolweave"].seconds / timings["floor"].seconds
 
 
 def attacks(effort: Effort) -> Section:
@@ -203,7 +203,9 @@ def attacks(effort: Effort) -> Section:
         print(f"attack: {attack.name}", file=sys.stderr)
         timings: list[Timing] = []
         for chars in sizes.values():
-            timing = effort.race({"ours": peers.ours}, attack.chunks(chars))["ours"]
+            timing = effort.race({"toolweave": peers.push_parser}, attack.chunks(chars))[
+                "toolweave"
+            ]
             # One chunk is one token as it is fed; count what it holds.
             timings.append(replace(timing, tokens=len(cut(attack.text(chars)))))
         growth = slope(timings)

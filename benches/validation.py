@@ -61,7 +61,7 @@ DOCUMENTS = {
     "100 KB": (SCHEMAS["Report"], Rows, array_reply("100 KB", 100_000).calls[0][1]),
 }
 
-OURS = "toolweave Validator.validate_json"
+TOOLWEAVE = "toolweave Validator.validate_json"
 SAME_SCHEMA = {
     "json.loads + jsonschema-rs": "jsonschema-rs",
     "orjson + jsonschema-rs": "jsonschema-rs",
@@ -75,7 +75,7 @@ OTHER_SCHEMA = {
 
 def routes(schema: dict[str, object], model: type) -> dict[str, Route]:
     """Every way, compiled once as one would."""
-    ours = Validator(schema)
+    validator = Validator(schema)
     rust = jsonschema_rs.validator_for(schema)
     fast = fastjsonschema.compile(schema)
     adapter = pydantic.TypeAdapter(model)
@@ -92,7 +92,7 @@ def routes(schema: dict[str, object], model: type) -> dict[str, Route]:
         return value
 
     return {
-        OURS: ours.validate_json,
+        TOOLWEAVE: validator.validate_json,
         "json.loads + jsonschema-rs": loads_then_rust,
         "orjson + jsonschema-rs": orjson_then_rust,
         "json.loads + fastjsonschema": lambda text: fast(json.loads(text)),
@@ -129,7 +129,7 @@ def run(effort: Effort) -> Section:
     for size, (schema, model, text) in DOCUMENTS.items():
         print(f"validation: {size}", file=sys.stderr)
         figures[size] = least(routes(schema, model), text, effort.seconds)
-    packages = {OURS: "toolweave", **SAME_SCHEMA, **OTHER_SCHEMA}
+    packages = {TOOLWEAVE: "toolweave", **SAME_SCHEMA, **OTHER_SCHEMA}
     rows = [
         [
             f"{name} ({package} {version(package)})",
@@ -141,7 +141,7 @@ def run(effort: Effort) -> Section:
     for size, (_, _, text) in DOCUMENTS.items():
         for name in SAME_SCHEMA:
             limit = 1.1 if "orjson" in name and len(text) >= 1_000 else 1.0
-            ratio = figures[size][OURS] / figures[size][name]
+            ratio = figures[size][TOOLWEAVE] / figures[size][name]
             found.append(Target(f"{size}, against {name}", limit, ratio))
     return Section(
         "Validation",

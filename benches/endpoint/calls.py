@@ -16,18 +16,18 @@ from functools import partial
 from typing import Any
 
 from endpoint import wire
-from endpoint.control import tell
+from endpoint.control import send_command
 from endpoint.readers import bare, model_of, question, text_of
-from endpoint.together import PATIENCE, begun
+from endpoint.startup import TIMEOUT, start_streams
 
 Note = Callable[[int, float], None]
 """Notes when the function of a call, by its number, was entered."""
-Read = Callable[[str], AsyncIterator[object]]
+ReadGroup = Callable[[str], AsyncIterator[object]]
 """Asks for the reply of a group, runs its calls, and tells of something as it happens."""
 
 
 @asynccontextmanager
-async def ours(runner: str, port: int, note: Note) -> AsyncGenerator[Read, None]:
+async def toolweave_runner(runner: str, port: int, note: Note) -> AsyncGenerator[ReadGroup, None]:
     """Natural tool use or an agent, on one of our models."""
     from toolweave import Agent, tool
     from toolweave.natural import NaturalToolUse
@@ -53,7 +53,7 @@ _CALL = re.compile(r'"call": (\d+)}')
 
 
 @asynccontextmanager
-async def looking(port: int, note: Note) -> AsyncGenerator[Read, None]:
+async def scanning(port: int, note: Note) -> AsyncGenerator[ReadGroup, None]:
     """The least there can be: bytes from a socket, and a look for a call's closing tag in them."""
     async with bare(f"http://127.0.0.1:{port}") as ask:
 
@@ -85,7 +85,11 @@ async def measured(spec: dict[str, Any]) -> dict[str, Any]:
     entered: dict[int, float] = {}
 
     note = entered.__setitem__
-    runner = looking(port, note) if spec["runner"] == "bare" else ours(spec["runner"], port, note)
+    runner = (
+        scanning(port, note)
+        if spec["runner"] == "bare"
+        else toolweave_runner(spec["runner"], port, note)
+    )
     async with runner as ask:
 
         async def read(name: str, beginning: asyncio.Event) -> None:
@@ -96,12 +100,12 @@ async def measured(spec: dict[str, Any]) -> dict[str, Any]:
             await read("now", asyncio.Event())
         entered.clear()
         given = {name: spec[name] for name in ("tokens", "tick", "slots", "calls")}
-        tell(port, "open", group=group, **given)
-        reading = await begun(partial(read, group), streams)
+        send_command(port, "open", group=group, **given)
+        reading = await start_streams(partial(read, group), streams)
         await asyncio.sleep(0.5)
-        tell(port, "go", group=group)
-        await asyncio.wait_for(asyncio.gather(*reading), PATIENCE)
-    found = tell(port, "close", group=group)
+        send_command(port, "go", group=group)
+        await asyncio.wait_for(asyncio.gather(*reading), TIMEOUT)
+    found = send_command(port, "close", group=group)
     written = dict(found["times"])
     assert entered.keys() == written.keys(), entered.keys() ^ written.keys()
     return {

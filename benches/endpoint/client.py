@@ -13,10 +13,10 @@ from functools import partial
 from typing import Any
 
 from endpoint import wire
-from endpoint.control import tell
+from endpoint.control import send_command
 from endpoint.probe import Spent, Stalls, mark, resident
 from endpoint.readers import READERS, text_of
-from endpoint.together import PATIENCE, begun
+from endpoint.startup import TIMEOUT, start_streams
 
 IDLE = 1.0
 
@@ -47,20 +47,20 @@ async def measured(spec: dict[str, Any]) -> dict[str, Any]:
         for _ in range(3):  # imports at first use, and pools
             checked(await read("now", asyncio.Event()), 40)
         first_end = 0
-        tell(port, "open", group=group, tokens=tokens, tick=spec["tick"])
+        send_command(port, "open", group=group, tokens=tokens, tick=spec["tick"])
         gc.collect()
         before = resident()
-        reading = await begun(partial(read, group), streams)
+        reading = await start_streams(partial(read, group), streams)
         await asyncio.sleep(0.2)
         start = Spent.now()
         await asyncio.sleep(IDLE)
         idle = Spent.now().since(start)
 
-        tell(port, "go", group=group)
+        send_command(port, "go", group=group)
         stalls = Stalls() if spec["stalls"] else None
         mark()
         start = Spent.now()
-        replies = await asyncio.wait_for(asyncio.gather(*reading), PATIENCE)
+        replies = await asyncio.wait_for(asyncio.gather(*reading), TIMEOUT)
         spent = Spent.now().since(start).less(idle)
         mark()
         if stalls is not None:
@@ -75,7 +75,7 @@ async def measured(spec: dict[str, Any]) -> dict[str, Any]:
         "memory": first_end - before,
         "stall": stalls.working if stalls else None,
         "stall_by_clock": stalls.waiting if stalls else None,
-        "late": tell(port, "close", group=group)["late"],
+        "late": send_command(port, "close", group=group)["late"],
     }
 
 

@@ -30,7 +30,7 @@ def provider() -> Generator[int, None, None]:
             process.stdin.close()
 
 
-def tell(port: int, what: str, **given: object) -> Any:
+def send_command(port: int, what: str, **given: object) -> Any:
     """Opens a group, tells it to go, or asks how it went."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
     try:

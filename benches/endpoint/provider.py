@@ -62,10 +62,10 @@ class Group:
         """Sends all that is left, in step."""
         clock = asyncio.get_running_loop().time
         slots = [self.streams[at :: self.slots] for at in range(self.slots)]
-        begun = clock()
+        started = clock()
         for step in range(max(len(script.pieces) for _, script in self.streams)):
             for at, streams in enumerate(slots):
-                due = begun + (step + at / self.slots) * self.tick
+                due = started + (step + at / self.slots) * self.tick
                 if (wait := due - clock()) > 0:
                     await asyncio.sleep(wait)
                 self.latest = max(self.latest, clock() - due)
@@ -113,7 +113,7 @@ class Provider:
 
     def ask(self, connection: Connection, body: bytes) -> None:
         """Answers a request for a reply."""
-        # The last that is said: before it, there may be prompts.
+        # The last match: earlier ones may be part of prompts.
         name = _GROUP.findall(body)[-1].decode()
         if name == "now":
             connection.write(self.now)
@@ -162,8 +162,8 @@ class Connection(asyncio.Protocol):
             if method == b"POST":
                 self._provider.ask(self, request[end + 4 :])
             else:
-                said = self._provider.control(target.decode())
-                self.write(wire.answer(json.dumps(said).encode()))
+                outcome = self._provider.control(target.decode())
+                self.write(wire.answer(json.dumps(outcome).encode()))
 
 
 def packed(body: bytes) -> bytes:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from endpoint import wire
-from endpoint.together import PATIENCE
+from endpoint.startup import TIMEOUT
 
 if TYPE_CHECKING:
     from toolweave.protocols import Model
@@ -46,7 +46,7 @@ def body(group: str) -> dict[str, Any]:
     }
 
 
-def said(chunk: dict[str, Any], usage: list[Any]) -> str:
+def chunk_text(chunk: dict[str, Any], usage: list[Any]) -> str:
     """The text of a chunk, as a bare reader takes it out."""
     if chunk["usage"] is not None:
         usage.append(chunk["usage"])
@@ -67,11 +67,11 @@ async def model_of(kind: str, url: str) -> AsyncGenerator[Model, None]:
 
         from toolweave.models.openai import OpenAIModel
 
-        async with AsyncOpenAI(base_url=url, api_key=KEY, timeout=PATIENCE) as client:
+        async with AsyncOpenAI(base_url=url, api_key=KEY, timeout=TIMEOUT) as client:
             yield OpenAIModel(MODEL, client=client)
 
 
-def alone(kind: str) -> Open:
+def model_alone(kind: str) -> Open:
     """A model of ours, without a parser."""
 
     @asynccontextmanager
@@ -126,7 +126,7 @@ async def openai_client(url: str) -> AsyncGenerator[Ask, None]:
     """The client of OpenAI, whose chunks are objects."""
     from openai import AsyncOpenAI
 
-    async with AsyncOpenAI(base_url=url, api_key=KEY, timeout=PATIENCE) as client:
+    async with AsyncOpenAI(base_url=url, api_key=KEY, timeout=TIMEOUT) as client:
 
         async def ask(group: str) -> AsyncIterator[str]:
             usage: list[Any] = []
@@ -149,7 +149,7 @@ async def bare_httpx(url: str) -> AsyncGenerator[Ask, None]:
 
     limits = httpx.Limits(max_connections=None)
     headers = {"authorization": f"Bearer {KEY}"}
-    async with httpx.AsyncClient(limits=limits, timeout=PATIENCE, headers=headers) as client:
+    async with httpx.AsyncClient(limits=limits, timeout=TIMEOUT, headers=headers) as client:
 
         async def ask(group: str) -> AsyncIterator[str]:
             usage: list[Any] = []
@@ -158,7 +158,7 @@ async def bare_httpx(url: str) -> AsyncGenerator[Ask, None]:
                 response.raise_for_status()
                 async for line in response.aiter_lines():
                     if line.startswith("data: ") and line != "data: [DONE]":
-                        text = said(json.loads(line[6:]), usage)
+                        text = chunk_text(json.loads(line[6:]), usage)
                         if text:
                             yield text
             assert len(usage) == 1
@@ -173,7 +173,7 @@ async def bare_aiohttp(url: str) -> AsyncGenerator[Ask, None]:
 
     session = aiohttp.ClientSession(
         connector=aiohttp.TCPConnector(limit=0),
-        timeout=aiohttp.ClientTimeout(total=PATIENCE),
+        timeout=aiohttp.ClientTimeout(total=TIMEOUT),
         headers={"authorization": f"Bearer {KEY}"},
     )
     async with session:
@@ -185,7 +185,7 @@ async def bare_aiohttp(url: str) -> AsyncGenerator[Ask, None]:
                 response.raise_for_status()
                 async for line in response.content:
                     if line.startswith(b"data: ") and not line.startswith(b"data: [DONE]"):
-                        text = said(json.loads(line[6:]), usage)
+                        text = chunk_text(json.loads(line[6:]), usage)
                         if text:
                             yield text
             assert len(usage) == 1
@@ -212,7 +212,7 @@ async def litellm(url: str) -> AsyncGenerator[Ask, None]:
             "model": f"openai/{MODEL}",
             "api_base": url,
             "api_key": KEY,
-            "timeout": PATIENCE,
+            "timeout": TIMEOUT,
         }
         stream = await acompletion(**asked)
         async for chunk in stream:
@@ -272,7 +272,7 @@ class Reader:
 
 
 READERS = {
-    "http": Reader("`HttpModel`", "toolweave", alone("http")),
+    "http": Reader("`HttpModel`", "toolweave", model_alone("http")),
     "http-parsed": Reader("`NaturalToolUseParser(HttpModel)`", "toolweave", parsed("http")),
     "openai": Reader("the `openai` client alone", "openai", openai_client),
     "openai-parsed": Reader("`NaturalToolUseParser(OpenAIModel)`", "openai", parsed("openai")),

@@ -16,7 +16,7 @@ from registry import document
 from toolweave.registry import ToolRegistry
 from toolweave.selection import CallLimiter, SelectionPolicy, ToolSelector
 
-PATIENCE = 60.0
+TIMEOUT = 60.0
 
 
 async def measured(spec: dict[str, Any]) -> dict[str, float]:
@@ -27,14 +27,14 @@ async def measured(spec: dict[str, Any]) -> dict[str, float]:
     """
     tools = spec["tools"]
     policy = SelectionPolicy(
-        strategy="each", prefilter=None, early_stop=None, max_concurrency=tools, timeout=PATIENCE
+        strategy="each", prefilter=None, early_stop=None, max_concurrency=tools, timeout=TIMEOUT
     )
     registry = ToolRegistry.loads(document(tools))
     async with model_of(spec["model"], f"http://127.0.0.1:{spec['port']}/v1") as model:
         selector = ToolSelector(registry, model, policy, cache_ttl=0, limiter=CallLimiter(tools))
 
         async def select() -> None:
-            selection = await asyncio.wait_for(selector.select(question("score")), PATIENCE)
+            selection = await asyncio.wait_for(selector.select(question("score")), TIMEOUT)
             scored = [score for score in selection.ranking if score.score == 75]
             assert len(scored) == tools, selection
 

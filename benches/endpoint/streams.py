@@ -13,7 +13,7 @@ from endpoint.readers import APART, READERS
 from report import Section, Target
 
 APART_PYTHON = BENCHES.parent / ".venvs" / "bench-litellm" / "bin" / "python"
-OURS = ("http", "http-parsed")
+TOOLWEAVE_READERS = ("http", "http-parsed")
 
 
 @dataclass(frozen=True)
@@ -142,7 +142,7 @@ def run(*, quick: bool = False) -> Section:
 def targets(results: dict[Load, dict[str, Measured]]) -> list[Target]:
     """What this package promises, against the others of the same run."""
     found: list[Target] = []
-    for name in OURS:
+    for name in TOOLWEAVE_READERS:
         label = READERS[name].label
         for load, measured in results.items():
             user = measured[name].user
@@ -150,7 +150,7 @@ def targets(results: dict[Load, dict[str, Measured]]) -> list[Target]:
                 of_peer = f"that of {READERS[peer].label}"
                 what = f"{label}, {load} streams: user CPU a token, in {of_peer}"
                 found.append(Target(what, limit, user / measured[peer].user))
-    for name in OURS:
+    for name in TOOLWEAVE_READERS:
         for load, measured in results.items():
             if load.streams == 1_000:
                 what = f"{READERS[name].label}, {load} streams: longest stall, CPU milliseconds"

@@ -36,7 +36,7 @@ fn parse(parser: &mut Parser, chunks: &[&str]) -> usize {
     frames
 }
 
-fn settle(group: &mut BenchmarkGroup<'_, WallTime>) {
+fn configure(group: &mut BenchmarkGroup<'_, WallTime>) {
     group
         .sample_size(20)
         .warm_up_time(Duration::from_millis(300))
@@ -47,7 +47,7 @@ fn framing(criterion: &mut Criterion) {
     let replies = Replies::load();
     let mut parser = Parser::new(replies.names(), Options::default()).unwrap();
     let mut group = criterion.benchmark_group("frame");
-    settle(&mut group);
+    configure(&mut group);
     for (case, size, text) in replies.all() {
         let tokens = cut(&text);
         group.throughput(Throughput::Elements(tokens.len() as u64));
@@ -61,7 +61,7 @@ fn attacks(criterion: &mut Criterion) {
     let replies = Replies::load();
     let mut parser = Parser::new(replies.names(), Options::default()).unwrap();
     let mut group = criterion.benchmark_group("attack");
-    settle(&mut group);
+    configure(&mut group);
     for attack in Attack::all() {
         for (size, chars) in [("40 KB", 40_000), ("400 KB", 400_000)] {
             let text = attack.text(chars);
@@ -83,7 +83,7 @@ fn values(criterion: &mut Criterion) {
     let mut parser = Parser::new(replies.names(), Options::default()).unwrap();
     let mut reader = Reader::new(&contracts, ReaderOptions::default()).unwrap();
     let mut group = criterion.benchmark_group("value");
-    settle(&mut group);
+    configure(&mut group);
     for (size, text, payload) in replies.calls() {
         group.bench_function(BenchmarkId::new("framed", size), |bencher| {
             bencher.iter(|| parse(&mut parser, &[&text]));

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
-PATIENCE = 300.0
+TIMEOUT = 300.0
 """Seconds until a benchmark gives up."""
 
 _AT_ONCE = 50
@@ -15,7 +15,7 @@ _AT_ONCE = 50
 _T = TypeVar("_T")
 
 
-async def begun(
+async def start_streams(
     read: Callable[[asyncio.Event], Coroutine[Any, Any, _T]], streams: int
 ) -> list[asyncio.Task[_T]]:
     """Starts reading so many streams; each sets its event when it has its first token.
@@ -33,7 +33,7 @@ async def begun(
             started.append((tasks[-1], asyncio.create_task(event.wait())))
         for task, beginning in started:
             await asyncio.wait(
-                [task, beginning], timeout=PATIENCE, return_when=asyncio.FIRST_COMPLETED
+                [task, beginning], timeout=TIMEOUT, return_when=asyncio.FIRST_COMPLETED
             )
             if not beginning.done():
                 beginning.cancel()
