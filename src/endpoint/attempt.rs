@@ -9,13 +9,13 @@ use tokio::time::Instant;
 
 use super::{
     client::Client,
-    timer::{RequestTimer, from_now},
     decoder::BodyFormat,
-    failure::{self, Failure, FailureKind, Seconds, TimeoutKind},
-    peer::{Peer, place},
     error_response,
-    request::Request,
+    failure::{self, Failure, FailureKind, Seconds, TimeoutKind},
     http_errors,
+    peer::{Peer, place},
+    request::Request,
+    timer::{RequestTimer, from_now},
 };
 
 /// Maximum size of an error body that is read, in bytes.
@@ -137,7 +137,8 @@ fn redirected(
     };
     // Other statuses would turn the request into a GET.
     let preserves_method = matches!(status.as_u16(), 307 | 308);
-    if !client.settings().follow_redirects || !preserves_method || location.origin() != url.origin() {
+    if !client.settings().follow_redirects || !preserves_method || location.origin() != url.origin()
+    {
         let path: String = location.path().chars().take(MAX_PATH).collect();
         let to = format!("{}{path}", place(&location));
         return fail(format!(

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde::de::{IgnoredAny, MapAccess, SeqAccess};
 
-use super::lenient::{self, Integer, JsonText, Lenient, List, Text, Flag, TextOrNumber, members};
+use super::lenient::{self, Flag, Integer, JsonText, Lenient, List, Text, TextOrNumber, members};
 use crate::{message::UsageUpdate, repair::replace_lone_surrogates};
 
 /// A chunk, or a complete reply.

@@ -2,9 +2,9 @@
 
 use super::{
     chunk::{self, Choice, Chunk, Content, Delta},
-    event::{Event, EventSink, CallParsing},
-    fragments::Fragments,
     error_response::{self, ErrorResponse},
+    event::{CallParsing, Event, EventSink},
+    fragments::Fragments,
 };
 use crate::{
     calls::{CallValidator, JsonValues},

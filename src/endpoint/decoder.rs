@@ -3,11 +3,11 @@
 use bytes::Bytes;
 
 use super::{
-    chunk_reader::{ChunkReader, ChunkError},
-    event::{EventSink, CallParsing},
+    chunk_reader::{ChunkError, ChunkReader},
+    error_response::ErrorResponse,
+    event::{CallParsing, EventSink},
     failure::{self, Failure, FailureKind},
     peer::Peer,
-    error_response::ErrorResponse,
     request::Limits,
     sse::{EventReader, SseError},
 };

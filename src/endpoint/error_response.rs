@@ -19,7 +19,8 @@ const MAX_DETAIL: usize = 500;
 const MAX_CODE: usize = 100;
 
 /// Error codes of a status 429 that retries cannot resolve.
-const QUOTA_CODES: [&str; 3] = ["insufficient_quota", "billing_hard_limit_reached", "credit_balance"];
+const QUOTA_CODES: [&str; 3] =
+    ["insufficient_quota", "billing_hard_limit_reached", "credit_balance"];
 
 /// An error as sent by a server.
 #[derive(Debug, Default)]
@@ -34,7 +35,9 @@ pub(super) struct ErrorResponse {
 /// Convert an error that was sent in place of a chunk.
 pub(super) fn from_chunk(error: &ServerError<'_>) -> ErrorResponse {
     let status = match error.code {
-        TextOrNumber::Number(code) => u16::try_from(code).ok().filter(|code| (400..600).contains(code)),
+        TextOrNumber::Number(code) => {
+            u16::try_from(code).ok().filter(|code| (400..600).contains(code))
+        }
         _ => None,
     };
     ErrorResponse { status, ..parse(error) }

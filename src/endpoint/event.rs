@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::{
-    calls::{CallValidator, CallOutcome},
+    calls::{CallOutcome, CallValidator},
     message::{FinishReason, ToolCallUpdate, UsageUpdate},
     parser::{Discard, Parser},
     validator::Validator,

@@ -120,8 +120,10 @@ impl Failure {
 /// bidirectional formatting characters.
 pub(super) fn one_line(text: &str) -> String {
     let is_bidi_control = |ch: char| matches!(ch, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    let text: String =
-        text.chars().map(|ch| if ch.is_control() || is_bidi_control(ch) { ' ' } else { ch }).collect();
+    let text: String = text
+        .chars()
+        .map(|ch| if ch.is_control() || is_bidi_control(ch) { ' ' } else { ch })
+        .collect();
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 

@@ -93,7 +93,13 @@ impl Fragments {
         if let Some(id) = &id {
             self.by_id.insert(id.clone(), number);
         }
-        self.calls.push(Call { id, index, name: String::new(), emitted: false, has_arguments: false });
+        self.calls.push(Call {
+            id,
+            index,
+            name: String::new(),
+            emitted: false,
+            has_arguments: false,
+        });
         number
     }
 

@@ -29,7 +29,10 @@ pub(super) fn client(settings: &Settings) -> Result<reqwest::Client, ClientError
     let client = builder(settings, proxy.clone()).tls_certs_merge(roots.clone()).build();
     // A system may have no certificates at all, and the server may not need any.
     client.or_else(|_| builder(settings, proxy).tls_certs_only(roots).build()).map_err(|err| {
-        ClientError(format!("cannot create an HTTP client with these settings: {}", err.without_url()))
+        ClientError(format!(
+            "cannot create an HTTP client with these settings: {}",
+            err.without_url()
+        ))
     })
 }
 
@@ -63,7 +66,9 @@ fn proxy(settings: &Settings) -> Result<Option<Proxy>, ClientError> {
     let ProxyChoice::Url(url) = &settings.proxy else { return Ok(None) };
     // The library's errors repeat the URL, and with it the password.
     let invalid = |why: &str| {
-        ClientError(format!("the proxy {why}; it must be a URL such as http://user:password@host:port"))
+        ClientError(format!(
+            "the proxy {why}; it must be a URL such as http://user:password@host:port"
+        ))
     };
     let url = Url::parse(url).map_err(|err| invalid(&format!("is not a URL ({err})")))?;
     if !matches!(url.scheme(), "http" | "https") {

@@ -53,7 +53,11 @@ pub(super) fn reply_failure(peer: &Peer<'_>, error: reqwest::Error) -> Failure {
 }
 
 /// Return the failure if the response is not valid HTTP, else return the cause.
-fn protocol_failure(peer: &Peer<'_>, error: &reqwest::Error, cause: String) -> Result<Failure, String> {
+fn protocol_failure(
+    peer: &Peer<'_>,
+    error: &reqwest::Error,
+    cause: String,
+) -> Result<Failure, String> {
     match find_source::<hyper::Error>(error) {
         Some(error) if error.is_parse() && error.to_string().contains("too large") => {
             let message = format!("the response headers of {peer} are larger than allowed");
@@ -77,7 +81,9 @@ fn find_source<'e, E: Error + 'static>(error: &'e (dyn Error + 'static)) -> Opti
 }
 
 /// Iterate over an error and its causes.
-fn error_chain<'e>(error: &'e (dyn Error + 'static)) -> impl Iterator<Item = &'e (dyn Error + 'static)> {
+fn error_chain<'e>(
+    error: &'e (dyn Error + 'static),
+) -> impl Iterator<Item = &'e (dyn Error + 'static)> {
     const MAX_CHAIN: usize = 20;
     let mut next = Some(error);
     std::iter::from_fn(move || {

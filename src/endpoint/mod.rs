@@ -31,40 +31,40 @@
 //! # Ok::<(), toolweave::endpoint::Failure>(())
 //! ```
 
-mod chunk_reader;
-mod stream;
-mod chunk;
-mod client;
-mod timer;
-mod decoder;
-mod event;
 mod attempt;
+mod chunk;
+mod chunk_reader;
+mod client;
+mod decoder;
+mod error_response;
+mod event;
 mod failure;
 mod fragments;
 mod http;
+mod http_errors;
 mod lenient;
+mod peer;
 #[cfg(any(test, feature = "python"))]
 mod queue;
-mod peer;
 mod receive;
-mod refusal;
 mod request;
 mod retry;
 mod secrets;
 mod settings;
 mod sse;
+mod stream;
 #[cfg(test)]
 mod tests;
-mod http_errors;
+mod timer;
 
 pub use self::{
-    stream::stream_reply,
     client::Client,
     decoder::{BodyFormat, read},
-    event::{Event, EventSink, CallParsing},
+    event::{CallParsing, Event, EventSink},
     failure::{Failure, FailureKind, TimeoutKind},
     request::{Limits, Request, Retries, Timeouts},
     settings::{ClientError, HttpVersion, ProxyChoice, Settings},
+    stream::stream_reply,
 };
 #[cfg(feature = "python")]
 pub(crate) use self::{

@@ -6,14 +6,14 @@ use futures_util::FutureExt;
 use reqwest::Response;
 
 use super::{
-    timer::{RequestTimer, from_now},
-    decoder::{Decoder, Step},
-    event::{EventSink, CallParsing},
     attempt::OpenReply,
+    decoder::{Decoder, Step},
+    event::{CallParsing, EventSink},
     failure::{Failure, FailureKind, Seconds, TimeoutKind},
+    http_errors,
     peer::Peer,
     request::{Request, Timeouts},
-    http_errors,
+    timer::{RequestTimer, from_now},
 };
 
 /// Receive a reply that has begun, to its end.
@@ -47,8 +47,7 @@ async fn read(
 ) -> Result<(), Failure> {
     let OpenReply { peer, response, .. } = opened;
     loop {
-        let step =
-            decoder.step(sink).map_err(|error| error.failure(peer, &request.limits))?;
+        let step = decoder.step(sink).map_err(|error| error.failure(peer, &request.limits))?;
         match step {
             Step::Read => room(sink, timer, &request.timeouts)
                 .await

@@ -1,15 +1,15 @@
 //! One request and its reply.
 
 use super::{
-    client::Client,
-    timer::RequestTimer,
-    event::{EventSink, CallParsing},
     attempt::{self, OpenReply},
+    client::Client,
+    event::{CallParsing, EventSink},
     failure::{Failure, FailureKind, TimeoutKind},
     receive,
     request::Request,
     retry,
     secrets::Secrets,
+    timer::RequestTimer,
 };
 
 /// Send a request and push its reply to a sink.
@@ -46,8 +46,9 @@ async fn open<'r>(
     request: &'r Request,
     timer: &mut RequestTimer,
 ) -> Result<OpenReply<'r>, Failure> {
-    let client =
-        client.in_this_process().map_err(|err| Failure::new(FailureKind::Connect, err.to_string()))?;
+    let client = client
+        .in_this_process()
+        .map_err(|err| Failure::new(FailureKind::Connect, err.to_string()))?;
     let mut attempts = 0;
     loop {
         attempts += 1;

@@ -118,7 +118,8 @@ mod tests {
             let mut timer = RequestTimer::new(None);
             timer.until(from_now(LONG), TimeoutKind::Idle, yield_now()).await.unwrap();
             let begin = Instant::now();
-            let waited = timer.until(from_now(SHORT), TimeoutKind::FirstByte, pending::<()>()).await;
+            let waited =
+                timer.until(from_now(SHORT), TimeoutKind::FirstByte, pending::<()>()).await;
             assert_eq!(waited, Err(TimeoutKind::FirstByte));
             assert!(begin.elapsed() < LONG);
         });
@@ -131,7 +132,8 @@ mod tests {
             assert!(!timer.has(LONG) && !timer.has(Duration::MAX));
             let waited = timer.until(from_now(LONG), TimeoutKind::Idle, pending::<()>()).await;
             assert_eq!(waited, Err(TimeoutKind::Total));
-            let waited = timer.until(from_now(Duration::MAX), TimeoutKind::Idle, pending::<()>()).await;
+            let waited =
+                timer.until(from_now(Duration::MAX), TimeoutKind::Idle, pending::<()>()).await;
             assert_eq!(waited, Err(TimeoutKind::Total));
             assert!(RequestTimer::new(None).has(Duration::MAX));
         });

@@ -47,8 +47,10 @@ fn all_formats_of_events_are_read() {
 
 #[test]
 fn a_body_without_events_is_not_a_reply() {
-    let utf16: Vec<_> =
-        format!("data: {}\n\n", text_chunk("Hi")).encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let utf16: Vec<_> = format!("data: {}\n\n", text_chunk("Hi"))
+        .encode_utf16()
+        .flat_map(u16::to_le_bytes)
+        .collect();
     for body in [&utf16[..], b"\x1f\x8b\x08 \n\n \r", b"hello", b"\n\nhello\n\n", b":\n\nx: y\n"] {
         let (events, done) = joined(&[body], LIMITS, None);
         let failure = done.unwrap_err();

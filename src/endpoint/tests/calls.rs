@@ -7,13 +7,17 @@ use super::{
     LIMITS, body, chunk, joined, parsing, text_chunk,
 };
 use crate::{
-    calls::{InvalidKind, CallOutcome},
+    calls::{CallOutcome, InvalidKind},
     message::FinishReason,
 };
 
 #[test]
 fn calls_are_found_in_text_and_judged() {
-    let body = body(&[text_chunk("So <Ad"), text_chunk("d>{'a': 1}</Add>"), chunk(&json!({}), Some("stop"))]);
+    let body = body(&[
+        text_chunk("So <Ad"),
+        text_chunk("d>{'a': 1}</Add>"),
+        chunk(&json!({}), Some("stop")),
+    ]);
     let (events, done) = joined(&[body.as_bytes()], LIMITS, Some(parsing(true)));
     assert_eq!(done, Ok(()));
     let [Event::Text(text), Event::Start { index: 0, id: None, name }, .., end, finish] =

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use serde_json::json;
 
 use super::{
-    super::{Event, Failure, FailureKind, BodyFormat, CallParsing, read},
+    super::{BodyFormat, CallParsing, Event, Failure, FailureKind, read},
     JoinedReply, LIMITS, parsing, written,
 };
 

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use proptest::prelude::*;
 
 use super::{
-    super::{Event, BodyFormat, Limits, read},
+    super::{BodyFormat, Event, Limits, read},
     EventLog, LIMITS, body, joined, parsing, text_chunk, text_of,
 };
 

@@ -10,7 +10,7 @@ mod secrets;
 use bytes::Bytes;
 use serde_json::{Value, json};
 
-use super::{Event, Failure, BodyFormat, Limits, EventSink, CallParsing, read};
+use super::{BodyFormat, CallParsing, Event, EventSink, Failure, Limits, read};
 use crate::{
     calls::{CallValidator, RepairMode, Tool},
     parser::{self, Parser},

@@ -12,7 +12,7 @@ use shuttle::{check_dfs, check_pct, check_random, future, rand::Rng, sync::Mutex
 use super::super::{
     event::Event,
     failure::{Failure, FailureKind},
-    queue::{Capacity, Lock, EventQueue, Primitives, Signal, Wake},
+    queue::{Capacity, EventQueue, Lock, Primitives, Signal, Wake},
 };
 use crate::message::{FinishReason, UsageUpdate};
 
