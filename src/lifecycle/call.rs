@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use serde_json::Value;
 
 use super::{
-    event::{CallState, RunStatus, ToldCall, ToolStateStreamEvent},
+    event::{CallState, RunStatus, ReportedCall, ToolStateStreamEvent},
     snapshot::{SnapshotCall, SnapshotRun},
 };
 use crate::message::{ErrorCode, ToolResult, wire::write_repair};
@@ -30,7 +30,7 @@ pub(super) struct Call {
 /// A whole call, with the repairs that this version has no names for.
 #[derive(Clone, Debug)]
 pub(super) struct Whole {
-    pub(super) told: ToldCall,
+    pub(super) told: ReportedCall,
     pub(super) foreign_repairs: Option<Vec<Value>>,
 }
 

@@ -157,13 +157,13 @@ pub struct ToolsCallUpdateStreamEvent {
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename_all = "camelCase"))]
 pub struct ToolsCallStreamEvent {
     /// The calls.
-    pub tool_calls: Vec<ToldCall>,
+    pub tool_calls: Vec<ReportedCall>,
 }
 
 /// A call, with what keeps it from running.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename_all = "camelCase"))]
-pub struct ToldCall {
+pub struct ReportedCall {
     /// The call. Its arguments are null where it is invalid and has none.
     #[cfg_attr(test, schemars(flatten))]
     pub call: ToolCall,

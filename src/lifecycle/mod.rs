@@ -136,7 +136,7 @@ pub use self::{
     event::{
         CallState, ErrorStreamEvent, EventBody, EventHead, InvalidReason, RankedTool,
         RawStreamEvent, ReasoningStreamEvent, RunStatus, RunStreamEvent, SceneStreamEvent,
-        SelectionStreamEvent, StreamEvent, TextStreamEvent, ToldCall, ToolResultStreamEvent,
+        SelectionStreamEvent, StreamEvent, TextStreamEvent, ReportedCall, ToolResultStreamEvent,
         ToolStateStreamEvent, ToolsAggregateEvent, ToolsCallStreamEvent,
         ToolsCallUpdateStreamEvent, UsageStreamEvent,
     },

@@ -94,7 +94,7 @@ fn events() -> Value {
 
     let mut definitions = generator.take_definitions(true);
     // A call that is invalid may have no arguments.
-    let told = definitions.get_mut("ToldCall").unwrap();
+    let told = definitions.get_mut("ReportedCall").unwrap();
     told["required"].as_array_mut().unwrap().retain(|name| name != "arguments");
 
     let kinds: Vec<(String, Value)> = definitions

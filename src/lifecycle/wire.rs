@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::event::{
     ErrorStreamEvent, EventBody, EventHead, InvalidReason, LARGEST, RankedTool, RawStreamEvent,
     ReasoningStreamEvent, RunStatus, RunStreamEvent, SceneStreamEvent, SelectionStreamEvent,
-    StreamEvent, TextStreamEvent, ToldCall, ToolResultStreamEvent, ToolStateStreamEvent,
+    StreamEvent, TextStreamEvent, ReportedCall, ToolResultStreamEvent, ToolStateStreamEvent,
     ToolsAggregateEvent, ToolsCallStreamEvent, ToolsCallUpdateStreamEvent, UsageStreamEvent,
 };
 use crate::message::{
@@ -150,7 +150,7 @@ fn write_update(update: &ToolCallUpdate) -> Map<String, Value> {
     out
 }
 
-fn write_told(told: &ToldCall) -> Map<String, Value> {
+fn write_told(told: &ReportedCall) -> Map<String, Value> {
     let mut out = write_call(&told.call);
     if told.call.arguments.is_null() {
         out.shift_remove("arguments");
@@ -304,7 +304,7 @@ fn read_index(fields: &mut Fields) -> Result<Option<usize>, MessageError> {
     }
 }
 
-fn read_told(fields: &mut Fields) -> Result<ToldCall, MessageError> {
+fn read_told(fields: &mut Fields) -> Result<ReportedCall, MessageError> {
     let invalid = read_invalid(fields)?;
     let arguments = fields.optional_object("arguments")?;
     let none = arguments.is_none() && invalid.is_some();
@@ -315,7 +315,7 @@ fn read_told(fields: &mut Fields) -> Result<ToldCall, MessageError> {
     if none {
         call.arguments = Value::Null;
     }
-    Ok(ToldCall { call, invalid })
+    Ok(ReportedCall { call, invalid })
 }
 
 fn read_invalid(fields: &mut Fields) -> Result<Option<InvalidReason>, MessageError> {

@@ -77,7 +77,7 @@ class InvalidReason(TypedDict):
     message: str
 
 
-class ToldCall(TypedDict):
+class ReportedCall(TypedDict):
     """A call as it was read."""
 
     toolCallId: str
@@ -93,7 +93,7 @@ class ToolsCallStreamEvent(_OfMessage):
     """Calls that are whole, whether they can run or not."""
 
     kind: Literal["tools_call"]
-    toolCalls: Sequence[ToldCall]
+    toolCalls: Sequence[ReportedCall]
 
 
 class ToolResultStreamEvent(Envelope):

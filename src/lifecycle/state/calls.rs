@@ -8,7 +8,7 @@ use crate::{
         call::{Answer, Call, Outcome, Whole},
         entry::Said,
         event::{
-            EventHead, ToldCall, ToolResultStreamEvent, ToolStateStreamEvent, ToolsAggregateEvent,
+            EventHead, ReportedCall, ToolResultStreamEvent, ToolStateStreamEvent, ToolsAggregateEvent,
         },
         snapshot::ProblemKind,
     },
@@ -72,7 +72,7 @@ impl State {
         number: u64,
         head: &EventHead,
         position: usize,
-        told: ToldCall,
+        told: ReportedCall,
     ) {
         let id = told.call.id.clone();
         let call = self.whole(message, head, told.call.index, &id);
@@ -165,7 +165,7 @@ impl State {
             Some(_) => {}
             None => {
                 let foreign_repairs = foreign_repairs(&head.extra, position);
-                let told = ToldCall { call: given, invalid: None };
+                let told = ReportedCall { call: given, invalid: None };
                 call.whole = Some(Whole { told, foreign_repairs });
             }
         }

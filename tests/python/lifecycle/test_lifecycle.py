@@ -80,7 +80,7 @@ def test_there_is_a_class_for_each_kind() -> None:
     assert known <= set(lifecycle.__all__)
 
 
-@pytest.mark.parametrize("part", ["ToldCall", "RankedTool", "InvalidReason"])
+@pytest.mark.parametrize("part", ["ReportedCall", "RankedTool", "InvalidReason"])
 def test_a_part_of_an_event_has_the_fields_that_its_schema_has(part: str) -> None:
     assert hints(getattr(events, part))[0] == set(DEFINITIONS[part]["properties"])
 

@@ -279,12 +279,12 @@ export interface ToolsCallStreamEvent {
   /**
    * The calls.
    */
-  toolCalls: ToldCall[];
+  toolCalls: ReportedCall[];
 }
 /**
  * A call, with what keeps it from running.
  */
-export interface ToldCall {
+export interface ReportedCall {
   /**
    * Unique within the reply; the result refers to it.
    */

@@ -13,7 +13,7 @@ import type {
   SnapshotRun,
   SnapshotScene,
   SnapshotSelection,
-  ToldCall,
+  ReportedCall,
   ToolCall,
   ToolCallUpdate,
   ToolResultStreamEvent,
@@ -208,9 +208,9 @@ export class Fold {
   #takeCall(
     message: Message,
     event: Numbered<KnownStreamEvent & { kind: 'tools_call' | 'tools_aggregate' }>,
-    told: ToldCall | ToolCall,
+    told: ReportedCall | ToolCall,
   ): void {
-    const place: Partial<ToldCall> = told;
+    const place: Partial<ReportedCall> = told;
     const index = place.index ?? 0;
     let call = this.#calls.get(callKey(message.fields.messageId, told.toolCallId));
     if (!call) {

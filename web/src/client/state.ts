@@ -3,7 +3,7 @@
 import type {
   SnapshotMessage,
   StreamEvent,
-  ToldCall,
+  ReportedCall,
   ToolResult,
   ToolStateStreamEvent,
 } from './events.ts';
@@ -39,7 +39,7 @@ export interface Call {
   text: string;
   fragmentIndex?: number;
   position: number;
-  whole?: ToldCall;
+  whole?: ReportedCall;
   outcome: Outcome;
   message: Message;
 }
