@@ -30,16 +30,16 @@ pub(super) struct Call {
 /// A whole call, with the repairs that this version has no names for.
 #[derive(Clone, Debug)]
 pub(super) struct Whole {
-    pub(super) told: ReportedCall,
-    pub(super) foreign_repairs: Option<Vec<Value>>,
+    pub(super) reported: ReportedCall,
+    pub(super) unknown_repairs: Option<Vec<Value>>,
 }
 
 /// What has become of a call. It may be known before the call is.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Outcome {
     progress: VecDeque<String>,
-    answer: Option<Answer>,
-    told: Option<CallState>,
+    answer: Option<CallResult>,
+    reported: Option<CallState>,
     key: Option<String>,
     question: Option<String>,
     schema: Option<Value>,
@@ -49,12 +49,12 @@ pub(super) struct Outcome {
     started: Option<u64>,
     finished: Option<u64>,
     /// When something was last heard of the call.
-    heard: Option<u64>,
+    last_event_time: Option<u64>,
 }
 
 /// A result.
 #[derive(Clone, Debug)]
-pub(super) struct Answer {
+pub(super) struct CallResult {
     pub(super) name: Option<String>,
     pub(super) result: String,
     pub(super) is_error: bool,
@@ -62,7 +62,7 @@ pub(super) struct Answer {
     pub(super) duration: Option<f64>,
 }
 
-impl Answer {
+impl CallResult {
     fn state(&self) -> CallState {
         match self.error_code.as_deref().map(ErrorCode::from_wire) {
             Some(Some(ErrorCode::Denied)) => CallState::Denied,
@@ -77,12 +77,12 @@ impl Answer {
 
 impl CallState {
     /// Whether an event can say that a call is in this state.
-    const fn can_be_told(self) -> bool {
-        self.waits_for_somebody() || matches!(self, Self::Running | Self::Approved | Self::Denied)
+    const fn is_reportable(self) -> bool {
+        self.awaits_external() || matches!(self, Self::Running | Self::Approved | Self::Denied)
     }
 
     /// Whether what comes next is up to somebody outside of the run.
-    const fn waits_for_somebody(self) -> bool {
+    const fn awaits_external(self) -> bool {
         matches!(self, Self::AwaitingApproval | Self::AwaitingAnswer | Self::Deferred)
     }
 
@@ -96,22 +96,22 @@ impl CallState {
 
 impl Outcome {
     /// Something was heard of the call.
-    pub(super) fn hear(&mut self, time: Option<u64>) {
-        self.heard = self.heard.max(time);
+    pub(super) fn touch(&mut self, time: Option<u64>) {
+        self.last_event_time = self.last_event_time.max(time);
     }
 
     /// What was heard of the same call elsewhere.
-    pub(super) fn hear_of(&mut self, other: &Self) {
-        self.hear(other.heard);
+    pub(super) fn touch_from(&mut self, other: &Self) {
+        self.touch(other.last_event_time);
     }
 
     /// Takes in what an event says; false if it says nothing that this version knows.
-    pub(super) fn tell(&mut self, event: ToolStateStreamEvent, time: Option<u64>) -> bool {
-        let Some(state) = CallState::from_wire(&event.state).filter(|state| state.can_be_told())
+    pub(super) fn apply_state(&mut self, event: ToolStateStreamEvent, time: Option<u64>) -> bool {
+        let Some(state) = CallState::from_wire(&event.state).filter(|state| state.is_reportable())
         else {
             return false;
         };
-        self.told = Some(state);
+        self.reported = Some(state);
         match state {
             CallState::Running => self.started = self.started.or(time),
             CallState::Approved => self.approved = Some(true),
@@ -132,12 +132,12 @@ impl Outcome {
         if self.progress.len() > MAX_PROGRESS {
             self.progress.pop_front();
         }
-        self.told = Some(CallState::Running);
+        self.reported = Some(CallState::Running);
         self.started = self.started.or(time);
     }
 
     /// Takes in the result; false if there is one already.
-    pub(super) fn answer(&mut self, answer: Answer, time: Option<u64>) -> bool {
+    pub(super) fn answer(&mut self, answer: CallResult, time: Option<u64>) -> bool {
         if self.answer.is_some() {
             return false;
         }
@@ -150,27 +150,27 @@ impl Outcome {
 impl Call {
     /// How far the call has come.
     ///
-    /// `patience` is how long nothing may be heard of it, with the time that it is.
-    fn state(&self, run: Option<&SnapshotRun>, patience: Option<(u64, u64)>) -> CallState {
+    /// `timeout` is how long nothing may be heard of it, with the time that it is.
+    fn state(&self, run: Option<&SnapshotRun>, timeout: Option<(u64, u64)>) -> CallState {
         if let Some(answer) = &self.outcome.answer {
             return answer.state();
         }
-        if self.whole.as_ref().is_some_and(|whole| whole.told.invalid.is_some()) {
+        if self.whole.as_ref().is_some_and(|whole| whole.reported.invalid.is_some()) {
             return CallState::Error;
         }
         let otherwise = if self.whole.is_some() { CallState::Pending } else { CallState::Writing };
-        let state = self.outcome.told.unwrap_or(otherwise);
+        let state = self.outcome.reported.unwrap_or(otherwise);
         if state.is_final() {
             return state;
         }
         if let Some(run) = run.filter(|run| run.status == RunStatus::Finished) {
             let resumes = run.stop_reason.as_deref() == Some("deferred");
-            let stays = state == CallState::Deferred || (resumes && state.waits_for_somebody());
+            let stays = state == CallState::Deferred || (resumes && state.awaits_external());
             return if stays { state } else { CallState::Interrupted };
         }
-        match (patience, self.outcome.heard) {
-            (Some((patience, now)), Some(heard))
-                if !state.waits_for_somebody() && now.saturating_sub(heard) > patience =>
+        match (timeout, self.outcome.last_event_time) {
+            (Some((timeout, now)), Some(last_event_time))
+                if !state.awaits_external() && now.saturating_sub(last_event_time) > timeout =>
             {
                 CallState::Timeout
             }
@@ -180,7 +180,7 @@ impl Call {
 
     /// The tool, as the whole call names it or, before, the fragments.
     pub(super) fn name(&self) -> &str {
-        self.whole.as_ref().map_or(&self.name, |whole| &whole.told.call.name)
+        self.whole.as_ref().map_or(&self.name, |whole| &whole.reported.call.name)
     }
 
     /// The result as a part of a message.
@@ -201,12 +201,12 @@ impl Call {
         id: String,
         position: usize,
         run: Option<&SnapshotRun>,
-        patience: Option<(u64, u64)>,
+        timeout: Option<(u64, u64)>,
     ) -> SnapshotCall {
         let outcome = &self.outcome;
         let answer = outcome.answer.as_ref();
         let whole = self.whole.as_ref();
-        let call = whole.map(|whole| &whole.told.call);
+        let call = whole.map(|whole| &whole.reported.call);
         SnapshotCall {
             tool_call_id: id,
             name: self.name().to_owned(),
@@ -214,8 +214,8 @@ impl Call {
             arguments_text: self.text.clone(),
             arguments: call.and_then(|call| call.arguments.as_object()).cloned(),
             repairs: whole.and_then(Whole::repairs),
-            invalid: whole.and_then(|whole| whole.told.invalid.clone()),
-            state: self.state(run, patience),
+            invalid: whole.and_then(|whole| whole.reported.invalid.clone()),
+            state: self.state(run, timeout),
             key: outcome.key.clone(),
             question: outcome.question.clone(),
             schema: outcome.schema.clone(),
@@ -235,9 +235,9 @@ impl Call {
 
 impl Whole {
     fn repairs(&self) -> Option<Vec<Value>> {
-        let repairs = &self.told.call.repairs;
+        let repairs = &self.reported.call.repairs;
         if repairs.is_empty() {
-            return self.foreign_repairs.clone();
+            return self.unknown_repairs.clone();
         }
         Some(repairs.iter().map(|repair| Value::Object(write_repair(repair))).collect())
     }

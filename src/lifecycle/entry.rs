@@ -21,13 +21,13 @@ pub(super) struct Entry {
     pub(super) generation_id: Option<String>,
     pub(super) from_agent: Option<String>,
     pub(super) metadata: Option<Map<String, Value>>,
-    pub(super) said: Said,
+    pub(super) content: EntryContent,
     /// Of calls: the calls.
     pub(super) calls: Calls,
 }
 
 #[derive(Clone, Debug)]
-pub(super) enum Said {
+pub(super) enum EntryContent {
     Text(String),
     Reasoning(String),
     Calls,
@@ -59,7 +59,7 @@ impl Entry {
         id: String,
         number: u64,
         head: &mut EventHead,
-        said: Said,
+        content: EntryContent,
         done: bool,
     ) -> Self {
         Self {
@@ -71,13 +71,13 @@ impl Entry {
             generation_id: head.generation_id.take(),
             from_agent: head.from_agent.take(),
             metadata: head.metadata.take(),
-            said,
+            content,
             calls: Calls::default(),
         }
     }
 
     /// Takes what it lacks from a later event.
-    pub(super) fn join(&mut self, head: &mut EventHead, done: bool) {
+    pub(super) fn merge(&mut self, head: &mut EventHead, done: bool) {
         self.done |= done;
         self.run_id = self.run_id.take().or_else(|| head.run_id.take());
         self.generation_id = self.generation_id.take().or_else(|| head.generation_id.take());
@@ -86,21 +86,21 @@ impl Entry {
     }
 
     fn kind(&self) -> &str {
-        match &self.said {
-            Said::Text(_) => "text",
-            Said::Reasoning(_) => "reasoning",
-            Said::Calls if self.calls.is_aggregate => "tools_aggregate",
-            Said::Calls => "tools_call",
-            Said::Usage(_) => "usage",
-            Said::Error(_) => "error",
-            Said::Unknown { kind, .. } => kind,
+        match &self.content {
+            EntryContent::Text(_) => "text",
+            EntryContent::Reasoning(_) => "reasoning",
+            EntryContent::Calls if self.calls.is_aggregate => "tools_aggregate",
+            EntryContent::Calls => "tools_call",
+            EntryContent::Usage(_) => "usage",
+            EntryContent::Error(_) => "error",
+            EntryContent::Unknown { kind, .. } => kind,
         }
     }
 
     pub(super) fn snapshot(
         &self,
         run: Option<&SnapshotRun>,
-        patience: Option<(u64, u64)>,
+        timeout: Option<(u64, u64)>,
     ) -> SnapshotMessage {
         let is_over = run.is_some_and(|run| run.status == RunStatus::Finished);
         let mut out = SnapshotMessage {
@@ -124,32 +124,32 @@ impl Entry {
             tool_call_id: None,
             unknown: None,
         };
-        match &self.said {
-            Said::Text(text) | Said::Reasoning(text) => out.text = Some(text.clone()),
-            Said::Calls => {
+        match &self.content {
+            EntryContent::Text(text) | EntryContent::Reasoning(text) => out.text = Some(text.clone()),
+            EntryContent::Calls => {
                 let calls = &self.calls;
                 let shown: Vec<SnapshotCall> = calls
                     .list
                     .iter()
                     .enumerate()
-                    .map(|(at, call)| call.snapshot(calls.id(at), at, run, patience))
+                    .map(|(at, call)| call.snapshot(calls.id(at), at, run, timeout))
                     .collect();
-                let settled = shown.iter().all(|call| call.state.is_final());
-                out.done = calls.is_aggregate || (is_over && settled);
+                let all_final = shown.iter().all(|call| call.state.is_final());
+                out.done = calls.is_aggregate || (is_over && all_final);
                 out.tool_calls = Some(shown);
             }
-            Said::Usage(usage) => {
+            EntryContent::Usage(usage) => {
                 out.input_tokens = Some(usage.input_tokens);
                 out.output_tokens = Some(usage.output_tokens);
                 out.cached_input_tokens = Some(usage.cached_input_tokens);
                 out.cost = usage.cost;
             }
-            Said::Error(error) => {
+            EntryContent::Error(error) => {
                 out.message = Some(error.message.clone());
                 out.code.clone_from(&error.code);
                 out.tool_call_id.clone_from(&error.tool_call_id);
             }
-            Said::Unknown { fields, .. } => out.unknown = Some(fields.clone()),
+            EntryContent::Unknown { fields, .. } => out.unknown = Some(fields.clone()),
         }
         out
     }

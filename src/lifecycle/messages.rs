@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use serde_json::{Map, Value};
 
 use super::{
-    entry::{Entry, Said},
+    entry::{Entry, EntryContent},
     state::State,
 };
 use crate::message::{Content, Envelope, Message, ToolCall, Usage, is_blank};
@@ -42,19 +42,19 @@ pub(super) fn messages(state: &State, run_id: Option<&str>) -> Vec<Message> {
 
 /// What a message says.
 fn content(entry: &Entry) -> Option<Content> {
-    match &entry.said {
-        Said::Text(text) if is_blank(text) => None,
-        Said::Text(text) => Some(Content::Text(text.clone())),
-        Said::Reasoning(text) if text.is_empty() => None,
-        Said::Reasoning(text) => Some(Content::Reasoning(text.clone())),
-        Said::Calls => calls(entry),
-        Said::Usage(usage) => Some(Content::Usage(Usage {
+    match &entry.content {
+        EntryContent::Text(text) if is_blank(text) => None,
+        EntryContent::Text(text) => Some(Content::Text(text.clone())),
+        EntryContent::Reasoning(text) if text.is_empty() => None,
+        EntryContent::Reasoning(text) => Some(Content::Reasoning(text.clone())),
+        EntryContent::Calls => calls(entry),
+        EntryContent::Usage(usage) => Some(Content::Usage(Usage {
             input_tokens: usage.input_tokens,
             output_tokens: usage.output_tokens,
             cached_input_tokens: usage.cached_input_tokens,
             cost: usage.cost,
         })),
-        Said::Error(_) | Said::Unknown { .. } => None,
+        EntryContent::Error(_) | EntryContent::Unknown { .. } => None,
     }
 }
 
@@ -64,7 +64,7 @@ fn calls(entry: &Entry) -> Option<Content> {
     let mut results = Vec::new();
     for call in &entry.calls.list {
         let Some(whole) = &call.whole else { continue };
-        let given = &whole.told.call;
+        let given = &whole.reported.call;
         let arguments = match &given.arguments {
             Value::Null => Value::Object(Map::new()),
             arguments => arguments.clone(),

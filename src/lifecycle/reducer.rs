@@ -28,10 +28,10 @@ pub struct StreamReducer {
     /// The gapless beginning.
     base: State,
     /// The events of the gapless beginning, to tell another one with the same number.
-    prints: Vec<u64>,
+    fingerprints: Vec<u64>,
     /// What came after a gap.
-    later: BTreeMap<u64, (u64, StreamEvent)>,
-    /// `base` with the events of `later` up to a number. Made when somebody asks for it.
+    after_gap: BTreeMap<u64, (u64, StreamEvent)>,
+    /// `base` with the events of `after_gap` up to a number. Made when somebody asks for it.
     ahead: Option<(State, u64)>,
     /// Numbers that two different events have; the lowest ones.
     conflicts: BTreeSet<u64>,
@@ -54,8 +54,8 @@ impl StreamReducer {
         Self {
             pending_timeout,
             base: State::default(),
-            prints: Vec::new(),
-            later: BTreeMap::new(),
+            fingerprints: Vec::new(),
+            after_gap: BTreeMap::new(),
             ahead: None,
             conflicts: BTreeSet::new(),
         }
@@ -69,14 +69,14 @@ impl StreamReducer {
             let place = Place::event().member("sequenceNumber");
             return Err(MessageError::Missing { place, expected: "a number from 1 up".into() });
         };
-        let print = fingerprint(&event.to_json_value());
+        let fingerprint = fingerprint(&event.to_json_value());
         let end = self.last_sequence_number();
         // Numbers up to the end are positions in a list.
         let position = usize::try_from(number - 1).ok();
-        let known = position.and_then(|position| self.prints.get(position).copied());
-        let known = known.or_else(|| self.later.get(&number).map(|(print, _)| *print));
+        let known = position.and_then(|position| self.fingerprints.get(position).copied());
+        let known = known.or_else(|| self.after_gap.get(&number).map(|(fingerprint, _)| *fingerprint));
         if let Some(known) = known {
-            if known != print {
+            if known != fingerprint {
                 self.conflicts.insert(number);
                 if self.conflicts.len() > MAX_PROBLEMS {
                     self.conflicts.pop_last();
@@ -86,15 +86,15 @@ impl StreamReducer {
         }
         if number == end + 1 {
             self.base.apply(number, event);
-            self.prints.push(print);
-            if !self.later.is_empty() {
+            self.fingerprints.push(fingerprint);
+            if !self.after_gap.is_empty() {
                 self.close_gap();
             }
         } else {
             if self.ahead.as_ref().is_some_and(|(_, upto)| number < *upto) {
                 self.ahead = None;
             }
-            self.later.insert(number, (print, event));
+            self.after_gap.insert(number, (fingerprint, event));
         }
         Ok(true)
     }
@@ -102,20 +102,20 @@ impl StreamReducer {
     /// The gap after the beginning has become smaller: what follows without one joins it.
     fn close_gap(&mut self) {
         self.ahead = None;
-        while let Some(first) = self.later.first_entry() {
+        while let Some(first) = self.after_gap.first_entry() {
             let number = *first.key();
-            if number != self.prints.len() as u64 + 1 {
+            if number != self.fingerprints.len() as u64 + 1 {
                 break;
             }
-            let (print, event) = first.remove();
+            let (fingerprint, event) = first.remove();
             self.base.apply(number, event);
-            self.prints.push(print);
+            self.fingerprints.push(fingerprint);
         }
     }
 
     /// The end of the gapless beginning: everything up to here has come.
     pub fn last_sequence_number(&self) -> u64 {
-        self.prints.len() as u64
+        self.fingerprints.len() as u64
     }
 
     /// What has not come although something after it has, as first and last number; the first
@@ -123,7 +123,7 @@ impl StreamReducer {
     pub fn missing(&self) -> Vec<(u64, u64)> {
         let mut missing = Vec::new();
         let mut expected = self.last_sequence_number() + 1;
-        for &number in self.later.keys() {
+        for &number in self.after_gap.keys() {
             if number > expected {
                 if missing.len() == MAX_MISSING {
                     break;
@@ -138,7 +138,7 @@ impl StreamReducer {
     /// What the events so far come to. `now` is the time in milliseconds since 1970; without it,
     /// no call looks as if its time was over.
     pub fn snapshot(&mut self, now: Option<u64>) -> Snapshot {
-        let patience = self.pending_timeout.zip(now);
+        let timeout = self.pending_timeout.zip(now);
         let missing = self.missing();
         let conflicts: Vec<_> = self
             .conflicts
@@ -152,7 +152,7 @@ impl StreamReducer {
         let last_sequence_number = self.last_sequence_number();
         let state = self.state();
         let mut problems = state.problems.clone();
-        problems.extend(state.missed());
+        problems.extend(state.missing_calls());
         problems.extend(conflicts);
         problems.sort_by_key(|problem| problem.sequence_number);
         problems.truncate(MAX_PROBLEMS);
@@ -162,7 +162,7 @@ impl StreamReducer {
             last_sequence_number,
             missing,
             messages: entries
-                .map(|entry| entry.snapshot(state.run(entry.run_id.as_ref()), patience))
+                .map(|entry| entry.snapshot(state.run(entry.run_id.as_ref()), timeout))
                 .collect(),
             runs: state.runs.clone(),
             scenes: state.scenes.clone(),
@@ -183,12 +183,12 @@ impl StreamReducer {
 
     /// What all events come to, gaps or not.
     fn state(&mut self) -> &State {
-        if self.later.is_empty() {
+        if self.after_gap.is_empty() {
             return &self.base;
         }
         let (state, upto) =
-            self.ahead.get_or_insert_with(|| (self.base.clone(), self.prints.len() as u64));
-        for (&number, (_, event)) in self.later.range(*upto + 1..) {
+            self.ahead.get_or_insert_with(|| (self.base.clone(), self.fingerprints.len() as u64));
+        for (&number, (_, event)) in self.after_gap.range(*upto + 1..) {
             state.apply(number, event.clone());
             *upto = number;
         }
@@ -197,7 +197,7 @@ impl StreamReducer {
 
     /// How many events were taken in since the beginning, over and over ones included.
     #[cfg(test)]
-    pub(super) fn work(&mut self) -> usize {
+    pub(super) fn applied_count(&mut self) -> usize {
         self.state().applied
     }
 }

@@ -23,9 +23,9 @@ const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
 
 /// What is absent is not null, and defaults are left out of what is written.
 #[derive(Clone)]
-struct NothingNull;
+struct RemoveNulls;
 
-impl Transform for NothingNull {
+impl Transform for RemoveNulls {
     fn transform(&mut self, schema: &mut Schema) {
         transform_subschemas(self, schema);
         schema.remove("default");
@@ -49,7 +49,7 @@ impl Transform for NothingNull {
 }
 
 fn settings() -> SchemaSettings {
-    SchemaSettings::draft2020_12().with_transform(NothingNull)
+    SchemaSettings::draft2020_12().with_transform(RemoveNulls)
 }
 
 /// The definition of one kind: what all events may say, its own fields, and the name of the kind.
@@ -89,13 +89,13 @@ fn events() -> Value {
     define::<SelectionStreamEvent>(all, "selection", &[]);
     define::<RawStreamEvent>(all, "raw", &[]);
     let mut unknown = EventHead::json_schema(all);
-    NothingNull.transform(&mut unknown);
+    RemoveNulls.transform(&mut unknown);
     let mut unknown = unknown.to_value();
 
     let mut definitions = generator.take_definitions(true);
     // A call that is invalid may have no arguments.
-    let told = definitions.get_mut("ReportedCall").unwrap();
-    told["required"].as_array_mut().unwrap().retain(|name| name != "arguments");
+    let reported = definitions.get_mut("ReportedCall").unwrap();
+    reported["required"].as_array_mut().unwrap().retain(|name| name != "arguments");
 
     let kinds: Vec<(String, Value)> = definitions
         .iter()
@@ -145,7 +145,7 @@ fn tidy(schema: &mut Value) {
 }
 
 fn check(name: &str, schema: &Value) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("schemas").join(name);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).merge("schemas").merge(name);
     let text = format!("{}\n", serde_json::to_string_pretty(schema).unwrap());
     if env::var_os("WRITE_SCHEMAS").is_some() {
         fs::write(&path, &text).unwrap();

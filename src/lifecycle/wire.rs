@@ -86,7 +86,7 @@ fn write_body(out: &mut Map<String, Value>, body: &EventBody) {
         EventBody::ToolsCallUpdate(event) => {
             put(out, UPDATES, write_all(&event.tool_call_updates, write_update));
         }
-        EventBody::ToolsCall(event) => put(out, CALLS, write_all(&event.tool_calls, write_told)),
+        EventBody::ToolsCall(event) => put(out, CALLS, write_all(&event.tool_calls, write_reported)),
         EventBody::ToolResult(event) => {
             put(out, "toolCallId", event.tool_call_id.as_str());
             put(out, "result", event.result.as_str());
@@ -150,12 +150,12 @@ fn write_update(update: &ToolCallUpdate) -> Map<String, Value> {
     out
 }
 
-fn write_told(told: &ReportedCall) -> Map<String, Value> {
-    let mut out = write_call(&told.call);
-    if told.call.arguments.is_null() {
+fn write_reported(reported: &ReportedCall) -> Map<String, Value> {
+    let mut out = write_call(&reported.call);
+    if reported.call.arguments.is_null() {
         out.shift_remove("arguments");
     }
-    if let Some(invalid) = &told.invalid {
+    if let Some(invalid) = &reported.invalid {
         let mut fault = Map::new();
         put(&mut fault, "reason", invalid.reason.as_str());
         put(&mut fault, "message", invalid.message.as_str());
@@ -232,7 +232,7 @@ fn read_body(
         }
         "tools_call" => {
             of_message(fields)?;
-            let calls = read_all(fields, CALLS, read_told)?;
+            let calls = read_all(fields, CALLS, read_reported)?;
             let tool_calls = split(calls, CALLS, leftovers);
             EventBody::ToolsCall(ToolsCallStreamEvent { tool_calls })
         }
@@ -304,7 +304,7 @@ fn read_index(fields: &mut Fields) -> Result<Option<usize>, MessageError> {
     }
 }
 
-fn read_told(fields: &mut Fields) -> Result<ReportedCall, MessageError> {
+fn read_reported(fields: &mut Fields) -> Result<ReportedCall, MessageError> {
     let invalid = read_invalid(fields)?;
     let arguments = fields.optional_object("arguments")?;
     let none = arguments.is_none() && invalid.is_some();

@@ -2,11 +2,11 @@
 
 use serde_json::{Map, Value};
 
-use super::{Awaited, Group, State, Waiting};
+use super::{CallKey, Group, State, EarlyOutcome};
 use crate::{
     lifecycle::{
-        call::{Answer, Call, Outcome, Whole},
-        entry::Said,
+        call::{CallResult, Call, Outcome, Whole},
+        entry::EntryContent,
         event::{
             EventHead, ReportedCall, ToolResultStreamEvent, ToolStateStreamEvent, ToolsAggregateEvent,
         },
@@ -20,7 +20,7 @@ use crate::{
 
 impl State {
     pub(super) fn calls_message(&mut self, number: u64, head: &mut EventHead) -> usize {
-        self.entry_at(Group::Calls, number, head, || Said::Calls)
+        self.entry_at(Group::Calls, number, head, || EntryContent::Calls)
     }
 
     pub(super) fn add_fragment(
@@ -39,12 +39,12 @@ impl State {
             calls.list.push(Call::default());
         }
         if let (true, Some(id)) = (slot.is_named, &id) {
-            self.arrive(message, slot.position, id);
+            self.assign_id(message, slot.position, id);
         }
         let calls = &mut self.entries[message].calls;
         let id = calls.slots.id(slot.position).map(str::to_owned);
         let call = &mut calls.list[slot.position];
-        call.outcome.hear(time);
+        call.outcome.touch(time);
         call.index = call.index.or(update.index);
         if call.whole.is_some() {
             if !delta.is_empty() {
@@ -72,15 +72,15 @@ impl State {
         number: u64,
         head: &EventHead,
         position: usize,
-        told: ReportedCall,
+        reported: ReportedCall,
     ) {
-        let id = told.call.id.clone();
-        let call = self.whole(message, head, told.call.index, &id);
+        let id = reported.call.id.clone();
+        let call = self.whole(message, head, reported.call.index, &id);
         if call.whole.is_some() {
             self.problem(ProblemKind::DuplicateCall, number, Some(&id));
         } else {
-            let foreign_repairs = foreign_repairs(&head.extra, position);
-            call.whole = Some(Whole { told, foreign_repairs });
+            let unknown_repairs = unknown_repairs(&head.extra, position);
+            call.whole = Some(Whole { reported, unknown_repairs });
         }
     }
 
@@ -92,31 +92,31 @@ impl State {
             calls.list.push(Call::default());
         }
         if slot.is_named {
-            self.arrive(message, slot.position, id);
+            self.assign_id(message, slot.position, id);
         }
         let call = &mut self.entries[message].calls.list[slot.position];
-        call.outcome.hear(head.timestamp_utc);
+        call.outcome.touch(head.timestamp_utc);
         call
     }
 
     /// A call has its id: what was heard of it meets it.
-    fn arrive(&mut self, message: usize, position: usize, id: &str) {
+    fn assign_id(&mut self, message: usize, position: usize, id: &str) {
         self.latest.insert(id.to_owned(), (message, position));
-        if self.waiting.is_empty() {
+        if self.early.is_empty() {
             return;
         }
-        let mut awaited = Awaited {
+        let mut key = CallKey {
             message_id: Some(self.entries[message].id.clone()),
             tool_call_id: id.to_owned(),
         };
-        let waiting = self.waiting.remove(&awaited).or_else(|| {
-            awaited.message_id = None;
-            self.waiting.remove(&awaited)
+        let early = self.early.remove(&key).or_else(|| {
+            key.message_id = None;
+            self.early.remove(&key)
         });
-        if let Some(mut waiting) = waiting {
+        if let Some(mut early) = early {
             let call = &mut self.entries[message].calls.list[position];
-            waiting.outcome.hear_of(&call.outcome);
-            call.outcome = waiting.outcome;
+            early.outcome.touch_from(&call.outcome);
+            call.outcome = early.outcome;
         }
     }
 
@@ -134,7 +134,7 @@ impl State {
         for (position, given) in event.tool_results.into_iter().enumerate() {
             let foreign = leftover(&head.extra, RESULTS, position, "errorCode");
             let known = given.error_code.map(ErrorCode::as_str);
-            let answer = Answer {
+            let answer = CallResult {
                 name: Some(given.name),
                 result: given.result,
                 is_error: given.is_error,
@@ -159,14 +159,14 @@ impl State {
         let id = given.id.clone();
         let call = self.whole(message, head, given.index, &id);
         match &mut call.whole {
-            Some(whole) if whole.told.call.arguments.is_null() => {
-                whole.told.call.arguments = given.arguments;
+            Some(whole) if whole.reported.call.arguments.is_null() => {
+                whole.reported.call.arguments = given.arguments;
             }
             Some(_) => {}
             None => {
-                let foreign_repairs = foreign_repairs(&head.extra, position);
-                let told = ReportedCall { call: given, invalid: None };
-                call.whole = Some(Whole { told, foreign_repairs });
+                let unknown_repairs = unknown_repairs(&head.extra, position);
+                let reported = ReportedCall { call: given, invalid: None };
+                call.whole = Some(Whole { reported, unknown_repairs });
             }
         }
     }
@@ -183,7 +183,7 @@ impl State {
             outcome.progress(event.result, head.timestamp_utc);
             return;
         }
-        let answer = Answer {
+        let answer = CallResult {
             name: event.name,
             result: event.result,
             is_error: event.is_error,
@@ -197,7 +197,7 @@ impl State {
 
     pub(super) fn add_state(&mut self, number: u64, head: &EventHead, event: ToolStateStreamEvent) {
         let id = event.tool_call_id.clone();
-        if !self.outcome(number, head, &id).tell(event, head.timestamp_utc) {
+        if !self.outcome(number, head, &id).apply_state(event, head.timestamp_utc) {
             self.problem(ProblemKind::UnknownState, number, Some(&id));
         }
     }
@@ -217,13 +217,13 @@ impl State {
         let outcome = if let Some((message, position)) = at {
             &mut self.entries[message].calls.list[position].outcome
         } else {
-            let awaited = Awaited { message_id, tool_call_id: id.to_owned() };
-            let waiting = self.waiting.entry(awaited);
-            &mut waiting
-                .or_insert_with(|| Waiting { since: number, outcome: Outcome::default() })
+            let key = CallKey { message_id, tool_call_id: id.to_owned() };
+            let early = self.early.entry(key);
+            &mut early
+                .or_insert_with(|| EarlyOutcome { since: number, outcome: Outcome::default() })
                 .outcome
         };
-        outcome.hear(head.timestamp_utc);
+        outcome.touch(head.timestamp_utc);
         outcome
     }
 }
@@ -247,6 +247,6 @@ fn leftover<'a>(
     extra.get(list)?.get(position)?.get(name)
 }
 
-fn foreign_repairs(extra: &Map<String, Value>, position: usize) -> Option<Vec<Value>> {
+fn unknown_repairs(extra: &Map<String, Value>, position: usize) -> Option<Vec<Value>> {
     leftover(extra, CALLS, position, "repairs")?.as_array().cloned()
 }

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 use super::{
     call::Outcome,
-    entry::{Entry, Said},
+    entry::{Entry, EntryContent},
     event::{
         ErrorStreamEvent, EventBody, EventHead, RunStreamEvent, SelectionStreamEvent, StreamEvent,
     },
@@ -26,7 +26,7 @@ pub(super) struct State {
     found: [HashMap<String, usize>; 4],
     /// The latest call with an id, as positions of its message and in it.
     latest: HashMap<String, (usize, usize)>,
-    waiting: HashMap<Awaited, Waiting>,
+    early: HashMap<CallKey, EarlyOutcome>,
     pub(super) runs: Vec<SnapshotRun>,
     run_at: HashMap<String, usize>,
     pub(super) scenes: Vec<SnapshotScene>,
@@ -41,14 +41,14 @@ pub(super) struct State {
 
 /// Which call something is heard of: its message, if that is known, and its id.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Awaited {
+struct CallKey {
     message_id: Option<String>,
     tool_call_id: String,
 }
 
 /// What was heard of a call that has not come.
 #[derive(Clone, Debug)]
-struct Waiting {
+struct EarlyOutcome {
     /// The first event that spoke of it.
     since: u64,
     outcome: Outcome,
@@ -93,17 +93,17 @@ impl State {
             }
             EventBody::ToolsCall(event) => {
                 let message = self.calls_message(number, &mut head);
-                for (position, told) in event.tool_calls.into_iter().enumerate() {
-                    self.add_call(message, number, &head, position, told);
+                for (position, reported) in event.tool_calls.into_iter().enumerate() {
+                    self.add_call(message, number, &head, position, reported);
                 }
             }
             EventBody::ToolsAggregate(event) => self.add_aggregate(number, head, event),
             EventBody::ToolResult(event) => self.add_result(number, &head, event),
             EventBody::ToolState(event) => self.add_state(number, &head, event),
             EventBody::Usage(event) => {
-                let new = || Said::Usage(event.clone());
+                let new = || EntryContent::Usage(event.clone());
                 let entry = self.entry(Group::Usage, number, &mut head, new);
-                entry.said = Said::Usage(event);
+                entry.content = EntryContent::Usage(event);
                 entry.done = true;
             }
             EventBody::Error(event) => self.add_error(number, head, event),
@@ -126,8 +126,8 @@ impl State {
             EventBody::Unknown { kind, fields } => {
                 let id = head.message_id.take().unwrap_or_else(|| format!("{kind}.{number}"));
                 let done = head.done == Some(true);
-                let said = Said::Unknown { kind, fields };
-                self.entries.push(Entry::new(id, number, &mut head, said, done));
+                let content = EntryContent::Unknown { kind, fields };
+                self.entries.push(Entry::new(id, number, &mut head, content, done));
             }
         }
     }
@@ -138,13 +138,13 @@ impl State {
     }
 
     /// The calls that were heard of and have not come.
-    pub(super) fn missed(&self) -> Vec<SnapshotProblem> {
-        let missed = self.waiting.iter().map(|(awaited, waiting)| SnapshotProblem {
+    pub(super) fn missing_calls(&self) -> Vec<SnapshotProblem> {
+        let missing_calls = self.early.iter().map(|(key, early)| SnapshotProblem {
             kind: ProblemKind::NoCall,
-            sequence_number: waiting.since,
-            tool_call_id: Some(awaited.tool_call_id.clone()),
+            sequence_number: early.since,
+            tool_call_id: Some(key.tool_call_id.clone()),
         });
-        missed.collect()
+        missing_calls.collect()
     }
 
     fn problem(&mut self, kind: ProblemKind, number: u64, call: Option<&str>) {
@@ -160,7 +160,7 @@ impl State {
         group: Group,
         number: u64,
         head: &mut EventHead,
-        new: impl FnOnce() -> Said,
+        new: impl FnOnce() -> EntryContent,
     ) -> &mut Entry {
         let position = self.entry_at(group, number, head, new);
         &mut self.entries[position]
@@ -171,13 +171,13 @@ impl State {
         group: Group,
         number: u64,
         head: &mut EventHead,
-        new: impl FnOnce() -> Said,
+        new: impl FnOnce() -> EntryContent,
     ) -> usize {
         let id = head.message_id.take().unwrap_or_default();
         let done = head.done == Some(true);
         let found = &mut self.found[group as usize];
         if let Some(&position) = found.get(&id) {
-            self.entries[position].join(head, done);
+            self.entries[position].merge(head, done);
             return position;
         }
         found.insert(id.clone(), self.entries.len());
@@ -191,17 +191,17 @@ impl State {
             self.problem(ProblemKind::AfterDone, number, None);
         }
         let entry = self.entry(group, number, &mut head, || match group {
-            Group::Reasoning => Said::Reasoning(String::new()),
-            _ => Said::Text(String::new()),
+            Group::Reasoning => EntryContent::Reasoning(String::new()),
+            _ => EntryContent::Text(String::new()),
         });
-        if let Said::Text(text) | Said::Reasoning(text) = &mut entry.said {
+        if let EntryContent::Text(text) | EntryContent::Reasoning(text) = &mut entry.content {
             text.push_str(delta);
         }
     }
 
     fn add_error(&mut self, number: u64, mut head: EventHead, event: ErrorStreamEvent) {
         let id = head.message_id.take().unwrap_or_else(|| format!("error.{number}"));
-        self.entries.push(Entry::new(id, number, &mut head, Said::Error(event), true));
+        self.entries.push(Entry::new(id, number, &mut head, EntryContent::Error(event), true));
     }
 
     fn add_run(&mut self, head: EventHead, event: RunStreamEvent) {

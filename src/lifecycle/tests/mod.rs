@@ -20,7 +20,7 @@ static EVENTS: LazyLock<jsonschema::Validator> = LazyLock::new(|| schema("stream
 static SNAPSHOTS: LazyLock<jsonschema::Validator> = LazyLock::new(|| schema("snapshot.json"));
 
 fn schema(name: &str) -> jsonschema::Validator {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("schemas").join(name);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).merge("schemas").merge(name);
     let schema = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
     jsonschema::validator_for(&schema).unwrap()
 }
@@ -38,7 +38,7 @@ fn snapshot(events: &[StreamEvent]) -> Snapshot {
 }
 
 /// A name as people get it wrong.
-fn misspelt(name: &str, slip: u8) -> String {
+fn misspell(name: &str, slip: u8) -> String {
     match slip {
         0 => name.chars().fold(String::new(), |mut snake, letter| {
             if letter.is_ascii_uppercase() {
@@ -186,7 +186,7 @@ proptest! {
                 reducer.snapshot(None);
             }
         }
-        prop_assert_eq!(reducer.work(), events.len());
+        prop_assert_eq!(reducer.applied_count(), events.len());
 
         // And so is each after a gap that stays open.
         let mut reducer = StreamReducer::new();
@@ -194,7 +194,7 @@ proptest! {
             reducer.push(event.clone()).unwrap();
             reducer.snapshot(None);
         }
-        prop_assert_eq!(reducer.work(), events.len().saturating_sub(1));
+        prop_assert_eq!(reducer.applied_count(), events.len().saturating_sub(1));
     }
 
     #[test]
@@ -233,7 +233,7 @@ proptest! {
         };
         let names: Vec<_> = object.keys().filter(|name| !foreign(name)).cloned().collect();
         let name = field.get::<String>(&names);
-        let other = misspelt(name, slip);
+        let other = misspell(name, slip);
         prop_assume!(!object.contains_key(&other) && other != *name);
         let taken = object.remove(name).unwrap();
         object.insert(other, taken);
@@ -296,7 +296,7 @@ fn reducing_is_linear_in_the_events() {
         reducer.push(event).unwrap();
     }
     assert_eq!(reducer.snapshot(None), expected);
-    assert_eq!(reducer.work(), 50_000);
+    assert_eq!(reducer.applied_count(), 50_000);
 }
 
 #[test]
@@ -422,7 +422,7 @@ fn messages_are_in_the_order_in_which_a_run_gives_them() {
 /// So that a field of tomorrow is no misspelling to a reader of today, names keep apart.
 #[test]
 fn no_field_looks_like_a_misspelling_of_another() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("schemas/stream-events.json");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).merge("schemas/stream-events.json");
     let schema: Value = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
     let mut pairs = 0;
     for (of, definition) in schema["$defs"].as_object().unwrap() {
