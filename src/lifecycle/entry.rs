@@ -50,7 +50,7 @@ impl Calls {
     /// The id of a call, or one that stands for it until it has one.
     pub(super) fn id(&self, position: usize) -> String {
         let id = self.slots.id(position).map(str::to_owned);
-        id.unwrap_or_else(|| self.slots.free_id(position))
+        id.unwrap_or_else(|| self.slots.placeholder_id(position))
     }
 }
 

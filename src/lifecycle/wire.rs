@@ -289,7 +289,7 @@ fn read_update(fields: &mut Fields) -> Result<ToolCallUpdate, MessageError> {
     };
     // It would be a call that nobody named.
     if update == ToolCallUpdate::default() {
-        return Err(fields.nothing_of(UPDATE));
+        return Err(fields.missing_any_of(UPDATE));
     }
     Ok(update)
 }

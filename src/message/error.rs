@@ -97,7 +97,7 @@ pub enum MessageError {
     },
     /// A field that is not known stands where one that it is a misspelling of is absent.
     #[error("{place} is an unknown field; expected {known:?}")]
-    Misspelt {
+    UnknownField {
         /// Where.
         place: Place,
         /// The field that was meant.
@@ -129,7 +129,7 @@ pub enum MessageError {
     },
     /// The target format has no place for this.
     #[error("{place} cannot be sent to {target}: {reason}")]
-    Inexpressible {
+    Unsupported {
         /// Where.
         place: Place,
         /// Whose format it is.
@@ -146,11 +146,11 @@ impl MessageError {
             Self::Json { place, .. }
             | Self::Missing { place, .. }
             | Self::Unexpected { place, .. }
-            | Self::Misspelt { place, .. }
+            | Self::UnknownField { place, .. }
             | Self::RepeatedId { place, .. }
             | Self::NoResult { place, .. }
             | Self::NoCall { place, .. }
-            | Self::Inexpressible { place, .. } => place,
+            | Self::Unsupported { place, .. } => place,
         }
     }
 

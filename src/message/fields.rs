@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::{
     error::{MessageError, Place, one_of},
-    near::{alike, misspells},
+    near::{same_letters, is_misspelling_of},
 };
 
 /// A JSON object that is being read. Fields are taken out of it; what nobody asked for stays.
@@ -135,7 +135,7 @@ impl Fields {
     }
 
     /// None of these fields is there, and one has to be; a misspelling of one is named.
-    pub(crate) fn nothing_of(&self, names: &[&'static str]) -> MessageError {
+    pub(crate) fn missing_any_of(&self, names: &[&'static str]) -> MessageError {
         let misspelt = names.iter().find_map(|name| self.misspelling_of(name));
         misspelt.unwrap_or_else(|| MessageError::Missing {
             place: self.place.clone(),
@@ -145,8 +145,8 @@ impl Fields {
 
     fn misspelling_of(&self, known: &'static str) -> Option<MessageError> {
         let mut members = self.members.iter().filter(|(_, value)| !value.is_null());
-        let (name, _) = members.find(|(name, _)| misspells(name, known))?;
-        Some(MessageError::Misspelt { place: self.at(name), known })
+        let (name, _) = members.find(|(name, _)| is_misspelling_of(name, known))?;
+        Some(MessageError::UnknownField { place: self.at(name), known })
     }
 
     pub(crate) fn unexpected(
@@ -164,7 +164,7 @@ impl Fields {
         kind: &str,
         known: impl IntoIterator<Item = &'static str>,
     ) -> Result<(), MessageError> {
-        match known.into_iter().find(|known| alike(kind, known)) {
+        match known.into_iter().find(|known| same_letters(kind, known)) {
             Some(known) => Err(self.unexpected("kind", format!("{known:?}"), &kind.into())),
             None => Ok(()),
         }

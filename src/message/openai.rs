@@ -199,7 +199,7 @@ fn read_said(
     mut fields: Fields,
 ) -> Result<(), MessageError> {
     let parts = read_content(&mut fields, separator(role), PART_TYPES)?;
-    let mut own = said_something(fields);
+    let mut own = remaining_fields(fields);
     if developer {
         own.insert("role".into(), "developer".into());
     }
@@ -212,7 +212,7 @@ fn read_said(
 }
 
 /// What is left of a message and says something: clients spell out all that is not there.
-fn said_something(fields: Fields) -> Map<String, Value> {
+fn remaining_fields(fields: Fields) -> Map<String, Value> {
     let empty = |value: &Value| value.is_null() || value.as_array().is_some_and(Vec::is_empty);
     fields.rest().into_iter().filter(|(_, value)| !empty(value)).collect()
 }
@@ -236,7 +236,7 @@ fn read_reply(exchange: &mut Exchange, mut fields: Fields) -> Result<(), Message
     }
     let place = fields.at("content");
     let content = fields.take("content");
-    let mut own = said_something(fields);
+    let mut own = remaining_fields(fields);
     if content.is_some() || calls.is_empty() && !own.is_empty() {
         let content = content.unwrap_or_else(|| "".into());
         let parts = parts::read(content, &place, PART_TYPES, separator(Role::Assistant))?;

@@ -94,7 +94,7 @@ pub(super) fn check_foreign(
         return Ok(());
     };
     let kind = part["type"].as_str().unwrap_or_default();
-    Err(MessageError::Inexpressible {
+    Err(MessageError::Unsupported {
         place: place.clone(),
         target,
         reason: format!("it holds a part of type {kind:?} in the form of another provider"),

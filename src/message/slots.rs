@@ -63,7 +63,7 @@ impl Slots {
     }
 
     /// An id for a call that came without one: the same each time it is asked for.
-    pub(crate) fn free_id(&self, position: usize) -> String {
+    pub(crate) fn placeholder_id(&self, position: usize) -> String {
         let mut id = format!("call_{position}");
         while self.by_id.contains_key(&id) {
             id.push('_');

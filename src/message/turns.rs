@@ -91,18 +91,18 @@ pub(super) fn turns<'a>(
                 }
                 Role::Tool => {
                     let reason = "a text of role \"tool\" answers no call".to_owned();
-                    return Err(MessageError::Inexpressible { place, target, reason });
+                    return Err(MessageError::Unsupported { place, target, reason });
                 }
             },
             Content::Reasoning(_) => Stage::Thoughts,
             Content::ToolCalls(_) | Content::Aggregate { .. } => Stage::Calls,
             Content::Unknown { kind, .. } => {
                 let reason = format!("messages of kind {kind:?} are not known here");
-                return Err(MessageError::Inexpressible { place, target, reason });
+                return Err(MessageError::Unsupported { place, target, reason });
             }
         };
         let generation = message.envelope.generation_id.as_deref();
-        if !reply.as_ref().is_some_and(|reply| reply.goes_on_with(generation, stage)) {
+        if !reply.as_ref().is_some_and(|reply| reply.continues_with(generation, stage)) {
             turns.extend(reply.take().map(Turn::Reply));
         }
         let reply = reply.get_or_insert_with(|| Reply { place, generation, ..Reply::default() });
@@ -153,7 +153,7 @@ impl<'a> Reply<'a> {
     /// Whether a message is more of this reply. Its generation id says so: then it may say
     /// anything in any order, since the model had no results before the reply was over. Without
     /// one, the order does: a text after calls is what it said when it had read their results.
-    fn goes_on_with(&self, generation: Option<&str>, stage: Stage) -> bool {
+    fn continues_with(&self, generation: Option<&str>, stage: Stage) -> bool {
         match (self.generation, generation) {
             (Some(mine), Some(theirs)) => mine == theirs,
             (None, None) => self.stage < stage || stage == Stage::Thoughts && self.stage == stage,

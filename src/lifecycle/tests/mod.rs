@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 
 use self::chats::{START, chat, lookalike};
 use super::{CallState, RunStatus, Snapshot, StreamEvent, StreamReducer};
-use crate::message::{MessageKind, near::misspells};
+use crate::message::{MessageKind, near::is_misspelling_of};
 
 static EVENTS: LazyLock<jsonschema::Validator> = LazyLock::new(|| schema("stream-events.json"));
 static SNAPSHOTS: LazyLock<jsonschema::Validator> = LazyLock::new(|| schema("snapshot.json"));
@@ -429,7 +429,7 @@ fn no_field_looks_like_a_misspelling_of_another() {
         let Some(fields) = definition["properties"].as_object() else { continue };
         for one in fields.keys() {
             for other in fields.keys().filter(|other| *other != one) {
-                assert!(!misspells(one, other), "{of} has {one} and {other}");
+                assert!(!is_misspelling_of(one, other), "{of} has {one} and {other}");
                 pairs += 1;
             }
         }

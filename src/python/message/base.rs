@@ -160,7 +160,7 @@ fn check_extra(message: &Message) -> PyResult<()> {
     let name = if matches!(message.content, Content::Unknown { .. }) { "fields" } else { "extra" };
     match Message::from_json_value(message.to_json_value()) {
         Ok(back) if back == *message => Ok(()),
-        _ => Err(MessageError::Inexpressible {
+        _ => Err(MessageError::Unsupported {
             place: Place { path: format!("/{name}"), ..Place::default() },
             target: "the wire",
             reason: format!(

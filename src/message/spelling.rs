@@ -4,14 +4,14 @@
 const LONG: usize = 5;
 
 /// Whether two names are the same but for case, `_` and `-`.
-pub(crate) fn alike(name: &str, known: &str) -> bool {
+pub(crate) fn same_letters(name: &str, known: &str) -> bool {
     folded(name).eq(folded(known))
 }
 
 /// Whether a name looks like a misspelling of a known one: the same but for case, `_` and `-`,
 /// or one edit away from it, if the known name has five letters or more.
-pub(crate) fn misspells(name: &str, known: &str) -> bool {
-    if alike(name, known) {
+pub(crate) fn is_misspelling_of(name: &str, known: &str) -> bool {
+    if same_letters(name, known) {
         return true;
     }
     let [name, known] = [name, known].map(|name| folded(name).collect::<String>());
