@@ -14,7 +14,7 @@ use super::{
     fields::Fields,
     names::Role,
     parts,
-    turns::{Answered, Dangling, NO_RESULT, Part, Reply, Turn, turns},
+    turns::{AnsweredCall, Dangling, NO_RESULT, Part, Reply, Turn, turns},
 };
 
 const PROVIDER: &str = "anthropic";
@@ -44,7 +44,7 @@ pub fn to_anthropic(messages: &[Message], dangling: Dangling) -> Result<Request,
     let mut ids = Ids::default();
     for turn in turns(messages, dangling, TARGET)? {
         match turn {
-            Turn::Said { place, message, text } => {
+            Turn::Input { place, message, text } => {
                 parts::check_foreign(message, &place, "openai", TARGET)?;
                 let kept = parts::restore(own(message, PROVIDER), text, "\n");
                 let is_system = message.envelope.role == Role::System;
@@ -114,7 +114,7 @@ fn thought(message: &Message, text: &str) -> Option<Value> {
 }
 
 /// The blocks of a call and of its result.
-fn write_call(answered: &Answered<'_>, ids: &mut Ids) -> (Value, Value) {
+fn write_call(answered: &AnsweredCall<'_>, ids: &mut Ids) -> (Value, Value) {
     let ToolCall { id: given, name, arguments, .. } = answered.call;
     let id = ids.assign(given);
     let marks = own(answered.message, PROVIDER).and_then(|own| own.get("blocks"));
@@ -192,7 +192,7 @@ pub fn from_anthropic(
             .take("content")
             .ok_or_else(|| fields.missing("content", "a string or a list of blocks"))?;
         match role.as_str() {
-            Some("user") => read_said(&mut exchange, content, &fields)?,
+            Some("user") => read_input(&mut exchange, content, &fields)?,
             Some("assistant") => read_reply(&mut exchange, content, fields)?,
             _ => return Err(fields.unexpected("role", roles(), &role)),
         }
@@ -206,7 +206,7 @@ fn say(exchange: &mut Exchange, role: Role, parts: parts::Parts, mut own: Map<St
     exchange.say(Message { envelope, content: Content::Text(parts.text) });
 }
 
-fn read_said(exchange: &mut Exchange, content: Value, fields: &Fields) -> Result<(), MessageError> {
+fn read_input(exchange: &mut Exchange, content: Value, fields: &Fields) -> Result<(), MessageError> {
     let place = fields.at("content");
     let blocks = match content {
         Value::Array(blocks) => blocks,
@@ -274,16 +274,16 @@ fn add_block_marks(
 }
 
 /// What a reply says, one after the other.
-enum Said {
+enum Input {
     /// With what only this API knows of it.
     Thought(String, Option<(String, Value)>),
     Texts(Vec<Value>),
-    Calls(Called),
+    Calls(CallGroup),
 }
 
 /// Calls of a reply with nothing between them.
 #[derive(Default)]
-struct Called {
+struct CallGroup {
     calls: Vec<ToolCall>,
     places: Vec<Place>,
     /// Marks of their blocks.
@@ -311,9 +311,9 @@ fn read_reply(
     let mut said = read_blocks(blocks, &place)?;
     // A reply that says nothing at all is still a reply.
     if said.is_empty() {
-        said.push(Said::Texts(Vec::new()));
+        said.push(Input::Texts(Vec::new()));
     }
-    let generation = generation.or_else(|| name_of(&said));
+    let generation = generation.or_else(|| fallback_generation_id(&said));
     let mut envelope_of = |mut own: Map<String, Value>| {
         if !response.is_empty() {
             own.insert("response".into(), Value::Object(std::mem::take(&mut response)));
@@ -324,11 +324,11 @@ fn read_reply(
     };
     for part in said {
         match part {
-            Said::Thought(text, own) => {
+            Input::Thought(text, own) => {
                 let envelope = envelope_of(own.into_iter().collect());
                 exchange.say(Message { envelope, content: Content::Reasoning(text) });
             }
-            Said::Texts(texts) => {
+            Input::Texts(texts) => {
                 let parts = parts::read(Value::Array(texts), &place, &["text"], "")?;
                 let kept = parts.kept;
                 let kept = kept.filter(|kept| kept.as_array().is_some_and(|kept| !kept.is_empty()));
@@ -336,7 +336,7 @@ fn read_reply(
                 let envelope = envelope_of(own);
                 exchange.say(Message { envelope, content: Content::Text(parts.text) });
             }
-            Said::Calls(mut called) => {
+            Input::Calls(mut called) => {
                 let own = match called.metadata.remove(PROVIDER) {
                     Some(Value::Object(own)) => own,
                     _ => Map::new(),
@@ -350,23 +350,23 @@ fn read_reply(
 
 /// A generation id for a reply without one, if only that tells its end from the next reply:
 /// something stands behind its calls.
-fn name_of(said: &[Said]) -> Option<String> {
+fn fallback_generation_id(said: &[Input]) -> Option<String> {
     let (_, before) = said.split_last()?;
     before.iter().find_map(|part| match part {
-        Said::Calls(called) => called.calls.first().map(|call| format!("reply_{}", call.id)),
+        Input::Calls(called) => called.calls.first().map(|call| format!("reply_{}", call.id)),
         _ => None,
     })
 }
 
-fn read_blocks(blocks: Vec<Value>, place: &Place) -> Result<Vec<Said>, MessageError> {
+fn read_blocks(blocks: Vec<Value>, place: &Place) -> Result<Vec<Input>, MessageError> {
     let mut said = Vec::new();
     let mut ids = HashSet::new();
     for (position, block) in blocks.into_iter().enumerate() {
         let place = place.item(position);
         if block["type"] == "text" {
             match said.last_mut() {
-                Some(Said::Texts(texts)) => texts.push(block),
-                _ => said.push(Said::Texts(vec![block])),
+                Some(Input::Texts(texts)) => texts.push(block),
+                _ => said.push(Input::Texts(vec![block])),
             }
             continue;
         }
@@ -376,11 +376,11 @@ fn read_blocks(blocks: Vec<Value>, place: &Place) -> Result<Vec<Said>, MessageEr
             "thinking" => {
                 let text = block.text("thinking")?;
                 let own = block.take("signature").map(|value| ("signature".to_owned(), value));
-                said.push(Said::Thought(text, own));
+                said.push(Input::Thought(text, own));
             }
             "redacted_thinking" => {
                 let data = block.text("data")?;
-                said.push(Said::Thought(String::new(), Some(("redacted".to_owned(), data.into()))));
+                said.push(Input::Thought(String::new(), Some(("redacted".to_owned(), data.into()))));
             }
             "tool_use" => {
                 let id = block.text("id")?;
@@ -390,10 +390,10 @@ fn read_blocks(blocks: Vec<Value>, place: &Place) -> Result<Vec<Said>, MessageEr
                 if !ids.insert(id.clone()) {
                     return Err(MessageError::RepeatedId { place, id });
                 }
-                if !matches!(said.last(), Some(Said::Calls(_))) {
-                    said.push(Said::Calls(Called::default()));
+                if !matches!(said.last(), Some(Input::Calls(_))) {
+                    said.push(Input::Calls(CallGroup::default()));
                 }
-                if let Some(Said::Calls(called)) = said.last_mut() {
+                if let Some(Input::Calls(called)) = said.last_mut() {
                     add_block_marks(&mut called.metadata, &id, "tool_use", marks_of(block));
                     let repairs = Vec::new();
                     called.calls.push(ToolCall { id, name, arguments, raw, index, repairs });

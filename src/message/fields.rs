@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::{
     error::{MessageError, Place, one_of},
-    near::{same_letters, is_misspelling_of},
+    spelling::{same_letters, is_misspelling_of},
 };
 
 /// A JSON object that is being read. Fields are taken out of it; what nobody asked for stays.
@@ -136,8 +136,8 @@ impl Fields {
 
     /// None of these fields is there, and one has to be; a misspelling of one is named.
     pub(crate) fn missing_any_of(&self, names: &[&'static str]) -> MessageError {
-        let misspelt = names.iter().find_map(|name| self.misspelling_of(name));
-        misspelt.unwrap_or_else(|| MessageError::Missing {
+        let unknown = names.iter().find_map(|name| self.misspelling_of(name));
+        unknown.unwrap_or_else(|| MessageError::Missing {
             place: self.place.clone(),
             expected: one_of(names),
         })
@@ -175,8 +175,8 @@ impl Fields {
     /// lost without a word.
     pub(crate) fn unknown(self) -> Result<Map<String, Value>, MessageError> {
         if !self.members.is_empty() {
-            let misspelt = self.absent.iter().find_map(|known| self.misspelling_of(known));
-            if let Some(err) = misspelt {
+            let unknown = self.absent.iter().find_map(|known| self.misspelling_of(known));
+            if let Some(err) = unknown {
                 return Err(err);
             }
         }

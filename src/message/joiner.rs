@@ -270,25 +270,25 @@ impl Joiner {
                 }
             }));
         }
-        let mut strays: Vec<_> = self
+        let mut unmatched: Vec<_> = self
             .results
             .iter()
             .zip(answered)
             .filter_map(|(result, answered)| (!answered).then_some(result.clone()))
             .collect();
-        if !strays.is_empty() {
+        if !unmatched.is_empty() {
             // Calls that did not become whole have their own report.
             let known = |id: &String| self.slots.position(id).is_none();
             problems.extend(
-                strays
+                unmatched
                     .iter()
                     .map(|stray| stray.tool_call_id.clone())
                     .filter(known)
                     .map(|id| Problem::NoCall { id }),
             );
             // They have no order of their own that does not depend on when they came.
-            strays.sort_by(|a, b| a.tool_call_id.cmp(&b.tool_call_id));
-            let mut message = self.message(Content::ToolResults(strays));
+            unmatched.sort_by(|a, b| a.tool_call_id.cmp(&b.tool_call_id));
+            let mut message = self.message(Content::ToolResults(unmatched));
             message.envelope.role = Role::Tool;
             messages.push(message);
         }

@@ -26,7 +26,7 @@ mod exchange;
 pub(crate) mod fields;
 mod joiner;
 mod names;
-pub(crate) mod near;
+pub(crate) mod spelling;
 pub mod openai;
 mod parts;
 mod problem;

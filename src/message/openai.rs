@@ -44,7 +44,7 @@ pub fn to_openai(messages: &[Message], options: Options) -> Result<Vec<Value>, M
     let mut out = Vec::new();
     for turn in turns(messages, options.dangling, TARGET)? {
         match turn {
-            Turn::Said { place, message, text } => {
+            Turn::Input { place, message, text } => {
                 parts::check_foreign(message, &place, "anthropic", TARGET)?;
                 let mut said = Map::new();
                 said.insert("role".into(), message.envelope.role.as_str().into());
@@ -164,9 +164,9 @@ pub(crate) fn from_openai_at(
         }
         let role = fields.take("role").ok_or_else(|| fields.missing("role", one_of(ROLES)))?;
         match role.as_str() {
-            Some("system") => read_said(&mut exchange, Role::System, false, fields)?,
-            Some("developer") => read_said(&mut exchange, Role::System, true, fields)?,
-            Some("user") => read_said(&mut exchange, Role::User, false, fields)?,
+            Some("system") => read_input(&mut exchange, Role::System, false, fields)?,
+            Some("developer") => read_input(&mut exchange, Role::System, true, fields)?,
+            Some("user") => read_input(&mut exchange, Role::User, false, fields)?,
             Some("assistant") => read_reply(&mut exchange, fields)?,
             Some("tool") => {
                 let id = fields.text("tool_call_id")?;
@@ -192,7 +192,7 @@ fn read_content(
     parts::read(content, &place, types, separator)
 }
 
-fn read_said(
+fn read_input(
     exchange: &mut Exchange,
     role: Role,
     developer: bool,

@@ -42,7 +42,7 @@ impl Slots {
         named: bool,
     ) -> Slot {
         let position = match id {
-            Some(id) => self.position(id).or_else(|| self.nameless(index)),
+            Some(id) => self.position(id).or_else(|| self.without_id(index)),
             None if index.is_some() => self.at(index),
             // Neither id nor index: more of the latest call, unless a new name begins one.
             None if named => None,
@@ -58,7 +58,7 @@ impl Slots {
     /// The call that a whole call is: the one with its id or, if an index is given, the one at
     /// that index if it has no id so far.
     pub(crate) fn of_call(&mut self, id: &str, index: Option<usize>) -> Slot {
-        let position = self.position(id).or_else(|| self.nameless(index));
+        let position = self.position(id).or_else(|| self.without_id(index));
         self.take(position, Some(id))
     }
 
@@ -77,7 +77,7 @@ impl Slots {
 
     /// The call at an index, if it has no id so far. If it has one, the provider uses the index
     /// again for a new call.
-    fn nameless(&self, index: Option<usize>) -> Option<usize> {
+    fn without_id(&self, index: Option<usize>) -> Option<usize> {
         self.at(index).filter(|&position| self.id(position).is_none())
     }
 

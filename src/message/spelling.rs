@@ -1,7 +1,7 @@
 //! Misspelt names of fields and kinds.
 
 /// Known names shorter than this are too close to others for any edit.
-const LONG: usize = 5;
+const MIN_LENGTH: usize = 5;
 
 /// Whether two names are the same but for case, `_` and `-`.
 pub(crate) fn same_letters(name: &str, known: &str) -> bool {
@@ -16,7 +16,7 @@ pub(crate) fn is_misspelling_of(name: &str, known: &str) -> bool {
     }
     let [name, known] = [name, known].map(|name| folded(name).collect::<String>());
     // The distance costs the product of the lengths.
-    if known.len() < LONG || name.chars().count() > known.len() + 1 {
+    if known.len() < MIN_LENGTH || name.chars().count() > known.len() + 1 {
         return false;
     }
     strsim::osa_distance(&name, &known) <= 1

@@ -31,7 +31,7 @@ pub(super) const NO_RESULT: &str = "No result: the call did not finish.";
 /// One turn of the conversation.
 pub(super) enum Turn<'a> {
     /// Text of the system or the user.
-    Said { place: Place, message: &'a Message, text: &'a str },
+    Input { place: Place, message: &'a Message, text: &'a str },
     /// What the model said, with the results of its calls.
     Reply(Reply<'a>),
 }
@@ -43,18 +43,18 @@ pub(super) struct Reply<'a> {
     /// In the order of writing.
     pub(super) parts: Vec<Part<'a>>,
     generation: Option<&'a str>,
-    stage: Stage,
+    phase: Phase,
 }
 
 /// One thing that a reply says.
 pub(super) enum Part<'a> {
     Thought(&'a Message, &'a str),
     Text(&'a Message, &'a str),
-    Call(Answered<'a>),
+    Call(AnsweredCall<'a>),
 }
 
 /// A call with what there is to answer it.
-pub(super) struct Answered<'a> {
+pub(super) struct AnsweredCall<'a> {
     pub(super) call: &'a ToolCall,
     pub(super) message: &'a Message,
     pub(super) answer: Option<&'a ToolResult>,
@@ -62,7 +62,7 @@ pub(super) struct Answered<'a> {
 
 /// How far a reply has come; it cannot go back.
 #[derive(Clone, Copy, Default, PartialEq, PartialOrd)]
-enum Stage {
+enum Phase {
     #[default]
     Thoughts,
     Text,
@@ -75,18 +75,18 @@ pub(super) fn turns<'a>(
     dangling: Dangling,
     target: &'static str,
 ) -> Result<Vec<Turn<'a>>, MessageError> {
-    let mut answers = Answers::of(messages, dangling)?;
+    let mut answers = CallResults::of(messages, dangling)?;
     let mut turns = Vec::new();
     let mut reply: Option<Reply<'a>> = None;
     for (position, message) in messages.iter().enumerate() {
         let place = Place::message(position);
-        let stage = match &message.content {
+        let phase = match &message.content {
             Content::ToolResults(_) | Content::Usage(_) => continue,
             Content::Text(text) => match message.envelope.role {
-                Role::Assistant => Stage::Text,
+                Role::Assistant => Phase::Text,
                 Role::System | Role::User => {
                     turns.extend(reply.take().map(Turn::Reply));
-                    turns.push(Turn::Said { place, message, text });
+                    turns.push(Turn::Input { place, message, text });
                     continue;
                 }
                 Role::Tool => {
@@ -94,19 +94,19 @@ pub(super) fn turns<'a>(
                     return Err(MessageError::Unsupported { place, target, reason });
                 }
             },
-            Content::Reasoning(_) => Stage::Thoughts,
-            Content::ToolCalls(_) | Content::Aggregate { .. } => Stage::Calls,
+            Content::Reasoning(_) => Phase::Thoughts,
+            Content::ToolCalls(_) | Content::Aggregate { .. } => Phase::Calls,
             Content::Unknown { kind, .. } => {
                 let reason = format!("messages of kind {kind:?} are not known here");
                 return Err(MessageError::Unsupported { place, target, reason });
             }
         };
         let generation = message.envelope.generation_id.as_deref();
-        if !reply.as_ref().is_some_and(|reply| reply.continues_with(generation, stage)) {
+        if !reply.as_ref().is_some_and(|reply| reply.continues_with(generation, phase)) {
             turns.extend(reply.take().map(Turn::Reply));
         }
         let reply = reply.get_or_insert_with(|| Reply { place, generation, ..Reply::default() });
-        reply.stage = stage;
+        reply.phase = phase;
         match &message.content {
             Content::Reasoning(text) => reply.parts.push(Part::Thought(message, text)),
             Content::Text(text) => reply.parts.push(Part::Text(message, text)),
@@ -114,7 +114,7 @@ pub(super) fn turns<'a>(
                 for call in calls {
                     let answer = answers.next();
                     if answer.is_some() || dangling == Dangling::Answer {
-                        reply.parts.push(Part::Call(Answered { call, message, answer }));
+                        reply.parts.push(Part::Call(AnsweredCall { call, message, answer }));
                     }
                 }
             }
@@ -143,7 +143,7 @@ impl<'a> Reply<'a> {
     }
 
     /// What it calls.
-    pub(super) fn calls(&self) -> impl Iterator<Item = &Answered<'a>> {
+    pub(super) fn calls(&self) -> impl Iterator<Item = &AnsweredCall<'a>> {
         self.parts.iter().filter_map(|part| match part {
             Part::Call(answered) => Some(answered),
             _ => None,
@@ -153,21 +153,21 @@ impl<'a> Reply<'a> {
     /// Whether a message is more of this reply. Its generation id says so: then it may say
     /// anything in any order, since the model had no results before the reply was over. Without
     /// one, the order does: a text after calls is what it said when it had read their results.
-    fn continues_with(&self, generation: Option<&str>, stage: Stage) -> bool {
+    fn continues_with(&self, generation: Option<&str>, phase: Phase) -> bool {
         match (self.generation, generation) {
             (Some(mine), Some(theirs)) => mine == theirs,
-            (None, None) => self.stage < stage || stage == Stage::Thoughts && self.stage == stage,
+            (None, None) => self.phase < phase || phase == Phase::Thoughts && self.phase == phase,
             _ => false,
         }
     }
 }
 
 /// The results of all calls of a conversation, in the order of the calls.
-struct Answers<'a> {
+struct CallResults<'a> {
     slots: std::vec::IntoIter<Option<&'a ToolResult>>,
 }
 
-impl<'a> Answers<'a> {
+impl<'a> CallResults<'a> {
     fn of(messages: &'a [Message], dangling: Dangling) -> Result<Self, MessageError> {
         let mut slots: Vec<Option<&ToolResult>> = Vec::new();
         let mut places = Vec::new();
