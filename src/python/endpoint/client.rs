@@ -200,20 +200,20 @@ impl PyHttpClient {
         let ids = IdFactory::from_option("call_ids", call_ids)?;
         let runtime = handle(py)?;
         let (client, request) = self.request(py, url, headers, body)?;
-        let (set_chunk, tools) = match parser {
+        let (parsing, tools) = match parser {
             None => (None, None),
             Some(parser) => {
                 let (parser, tools) = parser.try_borrow()?.parts(py);
                 let validator = tools.core_validator();
-                let set_chunk = CallParsing { parser, validator, inline, deltas };
-                (Some(set_chunk), Some(tools.with_ids(ids)))
+                let parsing = CallParsing { parser, validator, inline, deltas };
+                (Some(parsing), Some(tools.with_ids(ids)))
             }
         };
         let notifier = wakeup.map(PyHttpWakeup::notifier).transpose()?;
         let key = notifier.as_ref().map_or(0, |notifier| notifier.key);
         let queue = Arc::new(queue(self.max_queued_bytes, notifier));
         let writer = QueueWriter(Arc::clone(&queue));
-        let task = runtime.spawn(run(client, request, set_chunk, writer)).abort_handle();
+        let task = runtime.spawn(run(client, request, parsing, writer)).abort_handle();
         Ok(PyHttpReply::new(RequestTask { queue, task }, ObjectBuilder::new(tools), key))
     }
 
@@ -224,8 +224,8 @@ impl PyHttpClient {
     }
 }
 
-async fn run(client: Client, request: Request, set_chunk: Option<CallParsing>, mut writer: QueueWriter) {
-    let end = stream_reply(&client, &request, set_chunk, &mut writer).await;
+async fn run(client: Client, request: Request, parsing: Option<CallParsing>, mut writer: QueueWriter) {
+    let end = stream_reply(&client, &request, parsing, &mut writer).await;
     writer.end(end);
 }
 
