@@ -49,7 +49,7 @@ fn a_schema_that_is_too_deep_is_refused() {
 }
 
 #[test]
-fn schemas_that_say_little_are_fine() {
+fn loose_schemas_are_valid() {
     for schema in [
         json!({}),
         json!({"type": ["null", "object"]}),
@@ -89,7 +89,7 @@ fn every_json_form_comes_back() {
 }
 
 #[test]
-fn a_definition_of_another_shape_says_what_is_wanted() {
+fn a_malformed_definition_names_the_expected_form() {
     let cases = [
         (json!(3), "tool definition: an object with a name is wanted, not a number"),
         (json!({"function": {}}), "tool definition: \"name\" is missing"),

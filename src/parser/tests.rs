@@ -430,7 +430,7 @@ fn attacks(size: usize) -> Vec<(&'static str, String)> {
 }
 
 #[test]
-fn the_work_grows_with_the_length_of_the_reply_and_no_faster() {
+fn work_is_linear_in_the_length_of_the_reply() {
     let work = |reply: &str, by_char: bool| {
         let chunks: Vec<&str> = if by_char { chars(reply).collect() } else { vec![reply] };
         let mut parser = Parser::new(TOOLS, Options::default()).unwrap();
@@ -452,7 +452,7 @@ fn the_work_grows_with_the_length_of_the_reply_and_no_faster() {
 }
 
 #[test]
-fn a_string_that_runs_on_into_the_next_call_does_not_take_it_along() {
+fn an_unclosed_string_does_not_swallow_the_next_call() {
     let reply = "<Get>{\"a\": \"1}</Get> and <Get>{\"a\": 1}</Get>";
     let ends: Vec<_> =
         parse(reply).into_iter().filter(|frame| matches!(frame, End { .. })).collect();
@@ -463,7 +463,7 @@ fn a_string_that_runs_on_into_the_next_call_does_not_take_it_along() {
 }
 
 #[test]
-fn marks_without_end_are_not_held_without_end() {
+fn endless_marks_are_not_buffered_without_bound() {
     for mark in ["`", "~"] {
         let reply = format!("{}\n<Get/>", mark.repeat(2000));
         let mut parser = Parser::new(TOOLS, Options::default()).unwrap();

@@ -222,7 +222,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
     #[test]
-    fn what_is_checked_is_json_exactly_if_it_can_be_read(
+    fn text_is_accepted_exactly_if_it_is_json(
         document in document(),
         cut in any::<Index>(),
         with in prop::sample::select(vec!["", ",", "1", "\"", "]", "\\ud800", "-0.e", "\u{1}"]),
@@ -237,7 +237,7 @@ proptest! {
     }
 
     #[test]
-    fn whatever_comes_out_is_json_and_stays_as_it_is(text in r#"[\{\}\[\]\(\),:"'`a1.+\\\-# /*tu\n“”‘’]{0,40}"#) {
+    fn repaired_text_is_json_and_stays_unchanged(text in r#"[\{\}\[\]\(\),:"'`a1.+\\\-# /*tu\n“”‘’]{0,40}"#) {
         for text in [format!("{{{text}"), format!("{{\"a\": {text}}}"), text] {
             if let Some(repaired) = repair_json(&text) {
                 prop_assert!(is_json(&repaired.text));
@@ -261,7 +261,7 @@ proptest! {
     }
 
     #[test]
-    fn one_flaw_mends_back_to_the_same_value(
+    fn a_single_flaw_is_repaired_to_the_same_value(
         value in document(),
         damage in prop::sample::select(&DAMAGES),
         place in any::<Index>(),
@@ -282,7 +282,7 @@ proptest! {
     }
 
     #[test]
-    fn closers_that_the_end_lacks_are_added(value in document(), place in any::<Index>()) {
+    fn missing_closers_are_added_at_the_end(value in document(), place in any::<Index>()) {
         let text = value.to_string();
         let closers = text.len() - text.trim_end_matches(['}', ']']).len();
         let kept = text.len() - 1 - place.index(closers);
@@ -305,7 +305,7 @@ proptest! {
     }
 
     #[test]
-    fn a_document_cut_off_loses_nothing_that_was_finished(value in document(), cut in any::<Index>()) {
+    fn a_truncated_document_keeps_all_complete_parts(value in document(), cut in any::<Index>()) {
         let text = value.to_string();
         let cut = (0..=cut.index(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap();
         let Some(repaired) = repair_json(&text[..cut]) else { return Ok(()) };
@@ -377,7 +377,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
     #[test]
-    fn what_is_fitted_was_accepted_and_stays_as_it_is(schema in schema(), value in loose_value()) {
+    fn coerced_values_are_accepted_and_stay_unchanged(schema in schema(), value in loose_value()) {
         let validator = crate::validator::Validator::new(&schema).unwrap();
         let accepts = |value: &Value| validator.is_valid(value);
         let coerced = coerce(&value, &schema, &accepts);
@@ -392,7 +392,7 @@ proptest! {
     }
 
     #[test]
-    fn one_part_that_cannot_be_mended_keeps_no_other_from_it(
+    fn an_invalid_part_does_not_prevent_coercion_of_others(
         parts in prop::collection::vec((schema(), loose_value()), 1..5),
     ) {
         let object = |parts: &[(usize, &(Value, Value))]| -> (Value, Value) {
@@ -420,10 +420,10 @@ proptest! {
         // Exactly what cannot be mended alone is told, and nothing else of it is left.
         let found = validator.violations(&repaired);
         prop_assume!(found.len() < crate::validator::MAX_VIOLATIONS);
-        let told: std::collections::BTreeSet<_> =
+        let reported: std::collections::BTreeSet<_> =
             found.iter().map(|violation| violation.path.split('/').nth(1).unwrap()).collect();
         let left: Vec<_> = broken.iter().map(|(at, _)| format!("p{at}")).collect();
-        prop_assert_eq!(told.into_iter().collect::<Vec<_>>(), left, "{} {}", schema, value);
+        prop_assert_eq!(reported.into_iter().collect::<Vec<_>>(), left, "{} {}", schema, value);
         // Whoever corrects what was told is through in the next round.
         if !whole.is_empty() {
             let corrected = fit_alone(&whole);

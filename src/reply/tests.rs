@@ -304,7 +304,7 @@ proptest! {
     }
 
     #[test]
-    fn how_a_reply_is_cut_up_does_not_matter(
+    fn every_split_gives_the_same_frames(
         said in said(),
         limits in limits(),
         ending in endings(),
@@ -382,13 +382,13 @@ fn calls_of_both_kinds_are_numbered_together() {
 }
 
 #[test]
-fn a_call_in_text_leaves_its_id_to_whoever_takes_it() {
+fn inline_calls_have_no_provider_id() {
     let read = read(&[text("<Get/>")]);
     assert_eq!(read.inline[0], Start { index: 0, id: None, name: "Get".into() });
 }
 
 #[test]
-fn text_is_only_text_where_calls_are_not_looked_for() {
+fn text_stays_text_without_inline_calls() {
     let parser = Parser::new(TOOLS, parser::Options::default()).unwrap();
     let mut reader = Reader::new(parser, Options { inline: false, deltas: true });
     let mut seen = Vec::new();
@@ -402,14 +402,14 @@ fn text_is_only_text_where_calls_are_not_looked_for() {
 }
 
 #[test]
-fn a_call_ends_when_the_next_begins_if_it_is_whole_by_then() {
+fn a_complete_call_ends_when_the_next_begins() {
     let said = [fragment(Some("a"), Some("Get"), "{}"), fragment(Some("b"), Some("Get"), "{\"a\"")];
     let cut_off = read_with(Limits::default(), true, &said, Ending::Truncated);
     assert_eq!(ends(&cut_off.native), [(0, "{}", WHOLE), (1, "{\"a\"", Outcome::Unclosed)]);
 }
 
 #[test]
-fn an_id_that_comes_late_is_another_name_for_the_call_and_a_name_begins_another() {
+fn a_late_id_is_an_alias_and_a_new_name_begins_a_call() {
     let at_0 = |id: Option<&str>, name: Option<&str>, arguments: &str| {
         let Said::Fragment { id, name, arguments, .. } = fragment(id, name, arguments) else {
             unreachable!()
@@ -427,7 +427,7 @@ fn an_id_that_comes_late_is_another_name_for_the_call_and_a_name_begins_another(
 }
 
 #[test]
-fn what_is_odd_is_said() {
+fn fragment_problems_are_reported() {
     let parser = Parser::new(TOOLS, parser::Options::default()).unwrap();
     let mut reader = Reader::new(parser, Options::default());
     let mut take = |id: &str, name: &str, arguments: &str| {
@@ -444,7 +444,7 @@ fn what_is_odd_is_said() {
 }
 
 #[test]
-fn arguments_without_end_are_not_held_without_end() {
+fn endless_arguments_are_not_buffered_without_bound() {
     let limits = Limits { max_argument_bytes: 4, ..Limits::default() };
     let said: Vec<_> = ["{\"", "éé", "xx", "yy"]
         .into_iter()
@@ -457,7 +457,7 @@ fn arguments_without_end_are_not_held_without_end() {
 }
 
 #[test]
-fn the_work_grows_with_the_length_of_the_reply_and_no_faster() {
+fn work_is_linear_in_the_length_of_the_reply() {
     type Attack = (&'static str, fn(usize) -> Vec<Said>);
     let attacks: [Attack; 5] = [
         ("one call", |size| vec![fragment(Some("a"), Some("Get"), "{\"a\": 1, "); size]),

@@ -107,7 +107,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_in_an_html_element_is_text_unless_it_can_be_read_as_arguments(
+    fn content_of_an_html_element_is_text_unless_it_parses_as_arguments(
         before in prop_oneof![Just(String::new()), lines(), "[a-z]{1,5} "],
         name in select(HTML.to_vec()),
         body in prop_oneof![
@@ -125,7 +125,7 @@ proptest! {
     }
 
     #[test]
-    fn arguments_in_a_tag_that_html_has_are_a_call(
+    fn arguments_in_an_html_element_are_a_call(
         before in prop_oneof![lines(), "[a-z]{1,5} "],
         name in select(HTML.to_vec()),
         arguments in arguments(),
@@ -171,10 +171,10 @@ proptest! {
         for event in &events {
             match event {
                 Event::ToolCall(call) => {
-                    let mended = call.repairs.iter().any(|repair| {
+                    let repaired = call.repairs.iter().any(|repair| {
                         !matches!(repair.kind, RepairKind::ImplicitClose | RepairKind::NameCase)
                     });
-                    prop_assert!(!mended, "{call:?}");
+                    prop_assert!(!repaired, "{call:?}");
                     let named = call.repairs.iter().any(|repair| repair.kind == RepairKind::NameCase);
                     prop_assert_eq!(named, open.contains("BOOK"));
                     raw.push_str(&call.raw);
@@ -228,7 +228,7 @@ proptest! {
     }
 
     #[test]
-    fn a_result_counts_only_where_no_prose_stands_before_it(
+    fn a_result_counts_only_at_the_start_of_a_line(
         before in "[A-Za-z.,:-]{1,12} ?",
         body in prose(),
         name in select(vec!["", " name=\"GetWeather\"", " name='x' status=\"error\""]),
@@ -241,8 +241,8 @@ proptest! {
         // Nothing is a call in it, but what follows it may be one.
         let line = format!("{before}<tool_response{name}>{{}} <GetWeather>{{}}</GetWeather>");
         let end = if closed { "</tool_response>" } else { "\n" };
-        let told = events(&format!("{line}{end}<GetWeather/>"), &Options::default());
-        let [Event::Text(text), Event::ToolCall(call)] = &told[..] else { panic!("{told:?}") };
+        let reported = events(&format!("{line}{end}<GetWeather/>"), &Options::default());
+        let [Event::Text(text), Event::ToolCall(call)] = &reported[..] else { panic!("{told:?}") };
         prop_assert_eq!((text, &call.raw[..]), (&format!("{line}{end}"), "<GetWeather/>"));
         let events = events(&format!("{lead}{result}"), &Options::default());
         let Some(Event::FabricatedResult { raw, .. }) = events.last() else { panic!("{events:?}") };
@@ -251,19 +251,19 @@ proptest! {
 }
 
 #[test]
-fn repair_decides_nothing_about_what_is_a_call() {
+fn repair_does_not_change_what_is_a_call() {
     for reply in [
         "<summary>{text: 'x'}</summary>",
         "<summary>{'text': oops}</summary>",
         "<search>{}</search>",
     ] {
-        let [mended, refused] = [RepairMode::Schema, RepairMode::None]
+        let [repaired, refused] = [RepairMode::Schema, RepairMode::None]
             .map(|repair| events(reply, &Options { repair, ..Options::default() }));
-        assert_eq!(mended.len(), 1);
+        assert_eq!(repaired.len(), 1);
         let is_call =
             |event: &Event| matches!(event, Event::ToolCall(_) | Event::InvalidToolCall(_));
         assert_eq!(
-            mended.iter().map(is_call).collect::<Vec<_>>(),
+            repaired.iter().map(is_call).collect::<Vec<_>>(),
             refused.iter().map(is_call).collect::<Vec<_>>()
         );
     }

@@ -6,7 +6,7 @@ use toolweave::calls::Reader;
 use crate::calls;
 
 #[test]
-fn native_calls_come_out_as_written() {
+fn golden_native_calls() {
     let mut count = 0;
     for (file, content) in calls::cases("native") {
         let contracts = calls::contracts(&content["tools"]);
@@ -29,7 +29,7 @@ fn native_calls_come_out_as_written() {
 }
 
 #[test]
-fn a_native_call_leaves_the_reply_that_is_being_read_alone() {
+fn a_native_call_does_not_affect_the_open_reply() {
     let contracts = calls::contracts(&serde_json::json!([{"name": "Add"}]));
     let mut reader = Reader::new(&contracts, toolweave::calls::Options::default()).unwrap();
     let mut events = reader.push("<Add>{\"a\": ");

@@ -24,7 +24,7 @@ fn plain(repairs: &[Repair]) -> Value {
 }
 
 #[test]
-fn golden_texts_are_mended() {
+fn golden_texts_are_repaired() {
     for case in cases("repair/mend.json") {
         let repaired = repair_json(case["text"].as_str().unwrap());
         let text = repaired.as_ref().map(|repaired| repaired.text.as_str());
@@ -35,7 +35,7 @@ fn golden_texts_are_mended() {
 }
 
 #[test]
-fn golden_values_are_fitted() {
+fn golden_values_are_coerced() {
     for case in cases("repair/fit.json") {
         let validator = Validator::new(&case["schema"]).unwrap();
         let coerced = coerce(&case["value"], &case["schema"], &|value| validator.is_valid(value));
@@ -87,7 +87,7 @@ fn depth_is_limited() {
 /// The work is counted in time, of which the best of three is taken; what was quadratic took
 /// thirty times as long on eight times the text, and more.
 #[test]
-fn mending_takes_time_in_proportion_to_the_text() {
+fn repair_takes_linear_time() {
     let broken = [
         ("{'a': [", "'x', ", "1]}"),
         ("{\"a\": [", "1 ", "1]}"),
@@ -131,13 +131,13 @@ fn mending_takes_time_in_proportion_to_the_text() {
 }
 
 #[test]
-fn a_long_key_around_many_repairs_is_not_repeated_without_end() {
+fn a_long_key_around_many_repairs_is_repeated_a_bounded_number_of_times() {
     let text = format!("{{\"{}\": [{}]}}", "k".repeat(100_000), "'x',".repeat(100_000));
     assert!(repair_json(&text).is_none());
 }
 
 #[test]
-fn golden_values_are_mended_as_far_as_they_can_be() {
+fn golden_values_are_coerced_partially() {
     for case in cases("repair/partly.json") {
         let name = case["name"].as_str().unwrap();
         let validator = Validator::new(&case["schema"]).unwrap();
@@ -146,8 +146,8 @@ fn golden_values_are_mended_as_far_as_they_can_be() {
         let faults = |value: &Value| validator.violations(value).len();
         let repaired = coerce_partially(&case["value"], &case["schema"], &faults).value;
         assert_eq!(repaired.to_string(), case["mended"].to_string(), "{name}");
-        let told: Value =
+        let reported: Value =
             validator.violations(&repaired).into_iter().map(|violation| violation.path).collect();
-        assert_eq!(told, case["told"], "{name}");
+        assert_eq!(reported, case["told"], "{name}");
     }
 }

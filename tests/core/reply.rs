@@ -15,13 +15,13 @@ use toolweave::{
 use crate::calls as cases;
 
 /// Judges calls and writes events down.
-struct Clerk {
+struct Collector {
     validator: CallValidator<Validator>,
     ids: BTreeMap<usize, String>,
     written: Vec<Value>,
 }
 
-impl Clerk {
+impl Collector {
     fn validated(&mut self, found: &FoundCall<'_>) -> Event {
         let id = self.ids.remove(&found.index).unwrap();
         let (index, name, raw) = (found.index, found.name.to_owned(), found.raw.to_owned());
@@ -50,7 +50,7 @@ impl Clerk {
     }
 }
 
-impl Sink for Clerk {
+impl Sink for Collector {
     fn take(&mut self, frame: Frame<'_>) {
         match frame {
             Frame::Text(text) => self.append(json!({"event": "text_delta", "text": text}), "text"),
@@ -91,7 +91,7 @@ fn validator(contracts: &[FunctionContract], options: &calls::Options) -> CallVa
 }
 
 #[test]
-fn replies_come_out_as_written() {
+fn golden_replies() {
     let mut count = 0;
     for (file, content) in cases::cases("reply") {
         let contracts = cases::contracts(&content["tools"]);
@@ -105,20 +105,20 @@ fn replies_come_out_as_written() {
             let names = contracts.iter().map(|contract| contract.name.as_str());
             let parser = Parser::new(names, options.parser).unwrap();
             let mut reader = Reader::new(parser, reading);
-            let mut clerk = Clerk { validator, ids: BTreeMap::new(), written: Vec::new() };
+            let mut collector = Collector { validator, ids: BTreeMap::new(), written: Vec::new() };
             for update in case["updates"].as_array().unwrap() {
                 if let Some(text) = update.as_str() {
-                    reader.text(text, &mut clerk);
+                    reader.text(text, &mut collector);
                 } else {
                     let text = |field: &str| update[field].as_str();
                     let index =
                         update["index"].as_u64().map(|index| usize::try_from(index).unwrap());
                     let (id, name, arguments) = (text("id"), text("name"), text("arguments"));
-                    reader.fragment(Fragment { id, index, name, arguments }, &mut clerk);
+                    reader.fragment(Fragment { id, index, name, arguments }, &mut collector);
                 }
             }
-            reader.finish(ending, &mut clerk);
-            assert_eq!(Value::from(clerk.written), case["events"], "{file}: {}", case["name"]);
+            reader.finish(ending, &mut collector);
+            assert_eq!(Value::from(collector.written), case["events"], "{file}: {}", case["name"]);
             count += 1;
         }
     }
@@ -126,7 +126,7 @@ fn replies_come_out_as_written() {
 }
 
 #[test]
-fn a_parser_reads_on_for_others_while_a_reader_has_a_fresh_one() {
+fn a_parser_and_a_fresh_reader_are_independent() {
     let parser = Parser::new(["Ping"], toolweave::parser::Options::default()).unwrap();
     let mut readers = [(), ()].map(|()| Reader::new(parser.fresh(), Options::default()));
     let mut ended = Vec::new();

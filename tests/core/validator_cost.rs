@@ -27,8 +27,8 @@ const SHOWN: usize = 5;
 
 /// Time of this thread on a processor, where the system tells.
 fn now() -> Duration {
-    let told = fs::read_to_string("/proc/thread-self/schedstat").ok();
-    let nanos = told.and_then(|text| text.split_whitespace().next()?.parse().ok());
+    let reported = fs::read_to_string("/proc/thread-self/schedstat").ok();
+    let nanos = reported.and_then(|text| text.split_whitespace().next()?.parse().ok());
     nanos.map_or_else(
         || {
             static START: std::sync::OnceLock<Instant> = std::sync::OnceLock::new();

@@ -42,9 +42,9 @@ fn scientific() -> impl Strategy<Value = String> {
 
 /// Numbers, those near a limit among them.
 fn number(limit: String) -> impl Strategy<Value = String> {
-    let beside = limit.clone();
+    let adjacent = limit.clone();
     let longer = (0..80_usize, any::<bool>()).prop_map(move |(zeros, more)| {
-        let (digits, exponent) = beside.find('e').map_or((&*beside, ""), |at| beside.split_at(at));
+        let (digits, exponent) = adjacent.find('e').map_or((&*adjacent, ""), |at| adjacent.split_at(at));
         let point = if digits.contains('.') { "" } else { "." };
         let last = if more { "1" } else { "0" };
         format!("{digits}{point}{}{last}{exponent}", "0".repeat(zeros))
@@ -54,7 +54,7 @@ fn number(limit: String) -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
-    fn long_numbers_are_on_the_right_side_of_every_limit(
+    fn long_numbers_are_compared_exactly_with_limits(
         (limit, value) in limit().prop_flat_map(|limit| (Just(limit.clone()), number(limit))),
         keyword in prop::sample::select(vec![
             "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "const",
@@ -86,7 +86,7 @@ proptest! {
     }
 
     #[test]
-    fn whole_divisors_see_the_remainder(value in integer(300), divisor in 1..100_000_u64) {
+    fn integer_divisors_are_exact(value in integer(300), divisor in 1..100_000_u64) {
         let schema = json!({"multipleOf": divisor});
         let rest = value.trim_start_matches('-').bytes().fold(0, |rest, digit| {
             (rest * 10 + u64::from(digit - b'0')) % divisor
@@ -122,7 +122,7 @@ proptest! {
 }
 
 #[test]
-fn what_takes_too_long_to_judge_is_refused_in_words() {
+fn values_that_take_too_long_are_refused_with_a_message() {
     let listed: Value = (0..20_000).map(|at| json!([at])).chain([json!(1.5)]).take(900).collect();
     let validator = Validator::new(&json!({"items": {"items": {"enum": listed}}})).unwrap();
     let value: Value =
