@@ -35,12 +35,14 @@ class AnswerResolver:
         runs: Who may wait for them, and goes on when the last result has come.
     """
 
-    def __init__(self, store: MessageStore, late: LateResultPublisher, runs: ChatRuns) -> None:
+    def __init__(
+        self, store: MessageStore, late_results: LateResultPublisher, runs: ChatRuns
+    ) -> None:
         self._store = store
-        self._late = late
+        self._late_results = late_results
         self._runs = runs
 
-    async def take(
+    async def resolve(
         self, chat_id: str, key: str, value: Any, *, is_error: bool, user_id: str | None
     ) -> AnswerOutcome:
         """Takes an answer. Only the first one counts.
@@ -56,7 +58,7 @@ class AnswerResolver:
             ValidationError: It does not fit the question; an answer is awaited still.
         """
         waiting = {each.key: each for each in await self._store.pending(chat_id)}
-        value = await self._signed(chat_id, key, value, waiting.get(key), user_id)
+        value = await self._with_decider(chat_id, key, value, waiting.get(key), user_id)
         outcome = await self._store.resolve(key, value, chat_id=chat_id, is_error=is_error)
         _log.info(
             "an answer has come", extra={"chat_id": chat_id, "key": key, "outcome": outcome.value}
@@ -64,33 +66,38 @@ class AnswerResolver:
         awaited = waiting.get(key)
         if outcome is not Outcome.RESOLVED or awaited is None:
             return AnswerOutcome(outcome)
-        if awaited.kind == "deferred":
-            await self._late.announce(chat_id, [awaited.call.id])
+        if awaited.pending_kind == "deferred":
+            await self._late_results.publish(chat_id, [awaited.call.id])
             return AnswerOutcome(outcome, await self._runs.resume(chat_id, user_id))
-        await self._runs.look(chat_id)
+        await self._runs.poll(chat_id)
         return AnswerOutcome(outcome, awaited.run_id)
 
-    async def _signed(
-        self, chat_id: str, key: str, value: Any, awaited: StoredPendingInput | None, user_id: str | None
+    async def _with_decider(
+        self,
+        chat_id: str,
+        key: str,
+        value: Any,
+        awaited: StoredPendingInput | None,
+        user_id: str | None,
     ) -> Any:
         """A decision with the user that made it; any other answer as it is."""
         if not isinstance(value, dict):
             return value
         decision = cast("dict[str, Any]", value)
         if awaited is not None:
-            if awaited.kind == "approval" and user_id is not None:
+            if awaited.pending_kind == "approval" and user_id is not None:
                 return {**decision, "decidedBy": user_id}
             return decision
         # The same decision once more is no other one, whoever makes it.
         known = await self._store.resolution(key, chat_id=chat_id)
         if known is None or not isinstance(known.value, dict):
             return decision
-        before = cast("dict[str, Any]", known.value)  # pyright: ignore[reportUnknownMemberType]
-        return {**decision, **{name: before[name] for name in ("decidedBy",) if name in before}}
+        earlier = cast("dict[str, Any]", known.value)  # pyright: ignore[reportUnknownMemberType]
+        return {**decision, **{name: earlier[name] for name in ("decidedBy",) if name in earlier}}
 
-    async def kind(self, chat_id: str, key: str) -> str | None:
+    async def pending_kind(self, chat_id: str, key: str) -> str | None:
         """What is awaited under a key: ``approval``, ``question`` or ``deferred``."""
         for each in await self._store.pending(chat_id):
             if each.key == key:
-                return each.kind
+                return each.pending_kind
         return None

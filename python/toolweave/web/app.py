@@ -24,7 +24,7 @@ from .late_results import LateResultPublisher
 from .limits import WebLimits
 from .pages import Page
 from .protocol_routes import ProtocolRoutes
-from .redaction import showing
+from .redaction import client_view
 from .routes import ChatRoutes
 from .runs import ChatRuns
 from .security import AccessControl, SecurityHeaders
@@ -98,22 +98,32 @@ def chat_app(
         check_items("allowed_hosts", allowed_hosts, str, "a sequence of strings")
     limits = limits or WebLimits()
     rate = None if limits.requests is None else RateLimiter(limits.requests, max_wait=0.0)
-    gate = AccessControl(authenticate, rate, limits, allowed_hosts or ())
-    bodies = BodyReader(gate, limits)
-    names = UserChats(store, limits)
-    feeds = ChatChannels(store, limits, showing(error_text))
-    late = LateResultPublisher(store, feeds)
-    runs = ChatRuns(store, feeds, late, responder, limits)
-    turns = MessageSubmitter(store, runs, limits)
-    inbox = AnswerResolver(store, late, runs)
-    streams = EventStreams(store, feeds, Formats(encoders), limits)
+    access = AccessControl(authenticate, rate, limits, allowed_hosts or ())
+    body_reader = BodyReader(access, limits)
+    user_chats = UserChats(store, limits)
+    channels = ChatChannels(store, limits, client_view(error_text))
+    late_results = LateResultPublisher(store, channels)
+    runs = ChatRuns(store, channels, late_results, responder, limits)
+    submitter = MessageSubmitter(store, runs, limits)
+    resolver = AnswerResolver(store, late_results, runs)
+    streams = EventStreams(store, channels, Formats(encoders), limits)
     chats = ChatRoutes(
-        gate, bodies, names, store, feeds, runs, turns, inbox, streams, limits, error_text
+        access,
+        body_reader,
+        user_chats,
+        store,
+        channels,
+        runs,
+        submitter,
+        resolver,
+        streams,
+        limits,
+        error_text,
     )
-    foreign = ProtocolRoutes(gate, bodies, names, store, turns, inbox, streams)
+    protocols = ProtocolRoutes(access, body_reader, user_chats, store, submitter, resolver, streams)
 
     @asynccontextmanager
-    async def life(_: Starlette) -> AsyncGenerator[None, None]:
+    async def lifespan(_: Starlette) -> AsyncGenerator[None, None]:
         async with store:
             await runs.open()
             try:
@@ -132,7 +142,7 @@ def chat_app(
     return Starlette(
         routes=[
             *chats.routes(),
-            *foreign.routes(),
+            *protocols.routes(),
             Route("/healthz", health, methods=["GET"]),
             *(() if page is None else page.routes()),
         ],
@@ -142,5 +152,5 @@ def chat_app(
             HTTPException: on_http_exception,
             ToolweaveError: on_toolweave_error,
         },
-        lifespan=life,
+        lifespan=lifespan,
     )

@@ -1,4 +1,4 @@
-"""Asking in the chat itself whether a call may run.
+"""Approval of calls by the user of the chat.
 
 Example:
     >>> @tool(requires_approval=True)
@@ -21,18 +21,20 @@ from ..protocols import Approval
 if TYPE_CHECKING:
     from .pending_answers import PendingAnswers
 
-CURRENT_ANSWERS: ContextVar[PendingAnswers | None] = ContextVar("toolweave_web_answers", default=None)
-"""The answers that the run waits for which this code is part of."""
+CURRENT_ANSWERS: ContextVar[PendingAnswers | None] = ContextVar(
+    "toolweave_web_answers", default=None
+)
+"""Pending answers of the run that the current task belongs to."""
 
 
 async def ask_in_chat(call: ToolCall, contract: FunctionContract) -> Approval:
-    """Asks the user of the chat, and waits for ``POST /chats/{id}/answers/{key}``.
+    """Ask the user of the chat, and wait for ``POST /chats/{id}/answers/{key}``.
 
-    An `Approver` for agents that answer in chats. The answer may come in at any process that shares
-    the store. Outside of a chat nobody can be asked, so the call is not allowed.
+    An `Approver` for agents that answer in chats. Any process that shares the store can receive the
+    answer. Outside of a chat there is no user to ask, so the call is denied.
 
     Args:
-        call: The call.
+        call: The call that needs approval.
         contract: The tool's contract.
     """
     check_type("call", call, ToolCall, "a ToolCall")
@@ -40,4 +42,4 @@ async def ask_in_chat(call: ToolCall, contract: FunctionContract) -> Approval:
     answers = CURRENT_ANSWERS.get()
     if answers is None:
         return Approval.deny("there is nobody to ask, as this is not a chat")
-    return await answers.approval(call)
+    return await answers.request_approval(call)

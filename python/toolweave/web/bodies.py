@@ -24,19 +24,19 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 
 # What is longer is parsed in a thread: that takes longer than to go there and back.
-_AT_ONCE = 16_384
+_INLINE_PARSE_LIMIT = 16_384
 # How many of those at once.
-_THREADS = 2
+_MAX_PARSE_THREADS = 2
 # Beyond it some versions of Python take minutes, and others refuse.
-_LONGEST_NUMBER = 4000
-_CLOSE = {"Connection": "close"}
+_MAX_NUMBER_LENGTH = 4000
+_CLOSE_CONNECTION = {"Connection": "close"}
 
 # Deeper than anything that is meant, and far from what a recursion could not take.
-_DEEPEST = 100
-_LONGEST_ID = 200
-_ID = re.compile(rf"[A-Za-z0-9._~:@+=-]{{1,{_LONGEST_ID}}}")
+_MAX_DEPTH = 100
+_MAX_ID_LENGTH = 200
+_ID = re.compile(rf"[A-Za-z0-9._~:@+=-]{{1,{_MAX_ID_LENGTH}}}")
 # A sequence number is no larger than what every database counts to.
-_LARGEST = 2**53 - 1
+_MAX_SEQUENCE_NUMBER = 2**53 - 1
 _NUMBER = re.compile(r"[0-9]{1,16}")
 
 
@@ -51,11 +51,11 @@ class BodyReader:
         limits: How long, how slow and how rich in values a body may be.
     """
 
-    def __init__(self, gate: AccessControl, limits: WebLimits) -> None:
-        self._gate = gate
+    def __init__(self, access: AccessControl, limits: WebLimits) -> None:
+        self._access = access
         self._limits = limits
         # Each holds the interpreter for a while, and memory.
-        self._aside = asyncio.Semaphore(_THREADS)
+        self._parse_slots = asyncio.Semaphore(_MAX_PARSE_THREADS)
 
     async def json(self, request: Request, user: str | None) -> dict[str, Any]:
         """The body of a request: a JSON object.
@@ -71,7 +71,7 @@ class BodyReader:
             RateLimitedError: Somebody has sent too much of late.
             Refused: It is too long, too slow, or something else.
         """
-        return await self._read(request, user, self._limits.max_body_bytes, _same)
+        return await self._read(request, user, self._limits.max_body_bytes, _identity)
 
     async def transcript(
         self, request: Request, user: str | None, read: Callable[[dict[str, Any]], _T]
@@ -89,7 +89,7 @@ class BodyReader:
         self,
         request: Request,
         user: str | None,
-        most: int,
+        limit: int,
         read: Callable[[dict[str, Any]], _T],
     ) -> _T:
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
@@ -97,72 +97,79 @@ class BodyReader:
             raise HttpError(415, "not_json", "The content type has to be application/json.")
         timeout = self._limits.body_timeout
         try:
-            body = await asyncio.wait_for(self._receive(request, most), timeout)
+            body = await asyncio.wait_for(self._receive(request, limit), timeout)
         except asyncio.TimeoutError:
             raise HttpError(
                 408, "too_slow", f"The body has to arrive within {timeout:g} seconds."
             ) from None
         except ClientDisconnect:
             raise HttpError(400, "gone", "The client has left.") from None
-        await self._gate.weigh(request, user, len(body))
-        if len(body) <= _AT_ONCE:
+        await self._access.charge(request, user, len(body))
+        if len(body) <= _INLINE_PARSE_LIMIT:
             return read(parse_object(body))
-        async with self._aside:
+        async with self._parse_slots:
             return await asyncio.to_thread(lambda: read(parse_object(body)))
 
     async def _receive(self, request: Request, limit: int) -> bytes:
-        said = length_of(request)
+        declared = length_of(request)
         # A client that is still sending does not hear the answer, so a little too much is listened
         # to.
-        patience = 2 * limit
-        if said is not None and said > patience:
+        read_limit = 2 * limit
+        if declared is not None and declared > read_limit:
             raise _too_long(limit)
         body, meter = bytearray(), JsonMeter()
-        refused: HttpError | None = None
+        error: HttpError | None = None
         length = 0
-        async for piece in request.stream():
-            length += len(piece)
-            if length > patience:
+        async for chunk in request.stream():
+            length += len(chunk)
+            if length > read_limit:
                 break
-            if refused is None:
-                meter.push(piece)
-                body += piece
-                refused = _too_long(limit) if length > limit else self._excess(meter)
-            if refused is not None:
+            if error is None:
+                meter.push(chunk)
+                body += chunk
+                error = _too_long(limit) if length > limit else self._limit_error(meter)
+            if error is not None:
                 body.clear()
-        if refused is not None:
-            raise refused
+        if error is not None:
+            raise error
         return bytes(body)
 
-    def _excess(self, meter: JsonMeter) -> HttpError | None:
+    def _limit_error(self, meter: JsonMeter) -> HttpError | None:
         """What is too much of what has come so far."""
-        if meter.depth > _DEEPEST:
+        if meter.depth > _MAX_DEPTH:
             return _too_deep()
-        most = self._limits.max_body_values
-        if meter.values > most:
+        limit = self._limits.max_body_values
+        if meter.values > limit:
             return HttpError(
-                413, "too_many_values", f"A body holds at most {most} values.", headers=_CLOSE
+                413,
+                "too_many_values",
+                f"A body holds at most {limit} values.",
+                headers=_CLOSE_CONNECTION,
             )
-        if meter.longest_number > _LONGEST_NUMBER:
+        if meter.longest_number > _MAX_NUMBER_LENGTH:
             return HttpError(
-                400, "no_number", f"A number in the body has at most {_LONGEST_NUMBER} characters."
+                400,
+                "no_number",
+                f"A number in the body has at most {_MAX_NUMBER_LENGTH} characters.",
             )
         return None
 
 
 def length_of(request: Request) -> int | None:
     """How many bytes of body a request says that it has."""
-    said = request.headers.get("content-length", "")
-    return int(said) if _NUMBER.fullmatch(said) else None
+    declared = request.headers.get("content-length", "")
+    return int(declared) if _NUMBER.fullmatch(declared) else None
 
 
-def _same(body: dict[str, Any]) -> dict[str, Any]:
+def _identity(body: dict[str, Any]) -> dict[str, Any]:
     return body
 
 
 def _too_long(limit: int) -> HttpError:
     # What is still to come is not read, so that the connection cannot be used again.
-    return HttpError(413, "too_long", f"A body has at most {limit} bytes.", headers=_CLOSE)
+    return HttpError(
+        413, "too_long", f"A body has at most {limit} bytes.", headers=_CLOSE_CONNECTION
+    )
 
 
 def parse_object(body: bytes) -> dict[str, Any]:
@@ -172,11 +179,13 @@ def parse_object(body: bytes) -> dict[str, Any]:
         Refused: It is something else, too deep, or holds what is no text or number anywhere.
     """
     try:
-        value: object = json.loads(body.decode("utf-8"), parse_constant=_no_number)
+        value: object = json.loads(body.decode("utf-8"), parse_constant=_reject_constant)
     except RecursionError:
         raise _too_deep() from None
     except ValueError as error:
-        raise HttpError(400, "not_json", f"The body is not JSON: {_why(error)}.") from None
+        raise HttpError(
+            400, "not_json", f"The body is not JSON: {_describe_error(error)}."
+        ) from None
     if not isinstance(value, dict):
         raise HttpError(
             400, "not_an_object", f"The body has to be an object, not {json_type(value)}."
@@ -189,21 +198,21 @@ def parse_object(body: bytes) -> dict[str, Any]:
 def _check(value: object) -> None:
     """Looks at all there is, level by level."""
     level = [value]
-    for _ in range(_DEEPEST):
-        below: list[object] = []
+    for _ in range(_MAX_DEPTH):
+        children: list[object] = []
         for each in level:
             if isinstance(each, str):
                 _check_text(each)
             elif isinstance(each, float) and not math.isfinite(each):
                 raise HttpError(400, "no_number", "A number in the body is too large.")
             elif isinstance(each, dict):
-                below += cast("dict[str, object]", each)
-                below += cast("dict[str, object]", each).values()
+                children += cast("dict[str, object]", each)
+                children += cast("dict[str, object]", each).values()
             elif isinstance(each, list):
-                below += cast("list[object]", each)
-        if not below:
+                children += cast("list[object]", each)
+        if not children:
             return
-        level = below
+        level = children
     raise _too_deep()
 
 
@@ -217,14 +226,14 @@ def _check_text(text: str) -> None:
 
 
 def _too_deep() -> HttpError:
-    return HttpError(400, "too_deep", f"The body is nested more than {_DEEPEST} deep.")
+    return HttpError(400, "too_deep", f"The body is nested more than {_MAX_DEPTH} deep.")
 
 
-def _no_number(name: str) -> NoReturn:
+def _reject_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is no number")
 
 
-def _why(error: ValueError) -> str:
+def _describe_error(error: ValueError) -> str:
     if isinstance(error, json.JSONDecodeError):
         return f"{error.msg}, at line {error.lineno}, column {error.colno}"
     if isinstance(error, UnicodeDecodeError):
@@ -294,11 +303,11 @@ def check_fields(body: Mapping[str, Any], *known: str) -> None:
             raise HttpError(
                 400,
                 "unknown_field",
-                f"There is no field {json.dumps(name[:50])} here; there is {_listed(known)}.",
+                f"There is no field {json.dumps(name[:50])} here; there is {_join_names(known)}.",
             )
 
 
-def _listed(names: tuple[str, ...]) -> str:
+def _join_names(names: tuple[str, ...]) -> str:
     return ", ".join(f"`{name}`" for name in names) if names else "none"
 
 
@@ -319,20 +328,22 @@ def id_of(body: Mapping[str, Any], name: str) -> str | None:
         raise HttpError(
             400,
             "wrong_id",
-            f"`{name}` has to have 1 to {_LONGEST_ID} characters: letters, digits, `._~:@+=-`.",
+            f"`{name}` has to have 1 to {_MAX_ID_LENGTH} characters: letters, digits, `._~:@+=-`.",
         )
     return value
 
 
-def number_of(given: str, what: str, *, largest: int = _LARGEST) -> int:
+def number_of(text: str, name: str, *, largest: int = _MAX_SEQUENCE_NUMBER) -> int:
     """A whole number from the address or a header of a request.
 
     Raises:
         Refused: It is none, or too large.
     """
-    if not _NUMBER.fullmatch(given) or int(given) > largest:
-        raise HttpError(400, "wrong_number", f"{what} has to be a whole number from 0 to {largest}.")
-    return int(given)
+    if not _NUMBER.fullmatch(text) or int(text) > largest:
+        raise HttpError(
+            400, "wrong_number", f"{name} has to be a whole number from 0 to {largest}."
+        )
+    return int(text)
 
 
 def cursor_of(request: Request) -> int:
@@ -347,7 +358,7 @@ def cursor_of(request: Request) -> int:
     return number_of(request.query_params.get("after", "0"), "`after`")
 
 
-def choice_of(request: Request, name: str) -> bool:
+def query_flag(request: Request, name: str) -> bool:
     """Whether the address asks for something: ``1`` or ``0``.
 
     Raises:

@@ -54,12 +54,12 @@ def unknown_chat() -> HttpError:
     return HttpError(404, "unknown_chat", "There is no such chat.")
 
 
-def too_many(message: str, *, after: float = 1.0) -> HttpError:
+def too_many_requests(message: str, *, after: float = 1.0) -> HttpError:
     """There is too much going on."""
     return HttpError(429, "too_many", message, headers={"Retry-After": str(math.ceil(after))})
 
 
-def answer(error: HttpError) -> JSONResponse:
+def error_response(error: HttpError) -> JSONResponse:
     """The error as an answer."""
     return JSONResponse(
         {"error": {"code": error.code, "message": error.message}},
@@ -71,7 +71,7 @@ def answer(error: HttpError) -> JSONResponse:
 async def on_http_error(_: Request, error: Exception) -> Response:
     """Answers a request that was refused."""
     assert isinstance(error, HttpError)  # noqa: S101 - registered for these only
-    return answer(error)
+    return error_response(error)
 
 
 async def on_http_exception(_: Request, error: Exception) -> Response:
@@ -79,17 +79,17 @@ async def on_http_exception(_: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)  # noqa: S101 - registered for these only
     status = HTTPStatus(error.status_code)
     code = status.phrase.lower().replace(" ", "_")
-    return answer(
+    return error_response(
         HttpError(status, code, f"{error.detail.rstrip('.')}.", headers=error.headers or {})
     )
 
 
 async def on_toolweave_error(_: Request, error: Exception) -> Response:
     """Answers a request that could not be carried out, as the exception says."""
-    return answer(refusal(error))
+    return error_response(to_http_error(error))
 
 
-def refusal(error: Exception) -> HttpError:
+def to_http_error(error: Exception) -> HttpError:
     """The answer that an exception of this package is."""
     if isinstance(error, ChatBusyError):
         return HttpError(409, "chat_busy", "A run is going on in this chat: stop it, or wait.")
@@ -98,7 +98,7 @@ def refusal(error: Exception) -> HttpError:
             409, "too_many_chats", f"You have {error.limit} chats, which is the limit: delete some."
         )
     if isinstance(error, RateLimitedError):
-        return too_many(_sentence(error), after=error.retry_after)
+        return too_many_requests(_sentence(error), after=error.retry_after)
     if isinstance(error, (MessageError, ResultError, ValidationError)):
         return HttpError(422, "unusable", _sentence(error))
     if isinstance(error, StoreError):

@@ -22,11 +22,11 @@ class LateResultPublisher:
         feeds: Who is told.
     """
 
-    def __init__(self, store: MessageStore, feeds: ChatChannels) -> None:
+    def __init__(self, store: MessageStore, channels: ChatChannels) -> None:
         self._store = store
-        self._feeds = feeds
+        self._channels = channels
 
-    async def announce(self, chat_id: str, call_ids: Iterable[str]) -> None:
+    async def publish(self, chat_id: str, call_ids: Iterable[str]) -> None:
         """Puts results where their calls are, and tells of those that nobody was told of.
 
         A call whose run is not over is left to that run.
@@ -40,17 +40,17 @@ class LateResultPublisher:
         for stored in reversed(history.stored):
             message = stored.message
             if isinstance(message, ToolAggregateMessage):
-                here = wanted & {result.tool_call_id for result in message.tool_results}
-                if here:
-                    await self._tell(stored, message, here, chat_id)
-                    wanted -= here
+                found = wanted & {result.tool_call_id for result in message.tool_results}
+                if found:
+                    await self._publish(stored, message, found, chat_id)
+                    wanted -= found
             if not wanted:
                 return
 
-    async def _tell(
+    async def _publish(
         self, stored: StoredMessage, aggregate: ToolAggregateMessage, calls: set[str], chat_id: str
     ) -> None:
-        told = await self._told(chat_id, stored)
+        published = await self._published_ids(chat_id, stored)
         mapper = StreamEventMapper(chat_id, stored.run_id or "")
         mapper.register_calls([aggregate])
         events = [
@@ -58,24 +58,24 @@ class LateResultPublisher:
             for result in aggregate.tool_results
             if result.tool_call_id in calls
             for event in mapper.map(result, generation_id=stored.generation_id)
-            if event.get("messageId") not in told
+            if event.get("messageId") not in published
         ]
         if not events:
             return
         if len(aggregate.tool_results) == len(aggregate.tool_calls):
             events += mapper.map(aggregate, generation_id=stored.generation_id)
         written = await self._store.write(chat_id, events=events, messages=[aggregate])
-        self._feeds.publish(chat_id, written.events)
+        self._channels.publish(chat_id, written.events)
 
-    async def _told(self, chat_id: str, stored: StoredMessage) -> set[Any]:
+    async def _published_ids(self, chat_id: str, stored: StoredMessage) -> set[Any]:
         """The messages of results that were told of since the run of a call began."""
         run = None if stored.run_id is None else await self._store.run(stored.run_id)
         after = 0 if run is None else run.first_event - 1
-        told: set[Any] = set()
+        published: set[Any] = set()
         while events := await self._store.events(chat_id, after=after, limit=500):
-            told |= {each.get("messageId") for each in events if _is_result(each)}
+            published |= {each.get("messageId") for each in events if _is_result(each)}
             after = events[-1]["sequenceNumber"]
-        return told
+        return published
 
 
 def _is_result(event: Mapping[str, Any]) -> bool:

@@ -10,19 +10,19 @@ if TYPE_CHECKING:
 Draft = dict[str, Any]
 """A stream event that has no number yet."""
 
-_PIECES = frozenset({"text", "reasoning", "raw"})
-_OF_PIECES = frozenset({"delta", "done"})
+_DELTA_KINDS = frozenset({"text", "reasoning", "raw"})
+_DELTA_FIELDS = frozenset({"delta", "done"})
 
 
-def can_wait(draft: Mapping[str, Any]) -> bool:
+def is_batchable(draft: Mapping[str, Any]) -> bool:
     """Whether nobody minds if an event comes a moment later, with others: pieces and counts."""
     kind = draft["kind"]
     if kind == "tool_result":
         return not draft.get("done", True)
-    return kind in _PIECES or kind in {"tools_call_update", "usage"}
+    return kind in _DELTA_KINDS or kind in {"tools_call_update", "usage"}
 
 
-def merged(last: Draft, new: Draft) -> Draft | None:
+def merge(last: Draft, new: Draft) -> Draft | None:
     """One event that says the same as two; None if it takes both.
 
     Example:
@@ -35,8 +35,8 @@ def merged(last: Draft, new: Draft) -> Draft | None:
     kind = new["kind"]
     if last["kind"] != kind:
         return None
-    if kind in _PIECES:
-        if last.get("done") or _rest(last, _OF_PIECES) != _rest(new, _OF_PIECES):
+    if kind in _DELTA_KINDS:
+        if last.get("done") or _without(last, _DELTA_FIELDS) != _without(new, _DELTA_FIELDS):
             return None
         return {**last, **new, "delta": last.get("delta", "") + new.get("delta", "")}
     if kind == "tools_call_update":
@@ -46,25 +46,27 @@ def merged(last: Draft, new: Draft) -> Draft | None:
 
 def _merged_calls(last: Draft, new: Draft) -> Draft | None:
     field = "toolCallUpdates"
-    if _rest(last, {field}) != _rest(new, {field}):
+    if _without(last, {field}) != _without(new, {field}):
         return None
-    before = cast("list[Draft]", last[field])
-    after = cast("list[Draft]", new[field])
-    if len(after) != 1 or not before:
+    earlier = cast("list[Draft]", last[field])
+    later = cast("list[Draft]", new[field])
+    if len(later) != 1 or not earlier:
         return None
-    one, other = before[-1], after[0]
-    same = all(one.get(name) == value for name, value in _rest(other, {"functionArgs"}).items())
-    if not same or not ({"toolCallId", "index"} & other.keys()):
+    first, second = earlier[-1], later[0]
+    matches = all(
+        first.get(name) == value for name, value in _without(second, {"functionArgs"}).items()
+    )
+    if not matches or not ({"toolCallId", "index"} & second.keys()):
         return None
-    arguments = one.get("functionArgs", "") + other.get("functionArgs", "")
-    return {**last, field: [*before[:-1], {**one, "functionArgs": arguments}]}
+    arguments = first.get("functionArgs", "") + second.get("functionArgs", "")
+    return {**last, field: [*earlier[:-1], {**first, "functionArgs": arguments}]}
 
 
-def _rest(fields: Draft, besides: frozenset[str] | set[str]) -> Draft:
-    return {name: value for name, value in fields.items() if name not in besides}
+def _without(fields: Draft, excluded: frozenset[str] | set[str]) -> Draft:
+    return {name: value for name, value in fields.items() if name not in excluded}
 
 
-def size_of(draft: Mapping[str, Any]) -> int:
+def estimated_size(draft: Mapping[str, Any]) -> int:
     """About how many bytes what a model wrote in an event takes."""
     size = len(draft.get("delta", "")) + len(draft.get("result", "")) + 200
     for update in draft.get("toolCallUpdates", ()):

@@ -1,4 +1,4 @@
-"""Waiting for what people answer, wherever they are asked and wherever the answer comes in."""
+"""Answers of users that a run waits for, whichever process receives them."""
 
 from __future__ import annotations
 
@@ -20,50 +20,50 @@ class PendingAnswers:
     """The answers that one run waits for.
 
     Args:
-        store: Where they come in.
-        writer: Where it is written that they are waited for.
+        store: The store that answers are delivered to.
+        writer: The writer that records what the run waits for.
     """
 
     def __init__(self, store: MessageStore, writer: RunWriter) -> None:
         self._store = store
         self._writer = writer
-        self._waiting: dict[str, asyncio.Future[Resolution]] = {}
+        self._futures: dict[str, asyncio.Future[Resolution]] = {}
 
-    async def look(self) -> None:
-        """Looks what has come in."""
-        for key, waiting in list(self._waiting.items()):
+    async def poll(self) -> None:
+        """Deliver answers that the store has received."""
+        for key, future in list(self._futures.items()):
             found = await self._store.resolution(key, chat_id=self._writer.chat_id)
-            if found is not None and not waiting.done():
-                waiting.set_result(found)
+            if found is not None and not future.done():
+                future.set_result(found)
 
-    def expect(self, kind: str) -> str:
-        """A new key, under which an answer is waited for from now on.
+    def register(self, kind: str) -> str:
+        """Return a new key, and wait for an answer to it from now on.
 
         Args:
-            kind: What it is, for people who see the key.
+            kind: The prefix of the key, for people who see it.
         """
         key = f"{kind}_{uuid.uuid4().hex}"
-        self._waiting[key] = asyncio.get_running_loop().create_future()
+        self._futures[key] = asyncio.get_running_loop().create_future()
         return key
 
-    async def of(self, key: str) -> Resolution:
-        """Waits for the answer to a key of `expect`."""
+    async def wait_for(self, key: str) -> Resolution:
+        """Return the answer to a key of `register`, as soon as there is one."""
         try:
-            return await self._waiting[key]
+            return await self._futures[key]
         finally:
-            self._waiting.pop(key, None)
+            self._futures.pop(key, None)
 
-    async def approval(self, call: ToolCall) -> Approval:
-        """Asks the user of the chat whether a call may run.
+    async def request_approval(self, call: ToolCall) -> Approval:
+        """Ask the user of the chat to approve a call.
 
-        Nobody's answer counts any more once it is no longer waited for.
+        If the caller stops waiting, the request is denied, so that later answers have no effect.
         """
-        key = self.expect("approval")
+        key = self.register("approval")
         writer = self._writer
         awaited = PendingInput(key, "approval", call, writer.run_id)
         answered = False
         try:
-            await writer.announce(
+            await writer.publish_pending(
                 {
                     "kind": "tool_state",
                     "toolCallId": call.id,
@@ -72,13 +72,13 @@ class PendingAnswers:
                 },
                 awaited,
             )
-            found = await self.of(key)
+            answer = await self.wait_for(key)
             answered = True
         finally:
-            self._waiting.pop(key, None)
+            self._futures.pop(key, None)
             if not answered:
                 await asyncio.shield(self._withdraw(key))
-        return approval_of(found.value)
+        return approval_of(answer.value)
 
     async def _withdraw(self, key: str) -> None:
         value = {"approved": False, "reason": "nobody decided in time"}
@@ -86,13 +86,13 @@ class PendingAnswers:
 
 
 def approval_of(value: object) -> Approval:
-    """Reads what was answered: anything but a clear yes is a no."""
+    """Return the decision that an answer makes: approved only if it says so explicitly."""
     if not isinstance(value, dict):
         return Approval.deny()
     fields = cast("dict[str, object]", value)
-    given, by = fields.get("reason"), fields.get("decidedBy")
-    reason = given if isinstance(given, str) else None
-    decided_by = by if isinstance(by, str) else "user"
+    reason, decided_by = fields.get("reason"), fields.get("decidedBy")
+    reason = reason if isinstance(reason, str) else None
+    decided_by = decided_by if isinstance(decided_by, str) else "user"
     if fields.get("approved") is True:
         return Approval.allow(reason, decided_by=decided_by)
     return Approval.deny(reason, decided_by=decided_by)

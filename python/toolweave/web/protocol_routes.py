@@ -16,7 +16,7 @@ from .encoders.ai_sdk_request import (
     read_ai_sdk_version,
 )
 from .errors import HttpError, unknown_chat
-from .security import who
+from .security import quota_key
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from .submissions import MessageSubmitter
     from .user_chats import UserChats
 
-_MOST_ANSWERS = 100
+_MAX_ANSWERS = 100
 
 
 class ProtocolRoutes:
@@ -51,20 +51,20 @@ class ProtocolRoutes:
 
     def __init__(
         self,
-        gate: AccessControl,
-        bodies: BodyReader,
-        names: UserChats,
+        access: AccessControl,
+        body_reader: BodyReader,
+        user_chats: UserChats,
         store: MessageStore,
-        turns: MessageSubmitter,
-        inbox: AnswerResolver,
+        submitter: MessageSubmitter,
+        resolver: AnswerResolver,
         streams: EventStreams,
     ) -> None:
-        self._gate = gate
-        self._bodies = bodies
-        self._names = names
+        self._access = access
+        self._body_reader = body_reader
+        self._user_chats = user_chats
         self._store = store
-        self._turns = turns
-        self._inbox = inbox
+        self._submitter = submitter
+        self._resolver = resolver
         self._streams = streams
 
     def routes(self) -> list[BaseRoute]:
@@ -76,41 +76,41 @@ class ProtocolRoutes:
         ]
 
     async def _ai_sdk(self, request: Request) -> Response:
-        user = await self._gate.user(request)
+        user = await self._access.authenticate(request)
         version = read_ai_sdk_version(request.headers.get(VERSION_HEADER))
-        asked = await self._bodies.transcript(request, user, read_ai_sdk_request)
-        run = await self._run(
-            request, user, asked.chat_id, asked.text, asked.message_id, asked.answers
+        parsed = await self._body_reader.transcript(request, user, read_ai_sdk_request)
+        run = await self._find_or_start_run(
+            request, user, parsed.chat_id, parsed.text, parsed.message_id, parsed.answers
         )
         encoder = AiSdkEncoder(
             version=version,
-            message_id=None if asked.text is not None else asked.message_id,
-            known_calls=asked.known_calls,
+            message_id=None if parsed.text is not None else parsed.message_id,
+            known_calls=parsed.known_calls,
         )
-        return await self._streams.of_run(request, run, encoder, user)
+        return await self._streams.run_response(request, run, encoder, user)
 
     async def _resume(self, request: Request) -> Response:
         # Where its client looks by itself, behind the address that it posts to.
-        user = await self._gate.user(request)
+        user = await self._access.authenticate(request)
         chat_id: str = request.path_params["chat_id"]
-        chat = await self._names.enter(chat_id, user, make=False)
-        return await self._streams.active(request, chat.chat_id, user)
+        chat = await self._user_chats.get_or_create(chat_id, user, allow_create=False)
+        return await self._streams.active_run_response(request, chat.chat_id, user)
 
     async def _ag_ui(self, request: Request) -> Response:
-        user = await self._gate.user(request)
-        asked = await self._bodies.transcript(request, user, read_ag_ui_request)
-        run = await self._run(
-            request, user, asked.thread_id, asked.text, asked.message_id, asked.answers
+        user = await self._access.authenticate(request)
+        parsed = await self._body_reader.transcript(request, user, read_ag_ui_request)
+        run = await self._find_or_start_run(
+            request, user, parsed.thread_id, parsed.text, parsed.message_id, parsed.answers
         )
         encoder = AgUiEncoder(
-            thread_id=asked.thread_id,
-            run_id=asked.run_id,
-            history=asked.messages,
-            protocol_version=asked.protocol_version,
+            thread_id=parsed.thread_id,
+            run_id=parsed.run_id,
+            history=parsed.messages,
+            protocol_version=parsed.protocol_version,
         )
-        return await self._streams.of_run(request, run, encoder, user)
+        return await self._streams.run_response(request, run, encoder, user)
 
-    async def _run(
+    async def _find_or_start_run(
         self,
         request: Request,
         user: str | None,
@@ -120,33 +120,43 @@ class ProtocolRoutes:
         answers: Sequence[SubmittedAnswer],
     ) -> RunRecord:
         """The run that answers what is new."""
-        chat_id = (await self._names.enter(chat_id, user, make=text is not None)).chat_id
-        if len(answers) > _MOST_ANSWERS:
+        chat_id = (
+            await self._user_chats.get_or_create(chat_id, user, allow_create=text is not None)
+        ).chat_id
+        if len(answers) > _MAX_ANSWERS:
             # Each of them is written by itself.
-            raise HttpError(413, "too_long", f"At most {_MOST_ANSWERS} answers are taken at once.")
-        taken = [await self._take(chat_id, each, user) for each in answers]
+            raise HttpError(413, "too_long", f"At most {_MAX_ANSWERS} answers are taken at once.")
+        outcomes = [await self._resolve(chat_id, each, user) for each in answers]
         # What waited for the answers is what the client reads, also where it is over by now.
         run = await self._store.active_run(chat_id) if answers else None
-        ids = [each.run_id for each in taken if each.run_id is not None]
+        ids = [each.run_id for each in outcomes if each.run_id is not None]
         if run is None and ids:
             run = await self._store.run(ids[-1])
         if run is None:
-            if text is None and not any(each.outcome is Outcome.RESOLVED for each in taken):
+            if text is None and not any(each.outcome is Outcome.RESOLVED for each in outcomes):
                 raise HttpError(409, "nothing_waits", "What was asked is not waited for any more.")
-            said = await self._turns.say(
-                chat_id, text, message_id if text else None, user, payer=who(request, user)
+            submission = await self._submitter.submit(
+                chat_id,
+                text,
+                message_id if text else None,
+                user,
+                quota_key=quota_key(request, user),
             )
-            run = await self._store.run(said.run_id)
+            run = await self._store.run(submission.run_id)
         if run is None:
             raise unknown_chat()
         return run
 
-    async def _take(self, chat_id: str, answer: SubmittedAnswer, user: str | None) -> AnswerOutcome:
+    async def _resolve(
+        self, chat_id: str, answer: SubmittedAnswer, user: str | None
+    ) -> AnswerOutcome:
         value = answer.value
-        kind = await self._inbox.kind(chat_id, answer.key)
+        kind = await self._resolver.pending_kind(chat_id, answer.key)
         if answer.approved is not None and kind != "question":
-            decided: dict[str, object] = {"approved": answer.approved}
+            decision: dict[str, object] = {"approved": answer.approved}
             if answer.reason is not None:
-                decided["reason"] = answer.reason
-            value = decided
-        return await self._inbox.take(chat_id, answer.key, value, is_error=False, user_id=user)
+                decision["reason"] = answer.reason
+            value = decision
+        return await self._resolver.resolve(
+            chat_id, answer.key, value, is_error=False, user_id=user
+        )

@@ -1,4 +1,4 @@
-"""Replies with the raw text of their model: what it wrote, before anything was parsed."""
+"""Runs that also emit the raw text of their model, before anything is parsed."""
 
 from __future__ import annotations
 
@@ -25,39 +25,42 @@ if TYPE_CHECKING:
     from ..scenes import SceneRun
 
 RAW_TEXT_INTERVAL = 0.1
-"""For how many seconds what a model writes is collected: told piece by piece between the events
-that are made of it, neither could be stored together. A whole call comes behind all of it."""
+"""Time for which raw text is collected, in seconds.
 
-_PIECES = (TextDelta, ReasoningDelta, ToolCallDelta, RawText)
+Without it, pieces of raw text and the events parsed from them would alternate, so that neither
+could be merged for storage. All raw text of a call is emitted before the complete call.
+"""
+
+_DELTA_TYPES = (TextDelta, ReasoningDelta, ToolCallDelta, RawText)
 
 OnText: TypeAlias = Callable[[str], Awaitable[None]]
-"""Is told what a model writes, as it comes."""
+"""Callback for each piece of text that a model writes."""
 
 
 OpenedRun: TypeAlias = "tuple[AgentRun | SceneRun, DeferredResults | None]"
-"""A run, and where the answers to the questions of its tools go."""
+"""A run, and the deferred results that take answers to questions of its tools."""
 
 OpenRun: TypeAlias = "Callable[[OnText, Selection | None], OpenedRun]"
-"""Begins a run, with an ear for its model."""
+"""Function that opens a run, with a callback for its model's text and the selection, if any."""
 
 
 class RawTextModel:
-    """A model, with an ear for what it writes.
+    """A model whose text is also passed to a callback.
 
     Args:
         model: The model.
-        hear: Is told each piece of text before anybody else makes something of it.
+        on_text: Called with each piece of text before it is parsed.
     """
 
-    def __init__(self, model: ChatModel, hear: Callable[[str], Awaitable[None]]) -> None:
+    def __init__(self, model: ChatModel, on_text: Callable[[str], Awaitable[None]]) -> None:
         self._model = model
-        self._hear = hear
+        self._on_text = on_text
         self.name: str = getattr(model, "name", type(model).__name__)
-        """The name of the model."""
+        """Name of the model."""
         self.provider: str = getattr(model, "provider", "unknown")
-        """Whose model it is."""
+        """Name of the model's provider."""
         self.native_tools: bool = getattr(model, "native_tools", False)
-        """Whether it makes native calls."""
+        """True if the model makes native calls."""
 
     async def stream(
         self,
@@ -66,92 +69,92 @@ class RawTextModel:
         tools: Sequence[FunctionContract] = (),
         options: ModelOptions | None = None,
     ) -> AsyncIterator[Update]:
-        """Answers as the model does."""
-        answer = self._model.stream(messages, tools=tools, options=options)
-        async with closing(answer) as updates:
+        """Stream the updates of the model."""
+        stream = self._model.stream(messages, tools=tools, options=options)
+        async with closing(stream) as updates:
             async for update in updates:
                 if isinstance(update, TextDelta):
-                    await self._hear(update.text)
+                    await self._on_text(update.text)
                 yield update
-                # What became of it is told before the next piece is.
+                # Events parsed from this update are emitted before the next one is read.
                 await asyncio.sleep(0)
 
 
 class RawTextRun(Run["TurnEvent"]):
-    """A selection where there is one, then a run, with what its model writes.
+    """An optional selection, then a run, with the raw text of its model.
 
     Args:
-        opening: Begins the run.
-        selecting: Selects a tool first; None for a run alone.
+        open_run: Opens the run.
+        select: Selects a tool first; None for a run without a selection.
     """
 
     def __init__(
         self,
         open_run: OpenRun,
-        selecting: Callable[[], Awaitable[Selection]] | None = None,
+        select: Callable[[], Awaitable[Selection]] | None = None,
     ) -> None:
         self._open_run = open_run
-        self._selecting = selecting
-        # Each event with the reply that it belongs to, and how many messages are whole by then.
-        self._told: EventQueue[tuple[TurnEvent, str | None, int]] = EventQueue()
+        self._select = select
+        # Each event with the reply that it belongs to, and the number of messages finished by then.
+        self._events: EventQueue[tuple[TurnEvent, str | None, int]] = EventQueue()
         self._reader: asyncio.Task[None] | None = None
-        self._selector: asyncio.Future[Selection] | None = None
+        self._selection_task: asyncio.Future[Selection] | None = None
         self._run: AgentRun | SceneRun | None = None
-        # What the model wrote and nobody was told of yet.
+        # Raw text that is not emitted yet.
         self._raw = ""
-        self._later: asyncio.TimerHandle | None = None
+        self._timer: asyncio.TimerHandle | None = None
         self._cancelled = False
         self._generation_id: str | None = None
-        self._whole = 0
+        self._finished_count = 0
         self._deferred: DeferredResults | None = None
 
     @property
     def generation_id(self) -> str | None:
-        """The reply of the model that the last event belongs to."""
+        """Id of the model's reply that the last event belongs to."""
         return self._generation_id
 
     @property
     def current_generation_id(self) -> str | None:
-        """The reply whose calls run, where the run tells it apart from that of its events."""
+        """Id of the reply whose calls run; None if the run does not distinguish it."""
         return getattr(self._run, "current_generation_id", None)
 
     @property
     def finished_messages(self) -> Sequence[Message]:
-        """What was added to the chat up to the last event, whole replies only."""
-        return () if self._run is None else self._run.finished_messages[: self._whole]
+        """Messages added to the chat up to the last event, of finished replies only."""
+        return () if self._run is None else self._run.finished_messages[: self._finished_count]
 
     @property
     def deferred(self) -> DeferredResults | None:
-        """What the tools wait for."""
+        """Deferred results that the tools wait for."""
         return self._deferred
 
     async def __anext__(self) -> TurnEvent:
         if self._reader is None:
             self._reader = asyncio.get_running_loop().create_task(self._read())
         try:
-            event, self._generation_id, self._whole = await self._told.take()
+            event, self._generation_id, self._finished_count = await self._events.take()
         except StopAsyncIteration:
             pass
         else:
             return event
         if self._run is not None:
-            self._whole = len(self._run.finished_messages)
-        # What the run raised is raised here; it has ended.
+            self._finished_count = len(self._run.finished_messages)
+        # The run has ended; raise its exception, if any.
         await self._reader
         raise StopAsyncIteration
 
     async def caught_up(self) -> None:
-        """Waits until all that has happened so far was read, raw text apart."""
+        """Wait until all events so far were read, except raw text."""
         if self._run is not None:
             await self._run.caught_up()
-        await self._told.caught_up()
+        await self._events.caught_up()
 
     async def cancel(self) -> None:
-        """Stops the selection, the model and the tools, and waits until they have."""
+        """Stop the selection, the model and the tools, and wait until they have stopped."""
         self._cancelled = True
-        self._told.release()
-        if self._selector is not None:
-            self._selector.cancel()
+        self._events.release()
+        if self._selection_task is not None:
+            self._selection_task.cancel()
         if self._run is not None:
             await self._run.cancel()
 
@@ -165,58 +168,58 @@ class RawTextRun(Run["TurnEvent"]):
         if self._reader is not None:
             await asyncio.wait([self._reader])
             if not self._reader.cancelled():
-                # Whoever has stopped reading does not want to know.
+                # The caller stopped reading, so the exception is marked as retrieved.
                 self._reader.exception()
 
-    # The run has a reader of its own, since what its model writes comes beside its events.
+    # A task of its own reads the run, since raw text arrives concurrently with its events.
 
     async def _read(self) -> None:
         try:
-            selection = await self._selected()
-            self._run, self._deferred = self._open_run(self._hear, selection)
+            selection = await self._run_selection()
+            self._run, self._deferred = self._open_run(self._on_text, selection)
             async with self._run:
                 if self._cancelled:
                     await self._run.cancel()
                 async for event in self._run:
-                    self._tell(event)
+                    self._emit(event)
         finally:
-            self._tell_raw()
-            self._told.end()
+            self._flush_raw()
+            self._events.end()
 
-    async def _selected(self) -> Selection | None:
-        if self._selecting is None or self._cancelled:
+    async def _run_selection(self) -> Selection | None:
+        if self._select is None or self._cancelled:
             return None
-        selector = self._selector = asyncio.ensure_future(self._selecting())
-        await asyncio.wait([selector])
-        self._selector = None
-        if selector.cancelled():
+        selection_task = self._selection_task = asyncio.ensure_future(self._select())
+        await asyncio.wait([selection_task])
+        self._selection_task = None
+        if selection_task.cancelled():
             return None
-        self._told.put((selector.result(), None, 0))
-        return selector.result()
+        self._events.put((selection_task.result(), None, 0))
+        return selection_task.result()
 
-    async def _hear(self, text: str) -> None:
+    async def _on_text(self, text: str) -> None:
         self._raw += text
-        if self._later is None:
-            self._later = asyncio.get_running_loop().call_later(RAW_TEXT_INTERVAL, self._tell_raw)
+        if self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(RAW_TEXT_INTERVAL, self._flush_raw)
 
-    def _tell_raw(self) -> None:
+    def _flush_raw(self) -> None:
         raw, self._raw = self._raw, ""
-        if self._later is not None:
-            self._later.cancel()
-            self._later = None
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
         if raw:
-            self._tell(RawText(raw))
+            self._emit(RawText(raw))
 
-    def _tell(self, event: TurnEvent) -> None:
-        if self._raw and not _is_piece(event):
-            self._tell_raw()
+    def _emit(self, event: TurnEvent) -> None:
+        if self._raw and not _is_delta(event):
+            self._flush_raw()
         run = self._run
         if run is not None:
-            self._told.put((event, run.generation_id, len(run.finished_messages)))
+            self._events.put((event, run.generation_id, len(run.finished_messages)))
 
 
-def _is_piece(event: TurnEvent) -> bool:
-    """Whether it is a piece of a text or of a call, as raw text itself is."""
-    return isinstance(event, _PIECES) or (
+def _is_delta(event: TurnEvent) -> bool:
+    """Return True if the event is a delta of a text or of a call, as raw text itself is."""
+    return isinstance(event, _DELTA_TYPES) or (
         isinstance(event, SceneStep) and event.status is SceneStatus.STREAMING
     )

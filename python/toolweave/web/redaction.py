@@ -1,7 +1,7 @@
 """What browsers read of exceptions: a reference to the log in place of the text.
 
 The store keeps what the model has to read in its next request. What is sent to clients goes through
-`concealed`, whether it is an event, a message or a line of an export, and whenever it was stored.
+`redact`, whether it is an event, a message or a line of an export, and whenever it was stored.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 from .._checks import check_choice
 from ..executor.failure import FAILED, REFERENCES
 from ..lifecycle.scene_steps import REFERENCE
-from .user_chats import shown
+from .user_chats import with_public_id
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -23,23 +23,23 @@ ErrorText: TypeAlias = Literal["reference", "message"]
 
 Fields: TypeAlias = "Mapping[str, Any]"
 
-_RUN_FAILED = "Execution failed"
+_RUN_FAILURE_PREFIX = "Execution failed"
 
 # The type of an exception, before what it says.
-_EXCEPTION = re.compile(r"\A(\w+): .*", re.DOTALL)
+_EXCEPTION_TEXT = re.compile(r"\A(\w+): .*", re.DOTALL)
 
 
-def showing(error_text: ErrorText) -> Callable[[Fields], Fields]:
+def client_view(error_text: ErrorText) -> Callable[[Fields], Fields]:
     """What turns a stored event or message into what clients read.
 
     Args:
         error_text: What they read of exceptions.
     """
     check_choice("error_text", error_text, ("reference", "message"))
-    return concealed if error_text == "reference" else shown
+    return redact if error_text == "reference" else with_public_id
 
 
-def concealed(fields: Fields) -> Fields:
+def redact(fields: Fields) -> Fields:
     """An event or a message as clients read it, without the texts of exceptions.
 
     Example:
@@ -49,56 +49,56 @@ def concealed(fields: Fields) -> Fields:
         >>> concealed(told)["result"]
         'Error executing tool (reference 3f9c)'
     """
-    fields = shown(fields)
+    fields = with_public_id(fields)
     kind = fields["kind"]
-    metadata = _object(fields.get("metadata"))
+    metadata = _as_object(fields.get("metadata"))
     if "toolResults" in fields:
-        return _with_results(fields, _object(metadata.get(REFERENCES)))
+        return _redact_results(fields, _as_object(metadata.get(REFERENCES)))
     if kind == "tool_result":
-        return _result(fields, _object(metadata.get(REFERENCES)))
+        return _redact_result(fields, _as_object(metadata.get(REFERENCES)))
     if kind == "scene":
-        return _scene(fields)
+        return _redact_scene(fields)
     if kind == "selection":
-        return _selection(fields)
+        return _redact_selection(fields)
     if kind in ("error", "run") and REFERENCE in metadata:
         name = "message" if kind == "error" else "error"
-        return {**fields, name: run_failed(metadata[REFERENCE])} if name in fields else fields
+        return {**fields, name: run_failure_text(metadata[REFERENCE])} if name in fields else fields
     return fields
 
 
-def concealed_line(line: str) -> str:
+def redact_line(line: str) -> str:
     """A line of an export, without the texts of exceptions."""
     if FAILED not in line and f'"{REFERENCE}"' not in line:
         return line
     row: dict[str, Any] = json.loads(line)
     for name, value in row.items():
         if isinstance(value, dict) and "kind" in value:
-            row[name] = concealed(cast("dict[str, Any]", value))
+            row[name] = redact(cast("dict[str, Any]", value))
         elif name.endswith("_json") and isinstance(value, str):
             # Damaged: nobody can tell what stands there.
             row[name] = ""
     return json.dumps(row, ensure_ascii=False, separators=(",", ":"))
 
 
-def tool_failed(reference: str | None) -> str:
+def tool_failure_text(reference: str | None) -> str:
     """The sentence about a tool that failed without meaning to."""
     return f"{FAILED}." if reference is None else f"{FAILED} (reference {reference})"
 
 
-def run_failed(reference: str) -> str:
+def run_failure_text(reference: str) -> str:
     """The sentence about an exception that ended a run of scenes."""
-    return f"{_RUN_FAILED} (reference {reference})"
+    return f"{_RUN_FAILURE_PREFIX} (reference {reference})"
 
 
-def _with_results(fields: Fields, references: Fields) -> Fields:
+def _redact_results(fields: Fields, references: Fields) -> Fields:
     results: list[dict[str, Any]] = fields["toolResults"]
-    told = [_result(each, references) for each in results]
-    if all(one is other for one, other in zip(told, results, strict=True)):
+    redacted = [_redact_result(each, references) for each in results]
+    if all(one is other for one, other in zip(redacted, results, strict=True)):
         return fields
-    return {**fields, "toolResults": told}
+    return {**fields, "toolResults": redacted}
 
 
-def _result(fields: Fields, references: Fields) -> Fields:
+def _redact_result(fields: Fields, references: Fields) -> Fields:
     text = fields.get("result")
     if not (fields.get("isError") or "errorCode" in fields) or not isinstance(text, str):
         return fields
@@ -106,18 +106,18 @@ def _result(fields: Fields, references: Fields) -> Fields:
     # Where the reference is lost, or was never kept, the beginning tells.
     if reference is None and not text.startswith(FAILED):
         return fields
-    return {**fields, "result": tool_failed(reference)}
+    return {**fields, "result": tool_failure_text(reference)}
 
 
-def _scene(fields: Fields) -> Fields:
+def _redact_scene(fields: Fields) -> Fields:
     step: dict[str, Any] = fields["step"]
     reference = step.get("reference")
     result = step.get("result")
     if isinstance(result, str):
         is_failure = step.get("status") == "Error" and result.startswith(FAILED)
-        text = tool_failed(reference) if reference is not None or is_failure else None
+        text = tool_failure_text(reference) if reference is not None or is_failure else None
     else:
-        text = None if reference is None else run_failed(reference)
+        text = None if reference is None else run_failure_text(reference)
     if text is None:
         return fields
     # The last step has the answer as its message, as far as there is one.
@@ -125,15 +125,15 @@ def _scene(fields: Fields) -> Fields:
     return {**fields, "step": {**step, **{name: text for name in names if name in step}}}
 
 
-def _selection(fields: Fields) -> Fields:
+def _redact_selection(fields: Fields) -> Fields:
     """A selection with the types of exceptions in place of what they say."""
     ranking: list[dict[str, Any]] = fields["ranking"]
-    told = [
-        {**each, "error": _EXCEPTION.sub(r"\1", each["error"])} if "error" in each else each
+    redacted = [
+        {**each, "error": _EXCEPTION_TEXT.sub(r"\1", each["error"])} if "error" in each else each
         for each in ranking
     ]
-    return {**fields, "ranking": told}
+    return {**fields, "ranking": redacted}
 
 
-def _object(value: object) -> dict[str, Any]:
+def _as_object(value: object) -> dict[str, Any]:
     return cast("dict[str, Any]", value) if isinstance(value, dict) else {}

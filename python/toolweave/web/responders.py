@@ -172,11 +172,11 @@ class AgentResponder:
 
     def __init__(self, agent: Agent | Callable[[Turn], Agent], *, raw_text: bool = False) -> None:
         if not isinstance(agent, Agent):
-            wanted = "an Agent, or a function of a turn that gives one"
-            check_callable("agent", agent, wanted, "turn")
+            expected = "an Agent, or a function of a turn that gives one"
+            check_callable("agent", agent, expected, "turn")
             if inspect.iscoroutinefunction(agent) or inspect.isasyncgenfunction(agent):
                 raise TypeError(
-                    f"agent must be {wanted}, got an async function; a model is given to an Agent"
+                    f"agent must be {expected}, got an async function; a model is given to an Agent"
                 )
         check_flag("raw_text", raw_text)
         self._agent = agent
@@ -192,16 +192,18 @@ class AgentResponder:
         agent = self._agent if isinstance(self._agent, Agent) else self._agent(turn)
         check_type("what the function of a turn gives", agent, Agent, "an Agent")
         if not self._raw_text:
-            return AgentResponderRun(agent, _opened(agent, turn))
+            return AgentResponderRun(agent, _open_agent_run(agent, turn))
 
-        def open_run(hear: OnText, _: Selection | None) -> OpenedRun:
-            run = _opened(agent.wrap_model(lambda model: RawTextModel(model, hear)), turn)
+        def open_run(on_text: OnText, _: Selection | None) -> OpenedRun:
+            run = _open_agent_run(
+                agent.wrap_model(lambda model: RawTextModel(model, on_text)), turn
+            )
             return run, agent.executor.deferred
 
         return RawTextRun(open_run)
 
 
-def _opened(agent: Agent, turn: Turn) -> AgentRun:
+def _open_agent_run(agent: Agent, turn: Turn) -> AgentRun:
     return agent.open(
         turn.messages or None,
         history=turn.history,

@@ -10,11 +10,11 @@ from starlette.routing import BaseRoute, Route
 
 from .bodies import check_fields, flag_of, id_of, is_id, number_of, text_of
 from .errors import HttpError
-from .redaction import concealed_line, showing
-from .security import who
+from .redaction import client_view, redact_line
+from .security import quota_key
 from .sse import one_line
 from .titles import titles
-from .user_chats import shown_id
+from .user_chats import public_id
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     Endpoint = Callable[[Request, "str | None", Chat], Awaitable[Response]]
 
-_MOST = 1000
+_MAX_PAGE_SIZE = 1000
 
 
 class ChatRoutes:
@@ -57,54 +57,54 @@ class ChatRoutes:
 
     def __init__(
         self,
-        gate: AccessControl,
-        bodies: BodyReader,
-        names: UserChats,
+        access: AccessControl,
+        body_reader: BodyReader,
+        user_chats: UserChats,
         store: MessageStore,
-        feeds: ChatChannels,
+        channels: ChatChannels,
         runs: ChatRuns,
-        turns: MessageSubmitter,
-        inbox: AnswerResolver,
+        submitter: MessageSubmitter,
+        resolver: AnswerResolver,
         streams: EventStreams,
         limits: WebLimits,
         error_text: ErrorText,
     ) -> None:
-        self._gate = gate
-        self._bodies = bodies
-        self._names = names
+        self._access = access
+        self._body_reader = body_reader
+        self._user_chats = user_chats
         self._store = store
-        self._feeds = feeds
+        self._channels = channels
         self._runs = runs
-        self._turns = turns
-        self._inbox = inbox
+        self._submitter = submitter
+        self._resolver = resolver
         self._streams = streams
         self._limits = limits
         self._error_text = error_text
-        self._shown = showing(error_text)
+        self._client_view = client_view(error_text)
 
     def routes(self) -> list[BaseRoute]:
         """Where they are."""
-        one = "/chats/{chat_id}"
+        chat_path = "/chats/{chat_id}"
         return [
             Route("/chats", self._list, methods=["GET"]),
             Route("/chats", self._create, methods=["POST"]),
-            self._route(one, self._show, "GET"),
-            self._route(one, self._delete, "DELETE"),
-            self._route(f"{one}/messages", self._messages, "GET"),
-            self._route(f"{one}/messages", self._say, "POST"),
-            self._route(f"{one}/export", self._export, "GET"),
-            self._route(f"{one}/events", self._events, "GET"),
-            self._route(f"{one}/stream", self._stream, "GET"),
-            self._route(f"{one}/runs/{{run_id}}/stop", self._stop, "POST"),
-            self._route(f"{one}/answers/{{key:path}}", self._answer, "POST"),
+            self._route(chat_path, self._show, "GET"),
+            self._route(chat_path, self._delete, "DELETE"),
+            self._route(f"{chat_path}/messages", self._messages, "GET"),
+            self._route(f"{chat_path}/messages", self._submit, "POST"),
+            self._route(f"{chat_path}/export", self._export, "GET"),
+            self._route(f"{chat_path}/events", self._events, "GET"),
+            self._route(f"{chat_path}/stream", self._stream, "GET"),
+            self._route(f"{chat_path}/runs/{{run_id}}/stop", self._stop, "POST"),
+            self._route(f"{chat_path}/answers/{{key:path}}", self._answer, "POST"),
         ]
 
     def _route(self, path: str, serve: Endpoint, method: str) -> Route:
         """A route of one chat, for those whose chat it is."""
 
         async def endpoint(request: Request) -> Response:
-            user = await self._gate.user(request)
-            chat = await self._names.find(request.path_params["chat_id"], user)
+            user = await self._access.authenticate(request)
+            chat = await self._user_chats.find(request.path_params["chat_id"], user)
             return await serve(request, user, chat)
 
         return Route(path, endpoint, methods=[method])
@@ -112,18 +112,20 @@ class ChatRoutes:
     # Chats.
 
     async def _list(self, request: Request) -> Response:
-        user = await self._gate.user(request)
-        limit = number_of(request.query_params.get("limit", "100"), "`limit`", largest=_MOST)
+        user = await self._access.authenticate(request)
+        limit = number_of(
+            request.query_params.get("limit", "100"), "`limit`", largest=_MAX_PAGE_SIZE
+        )
         before = request.query_params.get("before")
         if before is not None:
-            before = (await self._names.find(before, user)).chat_id
+            before = (await self._user_chats.find(before, user)).chat_id
         chats = await self._store.chats(user_id=user, limit=limit, before=before)
-        named = await titles(self._store, chats)
-        return JSONResponse({"chats": [_described(chat, named) for chat in chats]})
+        chat_titles = await titles(self._store, chats)
+        return JSONResponse({"chats": [_chat_fields(chat, chat_titles) for chat in chats]})
 
     async def _create(self, request: Request) -> Response:
-        user = await self._gate.user(request)
-        body = await self._bodies.json(request, user)
+        user = await self._access.authenticate(request)
+        body = await self._body_reader.json(request, user)
         check_fields(body, "chatId", "metadata")
         metadata: object = body.get("metadata", {})
         if not isinstance(metadata, dict):
@@ -132,8 +134,8 @@ class ChatRoutes:
         limit = self._limits.max_metadata_bytes
         if len(json.dumps(metadata, ensure_ascii=False).encode()) > limit:
             raise HttpError(413, "too_long", f"`metadata` has at most {limit} bytes.")
-        chat = await self._names.create(chat_id, user, cast("dict[str, Any]", metadata))
-        known = shown_id(chat.chat_id)
+        chat = await self._user_chats.create(chat_id, user, cast("dict[str, Any]", metadata))
+        known = public_id(chat.chat_id)
         return JSONResponse(
             {"chatId": known},
             status_code=201,
@@ -143,10 +145,10 @@ class ChatRoutes:
     async def _show(self, _: Request, __: str | None, chat: Chat) -> Response:
         run = await self._store.active_run(chat.chat_id)
         pending = await self._store.pending(chat.chat_id)
-        named = await titles(self._store, [chat])
+        chat_titles = await titles(self._store, [chat])
         return JSONResponse(
             {
-                **_described(chat, named),
+                **_chat_fields(chat, chat_titles),
                 **({} if run is None else {"runId": run.run_id}),
                 "pending": [
                     {
@@ -164,15 +166,15 @@ class ChatRoutes:
             raise HttpError(409, "chat_busy", "A run is going on in this chat: stop it first.")
         await self._store.delete_chat(chat.chat_id)
         await self._runs.forget(chat.chat_id)
-        self._feeds.end(chat.chat_id)
+        self._channels.end(chat.chat_id)
         return Response(status_code=204)
 
     async def _export(self, _: Request, __: str | None, chat: Chat) -> Response:
         lines = self._store.export_chat(chat.chat_id)
-        stored, known = (json.dumps(each) for each in (chat.chat_id, shown_id(chat.chat_id)))
+        stored, known = (json.dumps(each) for each in (chat.chat_id, public_id(chat.chat_id)))
 
         def written(line: str) -> str:
-            line = concealed_line(line) if self._error_text == "reference" else line
+            line = redact_line(line) if self._error_text == "reference" else line
             return f"{one_line(line.replace(stored, known))}\n"
 
         return StreamingResponse(
@@ -185,39 +187,43 @@ class ChatRoutes:
 
     async def _messages(self, request: Request, _: str | None, chat: Chat) -> Response:
         after = number_of(request.query_params.get("after", "0"), "`after`")
-        limit = number_of(request.query_params.get("limit", "100"), "`limit`", largest=_MOST)
+        limit = number_of(
+            request.query_params.get("limit", "100"), "`limit`", largest=_MAX_PAGE_SIZE
+        )
         history = await self._store.load(chat.chat_id, after=after, limit=limit)
-        return JSONResponse({"messages": [self._told(stored) for stored in history.stored]})
+        return JSONResponse(
+            {"messages": [self._message_fields(stored) for stored in history.stored]}
+        )
 
-    def _told(self, stored: StoredMessage) -> dict[str, Any]:
-        told: dict[str, Any] = {
+    def _message_fields(self, stored: StoredMessage) -> dict[str, Any]:
+        fields: dict[str, Any] = {
             "messageId": stored.message_id,
             "sequenceNumber": stored.sequence_number,
             "timestampUtc": _milliseconds(stored.timestamp.timestamp()),
-            "message": self._shown(stored.message.to_dict()),
+            "message": self._client_view(stored.message.to_dict()),
         }
         if stored.run_id is not None:
-            told["runId"] = stored.run_id
-        return told
+            fields["runId"] = stored.run_id
+        return fields
 
-    async def _say(self, request: Request, user: str | None, chat: Chat) -> Response:
-        body = await self._bodies.json(request, user)
+    async def _submit(self, request: Request, user: str | None, chat: Chat) -> Response:
+        body = await self._body_reader.json(request, user)
         check_fields(body, "text", "messageId")
         text = text_of(body, "text", required=bool(body), limit=self._limits.max_message_bytes)
-        said = await self._turns.say(
-            chat.chat_id, text, id_of(body, "messageId"), user, payer=who(request, user)
+        submission = await self._submitter.submit(
+            chat.chat_id, text, id_of(body, "messageId"), user, quota_key=quota_key(request, user)
         )
         answer: dict[str, Any] = {
-            "chatId": shown_id(chat.chat_id),
-            "runId": said.run_id,
-            "sequenceNumber": said.sequence_number,
+            "chatId": public_id(chat.chat_id),
+            "runId": submission.run_id,
+            "sequenceNumber": submission.sequence_number,
         }
-        if said.message_id is not None:
-            answer["messageId"] = said.message_id
+        if submission.message_id is not None:
+            answer["messageId"] = submission.message_id
         return JSONResponse(answer, status_code=202)
 
     async def _stop(self, request: Request, user: str | None, chat: Chat) -> Response:
-        await self._bodies.json(request, user)
+        await self._body_reader.json(request, user)
         run_id: str = request.path_params["run_id"]
         run = await self._store.run(run_id) if is_id(run_id) else None
         if run is None or run.chat_id != chat.chat_id:
@@ -226,9 +232,9 @@ class ChatRoutes:
         return JSONResponse({"runId": run_id, "stopping": stopping}, status_code=202)
 
     async def _answer(self, request: Request, user: str | None, chat: Chat) -> Response:
-        body = await self._bodies.json(request, user)
+        body = await self._body_reader.json(request, user)
         key: str = request.path_params["key"]
-        kind = await self._inbox.kind(chat.chat_id, key) if _may_be_key(key) else None
+        kind = await self._resolver.pending_kind(chat.chat_id, key) if _is_valid_key(key) else None
         if kind == "approval" or (kind is None and "approved" in body):
             check_fields(body, "approved", "reason")
             reason = text_of(body, "reason", required=False)
@@ -241,31 +247,33 @@ class ChatRoutes:
             if "result" not in body:
                 raise HttpError(400, "wrong_type", "`result` has to be there.")
             value, is_error = body["result"], flag_of(body, "isError", default=False)
-        if not _may_be_key(key):
+        if not _is_valid_key(key):
             return _outcome("not_found")
-        taken = await self._inbox.take(chat.chat_id, key, value, is_error=is_error, user_id=user)
-        return _outcome(taken.outcome.value)
+        resolved = await self._resolver.resolve(
+            chat.chat_id, key, value, is_error=is_error, user_id=user
+        )
+        return _outcome(resolved.outcome.value)
 
     # What happens.
 
     async def _events(self, request: Request, user: str | None, chat: Chat) -> Response:
-        return await self._streams.events(request, chat.chat_id, user)
+        return await self._streams.events_response(request, chat.chat_id, user)
 
     async def _stream(self, request: Request, user: str | None, chat: Chat) -> Response:
-        return await self._streams.active(request, chat.chat_id, user)
+        return await self._streams.active_run_response(request, chat.chat_id, user)
 
 
-def _described(chat: Chat, named: Mapping[str, str]) -> dict[str, Any]:
-    described = {
-        "chatId": shown_id(chat.chat_id),
+def _chat_fields(chat: Chat, chat_titles: Mapping[str, str]) -> dict[str, Any]:
+    fields = {
+        "chatId": public_id(chat.chat_id),
         "createdUtc": _milliseconds(chat.created.timestamp()),
         "updatedUtc": _milliseconds(chat.updated.timestamp()),
         "lastSequenceNumber": chat.last_event,
         "metadata": chat.metadata,
     }
-    if chat.chat_id in named:
-        described["title"] = named[chat.chat_id]
-    return described
+    if chat.chat_id in chat_titles:
+        fields["title"] = chat_titles[chat.chat_id]
+    return fields
 
 
 def _outcome(name: str) -> Response:
@@ -273,7 +281,7 @@ def _outcome(name: str) -> Response:
     return JSONResponse({"outcome": name}, status_code=status)
 
 
-def _may_be_key(key: str) -> bool:
+def _is_valid_key(key: str) -> bool:
     """Whether something may be awaited under a name; tools choose theirs freely."""
     return 0 < len(key) <= 255 and key.isprintable()
 

@@ -1,4 +1,4 @@
-"""The runs of this process: who starts them, owns them, and sees to their end."""
+"""The runs of this process: starting and stopping them, leases, and recovery of dead runs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..lifecycle import StreamEventMapper
 from .errors import HttpError
 from .run import ChatRun
 from .security import ConcurrencyLimiter
-from .tasks import end
+from .tasks import cancel_and_wait
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -31,49 +31,49 @@ _log = logging.getLogger("toolweave.web")
 
 @dataclass(frozen=True)
 class StartedRun:
-    """A run that was started."""
+    """The result of starting a run."""
 
     run_id: str
-    """The run."""
+    """Id of the run."""
     sequence_number: int
-    """The number of its first event: what the user said, if something was."""
+    """Sequence number of its first event: the user's message, if there is one."""
 
 
 class ChatRuns:
     """All runs of this process.
 
     Args:
-        store: Where they are written down.
-        feeds: Who is told.
-        late: Who tells of results that come later.
-        responder: What answers.
-        limits: How many there may be, and for how long.
+        store: The store that runs are written to.
+        channels: The channels that events are published to.
+        late_results: The publisher of late results.
+        responder: The responder that answers.
+        limits: The limits on the number of runs and their duration.
     """
 
     def __init__(
         self,
         store: MessageStore,
-        feeds: ChatChannels,
-        late: LateResultPublisher,
+        channels: ChatChannels,
+        late_results: LateResultPublisher,
         responder: Responder,
         limits: WebLimits,
     ) -> None:
         self._store = store
-        self._feeds = feeds
-        self._late = late
+        self._channels = channels
+        self._late_results = late_results
         self._responder = responder
         self._limits = limits
         self._owner = uuid.uuid4().hex
-        self._places = ConcurrencyLimiter(limits.runs, limits.runs_per_user, "runs")
+        self._slots = ConcurrencyLimiter(limits.runs, limits.runs_per_user, "runs")
         self._runs: dict[str, ChatRun] = {}
         self._tasks: set[asyncio.Task[None]] = set()
-        # Chats that have all results, and could not be gone on with.
-        self._owed: set[str] = set()
-        self._chores: list[asyncio.Task[None]] = []
+        # Chats that have all results, and were busy when they could have been resumed.
+        self._awaiting_resume: set[str] = set()
+        self._background_tasks: list[asyncio.Task[None]] = []
         self._closing = False
 
     async def forget(self, chat_id: str) -> None:
-        """Has the responder forget what it keeps of a chat."""
+        """Delete what the responder keeps of a chat."""
         forget: Callable[[str], Awaitable[None]] | None = getattr(self._responder, "forget", None)
         if forget is not None:
             await forget(chat_id)
@@ -82,15 +82,15 @@ class ChatRuns:
         return len(self._runs)
 
     async def open(self) -> None:
-        """Ends the runs of dead processes, now and from time to time, and keeps its own alive."""
+        """Start the background tasks: recovering dead runs, and renewing leases of live ones."""
         loop = asyncio.get_running_loop()
-        self._chores = [
-            loop.create_task(self._keep_alive()),
-            loop.create_task(self._look_after_the_dead()),
+        self._background_tasks = [
+            loop.create_task(self._renew_leases()),
+            loop.create_task(self._recover_dead_runs()),
         ]
 
     async def close(self) -> None:
-        """Lets the runs come to their end for a while, and then interrupts them."""
+        """Wait for runs to end within the grace period, then interrupt the others."""
         self._closing = True
         if self._tasks:
             await asyncio.wait(list(self._tasks), timeout=self._limits.shutdown_grace)
@@ -98,7 +98,7 @@ class ChatRuns:
             run.stop("interrupted")
         if self._tasks:
             await asyncio.wait(list(self._tasks), timeout=2 * self._limits.stop_grace)
-        await end(*self._chores)
+        await cancel_and_wait(*self._background_tasks)
 
     async def start(
         self,
@@ -106,28 +106,28 @@ class ChatRuns:
         messages: Sequence[Message],
         user_id: str | None,
         *,
-        payer: str | None = None,
+        quota_key: str | None = None,
     ) -> StartedRun:
-        """Starts a run.
+        """Start a run.
 
         Args:
-            chat_id: The chat.
-            messages: What the user says; nothing to go on with the history.
-            user_id: Whose run it is.
-            payer: Whose limits count; None for what goes on by itself.
+            chat_id: Id of the chat.
+            messages: The user's new messages; empty to continue from the history.
+            user_id: Id of the user that owns the run.
+            quota_key: The key whose limits count; None for a run that the server starts by itself.
 
         Raises:
-            ChatBusyError: A run is going on in the chat.
-            Refused: There are too many runs.
+            ChatBusyError: A run is active in the chat.
+            HttpError: There are too many runs, or the server is shutting down.
         """
         if self._closing:
             raise HttpError(
                 503, "closing", "The server is shutting down.", headers={"Retry-After": "1"}
             )
         async with AsyncExitStack() as stack:
-            self._places.take(payer)
-            stack.callback(self._places.leave, payer)
-            feed = await stack.enter_async_context(self._feeds.of(chat_id))
+            self._slots.acquire(quota_key)
+            stack.callback(self._slots.release, quota_key)
+            channel = await stack.enter_async_context(self._channels.of(chat_id))
             run_id = uuid.uuid4().hex
             mapper = StreamEventMapper(chat_id, run_id)
             record = await self._store.start_run(
@@ -139,38 +139,38 @@ class ChatRuns:
                 events=[*mapper.map_messages(messages), *mapper.run_started()],
                 messages=messages,
             )
-            feed.publish(record.written.events)
-            run = ChatRun(self._store, feed, self._responder, record, messages, self._limits)
+            channel.publish(record.written.events)
+            run = ChatRun(self._store, channel, self._responder, record, messages, self._limits)
             self._runs[run_id] = run
-            feed.attend(run.look)
-            task = asyncio.get_running_loop().create_task(self._go(run, stack.pop_all()))
+            channel.attach_run(run.poll)
+            task = asyncio.get_running_loop().create_task(self._execute(run, stack.pop_all()))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
         _log.info("a run has started", extra={"chat_id": chat_id, "run_id": run_id})
         return StartedRun(run_id, record.first_event)
 
-    async def _go(self, run: ChatRun, held: AsyncExitStack) -> None:
-        async with held:
+    async def _execute(self, run: ChatRun, resources: AsyncExitStack) -> None:
+        async with resources:
             try:
-                await run.go()
+                await run.execute()
             finally:
                 del self._runs[run.run_id]
-                run.leave()
-        owed = run.chat_id in self._owed
-        self._owed.discard(run.chat_id)
+                run.detach()
+        awaiting_resume = run.chat_id in self._awaiting_resume
+        self._awaiting_resume.discard(run.chat_id)
         try:
             if run.deferred:
-                await self._late.announce(run.chat_id, run.deferred)
+                await self._late_results.publish(run.chat_id, run.deferred)
         except StoreError as error:
-            _log.error("a late result cannot be told of", exc_info=error)
-        if run.stop_reason == "deferred" or owed:
+            _log.error("a late result cannot be published", exc_info=error)
+        if run.stop_reason == "deferred" or awaiting_resume:
             await self.resume(run.chat_id, run.user_id)
 
     async def stop(self, run_id: str) -> bool:
-        """Stops a run, wherever it is.
+        """Stop a run, in whichever process it is.
 
         Returns:
-            Whether it was going on.
+            True if the run was active.
         """
         run = self._runs.get(run_id)
         if run is not None:
@@ -179,10 +179,10 @@ class ChatRuns:
         return await self._store.request_stop(run_id)
 
     async def resume(self, chat_id: str, user_id: str | None) -> str | None:
-        """Goes on with a chat whose last result has come, unless it is busy.
+        """Start a run in a chat whose last deferred result has come, unless the chat is busy.
 
         Returns:
-            The run that does.
+            Id of the new run; None if none was started.
         """
         try:
             pending = await self._store.pending(chat_id)
@@ -191,35 +191,35 @@ class ChatRuns:
             return (await self.start(chat_id, (), user_id)).run_id
         except (StoreError, HttpError) as error:
             if isinstance(error, ChatBusyError) and error.run_id in self._runs:
-                # It looks for this when it ends; for another's run nobody here would.
-                self._owed.add(chat_id)
+                # A run of this process resumes the chat when it ends.
+                self._awaiting_resume.add(chat_id)
             _log.info(
                 "a chat does not go on by itself",
                 extra={"chat_id": chat_id, "error_type": type(error).__name__},
             )
             return None
 
-    async def look(self, chat_id: str) -> None:
-        """Lets the run of a chat, if it is here, look for answers at once."""
+    async def poll(self, chat_id: str) -> None:
+        """Let the run of a chat, if it is in this process, check for answers at once."""
         for run in list(self._runs.values()):
             if run.chat_id == chat_id:
-                await run.look()
+                await run.poll()
 
-    # What is done from time to time.
+    # Background tasks.
 
-    async def _keep_alive(self) -> None:
+    async def _renew_leases(self) -> None:
         lease = self._limits.lease
         while True:
             await asyncio.sleep(lease / 3)
-            # What was given up nobody would ever end, if its code does not let go.
+            # Leases of abandoned runs expire, so that another process can end them.
             runs = [run for run in self._runs.values() if not run.is_abandoned]
             if not runs:
                 continue
-            given_up = self._runs.keys() - {run.run_id for run in runs}
+            abandoned = self._runs.keys() - {run.run_id for run in runs}
             try:
-                # All at once: each would wait for its turn to write, and the last too long.
+                # All at once: single writes would queue, and the last lease could expire.
                 alive = await asyncio.wait_for(
-                    self._store.renew_all(self._owner, lease, exclude=given_up), lease / 3
+                    self._store.renew_all(self._owner, lease, exclude=abandoned), lease / 3
                 )
             except (StoreError, asyncio.TimeoutError) as error:
                 _log.warning(
@@ -228,11 +228,11 @@ class ChatRuns:
                 )
                 continue
             for run in runs:
-                # One that has ended meanwhile is not lost.
+                # A run that has ended meanwhile is not lost.
                 if run.run_id not in alive and run.stop_reason is None:
-                    run.lose()
+                    run.lose_lease()
 
-    async def _look_after_the_dead(self) -> None:
+    async def _recover_dead_runs(self) -> None:
         while True:
             try:
                 for record in await self._store.recover():
@@ -242,7 +242,7 @@ class ChatRuns:
                     )
             except StoreError as error:
                 _log.warning(
-                    "it cannot be looked for dead runs just now",
+                    "dead runs cannot be looked for just now",
                     extra={"error_type": type(error).__name__},
                 )
             await asyncio.sleep(self._limits.lease / 2)

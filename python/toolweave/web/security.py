@@ -13,7 +13,7 @@ from starlette.requests import Request
 
 from ..exceptions import RateLimitedError
 from .bodies import length_of
-from .errors import HttpError, answer, refusal, too_many
+from .errors import HttpError, error_response, to_http_error, too_many_requests
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -27,14 +27,14 @@ Authenticate: TypeAlias = "Callable[[Request], str | Awaitable[str | None] | Non
 
 _log = logging.getLogger("toolweave.web")
 
-_HEADERS = {
+_SECURITY_HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
     "X-Frame-Options": "DENY",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
-_NOTHING = "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+_DENY_ALL_POLICY = "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
 PAGE_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
     "font-src 'self'; connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; "
@@ -43,7 +43,7 @@ PAGE_POLICY = (
 """The content security policy of a page: its own scripts and styles, and nothing of others."""
 
 
-_PORTS = {"http": 80, "https": 443}
+_DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
 class SecurityHeaders:
@@ -71,9 +71,9 @@ class SecurityHeaders:
             if message["type"] == "http.response.start":
                 started = True
                 headers = MutableHeaders(scope=message)
-                for name, value in _HEADERS.items():
+                for name, value in _SECURITY_HEADERS.items():
                     headers[name] = value
-                headers.setdefault("Content-Security-Policy", _NOTHING)
+                headers.setdefault("Content-Security-Policy", _DENY_ALL_POLICY)
                 headers.setdefault("Cache-Control", "no-store")
             await send(message)
 
@@ -82,7 +82,7 @@ class SecurityHeaders:
         except Exception as error:
             if started:
                 raise
-            await answer(refusal(error))(scope, receive, with_headers)
+            await error_response(to_http_error(error))(scope, receive, with_headers)
 
 
 class AccessControl:
@@ -107,7 +107,7 @@ class AccessControl:
         self._rate = rate
         self._limits = limits
 
-    async def user(self, request: Request) -> str | None:
+    async def authenticate(self, request: Request) -> str | None:
         """Who asks, after it was seen to that they may, and not too often.
 
         Returns:
@@ -116,30 +116,32 @@ class AccessControl:
         Raises:
             Refused: Nobody who may, or too often.
         """
-        if request.method not in {"GET", "HEAD"} and self._is_foreign(request):
+        if request.method not in {"GET", "HEAD"} and self._is_cross_site(request):
             raise HttpError(403, "cross_site", "Pages of other sites may not do this.")
-        user = await self._known(request)
+        user = await self._authenticated_user(request)
         if self._rate is not None:
-            await self._rate.acquire(who(request, user), self._cost(length_of(request) or 0))
+            await self._rate.acquire(
+                quota_key(request, user), self._request_cost(length_of(request) or 0)
+            )
         return user
 
-    async def weigh(self, request: Request, user: str | None, size: int) -> None:
+    async def charge(self, request: Request, user: str | None, size: int) -> None:
         """Counts a body that came without saying how long it is.
 
         Raises:
             RateLimitedError: Somebody has sent too much of late.
         """
         # The request itself has counted, and will again.
-        more = self._cost(size) - 1
-        if self._rate is None or length_of(request) is not None or not more:
+        extra = self._request_cost(size) - 1
+        if self._rate is None or length_of(request) is not None or not extra:
             return
         try:
-            await self._rate.acquire(who(request, user), more)
+            await self._rate.acquire(quota_key(request, user), extra)
         except RateLimitedError as error:
-            again = error.retry_after + self._rate.limit.per / self._rate.limit.calls
-            raise RateLimitedError(str(error), again) from None
+            retry_after = error.retry_after + self._rate.limit.per / self._rate.limit.calls
+            raise RateLimitedError(str(error), retry_after) from None
 
-    def _cost(self, size: int) -> int:
+    def _request_cost(self, size: int) -> int:
         """How many requests one counts for, by the length of its body."""
         limits = self._limits
         if self._rate is None or size > 2 * max(limits.max_body_bytes, limits.max_transcript_bytes):
@@ -147,7 +149,7 @@ class AccessControl:
             return 1
         return min(1 + size // limits.bytes_per_request, self._rate.limit.calls)
 
-    def _is_foreign(self, request: Request) -> bool:
+    def _is_cross_site(self, request: Request) -> bool:
         """Whether a page of another site asks, as far as its browser says."""
         site = request.headers.get("sec-fetch-site")
         if site is not None:
@@ -157,21 +159,22 @@ class AccessControl:
         if origin is None:
             return False
         try:
-            asking = urlsplit(origin.lower())
-            port = asking.port or _PORTS.get(asking.scheme)
-            asked = urlsplit(f"//{request.headers.get('host', '').lower()}")
-            asked_port = asked.port or _PORTS.get(asking.scheme)
+            origin_url = urlsplit(origin.lower())
+            origin_port = origin_url.port or _DEFAULT_PORTS.get(origin_url.scheme)
+            host_url = urlsplit(f"//{request.headers.get('host', '').lower()}")
+            host_port = host_url.port or _DEFAULT_PORTS.get(origin_url.scheme)
         except ValueError:
             return True
-        if not asking.hostname:
+        if not origin_url.hostname:
             return True
-        same = (asking.hostname, port) == (asked.hostname, asked_port)
-        return not same and not any(
-            asking.hostname == host or (host[:2] == "*." and asking.hostname.endswith(host[1:]))
+        same_host = (origin_url.hostname, origin_port) == (host_url.hostname, host_port)
+        return not same_host and not any(
+            origin_url.hostname == host
+            or (host[:2] == "*." and origin_url.hostname.endswith(host[1:]))
             for host in self._allowed_hosts
         )
 
-    async def _known(self, request: Request) -> str | None:
+    async def _authenticated_user(self, request: Request) -> str | None:
         if self._authenticate is None:
             return None
         try:
@@ -190,7 +193,7 @@ class AccessControl:
         return user
 
 
-def who(request: Request, user: str | None) -> str:
+def quota_key(request: Request, user: str | None) -> str:
     """Whose limits count: the user's; without users, those of the address."""
     if user is not None:
         return f"user {user}"
@@ -206,14 +209,14 @@ class ConcurrencyLimiter:
         what: What they are for, in the plural.
     """
 
-    def __init__(self, most: int, each: int, what: str) -> None:
-        self._most = most
-        self._each = each
-        self._what = what
-        self._taken: dict[str, int] = {}
-        self._all = 0
+    def __init__(self, limit: int, limit_per_key: int, noun: str) -> None:
+        self._limit = limit
+        self._limit_per_key = limit_per_key
+        self._noun = noun
+        self._held: dict[str, int] = {}
+        self._total = 0
 
-    def take(self, key: str | None) -> None:
+    def acquire(self, key: str | None) -> None:
         """Takes a place.
 
         Args:
@@ -222,24 +225,26 @@ class ConcurrencyLimiter:
         Raises:
             Refused: There is none.
         """
-        if key is not None and self._taken.get(key, 0) >= self._each:
-            raise too_many(f"There are {self._each} {self._what} already; that is the limit.")
-        if self._all >= self._most:
+        if key is not None and self._held.get(key, 0) >= self._limit_per_key:
+            raise too_many_requests(
+                f"There are {self._limit_per_key} {self._noun} already; that is the limit."
+            )
+        if self._total >= self._limit:
             raise HttpError(
                 503,
                 "full",
-                f"The server has no place for more {self._what}.",
+                f"The server has no place for more {self._noun}.",
                 headers={"Retry-After": "1"},
             )
-        self._all += 1
+        self._total += 1
         if key is not None:
-            self._taken[key] = self._taken.get(key, 0) + 1
+            self._held[key] = self._held.get(key, 0) + 1
 
-    def leave(self, key: str | None) -> None:
+    def release(self, key: str | None) -> None:
         """Gives a place back."""
-        self._all -= 1
+        self._total -= 1
         if key is None:
             return
-        self._taken[key] -= 1
-        if not self._taken[key]:
-            del self._taken[key]
+        self._held[key] -= 1
+        if not self._held[key]:
+            del self._held[key]

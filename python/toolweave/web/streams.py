@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 from sse_starlette import EventSourceResponse, ServerSentEvent
 from starlette.responses import Response
 
-from .bodies import choice_of, cursor_of
+from .bodies import cursor_of, query_flag
 from .encoders.ai_sdk import AiSdkEncoder
 from .encoders.ai_sdk_request import VERSION_HEADER, read_ai_sdk_version
 from .errors import HttpError
-from .security import ConcurrencyLimiter, who
+from .security import ConcurrencyLimiter, quota_key
 from .sse import frame, retry
 
 if TYPE_CHECKING:
@@ -39,49 +39,55 @@ class EventStreams:
     """
 
     def __init__(
-        self, store: MessageStore, feeds: ChatChannels, formats: Formats, limits: WebLimits
+        self, store: MessageStore, channels: ChatChannels, formats: Formats, limits: WebLimits
     ) -> None:
         self._store = store
-        self._feeds = feeds
+        self._channels = channels
         self._formats = formats
         self._limits = limits
-        self._places = ConcurrencyLimiter(limits.streams, limits.streams_per_user, "streams")
+        self._slots = ConcurrencyLimiter(limits.streams, limits.streams_per_user, "streams")
 
-    async def events(self, request: Request, chat_id: str, user_id: str | None) -> Response:
+    async def events_response(
+        self, request: Request, chat_id: str, user_id: str | None
+    ) -> Response:
         """The events of a chat after the one that the client saw last.
 
         Raises:
             Refused: The client wants what there is not.
         """
-        cursor, follow = cursor_of(request), choice_of(request, "follow")
+        cursor, follow = cursor_of(request), query_flag(request, "follow")
         encoder = self._formats.encoder(request.query_params.get("format", "native"))
         if encoder is not None:
             run = await self._run_after(chat_id, cursor)
             if run is None:
                 return Response(status_code=204)
-            return await self.of_run(request, run, encoder, user_id, after=cursor)
+            return await self.run_response(request, run, encoder, user_id, after=cursor)
         async with AsyncExitStack() as stack:
-            self._take_place(request, user_id, stack)
-            feed = await stack.enter_async_context(self._feeds.of(chat_id))
-            if cursor > feed.tail:
+            self._acquire_slot(request, user_id, stack)
+            channel = await stack.enter_async_context(self._channels.of(chat_id))
+            if cursor > channel.last_number:
                 raise HttpError(
-                    400, "beyond_end", f"The last event of this chat is number {feed.tail}."
+                    400,
+                    "beyond_end",
+                    f"The last event of this chat is number {channel.last_number}.",
                 )
-            if cursor == feed.tail and feed.running is None and not follow:
+            if cursor == channel.last_number and channel.active_run_id is None and not follow:
                 return Response(status_code=204)
-            chunks = self._native(feed, cursor, follow=follow)
-            return self._stream(chunks, stack.pop_all())
+            chunks = self._native_chunks(channel, cursor, follow=follow)
+            return self._response(chunks, stack.pop_all())
         raise AssertionError
 
-    async def active(self, request: Request, chat_id: str, user_id: str | None) -> Response:
+    async def active_run_response(
+        self, request: Request, chat_id: str, user_id: str | None
+    ) -> Response:
         """The run that goes on, from its start, as clients of the AI SDK resume it."""
         version = read_ai_sdk_version(request.headers.get(VERSION_HEADER))
         run = await self._store.active_run(chat_id)
         if run is None:
             return Response(status_code=204)
-        return await self.of_run(request, run, AiSdkEncoder(version=version), user_id)
+        return await self.run_response(request, run, AiSdkEncoder(version=version), user_id)
 
-    async def of_run(
+    async def run_response(
         self,
         request: Request,
         run: RunRecord,
@@ -100,18 +106,18 @@ class EventStreams:
             after: Up to which event the client has it.
         """
         async with AsyncExitStack() as stack:
-            self._take_place(request, user_id, stack)
-            feed = await stack.enter_async_context(self._feeds.of(run.chat_id))
-            chunks = self._encoded(feed, run, encoder, after)
-            return self._stream(
+            self._acquire_slot(request, user_id, stack)
+            channel = await stack.enter_async_context(self._channels.of(run.chat_id))
+            chunks = self._encoded_chunks(channel, run, encoder, after)
+            return self._response(
                 chunks, stack.pop_all(), media_type=encoder.media_type, headers=encoder.headers
             )
         raise AssertionError
 
-    def _take_place(self, request: Request, user_id: str | None, stack: AsyncExitStack) -> None:
-        key = who(request, user_id)
-        self._places.take(key)
-        stack.callback(self._places.leave, key)
+    def _acquire_slot(self, request: Request, user_id: str | None, stack: AsyncExitStack) -> None:
+        key = quota_key(request, user_id)
+        self._slots.acquire(key)
+        stack.callback(self._slots.release, key)
 
     async def _run_after(self, chat_id: str, cursor: int) -> RunRecord | None:
         """The run that goes on; otherwise the one that the client has not seen all of."""
@@ -124,58 +130,60 @@ class EventStreams:
                 return await self._store.run(run_id)
         return None
 
-    async def _native(self, feed: ChatChannel, cursor: int, *, follow: bool) -> AsyncIterator[bytes]:
-        yield retry(self._limits.retry)
-        while entries := await feed.read(cursor, follow=follow):
-            cursor = entries[-1].sequence_number
-            yield b"".join(entry.framed for entry in entries)
-
-    async def _encoded(
-        self, feed: ChatChannel, run: RunRecord, encoder: Encoder, after: int
+    async def _native_chunks(
+        self, channel: ChatChannel, cursor: int, *, follow: bool
     ) -> AsyncIterator[bytes]:
         yield retry(self._limits.retry)
-        at, over = run.first_event - 1, False
-        while not over and (entries := await feed.read(at)):
+        while framed_events := await channel.read(cursor, follow=follow):
+            cursor = framed_events[-1].sequence_number
+            yield b"".join(framed.data for framed in framed_events)
+
+    async def _encoded_chunks(
+        self, channel: ChatChannel, run: RunRecord, encoder: Encoder, after: int
+    ) -> AsyncIterator[bytes]:
+        yield retry(self._limits.retry)
+        position, finished = run.first_event - 1, False
+        while not finished and (framed_events := await channel.read(position)):
             chunk: list[bytes] = []
-            for at, event, _ in entries:
-                if _starts_another(event, run):
+            for position, event, _ in framed_events:
+                if _starts_other_run(event, run):
                     # The end of the run is damaged.
-                    over = True
+                    finished = True
                     break
                 payloads = encoder.encode(event)
-                if payloads and at > after:
-                    chunk.append(frame(payloads, at))
+                if payloads and position > after:
+                    chunk.append(frame(payloads, position))
                 if event.get("runId") == run.run_id and event.get("status") == "finished":
-                    over = True
+                    finished = True
                     break
             if chunk:
                 yield b"".join(chunk)
         yield frame(encoder.close())
 
-    def _stream(
+    def _response(
         self,
         chunks: AsyncIterator[bytes],
-        held: AsyncExitStack,
+        resources: AsyncExitStack,
         *,
         media_type: str = "text/event-stream",
         headers: Mapping[str, str] | None = None,
     ) -> Response:
-        return _Stream(chunks, held, self._limits, media_type, headers or {})
+        return _StreamResponse(chunks, resources, self._limits, media_type, headers or {})
 
 
-def _starts_another(event: Mapping[str, Any], run: RunRecord) -> bool:
+def _starts_other_run(event: Mapping[str, Any], run: RunRecord) -> bool:
     if event["kind"] != "run" or event["status"] != "started":
         return False
     return bool(event["runId"] != run.run_id)
 
 
-class _Stream(EventSourceResponse):
+class _StreamResponse(EventSourceResponse):
     """A stream that gives back what it holds, however it ends."""
 
     def __init__(
         self,
         chunks: AsyncIterator[bytes],
-        held: AsyncExitStack,
+        resources: AsyncExitStack,
         limits: WebLimits,
         media_type: str,
         headers: Mapping[str, str],
@@ -189,10 +197,10 @@ class _Stream(EventSourceResponse):
             send_timeout=limits.send_timeout,
             sep="\n",
         )
-        self._held = held
+        self._resources = resources
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        async with self._held:
+        async with self._resources:
             await super().__call__(scope, receive, send)
 
 

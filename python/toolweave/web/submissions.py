@@ -44,14 +44,14 @@ class MessageSubmitter:
         self._runs = runs
         self._limits = limits
 
-    async def say(
+    async def submit(
         self,
         chat_id: str,
         text: str | None,
         message_id: str | None,
         user_id: str | None,
         *,
-        payer: str,
+        quota_key: str,
     ) -> Submission:
         """Says something in a chat, which starts a run.
 
@@ -70,22 +70,22 @@ class MessageSubmitter:
             chat = await self._store.chat(chat_id)
             if chat is None or not chat.last_message:
                 raise HttpError(400, "nothing_said", "There is nothing to answer in this chat yet.")
-            started = await self._runs.start(chat_id, (), user_id, payer=payer)
+            started = await self._runs.start(chat_id, (), user_id, quota_key=quota_key)
             return Submission(started.run_id, None, started.sequence_number)
         self.check(text, message_id)
         if message_id is None:
             message_id = uuid.uuid4().hex
-        elif (before := await self._before(chat_id, text, message_id)) is not None:
-            return before
+        elif (earlier := await self._find_submission(chat_id, text, message_id)) is not None:
+            return earlier
         message = TextMessage(text, role=Role.USER, id=message_id)
         try:
-            started = await self._runs.start(chat_id, (message,), user_id, payer=payer)
+            started = await self._runs.start(chat_id, (message,), user_id, quota_key=quota_key)
         except StoreError:
             # Perhaps the same message came twice at once, and is being answered, or was.
-            before = await self._before(chat_id, text, message_id)
-            if before is None:
+            earlier = await self._find_submission(chat_id, text, message_id)
+            if earlier is None:
                 raise
-            return before
+            return earlier
         return Submission(started.run_id, message_id, started.sequence_number)
 
     def check(self, text: str, message_id: str | None) -> None:
@@ -103,7 +103,7 @@ class MessageSubmitter:
         if message_id is not None and not is_id(message_id):
             raise HttpError(400, "wrong_id", "The id of the message cannot be one.")
 
-    async def _before(self, chat_id: str, text: str, message_id: str) -> Submission | None:
+    async def _find_submission(self, chat_id: str, text: str, message_id: str) -> Submission | None:
         """What became of a message that was sent before."""
         stored = await self._store.message(chat_id, message_id)
         if stored is None:
@@ -111,5 +111,7 @@ class MessageSubmitter:
         run = None if stored.run_id is None else await self._store.run(stored.run_id)
         message = stored.message
         if run is None or not isinstance(message, TextMessage) or message.text != text:
-            raise HttpError(409, "id_taken", f"There is another message with the id {message_id!r}.")
+            raise HttpError(
+                409, "id_taken", f"There is another message with the id {message_id!r}."
+            )
         return Submission(run.run_id, message_id, run.first_event)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 
-_AGAIN = 0.05
+_RETRY_INTERVAL = 0.05
 
 
-async def end(*tasks: asyncio.Task[None]) -> None:
+async def cancel_and_wait(*tasks: asyncio.Task[None]) -> None:
     """Cancels tasks and waits until they have ended.
 
     Again and again: `asyncio.wait_for` of Python before 3.12 loses a cancellation that comes in the
@@ -17,4 +17,4 @@ async def end(*tasks: asyncio.Task[None]) -> None:
     while left:
         for task in left:
             task.cancel()
-        _, left = await asyncio.wait(left, timeout=_AGAIN)
+        _, left = await asyncio.wait(left, timeout=_RETRY_INTERVAL)

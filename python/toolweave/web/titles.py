@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from ..store import Chat, MessageStore
 
-LONGEST = 60
+MAX_LENGTH = 60
 """The length of a title that is made of a text, in characters."""
 
 
@@ -21,21 +21,24 @@ async def titles(store: MessageStore, chats: Sequence[Chat]) -> dict[str, str]:
         store: The store that holds the chats.
         chats: The chats. One in which nobody has said anything may have none.
     """
-    own = {chat.chat_id: _own(chat.metadata) for chat in chats}
-    said = await store.previews([chat_id for chat_id, title in own.items() if not title])
-    found = {chat_id: title or title_from(said.get(chat_id, "")) for chat_id, title in own.items()}
+    own_titles = {chat.chat_id: _own_title(chat.metadata) for chat in chats}
+    openings = await store.previews([chat_id for chat_id, title in own_titles.items() if not title])
+    found = {
+        chat_id: title or title_from(openings.get(chat_id, ""))
+        for chat_id, title in own_titles.items()
+    }
     return {chat_id: title for chat_id, title in found.items() if title}
 
 
 def title_from(text: str) -> str:
     """The first words of a text, on one line."""
     line = " ".join(text.split())
-    if len(line) <= LONGEST:
+    if len(line) <= MAX_LENGTH:
         return line
-    cut = line[:LONGEST]
-    return f"{cut[: max(cut.rfind(' '), LONGEST // 2)].rstrip()} …"
+    cut = line[:MAX_LENGTH]
+    return f"{cut[: max(cut.rfind(' '), MAX_LENGTH // 2)].rstrip()} …"
 
 
-def _own(metadata: Mapping[str, Any]) -> str:
+def _own_title(metadata: Mapping[str, Any]) -> str:
     title = metadata.get("title")
     return " ".join(title.split()) if isinstance(title, str) else ""

@@ -22,28 +22,28 @@ if TYPE_CHECKING:
     from .limits import WebLimits
 
 # Clients cannot name such an id: it holds what none of theirs may.
-_OWNED = re.compile(r"//[0-9a-f]{32}\Z")
+_OWNER_SUFFIX = re.compile(r"//[0-9a-f]{32}\Z")
 
 
-def shown_id(chat_id: str) -> str:
+def public_id(chat_id: str) -> str:
     """The id of a chat as its user knows it.
 
     Example:
         >>> shown_id("my-chat"), shown_id("my-chat//00112233445566778899aabbccddeeff")
         ('my-chat', 'my-chat')
     """
-    return _OWNED.sub("", chat_id)
+    return _OWNER_SUFFIX.sub("", chat_id)
 
 
-def shown(fields: Mapping[str, Any]) -> Mapping[str, Any]:
+def with_public_id(fields: Mapping[str, Any]) -> Mapping[str, Any]:
     """An event or a message, with the id of its chat as the user knows it."""
     chat_id = fields.get("chatId")
-    if not isinstance(chat_id, str) or (known := shown_id(chat_id)) == chat_id:
+    if not isinstance(chat_id, str) or (known := public_id(chat_id)) == chat_id:
         return fields
     return {**fields, "chatId": known}
 
 
-def _owned(chat_id: str, user: str) -> str:
+def _owned_id(chat_id: str, user: str) -> str:
     owner = hashlib.blake2b(user.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
     return f"{chat_id}//{owner}"
 
@@ -81,31 +81,31 @@ class UserChats:
             Refused: The user has one with that id.
         """
         if chat_id is None:
-            return await self._make(None, user, metadata)
+            return await self._create(None, user, metadata)
         if user is not None and await self._find(chat_id, user) is not None:
-            raise _taken()
-        made = await self._claim(chat_id, user, metadata)
-        if made is None and user is not None:
-            made = await self._claim(_owned(chat_id, user), user, metadata)
-        if made is None:
-            raise _taken()
-        return made
+            raise _id_taken()
+        created = await self._claim(chat_id, user, metadata)
+        if created is None and user is not None:
+            created = await self._claim(_owned_id(chat_id, user), user, metadata)
+        if created is None:
+            raise _id_taken()
+        return created
 
     async def _claim(
         self, chat_id: str, user: str | None, metadata: Mapping[str, Any] | None
     ) -> Chat | None:
         """A new chat; None if there is another's with that id in the store."""
         try:
-            return await self._make(chat_id, user, metadata)
+            return await self._create(chat_id, user, metadata)
         except StoreError:
-            there = await self._store.chat(chat_id)
-            if there is None:
+            existing = await self._store.chat(chat_id)
+            if existing is None:
                 raise
-            if user is not None and there.user_id == user:
-                raise _taken() from None
+            if user is not None and existing.user_id == user:
+                raise _id_taken() from None
             return None
 
-    async def enter(self, chat_id: str, user: str | None, *, make: bool) -> Chat:
+    async def get_or_create(self, chat_id: str, user: str | None, *, allow_create: bool) -> Chat:
         """A chat of a user's, which is made if it is not there.
 
         Args:
@@ -122,7 +122,7 @@ class UserChats:
         found = await self._find(chat_id, user)
         if found is not None:
             return found
-        if not make:
+        if not allow_create:
             raise unknown_chat()
         try:
             return await self.create(chat_id, user)
@@ -135,9 +135,9 @@ class UserChats:
         if user is None or (found is not None and found.user_id == user):
             return found
         # Asked whether or not there is another's: it takes as long.
-        return await self._store.chat(_owned(chat_id, user))
+        return await self._store.chat(_owned_id(chat_id, user))
 
-    async def _make(
+    async def _create(
         self, chat_id: str | None, user: str | None, metadata: Mapping[str, Any] | None
     ) -> Chat:
         return await self._store.create_chat(
@@ -145,5 +145,5 @@ class UserChats:
         )
 
 
-def _taken() -> HttpError:
+def _id_taken() -> HttpError:
     return HttpError(409, "id_taken", "There is a chat with this id.")

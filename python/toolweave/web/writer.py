@@ -1,7 +1,7 @@
-"""Writing down a run: events in, rows out, readers told once it is safe.
+"""Storing the events of a run, and publishing them once they are stored.
 
-Pieces of text are collected for a moment; everything else is written at once, and what was said
-before it in the same transaction. Nobody hears of what is not stored.
+Deltas are collected for a moment. Everything else is written at once, in one transaction with the
+events before it. Events that are not stored are never published.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ..exceptions import MessageError, RunLostError
 from ..executor import ToolDeferred, ToolQuestion
 from ..store import PendingInput
 from ..store.truncation import truncate_event, truncate_result
-from .merging import can_wait, merged, size_of
+from .merging import estimated_size, is_batchable, merge
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -32,125 +32,125 @@ if TYPE_CHECKING:
 
 
 class RunWriter:
-    """Writes down one run. It is the `Journal` of the run's calls.
+    """Writer of one run, and the `Journal` of its calls.
 
     Args:
-        store: Where to.
-        feed: Who is told.
-        mapper: What the events are called.
-        chat_id: The chat.
-        run_id: The run.
-        owner: Whose run it is: if that changes, nothing more is written.
-        limits: How long pieces are collected.
-        failed: Called once when something cannot be written, with the reason.
+        store: The store to write to.
+        channel: The channel that stored events are published to.
+        mapper: The mapper of turn events to stream events.
+        chat_id: Id of the chat.
+        run_id: Id of the run.
+        owner: The owner of the run; once the owner has changed, nothing more is written.
+        limits: The limits of the server, with the time for which deltas are collected.
+        on_failure: Called with the exception when something cannot be written for the first time.
     """
 
     def __init__(
         self,
         store: MessageStore,
-        feed: ChatChannel,
+        channel: ChatChannel,
         mapper: StreamEventMapper,
         *,
         chat_id: str,
         run_id: str,
         owner: str,
         limits: WebLimits,
-        failed: Callable[[Exception], None],
+        on_failure: Callable[[Exception], None],
     ) -> None:
         self.error: Exception | None = None
-        """Why the run cannot go on: something could not be written."""
+        """Reason why the run cannot continue: an error of the store; None if there was none."""
         self.chat_id = chat_id
-        """The chat."""
+        """Id of the chat."""
         self.run_id = run_id
-        """The run."""
+        """Id of the run."""
         self._calls: dict[str, tuple[ToolCall, str | None]] = {}
         self._store = store
-        self._feed = feed
+        self._channel = channel
         self._mapper = mapper
         self._owner = owner
         self._limits = limits
-        self._failed = failed
-        # What is written next, whole batches first.
-        self._closed: deque[_Batch] = deque()
+        self._on_failure = on_failure
+        # Queued batches are written first, then the drafts.
+        self._batches: deque[_Batch] = deque()
         self._drafts: list[Draft] = []
         self._size = 0
         self._lock = asyncio.Lock()
         self._timer: asyncio.TimerHandle | None = None
         self._flushing: set[asyncio.Task[None]] = set()
-        # What the journal has told to come later, by reply and call.
+        # Deferred calls that were emitted by the journal, by reply and call.
         self._deferred: set[tuple[object, object]] = set()
-        self._reply: ResponderRun | None = None
+        self._responder_run: ResponderRun | None = None
         self._known: frozenset[str] = frozenset()
-        self._taken_messages = 0
+        self._batched_messages = 0
         self._written_messages = 0
-        self._has_failed = False
-        # Messages that the store does not take.
-        self._unfit: set[str | None] = set()
-        # Nothing more is written before the end.
-        self._is_over = False
-        self.asked: Callable[[ToolQuestion], str] | None = None
-        """Gives the key under which a question of a tool is answered."""
-        self.kept: Callable[[ToolCall, str], None] | None = None
-        """Called with each call whose result comes later, and the key that the store has for it."""
+        self._failure_reported = False
+        # Messages that the store rejected.
+        self._rejected_ids: set[str | None] = set()
+        # True once nothing but the end of the run is written.
+        self._is_closed = False
+        self.on_question: Callable[[ToolQuestion], str] | None = None
+        """Callback that returns the key under which a question of a tool is answered."""
+        self.on_deferred: Callable[[ToolCall, str], None] | None = None
+        """Callback for each deferred call, with the key under which its result is delivered."""
 
-    # From the run.
+    # Called by the run.
 
-    async def read(
-        self, reply: ResponderRun, known: Iterable[str], hear: Callable[[TurnEvent], None]
+    async def consume(
+        self, run: ResponderRun, known: Iterable[str], on_event: Callable[[TurnEvent], None]
     ) -> None:
-        """Writes down a reply while it comes.
+        """Read a responder's run, and write its events.
 
         Args:
-            reply: The reply.
-            known: The ids of messages that it may count as its own, but are stored already.
-            hear: Called with each event.
+            run: The run of the responder.
+            known: Ids of messages that are stored already, although the run may list them.
+            on_event: Called with each event.
 
         Raises:
-            Exception: What the reply raises, or why something could not be written.
+            Exception: Raised by the responder, or by the store.
         """
-        self._reply = reply
+        self._responder_run = run
         self._known = frozenset(known)
-        async for event in reply:
-            hear(event)
-            await self._take(event)
+        async for event in run:
+            on_event(event)
+            await self._handle(event)
         self._check()
 
-    async def _take(self, event: TurnEvent) -> None:
+    async def _handle(self, event: TurnEvent) -> None:
         if isinstance(event, ToolQuestion):
-            await self._ask(event)
+            await self._record_question(event)
         elif not self._is_deferred(event):
-            self._tell(event, self._generation)
+            self._emit(event, self._generation)
         if self._size > self._limits.max_unsaved_bytes:
             await self.flush()
         self._check()
 
     @property
     def _generation(self) -> str | None:
-        return None if self._reply is None else self._reply.generation_id
+        return None if self._responder_run is None else self._responder_run.generation_id
 
     @property
-    def _at_work(self) -> str | None:
-        """The reply whose calls run, of which nothing may have been read yet."""
-        found: str | None = getattr(self._reply, "current_generation_id", None)
+    def _current_generation(self) -> str | None:
+        """Id of the reply whose calls run; its events may not have been read yet."""
+        found: str | None = getattr(self._responder_run, "current_generation_id", None)
         return found or self._generation
 
-    def _tell(self, event: TurnEvent, generation: str | None) -> None:
+    def _emit(self, event: TurnEvent, generation: str | None) -> None:
         self.add(self._mapper.map(event, generation_id=generation))
 
     def _is_deferred(self, event: TurnEvent) -> bool:
-        """Whether the journal has told it before."""
+        """Return True if the journal has emitted this deferred call already."""
         if not isinstance(event, ToolDeferred):
             return False
         return (self._generation, event.tool_call_id) in self._deferred
 
-    async def _ask(self, question: ToolQuestion) -> None:
+    async def _record_question(self, question: ToolQuestion) -> None:
         known = self._calls.get(question.tool_call_id)
-        if known is None or self.asked is None:
-            self._tell(question, self._generation)
+        if known is None or self.on_question is None:
+            self._emit(question, self._generation)
             return
-        call, key = known[0], self.asked(question)
-        told = ToolQuestion(question.tool_call_id, key, question.question, question.schema)
-        self._tell(told, self._generation)
+        call, key = known[0], self.on_question(question)
+        event = ToolQuestion(question.tool_call_id, key, question.question, question.schema)
+        self._emit(event, self._generation)
         pending = PendingInput(
             key,
             "question",
@@ -159,102 +159,102 @@ class RunWriter:
             question=question.question,
             schema=question.schema,
         )
-        await self.flush(_Step(pending=(pending,)))
+        await self.flush(_CallChanges(pending=(pending,)))
 
-    # From the calls.
+    # The journal of the calls.
 
     async def started(self, call: ToolCall) -> None:
-        """Writes that a tool is about to run, behind what the model said before."""
+        """Store that a tool is about to run, after the events that precede the call."""
         await self._caught_up()
         self._check()
-        generation = self._at_work
+        generation = self._current_generation
         self._calls[call.id] = (call, generation)
-        await self.flush(_Step(generation, started=(call,)))
-        # Something said before it may be lost: no tool begins any more.
+        await self.flush(_CallChanges(generation, started=(call,)))
+        # If an earlier event could not be stored, the tool must not run.
         self._check()
 
-    def fitted(self, call: ToolCall, result: ToolResult) -> ToolResult:
-        """Return the result, cut with a notice if it is too long for the store."""
+    def truncate(self, call: ToolCall, result: ToolResult) -> ToolResult:
+        """Return the result, truncated with a notice if it is too long for the store."""
         return truncate_result(call, result, self._store.max_bytes)
 
     async def finished(self, call: ToolCall, result: ToolResult) -> None:
-        """Writes what a tool answered, and then tells of it."""
+        """Store the result of a call, then publish it."""
         await self._caught_up()
-        result = self.fitted(call, result)
-        _, generation = self._calls.pop(call.id, (call, self._at_work))
-        if self._is_called(call, generation):
-            self._tell(result, generation)
-        await self.flush(_Step(generation, finished=((call, result),)))
+        result = self.truncate(call, result)
+        _, generation = self._calls.pop(call.id, (call, self._current_generation))
+        if self._is_call_emitted(call, generation):
+            self._emit(result, generation)
+        await self.flush(_CallChanges(generation, finished=((call, result),)))
 
     async def deferred(self, call: ToolCall, awaited: PendingResult) -> None:
-        """Writes that the result of a call comes later."""
+        """Store that the result of a call is deferred."""
         await self._caught_up()
-        _, generation = self._calls.pop(call.id, (call, self._at_work))
-        if self._is_called(call, generation):
-            self._tell(ToolDeferred(call.id, call.name, awaited.key), generation)
+        _, generation = self._calls.pop(call.id, (call, self._current_generation))
+        if self._is_call_emitted(call, generation):
+            self._emit(ToolDeferred(call.id, call.name, awaited.key), generation)
             self._deferred.add((generation, call.id))
         pending = PendingInput(awaited.key, "deferred", call, self.run_id, note=awaited.note)
-        await self.flush(_Step(pending=(pending,)))
-        if self.kept is not None:
-            # From here on it is the store that waits, and the key is free for other chats.
-            self.kept(call, awaited.key)
+        await self.flush(_CallChanges(pending=(pending,)))
+        if self.on_deferred is not None:
+            # From here on the store waits for the result, and other chats can use the key.
+            self.on_deferred(call, awaited.key)
 
-    def _is_called(self, call: ToolCall, generation: str | None) -> bool:
-        """Whether a call was told; steps of scenes may tell of it later, with what came of it."""
+    def _is_call_emitted(self, call: ToolCall, generation: str | None) -> bool:
+        """Return True if the call was emitted; steps of scenes emit it with its result."""
         return self._mapper.has_emitted_call(call.id, generation_id=generation)
 
-    async def announce(self, state: Mapping[str, object], awaited: PendingInput) -> None:
-        """Writes that somebody is asked, and then tells of it."""
+    async def publish_pending(self, state: Mapping[str, object], awaited: PendingInput) -> None:
+        """Store that the run waits for input of the user, then publish it."""
         await self._caught_up()
-        self.add([self._mapper.with_envelope(state, generation_id=self._at_work)])
-        await self.flush(_Step(pending=(awaited,)))
+        self.add([self._mapper.with_envelope(state, generation_id=self._current_generation)])
+        await self.flush(_CallChanges(pending=(awaited,)))
 
     async def _caught_up(self) -> None:
-        """Waits until what has happened before is among the drafts."""
+        """Wait until all earlier events are among the drafts."""
         caught_up: Callable[[], Awaitable[None]] | None
-        caught_up = getattr(self._reply, "caught_up", None)
+        caught_up = getattr(self._responder_run, "caught_up", None)
         if caught_up is not None:
             await caught_up()
 
-    # The writing.
+    # Writing to the store.
 
     def add(self, drafts: Iterable[Mapping[str, object]]) -> None:
-        """Takes events, which are written soon."""
+        """Add events to the next batch."""
         urgent = False
         for each in drafts:
             draft = truncate_event(cast("Draft", each), self._store.max_bytes)
-            urgent = urgent or not can_wait(draft)
-            self._size += size_of(draft)
-            both = merged(self._drafts[-1], draft) if self._drafts else None
-            if both is None:
+            urgent = urgent or not is_batchable(draft)
+            self._size += estimated_size(draft)
+            merged_draft = merge(self._drafts[-1], draft) if self._drafts else None
+            if merged_draft is None:
                 self._drafts.append(draft)
             else:
-                self._drafts[-1] = both
-        if not self._drafts or self._is_over:
+                self._drafts[-1] = merged_draft
+        if not self._drafts or self._is_closed:
             return
         if urgent or self._timer is None:
             if self._timer is not None:
                 self._timer.cancel()
             delay = 0.0 if urgent else self._limits.batch
-            self._timer = asyncio.get_running_loop().call_later(delay, self._begin)
+            self._timer = asyncio.get_running_loop().call_later(delay, self._on_timer)
 
-    def _begin(self) -> None:
+    def _on_timer(self) -> None:
         self._timer = None
         if not self._lock.locked():
             self._spawn()
-        # Otherwise whoever writes just now goes on with what there is.
+        # Otherwise the task that holds the lock also writes the new drafts.
 
-    async def flush(self, step: _Step | None = None) -> None:
-        """Writes all events so far and what is given with them, in one transaction.
+    async def flush(self, changes: _CallChanges | None = None) -> None:
+        """Write all events so far and the given changes, in one transaction.
 
-        Whoever waits for it may be cancelled; the writing is not.
+        Cancelling the caller does not cancel the write.
 
         Raises:
-            Exception: It could not be written, or something before it.
+            Exception: This batch, or one before it, could not be written.
         """
-        # Closed at once: what was told for this step is not written before it, nor with another.
-        batch = self._taken(step or _Step())
-        self._closed.append(batch)
+        # The batch is taken at once: events and the changes that they describe belong together.
+        batch = self._take_batch(changes or _CallChanges())
+        self._batches.append(batch)
         await asyncio.shield(self._spawn())
         if not batch.is_written:
             self._check()
@@ -267,82 +267,84 @@ class RunWriter:
 
     async def _write(self) -> None:
         async with self._lock:
-            while not self._is_over:
-                batch = self._closed.popleft() if self._closed else self._taken(_Step())
+            while not self._is_closed:
+                batch = (
+                    self._batches.popleft() if self._batches else self._take_batch(_CallChanges())
+                )
                 if not batch:
                     return
                 try:
                     written = await self._save(batch)
-                except Exception as error:  # noqa: BLE001 - told to whoever writes
+                except Exception as error:  # noqa: BLE001 - raised to the callers of `flush`
                     self.fail(error)
                     return
                 batch.is_written = True
                 self._written_messages += len(batch.messages)
-                self._feed.publish(written.events, written.revision)
-                if not self._closed and (self._timer is not None or not self._drafts):
-                    # What came meanwhile has a moment of its own.
+                self._channel.publish(written.events, written.revision)
+                if not self._batches and (self._timer is not None or not self._drafts):
+                    # Drafts that were added meanwhile have a timer of their own.
                     return
 
     async def _save(self, batch: _Batch) -> WriteResult:
-        """Writes a batch. Of one that cannot be written, what can be."""
+        """Write a batch; if the store rejects it, write only the valid part of it."""
         if self.error is not None:
-            # Something that was told before it may be lost, so no tool starts.
-            batch = replace(batch, step=replace(batch.step, started=()))
+            # If an earlier event could not be stored, no tool must start.
+            batch = replace(batch, changes=replace(batch.changes, started=()))
         try:
             return await self._store_batch(batch)
         except MessageError as error:
-            self._stop(error)
+            self._record_failure(error)
             rest = self._store.filter_writable(self.chat_id, batch.drafts, batch.messages)
-            return await self._store_batch(_Batch(*rest, replace(batch.step, started=())))
+            return await self._store_batch(_Batch(*rest, replace(batch.changes, started=())))
 
     async def _store_batch(self, batch: _Batch) -> WriteResult:
-        step = batch.step
+        changes = batch.changes
         return await self._store.write(
             self.chat_id,
             run_id=self.run_id,
             owner=self._owner,
-            generation_id=step.generation_id,
+            generation_id=changes.generation_id,
             events=batch.drafts,
             messages=batch.messages,
-            started=step.started,
-            finished=step.finished,
-            pending=step.pending,
+            started=changes.started,
+            finished=changes.finished,
+            pending=changes.pending,
         )
 
-    def _taken(self, step: _Step) -> _Batch:
-        """All that is not in a batch yet, with the messages of replies that are whole by now."""
+    def _take_batch(self, changes: _CallChanges) -> _Batch:
+        """Take all drafts and the messages of finished replies that are in no batch yet."""
         drafts, self._drafts, self._size = self._drafts, [], 0
-        messages = self._new()[self._taken_messages :]
-        self._taken_messages += len(messages)
-        return _Batch(drafts, messages, step)
+        messages = self._unsaved_messages()[self._batched_messages :]
+        self._batched_messages += len(messages)
+        return _Batch(drafts, messages, changes)
 
-    def _new(self) -> list[Message]:
-        if self._reply is None:
+    def _unsaved_messages(self) -> list[Message]:
+        if self._responder_run is None:
             return []
-        known = self._known | self._unfit
-        return [each for each in self._reply.finished_messages if each.id not in known]
+        known = self._known | self._rejected_ids
+        return [each for each in self._responder_run.finished_messages if each.id not in known]
 
     def fail(self, error: Exception) -> None:
-        """Writes nothing more but the end, for a reason. The first one counts."""
-        if self._is_over:
+        """Stop writing everything but the end of the run. Only the first error counts."""
+        if self._is_closed:
             return
-        self._is_over = True
+        self._is_closed = True
         if isinstance(error, RunLostError):
-            # Whatever went wrong before, the run is another's now.
+            # Another process owns the run now; that outweighs any earlier error.
             self.error = error
         self._drafts.clear()
-        self._closed.clear()
-        # The end is written with all messages, since they may be all that the chat knows.
-        self._taken_messages = self._written_messages
+        self._batches.clear()
+        # The end is written with all unsaved messages, since they are in no batch any more.
+        self._batched_messages = self._written_messages
         self._cancel_timer()
-        self._stop(error)
+        self._record_failure(error)
 
-    def _stop(self, error: Exception) -> None:
-        """Keeps why the run cannot go on, and says so once."""
+    def _record_failure(self, error: Exception) -> None:
+        """Record why the run cannot continue, and report the first failure."""
         self.error = self.error or error
-        if not self._has_failed:
-            self._has_failed = True
-            self._failed(error)
+        if not self._failure_reported:
+            self._failure_reported = True
+            self._on_failure(error)
 
     def _cancel_timer(self) -> None:
         if self._timer is not None:
@@ -353,30 +355,34 @@ class RunWriter:
         if self.error is not None:
             raise self.error
 
-    async def settle(self) -> None:
-        """Waits for what is being written, and leaves only what can be written with the end."""
+    async def drain(self) -> None:
+        """Wait for pending writes, and drop drafts and messages that cannot be stored."""
         self._cancel_timer()
-        if self._closed:
+        if self._batches:
             await self._spawn()
         async with self._lock:
-            new = self._new()[self._taken_messages :]
-            drafts, messages = self._store.filter_writable(self.chat_id, self._drafts, new)
-            lost = len(self._drafts) - len(drafts) + len(new) - len(messages)
+            unsaved = self._unsaved_messages()[self._batched_messages :]
+            drafts, messages = self._store.filter_writable(self.chat_id, self._drafts, unsaved)
+            lost = len(self._drafts) - len(drafts) + len(unsaved) - len(messages)
             self._drafts = drafts
-            self._unfit.update({each.id for each in new} - {each.id for each in messages})
+            self._rejected_ids.update(
+                {each.id for each in unsaved} - {each.id for each in messages}
+            )
         if lost:
-            self._stop(MessageError(f"{lost} events or messages are too long for the store"))
+            self._record_failure(
+                MessageError(f"{lost} events or messages are too long for the store")
+            )
 
     async def finish(
         self, stop_reason: str, drafts: Sequence[Draft], error: str | None = None
     ) -> None:
-        """Writes the end of the run, with all that is not written yet. To be called once settled.
+        """Write the end of the run with everything unsaved. Must be called after `drain`.
 
         Raises:
-            StoreError: It could not be written.
+            StoreError: The end could not be written.
         """
         async with self._lock:
-            batch = self._taken(_Step())
+            batch = self._take_batch(_CallChanges())
             events = [*batch.drafts, *drafts]
             try:
                 written = await self._end(stop_reason, error, events, batch.messages)
@@ -385,9 +391,9 @@ class RunWriter:
             except Exception:
                 if self.error is None or not batch.messages:
                     raise
-                # What the store refused before must not keep the run from its end.
+                # Messages that the store rejects must not prevent the end of the run.
                 written = await self._end(stop_reason, error, events, [])
-        self._feed.publish(written.events)
+        self._channel.publish(written.events)
 
     async def _end(
         self, stop_reason: str, error: str | None, events: list[Draft], messages: list[Message]
@@ -398,8 +404,8 @@ class RunWriter:
 
 
 @dataclass(frozen=True)
-class _Step:
-    """What is written together with events: the state of calls."""
+class _CallChanges:
+    """Changes to the state of calls, written together with events."""
 
     generation_id: str | None = None
     started: tuple[ToolCall, ...] = ()
@@ -412,17 +418,17 @@ class _Step:
 
 @dataclass
 class _Batch:
-    """What is written in one transaction."""
+    """Events, messages and changes that are written in one transaction."""
 
     drafts: list[Draft]
     messages: list[Message]
-    step: _Step
+    changes: _CallChanges
     is_written: bool = False
 
     def __bool__(self) -> bool:
-        return bool(self.drafts or self.messages or self.step)
+        return bool(self.drafts or self.messages or self.changes)
 
 
-def facts(chat_id: str, run_id: str, **more: Any) -> dict[str, Any]:
-    """What log records say of a run: never what was said in it."""
+def log_fields(chat_id: str, run_id: str, **more: Any) -> dict[str, Any]:
+    """Return the fields that log records have about a run: never content of its messages."""
     return {"chat_id": chat_id, "run_id": run_id, **more}

@@ -20,7 +20,7 @@ from toolweave import Agent, ModelRetry, SceneManager, ToolContext, ToolError, t
 from toolweave.store import MessageStore
 from toolweave.testing import ScriptedModel
 from toolweave.web import SceneResponder, chat_app
-from toolweave.web.redaction import concealed, concealed_line
+from toolweave.web.redaction import redact, redact_line
 
 SHOWN = re.compile(r"Error executing tool \(reference ([0-9a-f]{8})\)")
 KINDS: list[type[Exception]] = [ValueError, KeyError, OSError, RuntimeError]
@@ -162,9 +162,9 @@ def test_no_byte_that_a_browser_is_sent_holds_the_text_of_an_exception(
             record.reference for record in caplog.records if getattr(record, "reference", None)
         }
         for name in ("live", "messages", "events", "ai-sdk", "ag-ui", "export", "next run"):
-            shown = set(SHOWN.findall(read[name]))
-            assert shown <= logged, (name, shown, logged)
-            assert len(shown) >= len(WAYS) - 1, (name, read[name])
+            with_public_id = set(SHOWN.findall(read[name]))
+            assert with_public_id <= logged, (name, with_public_id, logged)
+            assert len(with_public_id) >= len(WAYS) - 1, (name, read[name])
 
     with caplog.at_level(logging.INFO, "toolweave"):
         asyncio.run(asyncio.wait_for(main(tmp_path), 3 * PATIENCE))
@@ -225,7 +225,7 @@ def test_of_a_scorer_that_failed_clients_read_the_type_of_the_exception() -> Non
         {"tool": "b", "error": "ModelError: the model function f raised\nhunter2"},
         {"tool": "c", "error": "the reply has no score"},
     ]
-    told = concealed({"kind": "selection", "ranking": ranking})
+    told = redact({"kind": "selection", "ranking": ranking})
     assert [each.get("error") for each in told["ranking"]] == [
         None,
         "ModelError",
@@ -243,7 +243,7 @@ def test_results_of_earlier_versions_have_no_reference_and_no_text() -> None:
             {**result, "result": "no such city"},
         ],
     }
-    told = [each["result"] for each in concealed(message)["toolResults"]]
+    told = [each["result"] for each in redact(message)["toolResults"]]
     assert told == ["Error executing tool.", "no such city"]
     damaged = json.dumps({"type": "message", "message_json": "{Error executing tool: hunter2"})
-    assert "hunter2" not in concealed_line(damaged)
+    assert "hunter2" not in redact_line(damaged)

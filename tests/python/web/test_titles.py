@@ -15,7 +15,7 @@ from toolweave import Agent, Role, TextMessage
 from toolweave.store import MessageStore
 from toolweave.store.chats import MAX_PREVIEW_CHARS, preview_of
 from toolweave.testing import ScriptedModel
-from toolweave.web.titles import LONGEST, title_from, titles
+from toolweave.web.titles import MAX_LENGTH, title_from, titles
 
 said = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=200)
 
@@ -72,7 +72,7 @@ def test_the_first_text_of_a_user_counts_in_every_chat_that_has_one() -> None:
 @given(said)
 def test_a_title_is_one_short_line_of_the_text_s_first_words(text: str) -> None:
     title = title_from(text)
-    assert len(title) <= LONGEST + 2
+    assert len(title) <= MAX_LENGTH + 2
     assert title == " ".join(title.split())
     words = " ".join(text.split())
     assert words.startswith(title.removesuffix(" …"))

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .calls import CallTracker, TrackedCall, generation_of
-from .json_fields import chosen, fields_of, items_of, payload, says, text_of, to_text
-from .outcomes import CUT_OFF, RunOutcome, ending_of, failure_of, is_error, is_progress
+from .json_fields import fields_of, is_json_of, items_of, payload, pick, text_of, to_text
+from .outcomes import CUT_OFF, RunOutcome, failure_message, is_error, is_progress, outcome_of
 from .snapshot import MessageSnapshot
 
 if TYPE_CHECKING:
@@ -58,20 +58,20 @@ class AgUiEncoder:
         echo: bool = False,
     ) -> None:
         self._thread_id = thread_id
-        self._named_run = run_id
+        self._client_run_id = run_id
         self._run_id: str | None = None
-        self._transcript = None if history is None else MessageSnapshot(history)
-        self._modern = _is_modern(protocol_version)
+        self._snapshot = None if history is None else MessageSnapshot(history)
+        self._is_v1 = _is_v1_or_later(protocol_version)
         self._echo = echo
-        self._out: list[str] = []
+        self._payloads: list[str] = []
         self._started = False
         self._ended = False
         # Ids of what is open, in the order in which it was opened.
-        self._texts: dict[str, None] = {}
-        self._thoughts: dict[str, None] = {}
-        self._scene_name: str | None = None
+        self._open_texts: dict[str, None] = {}
+        self._open_reasoning: dict[str, None] = {}
+        self._step_name: str | None = None
         self._generation: str | None = None
-        self._calls = CallTracker(self._transcript.known_calls() if self._transcript else ())
+        self._calls = CallTracker(self._snapshot.known_calls() if self._snapshot else ())
         self._questions: dict[str, dict[str, object]] = {}
         self._last_error: str | None = None
 
@@ -92,33 +92,33 @@ class AgUiEncoder:
         self._run_id = self._run_id or run_id
         if text_of(event, "role") not in (None, "assistant", "tool"):
             if self._echo and event.get("kind") == "text":
-                self._prose(event)
+                self._text_event(event)
             return self._flush()
         match event.get("kind"):
             case "text":
-                self._prose(event)
+                self._text_event(event)
             case "reasoning":
-                self._thought(event)
+                self._reasoning_event(event)
             case "tools_call_update":
-                self._fragments(event)
+                self._call_fragments(event)
             case "tools_call":
-                self._whole_calls(event)
+                self._complete_calls(event)
             case "tool_result" | "tool_state":
-                self._mention(event)
+                self._call_event(event)
             case "tools_aggregate":
                 self._aggregate(event)
             case "usage":
-                self._custom(event, "usage", *_COUNTS)
+                self._custom_event(event, "usage", *_COUNTS)
             case "error":
                 self._last_error = text_of(event, "message") or self._last_error
-                self._custom(event, "error", "message", "code", "toolCallId")
+                self._custom_event(event, "error", "message", "code", "toolCallId")
             case "scene":
-                self._scene(event)
+                self._scene_event(event)
             case "selection":
                 names = ("tool", "score", "fallback", "calls", "duration", "ranking")
-                self._custom(event, "selection", *names)
+                self._custom_event(event, "selection", *names)
             case "run":
-                self._run(event)
+                self._run_event(event)
             case _:
                 pass
         return self._flush()
@@ -132,198 +132,198 @@ class AgUiEncoder:
         return self._flush()
 
     def _flush(self) -> list[str]:
-        out, self._out = self._out, []
+        out, self._payloads = self._payloads, []
         return out
 
     def _write(self, type_: str, **fields: object) -> None:
-        self._out.append(payload(type_, **fields))
+        self._payloads.append(payload(type_, **fields))
 
     def _start(self, event: Mapping[str, object]) -> None:
         if self._started:
             return
         self._started = True
         self._thread_id = self._thread_id or text_of(event, "chatId") or "chat"
-        self._named_run = self._named_run or self._run_id or "run"
+        self._client_run_id = self._client_run_id or self._run_id or "run"
         self._write(
             "RUN_STARTED",
             threadId=self._thread_id,
-            runId=self._named_run,
-            protocolVersion="1.0" if self._modern else None,
+            runId=self._client_run_id,
+            protocolVersion="1.0" if self._is_v1 else None,
         )
 
-    def _run(self, event: Mapping[str, object]) -> None:
+    def _run_event(self, event: Mapping[str, object]) -> None:
         self._start(event)
         if text_of(event, "status") != "finished":
             return
         self._close_all()
-        ending = ending_of(event)
-        if self._transcript is not None and self._transcript.differs:
-            self._write("MESSAGES_SNAPSHOT", messages=self._transcript.messages())
+        run_outcome = outcome_of(event)
+        if self._snapshot is not None and self._snapshot.differs:
+            self._write("MESSAGES_SNAPSHOT", messages=self._snapshot.messages())
         stop_reason = text_of(event, "stopReason") or "completed"
-        if ending is RunOutcome.FAILED:
-            message = failure_of(event, self._last_error)
+        if run_outcome is RunOutcome.FAILED:
+            message = failure_message(event, self._last_error)
             self._write("RUN_ERROR", message=message, code=stop_reason)
         else:
             outcome: dict[str, object] | None = None
-            if ending is RunOutcome.WAITING and self._questions:
+            if run_outcome is RunOutcome.WAITING and self._questions:
                 outcome = {"type": "interrupt", "interrupts": list(self._questions.values())}
-            elif ending is RunOutcome.STOPPED and self._modern:
+            elif run_outcome is RunOutcome.STOPPED and self._is_v1:
                 outcome = {"type": "cancelled"}
             self._write(
                 "RUN_FINISHED",
                 threadId=self._thread_id,
-                runId=self._named_run,
+                runId=self._client_run_id,
                 result={"stopReason": stop_reason},
                 outcome=outcome,
             )
         self._ended = True
 
     def _close_all(self) -> None:
-        for message in list(self._texts):
+        for message in list(self._open_texts):
             self._end_text(message)
-        for message in list(self._thoughts):
-            self._end_thought(message)
+        for message in list(self._open_reasoning):
+            self._end_reasoning(message)
         for call in self._calls:
-            if call.opened and not call.settled:
-                self._settle(call, metadata={"invalid": "The call was not finished."})
-        self._show_orphans()
-        self._leave_scene()
+            if call.announced and not call.arguments_sent:
+                self._end_call(call, metadata={"invalid": "The call was not finished."})
+        self._start_unannounced_calls()
+        self._end_scene()
 
-    def _read(self, generation: str) -> None:
+    def _enter_generation(self, generation: str) -> None:
         """Notes which reply is read, and shows what is left of those before."""
         if self._generation != generation:
             self._generation = generation
-            self._show_orphans(besides=generation)
+            self._start_unannounced_calls(current_generation=generation)
 
-    def _show_orphans(self, *, besides: str | None = None) -> None:
-        for call in self._calls.orphans(besides):
-            self._announce(call, call.name or "tool")
-            self._correct(call, {})
+    def _start_unannounced_calls(self, *, current_generation: str | None = None) -> None:
+        for call in self._calls.unannounced(current_generation):
+            self._start_call(call, call.name or "tool")
+            self._finish_arguments(call, {})
 
     # Texts and thoughts
 
-    def _prose(self, event: Mapping[str, object]) -> None:
+    def _text_event(self, event: Mapping[str, object]) -> None:
         message = text_of(event, "messageId") or "text"
         delta = text_of(event, "delta")
         if delta:
             self._start(event)
-            self._read(generation_of(event))
+            self._enter_generation(generation_of(event))
             role = text_of(event, "role") or "assistant"
-            if message not in self._texts:
-                self._texts[message] = None
+            if message not in self._open_texts:
+                self._open_texts[message] = None
                 self._write("TEXT_MESSAGE_START", messageId=message, role=role)
             self._write("TEXT_MESSAGE_CONTENT", messageId=message, delta=delta)
-            if self._transcript is not None:
-                self._transcript.text(message, role, delta)
+            if self._snapshot is not None:
+                self._snapshot.text(message, role, delta)
         if event.get("done") is True:
             self._end_text(message)
 
     def _end_text(self, message: str) -> None:
-        if message in self._texts:
-            del self._texts[message]
+        if message in self._open_texts:
+            del self._open_texts[message]
             self._write("TEXT_MESSAGE_END", messageId=message)
 
-    def _thought(self, event: Mapping[str, object]) -> None:
+    def _reasoning_event(self, event: Mapping[str, object]) -> None:
         message = text_of(event, "messageId") or "reasoning"
         delta = text_of(event, "delta")
         if delta:
             self._start(event)
-            self._read(generation_of(event))
-            if message not in self._thoughts:
-                self._thoughts[message] = None
+            self._enter_generation(generation_of(event))
+            if message not in self._open_reasoning:
+                self._open_reasoning[message] = None
                 self._write("REASONING_START", messageId=message)
                 self._write("REASONING_MESSAGE_START", messageId=message, role="reasoning")
             self._write("REASONING_MESSAGE_CONTENT", messageId=message, delta=delta)
         if event.get("done") is True:
-            self._end_thought(message)
+            self._end_reasoning(message)
 
-    def _end_thought(self, message: str) -> None:
-        if message in self._thoughts:
-            del self._thoughts[message]
+    def _end_reasoning(self, message: str) -> None:
+        if message in self._open_reasoning:
+            del self._open_reasoning[message]
             self._write("REASONING_MESSAGE_END", messageId=message)
             self._write("REASONING_END", messageId=message)
 
     # Calls
 
-    def _fragments(self, event: Mapping[str, object]) -> None:
+    def _call_fragments(self, event: Mapping[str, object]) -> None:
         self._start(event)
         for call in self._calls.fragments(event):
-            self._open(call)
-            self._arguments(call, call.unsent())
+            self._ensure_started(call)
+            self._send_arguments(call, call.unsent())
 
-    def _whole_calls(self, event: Mapping[str, object]) -> None:
+    def _complete_calls(self, event: Mapping[str, object]) -> None:
         self._start(event)
-        for call, each in self._calls.whole(event):
-            self._open(call)
+        for call, each in self._calls.complete(event):
+            self._ensure_started(call)
             invalid = fields_of(each, "invalid")
             if invalid is None:
-                self._correct(call, each.get("arguments", {}))
+                self._finish_arguments(call, each.get("arguments", {}))
             else:
                 why = text_of(invalid, "message") or "The call cannot be run."
-                self._settle(call, metadata={"invalid": why})
+                self._end_call(call, metadata={"invalid": why})
 
-    def _open(self, call: TrackedCall) -> None:
-        if not call.opened:
-            self._read(call.generation)
-            self._announce(call, call.name or "tool")
+    def _ensure_started(self, call: TrackedCall) -> None:
+        if not call.announced:
+            self._enter_generation(call.generation)
+            self._start_call(call, call.name or "tool")
 
-    def _announce(self, call: TrackedCall, name: str) -> None:
-        call.opened = True
+    def _start_call(self, call: TrackedCall, name: str) -> None:
+        call.announced = True
         call.name = name
         self._write(
             "TOOL_CALL_START", toolCallId=call.id, toolCallName=name, parentMessageId=call.parent
         )
-        if self._transcript is not None:
-            self._transcript.call(call.parent, call.id, name)
+        if self._snapshot is not None:
+            self._snapshot.call(call.parent, call.id, name)
 
-    def _arguments(self, call: TrackedCall, delta: str) -> None:
+    def _send_arguments(self, call: TrackedCall, delta: str) -> None:
         if delta:
             self._write("TOOL_CALL_ARGS", toolCallId=call.id, delta=delta)
-            if self._transcript is not None:
-                self._transcript.arguments(call.id, delta)
+            if self._snapshot is not None:
+                self._snapshot.arguments(call.id, delta)
 
-    def _correct(self, call: TrackedCall, arguments: object) -> None:
+    def _finish_arguments(self, call: TrackedCall, arguments: object) -> None:
         """Settles a call: the client is to have these arguments, whatever was streamed."""
-        written = "".join(call.pieces)
+        streamed = "".join(call.pieces)
         text = to_text(arguments)
-        if text.startswith(written):
-            self._arguments(call, text[len(written) :])
-            self._settle(call)
-        elif says(written, arguments):
-            self._settle(call)
+        if text.startswith(streamed):
+            self._send_arguments(call, text[len(streamed) :])
+            self._end_call(call)
+        elif is_json_of(streamed, arguments):
+            self._end_call(call)
         else:
-            if self._transcript is not None:
-                self._transcript.correct(call.id, text)
-            self._settle(call, metadata={"arguments": text})
+            if self._snapshot is not None:
+                self._snapshot.correct(call.id, text)
+            self._end_call(call, metadata={"arguments": text})
 
-    def _settle(self, call: TrackedCall, *, metadata: Mapping[str, object] | None = None) -> None:
-        call.settled = True
+    def _end_call(self, call: TrackedCall, *, metadata: Mapping[str, object] | None = None) -> None:
+        call.arguments_sent = True
         call.pieces.clear()
         self._write("TOOL_CALL_END", toolCallId=call.id, metadata=metadata)
         for event in call.release():
-            self._about(call, event)
+            self._emit_call_event(call, event)
 
-    def _mention(self, event: Mapping[str, object]) -> None:
+    def _call_event(self, event: Mapping[str, object]) -> None:
         self._start(event)
-        call = self._calls.mentioned(event)
-        if call is None or call.ended:
+        call = self._calls.referenced(event)
+        if call is None or call.result_sent:
             return
-        if call.settled:
-            self._about(call, event)
+        if call.arguments_sent:
+            self._emit_call_event(call, event)
         else:
             call.hold(event)
 
-    def _about(self, call: TrackedCall, event: Mapping[str, object]) -> None:
+    def _emit_call_event(self, call: TrackedCall, event: Mapping[str, object]) -> None:
         if event.get("kind") == "tool_state":
-            self._state(call, event)
+            self._state_event(call, event)
         elif is_progress(event):
             value = {"toolCallId": call.id, "progress": text_of(event, "result") or ""}
             self._write("CUSTOM", name="tool-progress", value=value)
         else:
-            call.ended = True
-            self._result(call, event)
+            call.result_sent = True
+            self._send_result(call, event)
 
-    def _result(self, call: TrackedCall, event: Mapping[str, object]) -> None:
+    def _send_result(self, call: TrackedCall, event: Mapping[str, object]) -> None:
         content = text_of(event, "result") or ""
         message = text_of(event, "messageId")
         if message is None or event.get("kind") == "tools_aggregate":
@@ -337,56 +337,56 @@ class AgUiEncoder:
             role="tool",
             metadata=None if code is None else {"error": code},
         )
-        if self._transcript is not None:
-            self._transcript.result(message, call.id, content, code)
+        if self._snapshot is not None:
+            self._snapshot.result(message, call.id, content, code)
 
-    def _state(self, call: TrackedCall, event: Mapping[str, object]) -> None:
-        value = chosen(event, "state", "key", "question", "schema", "reason", "decidedBy")
+    def _state_event(self, call: TrackedCall, event: Mapping[str, object]) -> None:
+        value = pick(event, "state", "key", "question", "schema", "reason", "decidedBy")
         self._write("CUSTOM", name="tool-state", value={"toolCallId": call.id, **value})
         state = text_of(event, "state")
         self._questions.pop(call.id, None)
         key = text_of(event, "key")
         if state in _QUESTIONS and key:
-            asked: dict[str, object] = {"id": key, "reason": state, "toolCallId": call.id}
+            interrupt: dict[str, object] = {"id": key, "reason": state, "toolCallId": call.id}
             if message := text_of(event, "question") or text_of(event, "reason"):
-                asked["message"] = message
+                interrupt["message"] = message
             if schema := fields_of(event, "schema"):
-                asked["responseSchema"] = schema
-            self._questions[call.id] = asked
+                interrupt["responseSchema"] = schema
+            self._questions[call.id] = interrupt
 
     # The rest
 
     def _aggregate(self, event: Mapping[str, object]) -> None:
-        self._whole_calls(event)
+        self._complete_calls(event)
         generation = generation_of(event)
         for result in items_of(event, "toolResults"):
             common = {"kind": "tool_result", "generationId": generation, "done": True}
-            self._mention({**result, **common})
+            self._call_event({**result, **common})
 
-    def _scene(self, event: Mapping[str, object]) -> None:
+    def _scene_event(self, event: Mapping[str, object]) -> None:
         step = fields_of(event, "step")
         if step is None:
             return
         self._start(event)
         scene = text_of(step, "scene")
         if step.get("status") == "ExecutingScene" and scene:
-            self._leave_scene()
-            self._scene_name = f"scene:{scene}"
-            self._write("STEP_STARTED", stepName=self._scene_name)
+            self._end_scene()
+            self._step_name = f"scene:{scene}"
+            self._write("STEP_STARTED", stepName=self._step_name)
         self._write("CUSTOM", name="scene", value=step)
         if step.get("status") in ("Completed", "GeneratingFinalResponse"):
-            self._leave_scene()
+            self._end_scene()
 
-    def _leave_scene(self) -> None:
-        if self._scene_name is not None:
-            self._write("STEP_FINISHED", stepName=self._scene_name)
-            self._scene_name = None
+    def _end_scene(self) -> None:
+        if self._step_name is not None:
+            self._write("STEP_FINISHED", stepName=self._step_name)
+            self._step_name = None
 
-    def _custom(self, event: Mapping[str, object], name: str, *told: str) -> None:
+    def _custom_event(self, event: Mapping[str, object], name: str, *names: str) -> None:
         self._start(event)
-        self._write("CUSTOM", name=name, value=chosen(event, *told))
+        self._write("CUSTOM", name=name, value=pick(event, *names))
 
 
-def _is_modern(version: str | None) -> bool:
+def _is_v1_or_later(version: str | None) -> bool:
     major = (version or "").partition(".")[0]
     return major.isascii() and major.isdigit() and len(major) < 9 and int(major) >= 1

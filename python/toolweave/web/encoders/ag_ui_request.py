@@ -10,7 +10,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, cast
 
-from .requests import SubmittedAnswer, id_at, items_at, object_at, said, text_at, wrong
+from .requests import (
+    SubmittedAnswer,
+    id_at,
+    invalid_request,
+    items_at,
+    message_text,
+    object_at,
+    text_at,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -53,20 +61,22 @@ def read_ag_ui_request(body: Mapping[str, object]) -> AgUiRequest:
     run_id = id_at(body, "runId", "")
     version = body.get("protocolVersion")
     messages: list[Mapping[str, object]] = []
-    for position, each in enumerate(items_at(body, "messages", "")):
-        place = f"/messages/{position}"
-        message = object_at(each, place)
-        id_at(message, "id", place)
-        text_at(message, "role", place)
+    for index, each in enumerate(items_at(body, "messages", "")):
+        path = f"/messages/{index}"
+        message = object_at(each, path)
+        id_at(message, "id", path)
+        text_at(message, "role", path)
         messages.append({name: value for name, value in message.items() if value is not None})
     answers = () if body.get("resume") is None else tuple(_answers(items_at(body, "resume", "")))
     text = message_id = None
     if messages and messages[-1]["role"] == "user":
-        place = f"/messages/{len(messages) - 1}"
-        message_id = id_at(messages[-1], "id", place)
-        text = _said(messages[-1], place)
+        path = f"/messages/{len(messages) - 1}"
+        message_id = id_at(messages[-1], "id", path)
+        text = _content_text(messages[-1], path)
     if text is None and not answers:
-        raise wrong("nothing new is said: the last message is not the user's", "/messages")
+        raise invalid_request(
+            "nothing new is said: the last message is not the user's", "/messages"
+        )
     return AgUiRequest(
         thread_id,
         run_id,
@@ -78,26 +88,26 @@ def read_ag_ui_request(body: Mapping[str, object]) -> AgUiRequest:
     )
 
 
-def _said(message: Mapping[str, object], place: str) -> str:
+def _content_text(message: Mapping[str, object], path: str) -> str:
     content = message.get("content")
     if isinstance(content, str):
         if not content.strip():
-            raise wrong("expected some text, found none", f"{place}/content")
+            raise invalid_request("expected some text, found none", f"{path}/content")
         return content
-    return said(items_at(message, "content", place), f"{place}/content")
+    return message_text(items_at(message, "content", path), f"{path}/content")
 
 
 def _answers(entries: list[object]) -> list[SubmittedAnswer]:
-    found: list[SubmittedAnswer] = []
-    for position, each in enumerate(entries):
-        place = f"/resume/{position}"
-        entry = object_at(each, place)
-        key = id_at(entry, "interruptId", place)
-        status = text_at(entry, "status", place)
+    answers: list[SubmittedAnswer] = []
+    for index, each in enumerate(entries):
+        path = f"/resume/{index}"
+        entry = object_at(each, path)
+        key = id_at(entry, "interruptId", path)
+        status = text_at(entry, "status", path)
         if status not in ("resolved", "cancelled"):
-            raise wrong("expected 'resolved' or 'cancelled'", f"{place}/status")
-        found.append(_answer(key, entry.get("payload"), cancelled=status == "cancelled"))
-    return found
+            raise invalid_request("expected 'resolved' or 'cancelled'", f"{path}/status")
+        answers.append(_answer(key, entry.get("payload"), cancelled=status == "cancelled"))
+    return answers
 
 
 def _answer(key: str, payload: object, *, cancelled: bool) -> SubmittedAnswer:

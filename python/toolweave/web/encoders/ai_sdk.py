@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from .calls import CallTracker, TrackedCall, generation_of
-from .json_fields import chosen, fields_of, items_of, number_of, payload, text_of
-from .outcomes import CUT_OFF, RunOutcome, ending_of, failure_of, is_error, is_progress
-from .unsafe_keys import is_refused, taken
+from .json_fields import fields_of, items_of, number_of, payload, pick, text_of
+from .outcomes import CUT_OFF, RunOutcome, failure_message, is_error, is_progress, outcome_of
+from .unsafe_keys import has_unsafe_key, sanitize
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -24,7 +24,7 @@ AI_SDK_VERSIONS: tuple[AiSdkVersion, ...] = (5, 6, 7)
 """The major versions that there are clients of."""
 
 # What a reply ends with for a client, where it is not "other".
-_REASONS = {
+_FINISH_REASONS = {
     "completed": "stop",
     "empty": "stop",
     "length": "length",
@@ -70,7 +70,7 @@ class AiSdkEncoder:
         self._version = version
         self._message_id = message_id
         self._run_id: str | None = None
-        self._out: list[str] = []
+        self._payloads: list[str] = []
         self._started = False
         self._ended = False
         self._step: str | None = None
@@ -78,7 +78,7 @@ class AiSdkEncoder:
         self._part: tuple[str, str, str] | None = None
         self._parts: dict[str, int] = {}
         self._calls = CallTracker(known_calls)
-        self._data = 0
+        self._data_count = 0
         self._usage = dict.fromkeys(_COUNTS, 0)
         self._last_error: str | None = None
 
@@ -105,25 +105,25 @@ class AiSdkEncoder:
         self._run_id = self._run_id or run_id
         match event.get("kind"):
             case "text" | "reasoning":
-                self._prose(event)
+                self._text_event(event)
             case "tools_call_update":
-                self._fragments(event)
+                self._call_fragments(event)
             case "tools_call":
-                self._whole_calls(event)
+                self._complete_calls(event)
             case "tool_result" | "tool_state":
-                self._mention(event)
+                self._call_event(event)
             case "tools_aggregate":
                 self._aggregate(event)
             case "usage":
-                self._count(event)
+                self._add_usage(event)
             case "error":
-                self._fault(event)
+                self._error_event(event)
             case "scene":
-                self._scene(event)
+                self._scene_event(event)
             case "selection":
-                self._selection(event)
+                self._selection_event(event)
             case "run":
-                self._run(event)
+                self._run_event(event)
             case _:
                 pass
         return self._flush()
@@ -131,67 +131,67 @@ class AiSdkEncoder:
     def close(self) -> Sequence[str]:
         """The chunks that end the stream; an error if the run has not ended."""
         if self._started and not self._ended:
-            self._leave_for_good(CUT_OFF)
+            self._end_all(CUT_OFF)
             self._write("error", errorText=CUT_OFF)
         self._ended = True
         return [*self._flush(), "[DONE]"]
 
     def _flush(self) -> list[str]:
-        out, self._out = self._out, []
+        out, self._payloads = self._payloads, []
         return out
 
     def _write(self, type_: str, **fields: object) -> None:
         chunk = payload(type_, **fields)
-        if is_refused(chunk):
-            chunk = payload(type_, **{name: taken(each) for name, each in fields.items()})
-        self._out.append(chunk)
+        if has_unsafe_key(chunk):
+            chunk = payload(type_, **{name: sanitize(each) for name, each in fields.items()})
+        self._payloads.append(chunk)
 
     def _start(self) -> None:
         if not self._started:
             self._started = True
             self._write("start", messageId=self._message_id or self._run_id)
 
-    def _enter(self, generation: str) -> None:
+    def _enter_step(self, generation: str) -> None:
         """Begins the step of a reply, unless the client is in it."""
         self._start()
         if self._step != generation:
-            self._show_orphans(besides=generation)
-            self._step_to(generation)
+            self._start_unannounced_calls(current_generation=generation)
+            self._start_step(generation)
 
-    def _step_to(self, generation: str) -> None:
+    def _start_step(self, generation: str) -> None:
         if self._step != generation:
-            self._leave("The model did not finish this call.")
+            self._end_step("The model did not finish this call.")
             self._step = generation
             self._write("start-step")
 
-    def _leave(self, why: str) -> None:
+    def _end_step(self, error_text: str) -> None:
         """Ends the step, and what is open in it: clients look for a call in its step only."""
         self._end_part()
         for call in self._calls:
-            if call.opened and not call.settled:
-                self._refuse(call, why)
+            if call.announced and not call.arguments_sent:
+                self._send_input_error(call, error_text)
         if self._step is not None:
             self._write("finish-step")
             self._step = None
 
-    def _leave_for_good(self, why: str) -> None:
-        self._show_orphans()
-        self._leave(why)
+    def _end_all(self, error_text: str) -> None:
+        self._start_unannounced_calls()
+        self._end_step(error_text)
 
-    def _show_orphans(self, *, besides: str | None = None) -> None:
-        for call in self._calls.orphans(besides):
-            self._step_to(call.generation)
-            self._announce(call, call.name or "tool")
-            self._settle(call, {})
+    def _start_unannounced_calls(self, *, current_generation: str | None = None) -> None:
+        for call in self._calls.unannounced(current_generation):
+            self._start_step(call.generation)
+            self._start_call(call, call.name or "tool")
+            self._send_input(call, {})
 
     # Texts and thoughts
 
-    def _prose(self, event: Mapping[str, object]) -> None:
+    def _text_event(self, event: Mapping[str, object]) -> None:
         kind = "text" if event.get("kind") == "text" else "reasoning"
         message = text_of(event, "messageId") or kind
         delta = text_of(event, "delta")
         if delta:
-            self._enter(generation_of(event))
+            self._enter_step(generation_of(event))
             if self._part is None or self._part[:2] != (kind, message):
                 self._end_part()
                 # A text that goes on after something else is another part for the client.
@@ -209,34 +209,34 @@ class AiSdkEncoder:
 
     # Calls
 
-    def _fragments(self, event: Mapping[str, object]) -> None:
+    def _call_fragments(self, event: Mapping[str, object]) -> None:
         for call in self._calls.fragments(event):
-            self._open(call)
+            self._ensure_started(call)
             if delta := call.unsent():
                 self._write("tool-input-delta", toolCallId=call.id, inputTextDelta=delta)
 
-    def _whole_calls(self, event: Mapping[str, object]) -> None:
-        for call, each in self._calls.whole(event):
-            self._open(call)
+    def _complete_calls(self, event: Mapping[str, object]) -> None:
+        for call, each in self._calls.complete(event):
+            self._ensure_started(call)
             invalid = fields_of(each, "invalid")
             if invalid is None:
-                self._settle(call, each.get("arguments", {}))
+                self._send_input(call, each.get("arguments", {}))
             else:
-                why = text_of(invalid, "message") or "The call cannot be run."
-                self._refuse(call, why, text_of(each, "raw"))
+                error_text = text_of(invalid, "message") or "The call cannot be run."
+                self._send_input_error(call, error_text, text_of(each, "raw"))
 
-    def _open(self, call: TrackedCall) -> None:
-        if not call.opened:
-            self._enter(call.generation)
-            self._announce(call, call.name or "tool")
+    def _ensure_started(self, call: TrackedCall) -> None:
+        if not call.announced:
+            self._enter_step(call.generation)
+            self._start_call(call, call.name or "tool")
 
-    def _announce(self, call: TrackedCall, name: str) -> None:
+    def _start_call(self, call: TrackedCall, name: str) -> None:
         self._end_part()
-        call.opened = True
+        call.announced = True
         call.name = name
         self._write("tool-input-start", toolCallId=call.id, toolName=name, dynamic=True)
 
-    def _settle(self, call: TrackedCall, arguments: object) -> None:
+    def _send_input(self, call: TrackedCall, arguments: object) -> None:
         self._write(
             "tool-input-available",
             toolCallId=call.id,
@@ -244,48 +244,48 @@ class AiSdkEncoder:
             input={} if arguments is None else arguments,
             dynamic=True,
         )
-        self._release(call)
+        self._emit_held_events(call)
 
-    def _refuse(self, call: TrackedCall, why: str, raw: str | None = None) -> None:
+    def _send_input_error(self, call: TrackedCall, error_text: str, raw: str | None = None) -> None:
         self._write(
             "tool-input-error",
             toolCallId=call.id,
             toolName=call.name,
             input="".join(call.pieces) or raw or "",
-            errorText=why,
+            errorText=error_text,
             dynamic=True,
         )
-        self._release(call)
+        self._emit_held_events(call)
 
-    def _release(self, call: TrackedCall) -> None:
-        call.settled = True
+    def _emit_held_events(self, call: TrackedCall) -> None:
+        call.arguments_sent = True
         call.pieces.clear()
         for event in call.release():
-            self._about(call, event)
+            self._emit_call_event(call, event)
 
-    def _mention(self, event: Mapping[str, object]) -> None:
-        call = self._calls.mentioned(event)
-        if call is None or call.ended:
+    def _call_event(self, event: Mapping[str, object]) -> None:
+        call = self._calls.referenced(event)
+        if call is None or call.result_sent:
             return
-        if call.settled:
-            self._about(call, event)
+        if call.arguments_sent:
+            self._emit_call_event(call, event)
         else:
             call.hold(event)
 
-    def _about(self, call: TrackedCall, event: Mapping[str, object]) -> None:
+    def _emit_call_event(self, call: TrackedCall, event: Mapping[str, object]) -> None:
         self._start()
         if event.get("kind") == "tool_state":
-            self._state(call, event)
+            self._state_event(call, event)
         elif is_progress(event):
-            told = text_of(event, "result") or ""
-            self._output(call, told, preliminary=True)
-            data = {"toolCallId": call.id, "progress": told}
+            progress = text_of(event, "result") or ""
+            self._send_output(call, progress, preliminary=True)
+            data = {"toolCallId": call.id, "progress": progress}
             self._write("data-tool-progress", data=data, transient=True)
         else:
-            call.ended = True
+            call.result_sent = True
             result = text_of(event, "result") or ""
             if not is_error(event):
-                self._output(call, result)
+                self._send_output(call, result)
             elif self._version >= 6 and event.get("errorCode") == "denied":
                 self._write("tool-output-denied", toolCallId=call.id)
             else:
@@ -293,7 +293,9 @@ class AiSdkEncoder:
                 fields = {"toolCallId": call.id, "errorText": result, "dynamic": True}
                 self._write("tool-output-error", **fields)
 
-    def _output(self, call: TrackedCall, output: str, *, preliminary: bool | None = None) -> None:
+    def _send_output(
+        self, call: TrackedCall, output: str, *, preliminary: bool | None = None
+    ) -> None:
         self._write(
             "tool-output-available",
             toolCallId=call.id,
@@ -302,75 +304,75 @@ class AiSdkEncoder:
             preliminary=preliminary,
         )
 
-    def _state(self, call: TrackedCall, event: Mapping[str, object]) -> None:
+    def _state_event(self, call: TrackedCall, event: Mapping[str, object]) -> None:
         state = text_of(event, "state")
         key = text_of(event, "key")
         if key and self._version >= 6 and state == "awaiting_approval":
-            call.asked = key
+            call.approval_key = key
             self._write("tool-approval-request", approvalId=key, toolCallId=call.id)
-        elif self._version >= 7 and state in ("approved", "denied") and call.asked:
+        elif self._version >= 7 and state in ("approved", "denied") and call.approval_key:
             # Clients give up at an answer to what they were not asked.
             self._write(
                 "tool-approval-response",
-                approvalId=call.asked,
+                approvalId=call.approval_key,
                 approved=state == "approved",
                 reason=text_of(event, "reason"),
             )
-        if state == "running" and not call.stated:
+        if state == "running" and not call.state_sent:
             # That is what calls do: a part for each would say nothing.
             return
-        call.stated = True
-        data = chosen(event, "state", "key", "question", "schema", "reason", "decidedBy")
+        call.state_sent = True
+        data = pick(event, "state", "key", "question", "schema", "reason", "decidedBy")
         self._write("data-tool-state", id=call.id, data={"toolCallId": call.id, **data})
 
     # The rest
 
     def _aggregate(self, event: Mapping[str, object]) -> None:
-        self._whole_calls(event)
-        common = chosen(event, "generationId", "messageId")
+        self._complete_calls(event)
+        common = pick(event, "generationId", "messageId")
         for result in items_of(event, "toolResults"):
-            self._mention({**common, **result, "kind": "tool_result", "done": True})
+            self._call_event({**common, **result, "kind": "tool_result", "done": True})
 
-    def _count(self, event: Mapping[str, object]) -> None:
+    def _add_usage(self, event: Mapping[str, object]) -> None:
         for name in _COUNTS:
             self._usage[name] += number_of(event, name)
 
-    def _fault(self, event: Mapping[str, object]) -> None:
+    def _error_event(self, event: Mapping[str, object]) -> None:
         self._last_error = text_of(event, "message") or self._last_error
         # A chunk of type `error` would be the end of it for clients.
-        self._tell("error", chosen(event, "message", "code", "toolCallId"))
+        self._write_data("error", pick(event, "message", "code", "toolCallId"))
 
-    def _scene(self, event: Mapping[str, object]) -> None:
+    def _scene_event(self, event: Mapping[str, object]) -> None:
         step = fields_of(event, "step")
         if step is not None:
-            self._tell("scene", step)
+            self._write_data("scene", step)
 
-    def _selection(self, event: Mapping[str, object]) -> None:
+    def _selection_event(self, event: Mapping[str, object]) -> None:
         names = ("tool", "score", "fallback", "calls", "duration", "ranking")
-        self._tell("selection", chosen(event, *names))
+        self._write_data("selection", pick(event, *names))
 
-    def _tell(self, name: str, data: Mapping[str, object]) -> None:
+    def _write_data(self, name: str, data: Mapping[str, object]) -> None:
         self._start()
-        self._data += 1
-        self._write(f"data-{name}", id=f"{name}-{self._data}", data=data)
+        self._data_count += 1
+        self._write(f"data-{name}", id=f"{name}-{self._data_count}", data=data)
 
-    def _run(self, event: Mapping[str, object]) -> None:
+    def _run_event(self, event: Mapping[str, object]) -> None:
         self._start()
         if text_of(event, "status") != "finished":
             return
-        ending = ending_of(event)
-        self._leave_for_good("The run ended before this call was written.")
+        run_outcome = outcome_of(event)
+        self._end_all("The run ended before this call was written.")
         stop_reason = text_of(event, "stopReason") or "completed"
         metadata: dict[str, object] = {"stopReason": stop_reason}
         if any(self._usage.values()):
             metadata["usage"] = self._usage
-        if ending in (RunOutcome.ANSWERED, RunOutcome.WAITING):
-            reason = _REASONS.get(stop_reason, "other")
+        if run_outcome in (RunOutcome.ANSWERED, RunOutcome.WAITING):
+            reason = _FINISH_REASONS.get(stop_reason, "other")
             self._write("finish", finishReason=reason, messageMetadata=metadata)
         else:
             self._write("message-metadata", messageMetadata=metadata)
-            if ending is RunOutcome.STOPPED:
+            if run_outcome is RunOutcome.STOPPED:
                 self._write("abort", reason=stop_reason)
             else:
-                self._write("error", errorText=failure_of(event, self._last_error))
+                self._write("error", errorText=failure_message(event, self._last_error))
         self._ended = True

@@ -12,7 +12,15 @@ from typing import TYPE_CHECKING
 from ...exceptions import MessageError
 from .ai_sdk import AI_SDK_VERSIONS
 from .json_fields import text_of
-from .requests import SubmittedAnswer, id_at, items_at, object_at, said, text_at, wrong
+from .requests import (
+    SubmittedAnswer,
+    id_at,
+    invalid_request,
+    items_at,
+    message_text,
+    object_at,
+    text_at,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,7 +31,7 @@ VERSION_HEADER = "x-ai-sdk-version"
 """The header in which a client may say which major version of `ai` it is."""
 
 # Parts of a message that are for the client alone.
-_SILENT_PARTS = ("data-", "step-start")
+_CLIENT_ONLY_PARTS = ("data-", "step-start")
 
 
 @dataclass(frozen=True)
@@ -59,38 +67,38 @@ def read_ai_sdk_request(body: Mapping[str, object]) -> AiSdkRequest:
     chat_id = id_at(body, "id", "")
     trigger = body.get("trigger", "submit-message")
     if trigger == "regenerate-message":
-        raise wrong(
+        raise invalid_request(
             "an answer is not written again, since the chat keeps what was said; ask in a new"
             " message",
             "/trigger",
         )
     if trigger != "submit-message":
-        raise wrong("expected 'submit-message'", "/trigger")
+        raise invalid_request("expected 'submit-message'", "/trigger")
     messages = items_at(body, "messages", "")
     if not messages:
-        raise wrong("expected a message, found none", "/messages")
-    place = f"/messages/{len(messages) - 1}"
-    last = object_at(messages[-1], place)
-    role = text_at(last, "role", place)
+        raise invalid_request("expected a message, found none", "/messages")
+    path = f"/messages/{len(messages) - 1}"
+    last = object_at(messages[-1], path)
+    role = text_at(last, "role", path)
     if role == "user":
         if body.get("messageId") is not None:
-            raise wrong(
+            raise invalid_request(
                 "a message is not edited, since the chat keeps what was said; say it in a new one",
                 "/messageId",
             )
-        parts = items_at(last, "parts", place)
-        text = said(parts, f"{place}/parts", known=_SILENT_PARTS)
-        return AiSdkRequest(chat_id, id_at(last, "id", place), text)
+        parts = items_at(last, "parts", path)
+        text = message_text(parts, f"{path}/parts", known=_CLIENT_ONLY_PARTS)
+        return AiSdkRequest(chat_id, id_at(last, "id", path), text)
     if role != "assistant":
-        raise wrong("expected 'user' or 'assistant'", f"{place}/role")
-    parts = items_at(last, "parts", place)
-    answers = tuple(_answers(parts, f"{place}/parts"))
+        raise invalid_request("expected 'user' or 'assistant'", f"{path}/role")
+    parts = items_at(last, "parts", path)
+    answers = tuple(_answers(parts, f"{path}/parts"))
     if not answers:
-        raise wrong("nothing new is said: the last message is the assistant's", place)
-    calls = [text_of(object_at(each, place), "toolCallId") for each in parts]
+        raise invalid_request("nothing new is said: the last message is the assistant's", path)
+    calls = [text_of(object_at(each, path), "toolCallId") for each in parts]
     return AiSdkRequest(
         chat_id,
-        id_at(last, "id", place),
+        id_at(last, "id", path),
         answers=answers,
         known_calls=tuple(each for each in calls if each is not None),
     )
@@ -117,19 +125,19 @@ def read_ai_sdk_version(header: str | None) -> AiSdkVersion:
     return AI_SDK_VERSIONS[0]
 
 
-def _answers(parts: list[object], place: str) -> list[SubmittedAnswer]:
-    found: list[SubmittedAnswer] = []
-    for position, each in enumerate(parts):
-        where = f"{place}/{position}"
-        part = object_at(each, where)
+def _answers(parts: list[object], path: str) -> list[SubmittedAnswer]:
+    answers: list[SubmittedAnswer] = []
+    for index, each in enumerate(parts):
+        part_path = f"{path}/{index}"
+        part = object_at(each, part_path)
         # Those that were carried out, or refused, have another state since.
         if part.get("state") != "approval-responded":
             continue
-        approval = object_at(part.get("approval"), f"{where}/approval")
-        key = id_at(approval, "id", f"{where}/approval")
+        approval = object_at(part.get("approval"), f"{part_path}/approval")
+        key = id_at(approval, "id", f"{part_path}/approval")
         approved = approval.get("approved")
         if not isinstance(approved, bool):
-            raise wrong("expected true or false", f"{where}/approval/approved")
+            raise invalid_request("expected true or false", f"{part_path}/approval/approved")
         reason = approval.get("reason")
-        found.append(SubmittedAnswer(key, approved, reason if isinstance(reason, str) else None))
-    return found
+        answers.append(SubmittedAnswer(key, approved, reason if isinstance(reason, str) else None))
+    return answers

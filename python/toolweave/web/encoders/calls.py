@@ -26,19 +26,19 @@ class TrackedCall:
     """The tool; None until a fragment says it."""
     pieces: list[str] = field(default_factory=list[str])
     """Its arguments as they were written."""
-    sent: int = 0
+    sent_pieces: int = 0
     """How many of the pieces the client has."""
-    opened: bool = False
+    announced: bool = False
     """Whether the client knows of it."""
-    settled: bool = False
+    arguments_sent: bool = False
     """Whether the client knows its arguments."""
-    ended: bool = False
+    result_sent: bool = False
     """Whether the client has its result."""
-    asked: str | None = None
+    approval_key: str | None = None
     """The key of the approval that the client was asked for last."""
-    stated: bool = False
+    state_sent: bool = False
     """Whether the client was told of a state of it."""
-    held: list[Mapping[str, object]] = field(default_factory=list["Mapping[str, object]"])
+    held_events: list[Mapping[str, object]] = field(default_factory=list["Mapping[str, object]"])
     """What came before its arguments were known, in order."""
 
     @property
@@ -48,34 +48,34 @@ class TrackedCall:
         Models number the calls of each reply anew, and clients want ids that are unique in a
         conversation.
         """
-        own = self.call_id or ""
-        return f"{self.generation}.{own}" if self.generation else own
+        call_id = self.call_id or ""
+        return f"{self.generation}.{call_id}" if self.generation else call_id
 
     @property
-    def has_result(self) -> bool:
+    def has_held_result(self) -> bool:
         """Whether its result is held."""
         return any(
-            each.get("kind") == "tool_result" and not is_progress(each) for each in self.held
+            each.get("kind") == "tool_result" and not is_progress(each) for each in self.held_events
         )
 
     def unsent(self) -> str:
         """The text of the arguments that the client does not have yet; it has it then."""
-        text = "".join(self.pieces[self.sent :])
-        self.sent = len(self.pieces)
+        text = "".join(self.pieces[self.sent_pieces :])
+        self.sent_pieces = len(self.pieces)
         return text
 
     def hold(self, event: Mapping[str, object]) -> None:
         """Keeps an event for later: the last that tells progress, and nothing after the result."""
-        if self.has_result:
+        if self.has_held_result:
             return
         if is_progress(event):
-            self.held = [each for each in self.held if not is_progress(each)]
-        self.held.append(event)
+            self.held_events = [each for each in self.held_events if not is_progress(each)]
+        self.held_events.append(event)
 
     def release(self) -> list[Mapping[str, object]]:
         """What was held, which is no longer held."""
-        held, self.held = self.held, []
-        return held
+        held_events, self.held_events = self.held_events, []
+        return held_events
 
 
 class CallTracker:
@@ -87,7 +87,7 @@ class CallTracker:
 
     def __init__(self, known: Collection[str] = ()) -> None:
         self._known = known
-        self._all: list[TrackedCall] = []
+        self._calls: list[TrackedCall] = []
         self._by_id: dict[tuple[str, str], TrackedCall] = {}
         self._by_index: dict[tuple[str, object], TrackedCall] = {}
         # The call of each reply that was written at last, and that of each id that was seen last.
@@ -95,9 +95,9 @@ class CallTracker:
         self._newest: dict[str, TrackedCall] = {}
 
     def __iter__(self) -> Iterator[TrackedCall]:
-        return iter(self._all)
+        return iter(self._calls)
 
-    def written(self, event: Mapping[str, object], part: Mapping[str, object]) -> TrackedCall:
+    def find_or_add(self, event: Mapping[str, object], part: Mapping[str, object]) -> TrackedCall:
         """The call that a fragment, or a whole call, is of."""
         generation = generation_of(event)
         call_id = text_of(part, "toolCallId")
@@ -119,27 +119,29 @@ class CallTracker:
         if index is not None:
             self._by_index.setdefault((generation, index), call)
         self._last[generation] = call
-        self._name(call, call_id, text_of(part, "functionName") or text_of(part, "name"))
+        self._record_name(call, call_id, text_of(part, "functionName") or text_of(part, "name"))
         return call
 
     def fragments(self, event: Mapping[str, object]) -> Iterator[TrackedCall]:
         """The calls that an event has more arguments of, where they can be told by now."""
         for update in items_of(event, "toolCallUpdates"):
-            call = self.written(event, update)
-            if call.settled:
+            call = self.find_or_add(event, update)
+            if call.arguments_sent:
                 continue
             call.pieces.append(text_of(update, "functionArgs") or "")
             if call.call_id is not None and call.name:
                 yield call
 
-    def whole(self, event: Mapping[str, object]) -> Iterator[tuple[TrackedCall, Mapping[str, object]]]:
+    def complete(
+        self, event: Mapping[str, object]
+    ) -> Iterator[tuple[TrackedCall, Mapping[str, object]]]:
         """The calls that an event has whole, where the client does not know their arguments."""
         for each in items_of(event, "toolCalls"):
-            call = self.written(event, each)
-            if not call.settled and call.call_id is not None:
+            call = self.find_or_add(event, each)
+            if not call.arguments_sent and call.call_id is not None:
                 yield call, each
 
-    def mentioned(self, event: Mapping[str, object]) -> TrackedCall | None:
+    def referenced(self, event: Mapping[str, object]) -> TrackedCall | None:
         """The call that a result or a state is of; it may not have been written yet."""
         call_id = text_of(event, "toolCallId")
         if call_id is None:
@@ -150,10 +152,10 @@ class CallTracker:
             call = self._newest.get(call_id)
         if call is None:
             call = self._add(generation, _message_of(event, call_id) or None)
-        self._name(call, call_id, text_of(event, "name"))
+        self._record_name(call, call_id, text_of(event, "name"))
         return call
 
-    def orphans(self, besides: str | None = None) -> list[TrackedCall]:
+    def unannounced(self, current_generation: str | None = None) -> list[TrackedCall]:
         """Calls that have a result but were not told, as those of an earlier run.
 
         Args:
@@ -161,22 +163,22 @@ class CallTracker:
         """
         return [
             call
-            for call in self._all
-            if not call.opened and call.has_result and call.generation != besides
+            for call in self._calls
+            if not call.announced and call.has_held_result and call.generation != current_generation
         ]
 
     def _add(self, generation: str, parent: str | None) -> TrackedCall:
         call = TrackedCall(generation, parent or f"{generation}.calls")
-        self._all.append(call)
+        self._calls.append(call)
         return call
 
-    def _name(self, call: TrackedCall, call_id: str | None, name: str | None) -> None:
+    def _record_name(self, call: TrackedCall, call_id: str | None, name: str | None) -> None:
         if call_id is not None and call.call_id is None:
             call.call_id = call_id
             self._by_id[call.generation, call_id] = call
             self._newest[call_id] = call
             if call.id in self._known:
-                call.opened = call.settled = True
+                call.announced = call.arguments_sent = True
         if name:
             call.name = call.name or name
 
@@ -189,8 +191,8 @@ def generation_of(event: Mapping[str, object]) -> str:
     message = _message_of(event, text_of(event, "toolCallId") or "")
     head, dot, tail = message.rpartition(".")
     number = tail.removeprefix("calls")
-    is_ours = number.isdigit() or tail == "calls"
-    return head if dot and is_ours else message
+    is_generated = number.isdigit() or tail == "calls"
+    return head if dot and is_generated else message
 
 
 def _message_of(event: Mapping[str, object], call_id: str) -> str:

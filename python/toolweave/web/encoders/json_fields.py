@@ -39,7 +39,7 @@ def items_of(fields: Mapping[str, object], name: str) -> list[dict[str, object]]
     return [cast("dict[str, object]", item) for item in found if isinstance(item, dict)]
 
 
-def chosen(fields: Mapping[str, object], *names: str) -> dict[str, object]:
+def pick(fields: Mapping[str, object], *names: str) -> dict[str, object]:
     """Some of the fields, as far as they are there."""
     return {name: fields[name] for name in names if fields.get(name) is not None}
 
@@ -55,7 +55,7 @@ def payload(type_: str, **fields: object) -> str:
     return to_text({"type": type_, **present})
 
 
-def says(text: str, value: object) -> bool:
+def is_json_of(text: str, value: object) -> bool:
     """Whether a text is the JSON of a value."""
     try:
         # As text, since for Python 1 is 1.0, and even True.

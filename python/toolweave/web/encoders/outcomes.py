@@ -26,7 +26,7 @@ class RunOutcome(Enum):
     """It could not go on."""
 
 
-_ENDINGS = {
+_OUTCOMES = {
     "deferred": RunOutcome.WAITING,
     "cancelled": RunOutcome.STOPPED,
     "error": RunOutcome.FAILED,
@@ -36,15 +36,15 @@ _ENDINGS = {
 }
 
 
-def ending_of(event: Mapping[str, object]) -> RunOutcome:
+def outcome_of(event: Mapping[str, object]) -> RunOutcome:
     """What the end of a run is for a client. Reasons of later versions count as answers."""
     stop_reason = text_of(event, "stopReason") or ""
-    if stop_reason not in _ENDINGS and event.get("error") is not None:
+    if stop_reason not in _OUTCOMES and event.get("error") is not None:
         return RunOutcome.FAILED
-    return _ENDINGS.get(stop_reason, RunOutcome.ANSWERED)
+    return _OUTCOMES.get(stop_reason, RunOutcome.ANSWERED)
 
 
-def failure_of(event: Mapping[str, object], last_error: str | None) -> str:
+def failure_message(event: Mapping[str, object], last_error: str | None) -> str:
     """Why a run failed, as a sentence.
 
     Args:
@@ -52,9 +52,9 @@ def failure_of(event: Mapping[str, object], last_error: str | None) -> str:
         last_error: What was said last of things that went wrong in it.
     """
     details = fields_of(event, "error") or {}
-    told = text_of(event, "error") or text_of(details, "message") or last_error
-    if told:
-        return told
+    message = text_of(event, "error") or text_of(details, "message") or last_error
+    if message:
+        return message
     if text_of(event, "stopReason") == "interrupted":
         return "The run was interrupted."
     return "The run failed."

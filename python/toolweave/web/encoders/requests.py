@@ -10,9 +10,9 @@ from ...exceptions import MessageError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_LONGEST_ID = 200
+_MAX_ID_LENGTH = 200
 # A client sends the whole conversation each time; no conversation has that many.
-_MOST_MESSAGES = 20_000
+_MAX_ITEMS = 20_000
 
 
 @dataclass(frozen=True)
@@ -29,23 +29,23 @@ class SubmittedAnswer:
     """The answer as it was given, as JSON; of use where something else than approval was asked."""
 
 
-def wrong(what: str, place: str) -> MessageError:
+def invalid_request(problem: str, path: str) -> MessageError:
     """The error for a request that cannot be taken."""
-    return MessageError(f"{what}, at {place!r}" if place else what, path=place)
+    return MessageError(f"{problem}, at {path!r}" if path else problem, path=path)
 
 
-def object_at(value: object, place: str) -> Mapping[str, object]:
+def object_at(value: object, path: str) -> Mapping[str, object]:
     """The object at a place.
 
     Raises:
         MessageError: There is something else.
     """
     if not isinstance(value, dict):
-        raise wrong(f"expected an object, found {_kind(value)}", place)
+        raise invalid_request(f"expected an object, found {_json_type(value)}", path)
     return cast("dict[str, object]", value)
 
 
-def items_at(fields: Mapping[str, object], name: str, place: str) -> list[object]:
+def items_at(fields: Mapping[str, object], name: str, path: str) -> list[object]:
     """The list in a field.
 
     Raises:
@@ -53,16 +53,16 @@ def items_at(fields: Mapping[str, object], name: str, place: str) -> list[object
     """
     value = fields.get(name)
     if not isinstance(value, list):
-        raise wrong(f"expected an array, found {_kind(value)}", f"{place}/{name}")
+        raise invalid_request(f"expected an array, found {_json_type(value)}", f"{path}/{name}")
     items = cast("list[object]", value)
-    if len(items) > _MOST_MESSAGES:
-        raise wrong(
-            f"expected at most {_MOST_MESSAGES} items, found {len(items)}", f"{place}/{name}"
+    if len(items) > _MAX_ITEMS:
+        raise invalid_request(
+            f"expected at most {_MAX_ITEMS} items, found {len(items)}", f"{path}/{name}"
         )
     return items
 
 
-def text_at(fields: Mapping[str, object], name: str, place: str) -> str:
+def text_at(fields: Mapping[str, object], name: str, path: str) -> str:
     """The text in a field.
 
     Raises:
@@ -70,25 +70,25 @@ def text_at(fields: Mapping[str, object], name: str, place: str) -> str:
     """
     value = fields.get(name)
     if not isinstance(value, str):
-        raise wrong(f"expected a string, found {_kind(value)}", f"{place}/{name}")
+        raise invalid_request(f"expected a string, found {_json_type(value)}", f"{path}/{name}")
     return value
 
 
-def id_at(fields: Mapping[str, object], name: str, place: str) -> str:
+def id_at(fields: Mapping[str, object], name: str, path: str) -> str:
     """The id in a field.
 
     Raises:
         MessageError: There is something else, or it is empty or too long.
     """
-    value = text_at(fields, name, place)
-    if not 1 <= len(value) <= _LONGEST_ID:
-        raise wrong(
-            f"expected 1 to {_LONGEST_ID} characters, found {len(value)}", f"{place}/{name}"
+    value = text_at(fields, name, path)
+    if not 1 <= len(value) <= _MAX_ID_LENGTH:
+        raise invalid_request(
+            f"expected 1 to {_MAX_ID_LENGTH} characters, found {len(value)}", f"{path}/{name}"
         )
     return value
 
 
-def said(parts: list[object], place: str, *, known: tuple[str, ...] = ()) -> str:
+def message_text(parts: list[object], path: str, *, known: tuple[str, ...] = ()) -> str:
     """What the parts of a message say, with an empty line between them.
 
     Args:
@@ -100,23 +100,23 @@ def said(parts: list[object], place: str, *, known: tuple[str, ...] = ()) -> str
         MessageError: A part is no text, or there is none.
     """
     texts: list[str] = []
-    for position, each in enumerate(parts):
-        part = object_at(each, f"{place}/{position}")
-        type_ = text_at(part, "type", f"{place}/{position}")
+    for index, each in enumerate(parts):
+        part = object_at(each, f"{path}/{index}")
+        type_ = text_at(part, "type", f"{path}/{index}")
         if type_ == "text":
-            texts.append(text_at(part, "text", f"{place}/{position}"))
+            texts.append(text_at(part, "text", f"{path}/{index}"))
         elif not type_.startswith(known or ("\0",)):
             # Better than to leave out what somebody thinks that the model has seen.
-            raise wrong(
-                f"only text can be said here, no {type_[:50]!r}", f"{place}/{position}/type"
+            raise invalid_request(
+                f"only text can be said here, no {type_[:50]!r}", f"{path}/{index}/type"
             )
     text = "\n\n".join(each for each in texts if each.strip())
     if not text:
-        raise wrong("expected some text, found none", place)
+        raise invalid_request("expected some text, found none", path)
     return text
 
 
-def _kind(value: object) -> str:
+def _json_type(value: object) -> str:
     """What JSON calls it, with its article."""
     match value:
         case None:

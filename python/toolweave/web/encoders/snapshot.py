@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 # Clients keep these by themselves, unless a snapshot holds some.
-_KEPT_BY_CLIENTS = ("activity", "reasoning")
+_CLIENT_ROLES = ("activity", "reasoning")
 
 
 class MessageSnapshot:
@@ -21,7 +21,7 @@ class MessageSnapshot:
     """
 
     def __init__(self, history: Sequence[Mapping[str, object]]) -> None:
-        self._history = [each for each in history if each.get("role") not in _KEPT_BY_CLIENTS]
+        self._history = [each for each in history if each.get("role") not in _CLIENT_ROLES]
         # By id, in order; results stand behind the message of their call.
         self._order: list[str] = []
         self._texts: dict[str, tuple[str, list[str]]] = {}
@@ -39,12 +39,12 @@ class MessageSnapshot:
 
     def text(self, message: str, role: str, delta: str) -> None:
         """Notes a piece of text."""
-        self._see(message)
+        self._add_message(message)
         self._texts.setdefault(message, (role, []))[1].append(delta)
 
     def call(self, message: str, call_id: str, name: str) -> None:
         """Notes that a call begins."""
-        self._see(message)
+        self._add_message(message)
         self._calls.setdefault(message, []).append(call_id)
         self._names[call_id] = name
         self._arguments[call_id] = []
@@ -60,7 +60,7 @@ class MessageSnapshot:
 
     def result(self, message: str, call_id: str, content: str, error: str | None) -> None:
         """Notes the result of a call, and what kind of failure it is, if one."""
-        noted: dict[str, object] = {
+        message_fields: dict[str, object] = {
             "id": message,
             "role": "tool",
             "toolCallId": call_id,
@@ -68,10 +68,10 @@ class MessageSnapshot:
         }
         if error is not None:
             # Clients that look only here are to read why.
-            noted["error"] = content or error
-            noted["metadata"] = {"error": error}
+            message_fields["error"] = content or error
+            message_fields["metadata"] = {"error": error}
             self.differs = True
-        self._results[call_id] = noted
+        self._results[call_id] = message_fields
 
     def messages(self) -> list[Mapping[str, object]]:
         """All messages, in the form that AG-UI has for them."""
@@ -92,7 +92,7 @@ class MessageSnapshot:
             written += [self._results[each] for each in calls if each in self._results]
         return written
 
-    def _see(self, message: str) -> None:
+    def _add_message(self, message: str) -> None:
         if message not in self._texts and message not in self._calls:
             self._order.append(message)
 

@@ -9,25 +9,25 @@ from typing import cast
 
 from .json_fields import to_text
 
-_REFUSED = ('"__proto__":', '"constructor":{')
+_UNSAFE = ('"__proto__":', '"constructor":{')
 
 
-def is_refused(text: str) -> bool:
+def has_unsafe_key(text: str) -> bool:
     """Whether clients refuse a JSON text."""
-    return any(each in text for each in _REFUSED)
+    return any(each in text for each in _UNSAFE)
 
 
-def taken(value: object) -> object:
+def sanitize(value: object) -> object:
     """What clients take in place of a value: where they refuse it, its JSON as text.
 
     Nothing is left out, since somebody may be asked to approve of it.
     """
     if isinstance(value, dict):
         fields = cast("dict[str, object]", value)
-        value = {name: _as_text_if_refused(each) for name, each in fields.items()}
-    return _as_text_if_refused(value)
+        value = {name: _as_text_if_unsafe(each) for name, each in fields.items()}
+    return _as_text_if_unsafe(value)
 
 
-def _as_text_if_refused(value: object) -> object:
+def _as_text_if_unsafe(value: object) -> object:
     text = to_text(value)
-    return text if is_refused(text) else value
+    return text if has_unsafe_key(text) else value
