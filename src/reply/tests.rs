@@ -9,7 +9,7 @@ const TOOLS: [&str; 3] = ["Get", "Sleep", "Émoji"];
 
 /// One thing that a model says.
 #[derive(Clone, Debug)]
-enum Said {
+enum Input {
     Text(String),
     Fragment { id: Option<String>, index: Option<usize>, name: Option<String>, arguments: String },
 }
@@ -65,17 +65,17 @@ struct Read {
     calls: usize,
 }
 
-fn read_with(limits: Limits, deltas: bool, said: &[Said], ending: Ending) -> Read {
+fn read_with(limits: Limits, deltas: bool, input: &[Input], ending: Ending) -> Read {
     let options = parser::Options { deltas, limits, ..parser::Options::default() };
     let parser = Parser::new(TOOLS, options).unwrap();
     let mut reader = Reader::new(parser, Options { inline: true, deltas });
     let mut read = Read::default();
-    for said in said {
-        match said {
-            Said::Text(text) => {
+    for input in input {
+        match input {
+            Input::Text(text) => {
                 reader.text(text, &mut |frame: Frame<'_>| read.inline.push(own(frame)));
             }
-            Said::Fragment { id, index, name, arguments } => {
+            Input::Fragment { id, index, name, arguments } => {
                 let fragment = Fragment {
                     id: id.as_deref(),
                     index: *index,
@@ -105,8 +105,8 @@ fn read_with(limits: Limits, deltas: bool, said: &[Said], ending: Ending) -> Rea
     read
 }
 
-fn read(said: &[Said]) -> Read {
-    read_with(Limits::default(), true, said, Ending::Complete)
+fn read(input: &[Input]) -> Read {
+    read_with(Limits::default(), true, input, Ending::Complete)
 }
 
 /// Joins neighbouring pieces of the same thing.
@@ -165,11 +165,11 @@ fn check_calls(seen: &[Seen], deltas: bool, native: bool) -> Vec<usize> {
     started
 }
 
-fn check_laws(limits: Limits, deltas: bool, said: &[Said], ending: Ending) {
-    let read = read_with(limits, deltas, said, ending);
-    let text: String = said
+fn check_laws(limits: Limits, deltas: bool, input: &[Input], ending: Ending) {
+    let read = read_with(limits, deltas, input, ending);
+    let text: String = input
         .iter()
-        .map(|said| if let Said::Text(text) = said { text.as_str() } else { "" })
+        .map(|input| if let Input::Text(text) = input { text.as_str() } else { "" })
         .collect();
     assert_eq!(raw(&read.inline), text, "text was lost or moved");
     let sorted = |text: String| {
@@ -177,11 +177,11 @@ fn check_laws(limits: Limits, deltas: bool, said: &[Said], ending: Ending) {
         bytes.sort_unstable();
         bytes
     };
-    let given: String = said
+    let given: String = input
         .iter()
         .map(
-            |said| {
-                if let Said::Fragment { arguments, .. } = said { arguments.as_str() } else { "" }
+            |input| {
+                if let Input::Fragment { arguments, .. } = input { arguments.as_str() } else { "" }
             },
         )
         .collect();
@@ -195,12 +195,12 @@ fn check_laws(limits: Limits, deltas: bool, said: &[Said], ending: Ending) {
 }
 
 /// Cuts every text and all arguments into pieces of at most so many characters.
-fn cut(said: &[Said], mut sizes: impl Iterator<Item = usize>) -> Vec<Said> {
+fn cut(input: &[Input], mut sizes: impl Iterator<Item = usize>) -> Vec<Input> {
     let mut cut = Vec::new();
-    for said in said {
-        let text = match said {
-            Said::Text(text) => text,
-            Said::Fragment { arguments, .. } => arguments,
+    for input in input {
+        let text = match input {
+            Input::Text(text) => text,
+            Input::Fragment { arguments, .. } => arguments,
         };
         let mut rest = text.as_str();
         for first in [true].into_iter().chain(std::iter::repeat(false)) {
@@ -208,9 +208,9 @@ fn cut(said: &[Said], mut sizes: impl Iterator<Item = usize>) -> Vec<Said> {
             let end = rest.char_indices().nth(size).map_or(rest.len(), |(at, _)| at);
             let (piece, tail) = rest.split_at(end);
             rest = tail;
-            cut.push(match said {
-                Said::Text(_) => Said::Text(piece.into()),
-                Said::Fragment { id, index, name, .. } => Said::Fragment {
+            cut.push(match input {
+                Input::Text(_) => Input::Text(piece.into()),
+                Input::Fragment { id, index, name, .. } => Input::Fragment {
                     id: id.clone(),
                     index: *index,
                     name: name.clone().filter(|_| first),
@@ -266,15 +266,15 @@ fn pieces(most: usize) -> impl Strategy<Value = String> {
 }
 
 /// What a model says, in any order; few ids and indexes, so that they meet again.
-fn said() -> impl Strategy<Value = Vec<Said>> {
+fn input() -> impl Strategy<Value = Vec<Input>> {
     let id = prop::option::of(select(vec!["", "a", "b", "c"]).prop_map(str::to_owned));
     let index = prop::option::of(0usize..3);
     let name =
         prop::option::of(select(vec!["", "Get", "get", "Sl", "eep"]).prop_map(str::to_owned));
     let arguments = prop_oneof![pieces(4), select(PIECES).prop_map(str::to_owned)];
     let fragment = (id, index, name, arguments)
-        .prop_map(|(id, index, name, arguments)| Said::Fragment { id, index, name, arguments });
-    let text = pieces(6).prop_map(Said::Text);
+        .prop_map(|(id, index, name, arguments)| Input::Fragment { id, index, name, arguments });
+    let text = pieces(6).prop_map(Input::Text);
     prop::collection::vec(prop_oneof![text, fragment], 0..16)
 }
 
@@ -298,20 +298,20 @@ proptest! {
 
     #[test]
     fn nothing_is_lost_and_every_call_has_one_start_and_one_end(
-        said in said(), limits in limits(), deltas: bool, ending in endings(),
+        input in input(), limits in limits(), deltas: bool, ending in endings(),
     ) {
-        check_laws(limits, deltas, &said, ending);
+        check_laws(limits, deltas, &input, ending);
     }
 
     #[test]
     fn every_split_gives_the_same_frames(
-        said in said(),
+        input in input(),
         limits in limits(),
         ending in endings(),
         sizes in prop::collection::vec(1usize..6, 1..60),
     ) {
-        let whole = joined(read_with(limits, true, &said, ending));
-        let cut = cut(&said, sizes.into_iter().cycle());
+        let whole = joined(read_with(limits, true, &input, ending));
+        let cut = cut(&input, sizes.into_iter().cycle());
         prop_assert_eq!(joined(read_with(limits, true, &cut, ending)), whole);
     }
 
@@ -320,7 +320,7 @@ proptest! {
         escapes in prop::collection::vec(select(ESCAPES), 0..12),
         sizes in prop::collection::vec(1usize..5, 1..40),
     ) {
-        let said = cut(&[fragment(Some("a"), Some("Get"), &escapes.concat())], sizes.into_iter().cycle());
+        let input = cut(&[fragment(Some("a"), Some("Get"), &escapes.concat())], sizes.into_iter().cycle());
         let mut inside = Vec::new();
         let mut at = 0;
         for escape in escapes {
@@ -330,7 +330,7 @@ proptest! {
             at += escape.len();
         }
         let mut reported = 0;
-        for seen in &read(&said).native {
+        for seen in &read(&input).native {
             if let Delta(_, fragment) = seen {
                 reported += fragment.len();
                 prop_assert!(!inside.contains(&reported), "{:?}", fragment);
@@ -343,13 +343,13 @@ proptest! {
 /// What an escape can be, and what is none.
 const ESCAPES: &[&str] = &["\\\\", "\\n", "\\\"", "\\u00e9", "\\ud83d\\ude00", "u", "d83d", "x"];
 
-fn fragment(id: Option<&str>, name: Option<&str>, arguments: &str) -> Said {
+fn fragment(id: Option<&str>, name: Option<&str>, arguments: &str) -> Input {
     let own = |text: Option<&str>| text.map(str::to_owned);
-    Said::Fragment { id: own(id), index: None, name: own(name), arguments: arguments.into() }
+    Input::Fragment { id: own(id), index: None, name: own(name), arguments: arguments.into() }
 }
 
-fn text(text: &str) -> Said {
-    Said::Text(text.into())
+fn text(text: &str) -> Input {
+    Input::Text(text.into())
 }
 
 fn ends(seen: &[Seen]) -> Vec<(usize, &str, Outcome)> {
@@ -403,18 +403,18 @@ fn text_stays_text_without_inline_calls() {
 
 #[test]
 fn a_complete_call_ends_when_the_next_begins() {
-    let said = [fragment(Some("a"), Some("Get"), "{}"), fragment(Some("b"), Some("Get"), "{\"a\"")];
-    let cut_off = read_with(Limits::default(), true, &said, Ending::Truncated);
+    let input = [fragment(Some("a"), Some("Get"), "{}"), fragment(Some("b"), Some("Get"), "{\"a\"")];
+    let cut_off = read_with(Limits::default(), true, &input, Ending::Truncated);
     assert_eq!(ends(&cut_off.native), [(0, "{}", WHOLE), (1, "{\"a\"", Outcome::Unclosed)]);
 }
 
 #[test]
 fn a_late_id_is_an_alias_and_a_new_name_begins_a_call() {
     let at_0 = |id: Option<&str>, name: Option<&str>, arguments: &str| {
-        let Said::Fragment { id, name, arguments, .. } = fragment(id, name, arguments) else {
+        let Input::Fragment { id, name, arguments, .. } = fragment(id, name, arguments) else {
             unreachable!()
         };
-        Said::Fragment { id, index: Some(0), name, arguments }
+        Input::Fragment { id, index: Some(0), name, arguments }
     };
     let read = read(&[
         at_0(None, Some("Get"), "{"),
@@ -446,11 +446,11 @@ fn fragment_problems_are_reported() {
 #[test]
 fn endless_arguments_are_not_buffered_without_bound() {
     let limits = Limits { max_argument_bytes: 4, ..Limits::default() };
-    let said: Vec<_> = ["{\"", "éé", "xx", "yy"]
+    let input: Vec<_> = ["{\"", "éé", "xx", "yy"]
         .into_iter()
         .map(|piece| fragment(Some("a"), Some("Get"), piece))
         .collect();
-    let read = joined(read_with(limits, true, &said, Ending::Complete));
+    let read = joined(read_with(limits, true, &input, Ending::Complete));
     let outcome = Outcome::TooLarge(parser::Excess::Bytes);
     assert_eq!(ends(&read.native), [(0, "{\"éé", outcome)]);
     assert_eq!(read.native.last(), Some(&Discarded("xxyy".into(), Discard::TooLarge)));
@@ -458,17 +458,17 @@ fn endless_arguments_are_not_buffered_without_bound() {
 
 #[test]
 fn work_is_linear_in_the_length_of_the_reply() {
-    type Attack = (&'static str, fn(usize) -> Vec<Said>);
+    type Attack = (&'static str, fn(usize) -> Vec<Input>);
     let attacks: [Attack; 5] = [
         ("one call", |size| vec![fragment(Some("a"), Some("Get"), "{\"a\": 1, "); size]),
         ("calls", |size| vec![fragment(None, Some("Get"), "{\"a\": 1}"); size]),
         ("a long call and many after it", |size| {
-            let mut said = vec![fragment(Some("a"), Some("Get"), &"[".repeat(size))];
+            let mut input = vec![fragment(Some("a"), Some("Get"), &"[".repeat(size))];
             for at in 0..size {
-                said.push(fragment(Some(&at.to_string()), Some("Get"), ""));
-                said.push(fragment(Some("a"), None, "{"));
+                input.push(fragment(Some(&at.to_string()), Some("Get"), ""));
+                input.push(fragment(Some("a"), None, "{"));
             }
-            said
+            input
         }),
         ("escapes", |size| vec![fragment(Some("a"), Some("Get"), "\\\\\\"); size]),
         ("backslashes", |size| vec![fragment(Some("a"), Some("Get"), "\\"); size]),
