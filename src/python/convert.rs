@@ -48,18 +48,18 @@ impl Yielding for () {
 /// Lets other threads have the interpreter after every few thousand objects.
 #[derive(Debug, Default)]
 pub(crate) struct PeriodicYield {
-    made: usize,
+    count: usize,
 }
 
 impl PeriodicYield {
     /// Making so many objects takes less than a millisecond.
-    const OBJECTS: usize = 4096;
+    const INTERVAL: usize = 4096;
 }
 
 impl Yielding for PeriodicYield {
     fn next(&mut self, py: Python<'_>) {
-        self.made += 1;
-        if self.made.is_multiple_of(Self::OBJECTS) {
+        self.count += 1;
+        if self.count.is_multiple_of(Self::INTERVAL) {
             py.detach(|| {});
         }
     }
@@ -130,13 +130,13 @@ fn number_to_python<'py>(py: Python<'py>, number: &Number) -> PyResult<Bound<'py
     if let Some(small) = number.as_i64() {
         return Ok(small.into_pyobject(py)?.into_any());
     }
-    let spelled = number.as_str();
-    let class = if spelled.contains(['.', 'e', 'E']) {
+    let digits = number.as_str();
+    let class = if digits.contains(['.', 'e', 'E']) {
         py.get_type::<PyFloat>().into_any()
     } else {
         py.get_type::<PyInt>().into_any()
     };
-    class.call1((spelled,))
+    class.call1((digits,))
 }
 
 /// A Python object as JSON; the error says where it is no JSON.

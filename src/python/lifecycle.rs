@@ -33,8 +33,8 @@ impl PyStreamReducer {
         text_signature = "(*, pending_timeout=60.0)"
     )]
     fn new(pending_timeout: Option<f64>) -> PyResult<Self> {
-        let patience = pending_timeout.map(|seconds| milliseconds(seconds, "pending_timeout"));
-        Ok(Self(Mutex::new(StreamReducer::with_pending_timeout(patience.transpose()?))))
+        let timeout = pending_timeout.map(|seconds| milliseconds(seconds, "pending_timeout"));
+        Ok(Self(Mutex::new(StreamReducer::with_pending_timeout(timeout.transpose()?))))
     }
 
     fn push(&self, event: &Bound<'_, PyAny>) -> PyResult<bool> {

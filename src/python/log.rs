@@ -32,7 +32,7 @@ impl Log {
         message: &str,
         fields: impl FnOnce(&Bound<'py, PyDict>) -> PyResult<()>,
     ) {
-        self.tell(py, Level::Info, message, fields);
+        self.log(py, Level::Info, message, fields);
     }
 
     /// Records something that should not be, as [`decision`](Self::decision) does.
@@ -42,10 +42,10 @@ impl Log {
         message: &str,
         fields: impl FnOnce(&Bound<'py, PyDict>) -> PyResult<()>,
     ) {
-        self.tell(py, Level::Warning, message, fields);
+        self.log(py, Level::Warning, message, fields);
     }
 
-    fn tell<'py>(
+    fn log<'py>(
         &self,
         py: Python<'py>,
         level: Level,

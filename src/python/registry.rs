@@ -310,27 +310,27 @@ impl LookupCache {
 pub(crate) struct PyRegistrySnapshot {
     registry: Registry,
     /// The tools as Python objects, each made when it is first asked for.
-    made: Vec<PyOnceLock<Py<PyToolEntry>>>,
+    tool_entries: Vec<PyOnceLock<Py<PyToolEntry>>>,
     entries: PyOnceLock<Py<PyTuple>>,
     cache: Mutex<LookupCache>,
 }
 
 impl PyRegistrySnapshot {
     fn new(registry: Registry) -> Self {
-        let made = registry.tools().map(|_| PyOnceLock::new()).collect();
-        Self { registry, made, entries: PyOnceLock::new(), cache: Mutex::default() }
+        let tool_entries = registry.tools().map(|_| PyOnceLock::new()).collect();
+        Self { registry, tool_entries, entries: PyOnceLock::new(), cache: Mutex::default() }
     }
 
     fn entry<'py>(&self, py: Python<'py>, position: usize) -> PyResult<&Bound<'py, PyToolEntry>> {
-        let place = &self.made[position];
+        let slot = &self.tool_entries[position];
         loop {
-            if let Some(entry) = place.get(py) {
+            if let Some(entry) = slot.get(py) {
                 return Ok(entry.bind(py));
             }
             let entry = Py::new(py, PyToolEntry::of(Arc::clone(self.registry.tool(position))))?;
             // Not by `get_or_try_init`, which lets go of the interpreter: that takes longer than to
             // make an entry. One that another thread has made meanwhile is as good.
-            drop(place.set(py, entry));
+            drop(slot.set(py, entry));
         }
     }
 
@@ -406,7 +406,7 @@ impl PyRegistrySnapshot {
 
     #[getter]
     fn entries<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        let make = || self.tuple(py, 0..self.made.len()).map(Bound::unbind);
+        let make = || self.tuple(py, 0..self.tool_entries.len()).map(Bound::unbind);
         Ok(self.entries.get_or_try_init(py, make)?.bind(py).clone())
     }
 
@@ -500,7 +500,7 @@ impl PyRegistrySnapshot {
     }
 
     fn __repr__(&self) -> String {
-        let tools = self.made.len();
+        let tools = self.tool_entries.len();
         let plural = if tools == 1 { "" } else { "s" };
         format!("<RegistrySnapshot of {tools} tool{plural}, {}>", &self.fingerprint()[..8])
     }

@@ -119,7 +119,7 @@ impl Compiled {
     }
 
     /// As [`Compiled::violations`], for an object of any origin; an error if it is no JSON.
-    fn judge(&self, value: &Bound<'_, PyAny>) -> PyResult<Vec<Violation>> {
+    fn violations_of_any(&self, value: &Bound<'_, PyAny>) -> PyResult<Vec<Violation>> {
         if !is_plain(value, 0) {
             return Ok(self.core.violations(&to_json(value)?));
         }
@@ -330,7 +330,7 @@ impl PyValidator {
     }
 
     fn validate(&self, value: &Bound<'_, PyAny>) -> PyResult<()> {
-        let violations = self.compiled.judge(value)?;
+        let violations = self.compiled.violations_of_any(value)?;
         if violations.is_empty() { Ok(()) } else { Err(validation_error(value.py(), &violations)) }
     }
 
@@ -342,7 +342,7 @@ impl PyValidator {
     }
 
     fn iter_errors<'py>(&self, value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyTuple>> {
-        PyViolation::tuple(value.py(), &self.compiled.judge(value)?)
+        PyViolation::tuple(value.py(), &self.compiled.violations_of_any(value)?)
     }
 }
 

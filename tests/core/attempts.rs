@@ -242,7 +242,7 @@ proptest! {
         let line = format!("{before}<tool_response{name}>{{}} <GetWeather>{{}}</GetWeather>");
         let end = if closed { "</tool_response>" } else { "\n" };
         let reported = events(&format!("{line}{end}<GetWeather/>"), &Options::default());
-        let [Event::Text(text), Event::ToolCall(call)] = &reported[..] else { panic!("{told:?}") };
+        let [Event::Text(text), Event::ToolCall(call)] = &reported[..] else { panic!("{reported:?}") };
         prop_assert_eq!((text, &call.raw[..]), (&format!("{line}{end}"), "<GetWeather/>"));
         let events = events(&format!("{lead}{result}"), &Options::default());
         let Some(Event::FabricatedResult { raw, .. }) = events.last() else { panic!("{events:?}") };

@@ -28,7 +28,7 @@ pub(crate) fn extract_messages(messages: &Bound<'_, PyAny>) -> PyResult<Vec<Mess
     let mut foreign = Vec::new();
     for (position, item) in items(messages)?.enumerate() {
         let item = item?;
-        let ours = if let Ok(text) = item.cast::<PyString>() {
+        let message = if let Ok(text) = item.cast::<PyString>() {
             user_text(text)?
         } else if let Some(message) = try_to_core(&item)? {
             message
@@ -48,7 +48,7 @@ pub(crate) fn extract_messages(messages: &Bound<'_, PyAny>) -> PyResult<Vec<Mess
             }
         };
         flush(&mut all, &mut foreign, position)?;
-        all.push(ours);
+        all.push(message);
     }
     let end = all.len() + foreign.len();
     flush(&mut all, &mut foreign, end)?;

@@ -37,7 +37,7 @@ impl CallEnd {
         py: Python<'py>,
         outcome: CallOutcome<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        self.made(py, outcome, &mut ())
+        self.build_event(py, outcome, &mut ())
     }
 
     /// The same for arguments of the core. Other threads have the interpreter in between.
@@ -47,10 +47,10 @@ impl CallEnd {
         outcome: CallOutcome<Value>,
     ) -> PyResult<Bound<'_, PyAny>> {
         let outcome = with_arguments(py, outcome, |value| to_python_yielding(py, value));
-        self.made(py, outcome, &mut PeriodicYield::default())
+        self.build_event(py, outcome, &mut PeriodicYield::default())
     }
 
-    fn made<'py>(
+    fn build_event<'py>(
         self,
         py: Python<'py>,
         outcome: CallOutcome<Bound<'py, PyAny>>,

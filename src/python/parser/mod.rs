@@ -59,7 +59,7 @@ impl PyParser {
             .iter()
             .map(|contract| PyString::intern(py, &contract.name).unbind())
             .collect();
-        let validated = contracts
+        let compiled = contracts
             .into_iter()
             .map(|contract| {
                 let schema = match contract.parameters {
@@ -74,7 +74,7 @@ impl PyParser {
                 Ok(Tool { name: contract.name, schema })
             })
             .collect::<PyResult<_>>()?;
-        let validator = Arc::new(CallValidator::new(validated, repair, limits));
+        let validator = Arc::new(CallValidator::new(compiled, repair, limits));
         let ids = id_factory.map(|function| IdFactory::new("id_factory", function));
         let tools = Tools { validator, core_validator: Arc::new(OnceLock::new()), names, ids };
         Ok(Self { parser, tools, open: OpenIds::new() })
@@ -207,8 +207,8 @@ impl PyParser {
         let mut sink = Collector::new(id.py(), &self.tools, &mut open);
         sink.set_chunk(arguments, text);
         sink.end(&self.parser.native(index, name, text, ending(truncated)))?;
-        let validated = sink.finish()?.first;
-        validated.ok_or_else(|| PyRuntimeError::new_err("a call was judged without a verdict"))
+        let event = sink.finish()?.first;
+        event.ok_or_else(|| PyRuntimeError::new_err("a call was validated without an outcome"))
     }
 
     /// A parser for the same tools and options that has read nothing.
