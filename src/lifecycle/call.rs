@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use serde_json::Value;
 
 use super::{
-    event::{CallState, RunStatus, ReportedCall, ToolStateStreamEvent},
+    event::{CallState, ReportedCall, RunStatus, ToolStateStreamEvent},
     snapshot::{SnapshotCall, SnapshotRun},
 };
 use crate::message::{ErrorCode, ToolResult, wire::write_repair};

@@ -125,7 +125,9 @@ impl Entry {
             unknown: None,
         };
         match &self.content {
-            EntryContent::Text(text) | EntryContent::Reasoning(text) => out.text = Some(text.clone()),
+            EntryContent::Text(text) | EntryContent::Reasoning(text) => {
+                out.text = Some(text.clone())
+            }
             EntryContent::Calls => {
                 let calls = &self.calls;
                 let shown: Vec<SnapshotCall> = calls

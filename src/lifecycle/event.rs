@@ -162,7 +162,11 @@ pub struct ToolsCallStreamEvent {
 
 /// A call, with what keeps it from running.
 #[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename_all = "camelCase"))]
+#[cfg_attr(
+    test,
+    derive(schemars::JsonSchema),
+    schemars(rename = "ToldCall", rename_all = "camelCase")
+)]
 pub struct ReportedCall {
     /// The call. Its arguments are null where it is invalid and has none.
     #[cfg_attr(test, schemars(flatten))]

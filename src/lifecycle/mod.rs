@@ -135,9 +135,9 @@ mod wire;
 pub use self::{
     event::{
         CallState, ErrorStreamEvent, EventBody, EventHead, InvalidReason, RankedTool,
-        RawStreamEvent, ReasoningStreamEvent, RunStatus, RunStreamEvent, SceneStreamEvent,
-        SelectionStreamEvent, StreamEvent, TextStreamEvent, ReportedCall, ToolResultStreamEvent,
-        ToolStateStreamEvent, ToolsAggregateEvent, ToolsCallStreamEvent,
+        RawStreamEvent, ReasoningStreamEvent, ReportedCall, RunStatus, RunStreamEvent,
+        SceneStreamEvent, SelectionStreamEvent, StreamEvent, TextStreamEvent,
+        ToolResultStreamEvent, ToolStateStreamEvent, ToolsAggregateEvent, ToolsCallStreamEvent,
         ToolsCallUpdateStreamEvent, UsageStreamEvent,
     },
     reducer::StreamReducer,

@@ -74,7 +74,8 @@ impl StreamReducer {
         // Numbers up to the end are positions in a list.
         let position = usize::try_from(number - 1).ok();
         let known = position.and_then(|position| self.fingerprints.get(position).copied());
-        let known = known.or_else(|| self.after_gap.get(&number).map(|(fingerprint, _)| *fingerprint));
+        let known =
+            known.or_else(|| self.after_gap.get(&number).map(|(fingerprint, _)| *fingerprint));
         if let Some(known) = known {
             if known != fingerprint {
                 self.conflicts.insert(number);

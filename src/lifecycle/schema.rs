@@ -94,7 +94,7 @@ fn events() -> Value {
 
     let mut definitions = generator.take_definitions(true);
     // A call that is invalid may have no arguments.
-    let reported = definitions.get_mut("ReportedCall").unwrap();
+    let reported = definitions.get_mut("ToldCall").unwrap();
     reported["required"].as_array_mut().unwrap().retain(|name| name != "arguments");
 
     let kinds: Vec<(String, Value)> = definitions
@@ -145,7 +145,7 @@ fn tidy(schema: &mut Value) {
 }
 
 fn check(name: &str, schema: &Value) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).merge("schemas").merge(name);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("schemas").join(name);
     let text = format!("{}\n", serde_json::to_string_pretty(schema).unwrap());
     if env::var_os("WRITE_SCHEMAS").is_some() {
         fs::write(&path, &text).unwrap();

@@ -7,9 +7,10 @@ use serde_json::{Map, Value};
 
 use super::event::{
     ErrorStreamEvent, EventBody, EventHead, InvalidReason, LARGEST, RankedTool, RawStreamEvent,
-    ReasoningStreamEvent, RunStatus, RunStreamEvent, SceneStreamEvent, SelectionStreamEvent,
-    StreamEvent, TextStreamEvent, ReportedCall, ToolResultStreamEvent, ToolStateStreamEvent,
-    ToolsAggregateEvent, ToolsCallStreamEvent, ToolsCallUpdateStreamEvent, UsageStreamEvent,
+    ReasoningStreamEvent, ReportedCall, RunStatus, RunStreamEvent, SceneStreamEvent,
+    SelectionStreamEvent, StreamEvent, TextStreamEvent, ToolResultStreamEvent,
+    ToolStateStreamEvent, ToolsAggregateEvent, ToolsCallStreamEvent, ToolsCallUpdateStreamEvent,
+    UsageStreamEvent,
 };
 use crate::message::{
     MessageError, Place, ToolCallUpdate,
@@ -86,7 +87,9 @@ fn write_body(out: &mut Map<String, Value>, body: &EventBody) {
         EventBody::ToolsCallUpdate(event) => {
             put(out, UPDATES, write_all(&event.tool_call_updates, write_update));
         }
-        EventBody::ToolsCall(event) => put(out, CALLS, write_all(&event.tool_calls, write_reported)),
+        EventBody::ToolsCall(event) => {
+            put(out, CALLS, write_all(&event.tool_calls, write_reported))
+        }
         EventBody::ToolResult(event) => {
             put(out, "toolCallId", event.tool_call_id.as_str());
             put(out, "result", event.result.as_str());

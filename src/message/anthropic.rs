@@ -74,28 +74,28 @@ pub fn to_anthropic(messages: &[Message], dangling: Dangling) -> Result<Request,
 }
 
 fn write_reply(out: &mut Vec<Value>, reply: &Reply<'_>, ids: &mut Ids) -> Result<(), MessageError> {
-    let mut said = Vec::new();
+    let mut content = Vec::new();
     let mut results = Vec::new();
     for part in &reply.parts {
         match part {
-            Part::Thought(message, text) => said.extend(thought(message, text)),
+            Part::Thought(message, text) => content.extend(thought(message, text)),
             Part::Text(message, text) => {
                 parts::check_foreign(message, &reply.place, "openai", TARGET)?;
                 match parts::restore(own(message, PROVIDER), text, "") {
-                    Some(kept) => said.extend(kept.iter().cloned()),
+                    Some(kept) => content.extend(kept.iter().cloned()),
                     None if text.trim().is_empty() => {}
-                    None => said.push(json!({"type": "text", "text": text})),
+                    None => content.push(json!({"type": "text", "text": text})),
                 }
             }
             Part::Call(answered) => {
                 let (call, result) = write_call(answered, ids);
-                said.push(call);
+                content.push(call);
                 results.push(result);
             }
         }
     }
-    if !said.is_empty() {
-        out.push(json!({"role": "assistant", "content": said}));
+    if !content.is_empty() {
+        out.push(json!({"role": "assistant", "content": content}));
     }
     if !results.is_empty() {
         out.push(json!({"role": "user", "content": results}));
@@ -206,7 +206,11 @@ fn say(exchange: &mut Exchange, role: Role, parts: parts::Parts, mut own: Map<St
     exchange.say(Message { envelope, content: Content::Text(parts.text) });
 }
 
-fn read_input(exchange: &mut Exchange, content: Value, fields: &Fields) -> Result<(), MessageError> {
+fn read_input(
+    exchange: &mut Exchange,
+    content: Value,
+    fields: &Fields,
+) -> Result<(), MessageError> {
     let place = fields.at("content");
     let blocks = match content {
         Value::Array(blocks) => blocks,
@@ -274,7 +278,7 @@ fn add_block_marks(
 }
 
 /// What a reply says, one after the other.
-enum Input {
+enum Segment {
     /// With what only this API knows of it.
     Thought(String, Option<(String, Value)>),
     Texts(Vec<Value>),
@@ -308,12 +312,12 @@ fn read_reply(
             return Err(MessageError::unexpected(place, expected, &other));
         }
     };
-    let mut said = read_blocks(blocks, &place)?;
+    let mut segments = read_blocks(blocks, &place)?;
     // A reply that says nothing at all is still a reply.
-    if said.is_empty() {
-        said.push(Input::Texts(Vec::new()));
+    if segments.is_empty() {
+        segments.push(Segment::Texts(Vec::new()));
     }
-    let generation = generation.or_else(|| fallback_generation_id(&said));
+    let generation = generation.or_else(|| fallback_generation_id(&segments));
     let mut envelope_of = |mut own: Map<String, Value>| {
         if !response.is_empty() {
             own.insert("response".into(), Value::Object(std::mem::take(&mut response)));
@@ -322,13 +326,13 @@ fn read_reply(
         envelope.generation_id.clone_from(&generation);
         envelope
     };
-    for part in said {
+    for part in segments {
         match part {
-            Input::Thought(text, own) => {
+            Segment::Thought(text, own) => {
                 let envelope = envelope_of(own.into_iter().collect());
                 exchange.say(Message { envelope, content: Content::Reasoning(text) });
             }
-            Input::Texts(texts) => {
+            Segment::Texts(texts) => {
                 let parts = parts::read(Value::Array(texts), &place, &["text"], "")?;
                 let kept = parts.kept;
                 let kept = kept.filter(|kept| kept.as_array().is_some_and(|kept| !kept.is_empty()));
@@ -336,7 +340,7 @@ fn read_reply(
                 let envelope = envelope_of(own);
                 exchange.say(Message { envelope, content: Content::Text(parts.text) });
             }
-            Input::Calls(mut called) => {
+            Segment::Calls(mut called) => {
                 let own = match called.metadata.remove(PROVIDER) {
                     Some(Value::Object(own)) => own,
                     _ => Map::new(),
@@ -350,23 +354,23 @@ fn read_reply(
 
 /// A generation id for a reply without one, if only that tells its end from the next reply:
 /// something stands behind its calls.
-fn fallback_generation_id(said: &[Input]) -> Option<String> {
-    let (_, before) = said.split_last()?;
+fn fallback_generation_id(segments: &[Segment]) -> Option<String> {
+    let (_, before) = segments.split_last()?;
     before.iter().find_map(|part| match part {
-        Input::Calls(called) => called.calls.first().map(|call| format!("reply_{}", call.id)),
+        Segment::Calls(called) => called.calls.first().map(|call| format!("reply_{}", call.id)),
         _ => None,
     })
 }
 
-fn read_blocks(blocks: Vec<Value>, place: &Place) -> Result<Vec<Input>, MessageError> {
-    let mut said = Vec::new();
+fn read_blocks(blocks: Vec<Value>, place: &Place) -> Result<Vec<Segment>, MessageError> {
+    let mut segments = Vec::new();
     let mut ids = HashSet::new();
     for (position, block) in blocks.into_iter().enumerate() {
         let place = place.item(position);
         if block["type"] == "text" {
-            match said.last_mut() {
-                Some(Input::Texts(texts)) => texts.push(block),
-                _ => said.push(Input::Texts(vec![block])),
+            match segments.last_mut() {
+                Some(Segment::Texts(texts)) => texts.push(block),
+                _ => segments.push(Segment::Texts(vec![block])),
             }
             continue;
         }
@@ -376,11 +380,14 @@ fn read_blocks(blocks: Vec<Value>, place: &Place) -> Result<Vec<Input>, MessageE
             "thinking" => {
                 let text = block.text("thinking")?;
                 let own = block.take("signature").map(|value| ("signature".to_owned(), value));
-                said.push(Input::Thought(text, own));
+                segments.push(Segment::Thought(text, own));
             }
             "redacted_thinking" => {
                 let data = block.text("data")?;
-                said.push(Input::Thought(String::new(), Some(("redacted".to_owned(), data.into()))));
+                segments.push(Segment::Thought(
+                    String::new(),
+                    Some(("redacted".to_owned(), data.into())),
+                ));
             }
             "tool_use" => {
                 let id = block.text("id")?;
@@ -390,10 +397,10 @@ fn read_blocks(blocks: Vec<Value>, place: &Place) -> Result<Vec<Input>, MessageE
                 if !ids.insert(id.clone()) {
                     return Err(MessageError::RepeatedId { place, id });
                 }
-                if !matches!(said.last(), Some(Input::Calls(_))) {
-                    said.push(Input::Calls(CallGroup::default()));
+                if !matches!(segments.last(), Some(Segment::Calls(_))) {
+                    segments.push(Segment::Calls(CallGroup::default()));
                 }
-                if let Some(Input::Calls(called)) = said.last_mut() {
+                if let Some(Segment::Calls(called)) = segments.last_mut() {
                     add_block_marks(&mut called.metadata, &id, "tool_use", marks_of(block));
                     let repairs = Vec::new();
                     called.calls.push(ToolCall { id, name, arguments, raw, index, repairs });
@@ -403,5 +410,5 @@ fn read_blocks(blocks: Vec<Value>, place: &Place) -> Result<Vec<Input>, MessageE
             _ => return Err(block.unexpected("type", one_of(REPLY_BLOCKS), &kind.into())),
         }
     }
-    Ok(said)
+    Ok(segments)
 }

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::{
     error::{MessageError, Place, one_of},
-    spelling::{same_letters, is_misspelling_of},
+    spelling::{is_misspelling_of, same_letters},
 };
 
 /// A JSON object that is being read. Fields are taken out of it; what nobody asked for stays.

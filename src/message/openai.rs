@@ -46,11 +46,11 @@ pub fn to_openai(messages: &[Message], options: Options) -> Result<Vec<Value>, M
         match turn {
             Turn::Input { place, message, text } => {
                 parts::check_foreign(message, &place, "anthropic", TARGET)?;
-                let mut said = Map::new();
-                said.insert("role".into(), message.envelope.role.as_str().into());
-                said.insert("content".into(), content_of(message, text));
-                add_own(&mut said, message);
-                out.push(Value::Object(said));
+                let mut chat_message = Map::new();
+                chat_message.insert("role".into(), message.envelope.role.as_str().into());
+                chat_message.insert("content".into(), content_of(message, text));
+                add_own(&mut chat_message, message);
+                out.push(Value::Object(chat_message));
             }
             Turn::Reply(reply) => write_reply(&mut out, &reply, options)?,
         }
@@ -63,17 +63,17 @@ fn write_reply(
     reply: &Reply<'_>,
     options: Options,
 ) -> Result<(), MessageError> {
-    let mut said = Map::new();
-    said.insert("role".into(), "assistant".into());
+    let mut chat_message = Map::new();
+    chat_message.insert("role".into(), "assistant".into());
     let contents = reply.texts().map(|(message, text)| content_of(message, text));
     let content = contents.reduce(add_content).unwrap_or_default();
     let first_call = reply.calls().next();
     // Whoever reads it takes an empty text beside calls for none.
     let none = first_call.is_some() && content == "";
-    said.insert("content".into(), if none { Value::Null } else { content });
+    chat_message.insert("content".into(), if none { Value::Null } else { content });
     let thoughts: Vec<_> = reply.thoughts().collect();
     if options.reasoning && !thoughts.is_empty() {
-        said.insert("reasoning_content".into(), thoughts.join("\n").into());
+        chat_message.insert("reasoning_content".into(), thoughts.join("\n").into());
     }
     if first_call.is_some() {
         let calls = reply.calls().map(|answered| {
@@ -81,18 +81,18 @@ fn write_reply(
             let function = json!({"name": name, "arguments": arguments.to_string()});
             json!({"id": id, "type": "function", "function": function})
         });
-        said.insert("tool_calls".into(), calls.collect());
+        chat_message.insert("tool_calls".into(), calls.collect());
     }
     for (message, _) in reply.texts() {
         parts::check_foreign(message, &reply.place, "anthropic", TARGET)?;
-        add_own(&mut said, message);
+        add_own(&mut chat_message, message);
     }
     if let Some(first) = first_call {
-        add_own(&mut said, first.message);
+        add_own(&mut chat_message, first.message);
     }
     // Reasoning that is not sent, or calls that were left out, may have been all there was.
-    if said.len() > 2 || !said["content"].is_null() {
-        out.push(Value::Object(said));
+    if chat_message.len() > 2 || !chat_message["content"].is_null() {
+        out.push(Value::Object(chat_message));
     }
     out.extend(reply.calls().map(|answered| {
         let content = answered.answer.map_or(NO_RESULT, |answer| &answer.result);

@@ -235,23 +235,23 @@ fn join(updates: impl IntoIterator<Item = Update>) -> JoinedReply {
 /// Turns that native protocols can say in full.
 fn plain_conversation() -> impl Strategy<Value = Vec<Message>> {
     #[derive(Clone, Debug)]
-    enum Input {
+    enum Turn {
         User(String),
         Reply(Option<String>, Vec<Map<String, Value>>, Vec<String>),
     }
     let text = "[a-z<&\"é ]{0,10}[a-z]";
-    let said = prop_oneof![
-        text.prop_map(Input::User),
+    let turn = prop_oneof![
+        text.prop_map(Turn::User),
         (option::of(text), vec(object(), 0..3), vec(text, 3))
-            .prop_map(|(text, calls, results)| Input::Reply(text, calls, results)),
+            .prop_map(|(text, calls, results)| Turn::Reply(text, calls, results)),
     ];
-    vec(said, 0..6).prop_map(|all| {
+    vec(turn, 0..6).prop_map(|all| {
         let mut messages = Vec::new();
         let mut number = 0;
-        for said in all {
-            match said {
-                Input::User(text) => messages.push(Message::new(Role::User, Content::Text(text))),
-                Input::Reply(text, arguments, results) => {
+        for turn in all {
+            match turn {
+                Turn::User(text) => messages.push(Message::new(Role::User, Content::Text(text))),
+                Turn::Reply(text, arguments, results) => {
                     let text = text.or_else(|| arguments.is_empty().then(|| "done".to_owned()));
                     messages.extend(
                         text.map(|text| Message::new(Role::Assistant, Content::Text(text))),

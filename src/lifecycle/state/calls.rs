@@ -2,13 +2,14 @@
 
 use serde_json::{Map, Value};
 
-use super::{CallKey, Group, State, EarlyOutcome};
+use super::{CallKey, EarlyOutcome, Group, State};
 use crate::{
     lifecycle::{
-        call::{CallResult, Call, Outcome, Whole},
+        call::{Call, CallResult, Outcome, Whole},
         entry::EntryContent,
         event::{
-            EventHead, ReportedCall, ToolResultStreamEvent, ToolStateStreamEvent, ToolsAggregateEvent,
+            EventHead, ReportedCall, ToolResultStreamEvent, ToolStateStreamEvent,
+            ToolsAggregateEvent,
         },
         snapshot::ProblemKind,
     },

@@ -14,13 +14,13 @@ use serde_json::{Map, Value, json};
 
 use self::chats::{START, chat, lookalike};
 use super::{CallState, RunStatus, Snapshot, StreamEvent, StreamReducer};
-use crate::message::{MessageKind, near::is_misspelling_of};
+use crate::message::{MessageKind, spelling::is_misspelling_of};
 
 static EVENTS: LazyLock<jsonschema::Validator> = LazyLock::new(|| schema("stream-events.json"));
 static SNAPSHOTS: LazyLock<jsonschema::Validator> = LazyLock::new(|| schema("snapshot.json"));
 
 fn schema(name: &str) -> jsonschema::Validator {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).merge("schemas").merge(name);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("schemas").join(name);
     let schema = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
     jsonschema::validator_for(&schema).unwrap()
 }
@@ -422,7 +422,7 @@ fn messages_are_in_the_order_in_which_a_run_gives_them() {
 /// So that a field of tomorrow is no misspelling to a reader of today, names keep apart.
 #[test]
 fn no_field_looks_like_a_misspelling_of_another() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).merge("schemas/stream-events.json");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("schemas/stream-events.json");
     let schema: Value = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
     let mut pairs = 0;
     for (of, definition) in schema["$defs"].as_object().unwrap() {
