@@ -110,15 +110,15 @@ pub(super) fn pieces<'t>(
     parser.push(text, &mut sink);
     parser.finish(Ending::Complete, &mut sink);
     match layout {
-        Layout::Ours { .. } => pair_neighbours(text, &mut spans),
+        Layout::Ours { .. } => pair_adjacent(text, &mut spans),
         Layout::Free => pair_by_name(&mut spans),
     }
     let (pieces, gap) = (Vec::with_capacity(spans.len()), Vec::new());
-    Assembly { text, layout, pieces, blocks: 0, gap, after_block: false }.run(spans)
+    PieceBuilder { text, layout, pieces, blocks: 0, gap, after_block: false }.run(spans)
 }
 
 /// Gives each call the result that stands right behind it.
-fn pair_neighbours<'t>(text: &'t str, spans: &mut [Span<'t>]) {
+fn pair_adjacent<'t>(text: &'t str, spans: &mut [Span<'t>]) {
     for at in 2..spans.len() {
         let (before, here) = spans.split_at_mut(at);
         let [.., Span::Call(call, answer @ None), Span::Text { from, to }] = before else {
@@ -154,7 +154,7 @@ fn pair_by_name(spans: &mut [Span<'_>]) {
 }
 
 /// Turns spans into pieces.
-struct Assembly<'t, 'n> {
+struct PieceBuilder<'t, 'n> {
     text: &'t str,
     layout: Layout<'n>,
     pieces: Vec<Piece<'t>>,
@@ -175,7 +175,7 @@ enum Next {
     End,
 }
 
-impl<'t> Assembly<'t, '_> {
+impl<'t> PieceBuilder<'t, '_> {
     fn run(mut self, spans: Vec<Span<'t>>) -> Vec<Piece<'t>> {
         let has_markup =
             spans.iter().any(|span| !matches!(span, Span::Text { .. } | Span::Raw { .. }));
@@ -217,7 +217,7 @@ impl<'t> Assembly<'t, '_> {
             if next == Next::Orphan && (is_only && *last == RULE || last.ends_with("\n---\n")) {
                 *last = &last[..last.len() - RULE.len()];
             }
-            if matches!(next, Next::Block | Next::Orphan) && !self.break_is_own() {
+            if matches!(next, Next::Block | Next::Orphan) && !self.has_own_break() {
                 let line = if self.is_free() { last.strip_suffix("\r\n") } else { None };
                 // Text that ends with several line breaks, or is one, had them of its own.
                 let line = line.or_else(|| last.strip_suffix('\n'));
@@ -247,7 +247,7 @@ impl<'t> Assembly<'t, '_> {
     }
 
     /// Whether the line break before the next block is one of the text before it.
-    fn break_is_own(&self) -> bool {
+    fn has_own_break(&self) -> bool {
         match self.layout {
             Layout::Ours { breaks } => breaks.get(self.blocks).is_some_and(|is_own| *is_own),
             Layout::Free => false,

@@ -129,7 +129,7 @@ impl Consolidator {
             Content::ToolResults(results) if !results.is_empty() => {
                 self.take_results(envelope, results);
             }
-            _ => self.parts.overhear(envelope.clone()),
+            _ => self.parts.note_unwritten(envelope.clone()),
         }
         self.taken += 1;
         self.advance();
@@ -143,17 +143,17 @@ impl Consolidator {
             let is_known = envelope.generation_id.is_some() && !envelope.natural;
             match reply {
                 // White space between the calls of a reply says nothing.
-                Some(_) if is_known && is_blank(text) => parts.overhear(envelope.clone()),
-                Some(reply) => reply.say(envelope, text, parts),
+                Some(_) if is_known && is_blank(text) => parts.note_unwritten(envelope.clone()),
+                Some(reply) => reply.add_text(envelope, text, parts),
                 None => {}
             }
             return;
         }
         self.end_reply();
         if envelope.role == Role::System {
-            self.parts.instruct(envelope.clone(), text.to_owned());
+            self.parts.add_instructions(envelope.clone(), text.to_owned());
         } else {
-            self.parts.say(envelope.clone(), text);
+            self.parts.add_text(envelope.clone(), text);
         }
     }
 
@@ -167,8 +167,8 @@ impl Consolidator {
         let given = results.unwrap_or_default();
         let form = self.parts.form();
         if let Some(reply) = self.reply.as_mut().filter(|reply| reply.has_streamed(calls)) {
-            reply.recall(calls, given);
-            return self.parts.overhear(envelope.clone());
+            reply.update_calls(calls, given);
+            return self.parts.note_unwritten(envelope.clone());
         }
         self.go_on(envelope);
         let is_known = |reply: &Reply| calls.iter().any(|call| reply.has_call(&call.id));
@@ -186,20 +186,20 @@ impl Consolidator {
     }
 
     fn take_results(&mut self, envelope: &Envelope, results: &[ToolResult]) {
-        let mut strays = Vec::new();
+        let mut unmatched_results = Vec::new();
         for result in results.iter().cloned() {
             match &mut self.reply {
                 Some(reply) if reply.is_running() => reply.answer_early(result),
-                Some(reply) => strays.extend(reply.answer(result)),
-                None => strays.push(result),
+                Some(reply) => unmatched_results.extend(reply.answer(result)),
+                None => unmatched_results.push(result),
             }
         }
-        if let Some(reply) = self.reply.as_mut().filter(|_| strays.len() < results.len()) {
+        if let Some(reply) = self.reply.as_mut().filter(|_| unmatched_results.len() < results.len()) {
             reply.answered_by(envelope.clone());
         }
-        if !strays.is_empty() {
+        if !unmatched_results.is_empty() {
             self.end_reply();
-            self.parts.strays(Some(envelope.clone()), &strays);
+            self.parts.unmatched_results(Some(envelope.clone()), &unmatched_results);
         }
     }
 
@@ -212,7 +212,7 @@ impl Consolidator {
             }
             _ => {
                 self.end_reply();
-                self.parts.strays(None, &[result]);
+                self.parts.unmatched_results(None, &[result]);
             }
         }
     }

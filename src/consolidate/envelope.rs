@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value, json};
 
-use super::layout::{is_unshown, shown, unshown};
+use super::layout::{is_recoverable, displayed, from_displayed};
 use crate::message::{
     Content, Envelope, ErrorCode, Message, Repair, RepairKind, Role, ToolCall, ToolResult,
     wire::{write_all, write_repair},
@@ -26,19 +26,19 @@ const MESSAGE_IDS: &str = "message_ids";
 const OWN_KEYS: [&str; 3] = [GENERATION_IDS, MESSAGE_IDS, TOOL_CALLS];
 
 /// The key that stands in for `key` where that is somebody's own.
-fn stand_in(key: &str) -> String {
+fn fallback_key(key: &str) -> String {
     format!("consolidated_{key}")
 }
 
 /// The key under which consolidated text keeps what belongs under `key`: the last one that is
 /// there, since those before it were the messages' own.
-fn kept_under(metadata: &Map<String, Value>, key: &str) -> Option<String> {
+fn stored_key(metadata: &Map<String, Value>, key: &str) -> Option<String> {
     if !metadata.contains_key(key) {
         return None;
     }
     let mut known = key.to_owned();
     loop {
-        let next = stand_in(&known);
+        let next = fallback_key(&known);
         if !metadata.contains_key(&next) {
             return metadata[&known].is_array().then_some(known);
         }
@@ -50,7 +50,7 @@ fn kept_under(metadata: &Map<String, Value>, key: &str) -> Option<String> {
 fn free_key(metadata: &Map<String, Value>, key: &str) -> String {
     let mut free = key.to_owned();
     while metadata.contains_key(&free) {
-        free = stand_in(&free);
+        free = fallback_key(&free);
     }
     free
 }
@@ -70,13 +70,13 @@ fn merge(known: &mut Map<String, Value>, later: Map<String, Value>) {
 
 /// Values in their order, each once.
 #[derive(Clone, Debug, Default)]
-struct Distinct {
+struct UniqueValues {
     values: Vec<Value>,
     /// The texts among them, once they are many.
     known: HashSet<String>,
 }
 
-impl Distinct {
+impl UniqueValues {
     /// How many values are looked through one by one.
     const FEW: usize = 8;
 
@@ -102,20 +102,20 @@ impl Distinct {
 ///
 /// Of the fixed fields the first that is given counts; of the metadata the last.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Gathered {
+pub(super) struct EnvelopeMerger {
     merged: Option<Envelope>,
     /// How many messages have a part in the text.
     count: usize,
     /// The id of the first of them, and what it held that nobody here knows.
     id: Option<String>,
     extra: Map<String, Value>,
-    generation_ids: Distinct,
-    message_ids: Distinct,
+    generation_ids: UniqueValues,
+    message_ids: UniqueValues,
     tool_calls: Vec<Value>,
     follows_break: bool,
 }
 
-impl Gathered {
+impl EnvelopeMerger {
     /// Adds the envelope of a message that has a part in the text.
     pub(super) fn add(&mut self, mut envelope: Envelope) {
         self.count += 1;
@@ -123,7 +123,7 @@ impl Gathered {
             self.id.clone_from(&envelope.id);
             self.extra = std::mem::take(&mut envelope.extra);
         }
-        self.overhear(envelope);
+        self.note_unwritten(envelope);
     }
 
     /// Notes whether the next block is written behind a text with a line break of its own, which
@@ -141,7 +141,7 @@ impl Gathered {
     }
 
     /// Adds the envelope of a message that has no part in the text.
-    pub(super) fn overhear(&mut self, mut envelope: Envelope) {
+    pub(super) fn note_unwritten(&mut self, mut envelope: Envelope) {
         if envelope.natural {
             self.take_notes(&mut envelope.metadata);
         }
@@ -167,7 +167,7 @@ impl Gathered {
     fn take_notes(&mut self, metadata: &mut Map<String, Value>) {
         for key in OWN_KEYS {
             let Some(Value::Array(notes)) =
-                kept_under(metadata, key).and_then(|known| metadata.shift_remove(&known))
+                stored_key(metadata, key).and_then(|known| metadata.shift_remove(&known))
             else {
                 continue;
             };
@@ -207,7 +207,7 @@ impl Gathered {
                 result.error_code.map(|code| ("error_code".to_owned(), code.as_str().into())),
             );
             // Only where the text alone would give another spelling of the same JSON.
-            if !is_unshown(&result.result) {
+            if !is_recoverable(&result.result) {
                 note.insert("result".to_owned(), result.result.clone().into());
             }
         }
@@ -274,7 +274,7 @@ pub(super) struct Note<'m> {
 
 impl<'m> Notes<'m> {
     pub(super) fn new(metadata: &'m Map<String, Value>) -> Self {
-        let notes = kept_under(metadata, TOOL_CALLS).and_then(|key| metadata[&key].as_array());
+        let notes = stored_key(metadata, TOOL_CALLS).and_then(|key| metadata[&key].as_array());
         Self { notes: notes.map(Vec::as_slice).unwrap_or_default(), made: 0 }
     }
 
@@ -339,9 +339,9 @@ impl Note<'_> {
 
     /// The result that is shown as `body`.
     pub(super) fn result(&self, body: &str) -> String {
-        match self.result.filter(|result| shown(result) == body) {
+        match self.result.filter(|result| displayed(result) == body) {
             Some(result) => result.to_owned(),
-            None => unshown(body),
+            None => from_displayed(body),
         }
     }
 }
@@ -353,7 +353,7 @@ pub(super) fn of_part(whole: &Envelope, role: Role) -> Envelope {
     part.id = None;
     part.natural = false;
     for key in OWN_KEYS {
-        if let Some(known) = kept_under(&part.metadata, key) {
+        if let Some(known) = stored_key(&part.metadata, key) {
             part.metadata.shift_remove(&known);
         }
     }

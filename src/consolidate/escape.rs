@@ -72,7 +72,7 @@ fn head(rest: &str, ends: fn(char) -> bool) -> Option<Head<'_>> {
 }
 
 /// In plain text names end nowhere else.
-fn nowhere(_: char) -> bool {
+fn no_other_end(_: char) -> bool {
     false
 }
 
@@ -100,13 +100,13 @@ pub(super) fn neutralise_into(safe: &mut String, text: &str, names: &Names) {
         safe.push_str(&rest[..at]);
         rest = &rest[at..];
         if let Some(after) = rest.strip_prefix('<') {
-            safe.push_str(if is_live(after, names, nowhere) { "&lt;" } else { "<" });
+            safe.push_str(if is_live(after, names, no_other_end) { "&lt;" } else { "<" });
             rest = after;
             continue;
         }
         let length = entity(rest).unwrap_or(1);
         let (found, after) = rest.split_at(length);
-        if length > 1 && head(after, nowhere).is_some() {
+        if length > 1 && head(after, no_other_end).is_some() {
             safe.push_str("&amp;");
             safe.push_str(&found[1..]);
         } else {
@@ -125,7 +125,7 @@ pub(super) fn secure(natural: &str, names: &Names) -> String {
     while let Some(at) = memchr(b'<', rest.as_bytes()) {
         let after = &rest[at + 1..];
         safe.push_str(&rest[..at]);
-        safe.push_str(if is_live(after, names, nowhere) { "&lt;" } else { "<" });
+        safe.push_str(if is_live(after, names, no_other_end) { "&lt;" } else { "<" });
         rest = after;
     }
     safe.push_str(rest);
@@ -134,12 +134,12 @@ pub(super) fn secure(natural: &str, names: &Names) -> String {
 
 /// Whether `after`, behind a `<`, makes a tag that must not be there.
 pub(super) fn is_tag(after: &str, names: &Names) -> bool {
-    is_live(after, names, nowhere)
+    is_live(after, names, no_other_end)
 }
 
 /// Whether `after`, behind an entity for `<`, makes what could be a tag of any name.
 pub(super) fn follows_entity(after: &str) -> bool {
-    head(after, nowhere).is_some()
+    head(after, no_other_end).is_some()
 }
 
 fn is_live(after: &str, names: &Names, ends: fn(char) -> bool) -> bool {
@@ -159,7 +159,7 @@ pub(super) fn restore(safe: &str) -> String {
         rest = &rest[at..];
         let length = entity(rest).unwrap_or(1);
         let (found, after) = rest.split_at(length);
-        if length == 1 || head(after, nowhere).is_none() {
+        if length == 1 || head(after, no_other_end).is_none() {
             text.push_str(found);
         } else if found == "&lt;" {
             text.push('<');

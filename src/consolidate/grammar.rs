@@ -32,8 +32,8 @@ pub(super) struct Grammar {
     pub(super) answers: Parser,
     validator: CallValidator<Validator>,
     /// The tools that no tag can be named after.
-    unspeakable: HashSet<String>,
-    takes_any_name: bool,
+    unnameable: HashSet<String>,
+    accepts_any_name: bool,
 }
 
 impl Grammar {
@@ -41,9 +41,9 @@ impl Grammar {
         tools: &[FunctionContract],
         dialects: &[Dialect],
     ) -> Result<Self, ReaderError> {
-        let (speakable, unspeakable): (Vec<_>, Vec<_>) =
-            tools.iter().cloned().partition(|tool| !is_taken(&tool.name));
-        let names = speakable.iter().map(|tool| tool.name.as_str());
+        let (nameable, unnameable): (Vec<_>, Vec<_>) =
+            tools.iter().cloned().partition(|tool| !is_reserved(&tool.name));
+        let names = nameable.iter().map(|tool| tool.name.as_str());
         let options = Options {
             dialects: dialects.to_vec(),
             deltas: false,
@@ -58,9 +58,9 @@ impl Grammar {
         Ok(Self {
             replies: Parser::new(names, options)?,
             answers: Parser::new(Vec::<String>::new(), answers)?,
-            validator: CallValidator::from_contracts(&speakable, RepairMode::Schema, LIMITS)?,
-            unspeakable: unspeakable.into_iter().map(|tool| tool.name).collect(),
-            takes_any_name: tools.is_empty(),
+            validator: CallValidator::from_contracts(&nameable, RepairMode::Schema, LIMITS)?,
+            unnameable: unnameable.into_iter().map(|tool| tool.name).collect(),
+            accepts_any_name: tools.is_empty(),
         })
     }
 
@@ -70,13 +70,13 @@ impl Grammar {
             return validated(&self.validator, found, found.name.to_owned());
         }
         let name = attribute_value(found.written)?;
-        let is_known = self.takes_any_name || self.unspeakable.contains(&name);
+        let is_known = self.accepts_any_name || self.unnameable.contains(&name);
         if is_known { unchecked(found, name) } else { None }
     }
 }
 
 /// Whether a tag of this name means something else.
-fn is_taken(name: &str) -> bool {
+fn is_reserved(name: &str) -> bool {
     [TOOL_CALL, TOOL_RESPONSE].contains(&name) || REASONING_TAGS.contains(&name)
 }
 

@@ -69,7 +69,7 @@ impl<'g> Transcript<'g> {
 
     fn push(&mut self, message: &Message) {
         let Envelope { role, metadata, natural, .. } = &message.envelope;
-        self.waiting.hear(*role, &message.content);
+        self.waiting.observe(*role, &message.content);
         match &message.content {
             Content::Text(text) if *role != Role::System => {
                 let notes = Some(Notes::new(metadata)).filter(|_| *natural);
@@ -161,11 +161,11 @@ impl<'g> Transcript<'g> {
         for (index, call) in read.iter_mut().filter_map(Piece::call).enumerate() {
             call.index = index;
         }
-        read.into_iter().map(|piece| self.identified(piece, &mut answered)).collect()
+        read.into_iter().map(|piece| self.with_id(piece, &mut answered)).collect()
     }
 
     /// A piece with the ids of its calls. `answered` has those of results whose calls are known.
-    fn identified<'t>(&mut self, piece: Piece<'t>, answered: &mut VecDeque<String>) -> Part<'t> {
+    fn with_id<'t>(&mut self, piece: Piece<'t>, answered: &mut VecDeque<String>) -> Part<'t> {
         match piece {
             Piece::Text(text) => Part::Text(text),
             Piece::Reasoning(thought) => Part::Reasoning(thought),

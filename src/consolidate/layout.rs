@@ -76,28 +76,28 @@ impl Layout {
             );
         };
         let status = if result.is_error { format!(" status=\"{ERROR}\"") } else { String::new() };
-        let shown = neutralise(&shown(&result.result), &self.names);
+        let displayed = neutralise(&displayed(&result.result), &self.names);
         format!("<{TOOL_RESPONSE} name=\"{name}\"{status}>\n{shown}\n</{TOOL_RESPONSE}>")
     }
 }
 
 /// A result as the model sees it: JSON structures on several lines, everything else as it is.
-pub(super) fn shown(result: &str) -> String {
+pub(super) fn displayed(result: &str) -> String {
     indented(result).unwrap_or_else(|| result.to_owned())
 }
 
-/// The result that is shown as `shown`, where nothing says more. JSON on several lines is taken
+/// The result that is shown as `displayed`, where nothing says more. JSON on several lines is taken
 /// for JSON that was on one line, as `json.dumps` writes it.
-pub(super) fn unshown(shown: &str) -> String {
-    let original = indented(shown).filter(|laid_out| laid_out == shown);
-    original.and_then(|_| on_one_line(shown)).unwrap_or_else(|| shown.to_owned())
+pub(super) fn from_displayed(displayed: &str) -> String {
+    let original = indented(displayed).filter(|laid_out| laid_out == displayed);
+    original.and_then(|_| on_one_line(displayed)).unwrap_or_else(|| displayed.to_owned())
 }
 
 /// Whether the text of a result alone gives it back.
-pub(super) fn is_unshown(result: &str) -> bool {
+pub(super) fn is_recoverable(result: &str) -> bool {
     // What is on one line already comes back from any layout.
     on_one_line(result).is_some_and(|line| line == result)
-        || indented(result).is_none_or(|shown| unshown(&shown) == result)
+        || indented(result).is_none_or(|displayed| from_displayed(&displayed) == result)
 }
 
 /// What the text ends with so far.

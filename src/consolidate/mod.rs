@@ -53,7 +53,7 @@ mod check;
 mod consolidator;
 mod envelope;
 mod escape;
-mod flow;
+mod streamed_text;
 mod grammar;
 mod history;
 mod json;

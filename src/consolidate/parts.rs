@@ -2,8 +2,8 @@
 
 use super::{
     Form,
-    envelope::Gathered,
-    flow::Flow,
+    envelope::EnvelopeMerger,
+    streamed_text::StreamedText,
     layout::{Cursor, Layout},
     responses::only_responses,
 };
@@ -17,7 +17,7 @@ pub(super) struct Parts {
     layout: Layout,
     all: Vec<Part>,
     /// Envelopes of messages that say nothing, until their party speaks.
-    unheard: Vec<Envelope>,
+    pending_envelopes: Vec<Envelope>,
 }
 
 /// One message in the making.
@@ -27,11 +27,11 @@ struct Part {
     role: Option<Role>,
     cursor: Cursor,
     /// The text at the end, as long as it grows.
-    flow: Option<Flow>,
+    streamed_text: Option<StreamedText>,
     text: String,
-    gathered: Gathered,
+    merger: EnvelopeMerger,
     /// Whether something else than results is in it.
-    is_said: bool,
+    has_content: bool,
     /// The system's own words, which stay as they are.
     instructions: Option<Envelope>,
 }
@@ -41,10 +41,10 @@ impl Part {
         Self {
             role,
             cursor: Cursor::default(),
-            flow: None,
+            streamed_text: None,
             text: String::new(),
-            gathered: Gathered::default(),
-            is_said: false,
+            merger: EnvelopeMerger::default(),
+            has_content: false,
             instructions,
         }
     }
@@ -54,20 +54,20 @@ impl Part {
     fn block(&mut self, block: &str, ruled: bool, orphan: bool) {
         let line = self.text.strip_suffix('\n').filter(|_| self.cursor.follows_break());
         let is_own = line.is_some_and(|line| !line.is_empty() && !line.ends_with('\n'));
-        self.gathered.note_break(is_own);
+        self.merger.note_break(is_own);
         self.cursor.block(block, ruled, orphan, &mut self.text);
     }
 
     fn into_message(self) -> Message {
         match self.instructions {
             Some(envelope) => Message { envelope, content: Content::Text(self.text) },
-            None => self.gathered.into_message(self.role.unwrap_or(Role::User), self.text),
+            None => self.merger.into_message(self.role.unwrap_or(Role::User), self.text),
         }
     }
 }
 
 /// Who a message is of, as models see it: results and tools speak to them as users do.
-const fn party(role: Role) -> Role {
+const fn turn_role(role: Role) -> Role {
     match role {
         Role::Assistant => Role::Assistant,
         Role::System | Role::User | Role::Tool => Role::User,
@@ -76,7 +76,7 @@ const fn party(role: Role) -> Role {
 
 impl Parts {
     pub(super) fn new(form: Form, layout: Layout) -> Self {
-        Self { form, layout, all: Vec::new(), unheard: Vec::new() }
+        Self { form, layout, all: Vec::new(), pending_envelopes: Vec::new() }
     }
 
     pub(super) const fn form(&self) -> Form {
@@ -101,9 +101,9 @@ impl Parts {
     pub(super) fn messages(&self) -> Vec<Message> {
         let whole = |part: &Part| Part {
             cursor: part.cursor,
-            flow: None,
+            streamed_text: None,
             text: part.text.clone(),
-            gathered: part.gathered.clone(),
+            merger: part.merger.clone(),
             instructions: part.instructions.clone(),
             ..*part
         };
@@ -116,33 +116,33 @@ impl Parts {
     }
 
     pub(super) fn into_messages(self) -> Vec<Message> {
-        let spoken = self.all.into_iter().filter(|part| !part.text.is_empty());
-        spoken.map(Part::into_message).collect()
+        let written = self.all.into_iter().filter(|part| !part.text.is_empty());
+        written.map(Part::into_message).collect()
     }
 
-    /// The message that `speaker` goes on with, or a new one. Nobody's are results without calls.
-    fn part(&mut self, speaker: Option<Role>) -> &mut Part {
+    /// The message that `role` goes on with, or a new one. Nobody's are results without calls.
+    fn part(&mut self, role: Option<Role>) -> &mut Part {
         let is_open = self.all.last().is_some_and(|part| {
             part.instructions.is_none()
-                && (part.role == speaker || part.role.is_none() || speaker.is_none())
+                && (part.role == role || part.role.is_none() || role.is_none())
         });
         if !is_open {
-            self.all.push(Part::new(speaker, None));
+            self.all.push(Part::new(role, None));
         }
         let at = self.all.len() - 1;
         let part = &mut self.all[at];
-        part.role = part.role.or(speaker);
+        part.role = part.role.or(role);
         part
     }
 
     /// As [`part`](Self::part), for more than results.
-    fn speak(&mut self, speaker: Role) -> &mut Part {
-        let unheard = std::mem::take(&mut self.unheard);
-        let part = self.part(Some(speaker));
-        part.is_said = true;
-        for envelope in unheard {
-            if party(envelope.role) == speaker {
-                part.gathered.overhear(envelope);
+    fn content_part(&mut self, role: Role) -> &mut Part {
+        let pending_envelopes = std::mem::take(&mut self.pending_envelopes);
+        let part = self.part(Some(role));
+        part.has_content = true;
+        for envelope in pending_envelopes {
+            if turn_role(envelope.role) == role {
+                part.merger.note_unwritten(envelope);
             }
         }
         part
@@ -154,29 +154,29 @@ impl Parts {
     }
 
     /// The system's text.
-    pub(super) fn instruct(&mut self, envelope: Envelope, text: String) {
-        self.unheard.clear();
+    pub(super) fn add_instructions(&mut self, envelope: Envelope, text: String) {
+        self.pending_envelopes.clear();
         let mut part = Part::new(Some(Role::System), Some(envelope));
         part.text = text;
         self.all.push(part);
     }
 
     /// A whole text of the assistant or of the user.
-    pub(super) fn say(&mut self, envelope: Envelope, text: &str) {
-        let speaker = party(envelope.role);
+    pub(super) fn add_text(&mut self, envelope: Envelope, text: &str) {
+        let role = turn_role(envelope.role);
         let natural = envelope.natural;
-        self.speak(speaker);
+        self.content_part(role);
         let Self { layout, all, .. } = self;
         let Some(part) = all.last_mut() else { return };
-        let noted = part.gathered.noted();
-        part.gathered.add(envelope);
+        let noted = part.merger.noted();
+        part.merger.add(envelope);
         if natural {
-            if speaker == Role::Assistant {
+            if role == Role::Assistant {
                 part.cursor.natural(text, &mut part.text);
             } else {
                 part.cursor.natural(&only_responses(text, layout.names()), &mut part.text);
             }
-            for name in part.gathered.names_from(noted) {
+            for name in part.merger.names_from(noted) {
                 layout.learn(name);
             }
         } else {
@@ -189,48 +189,48 @@ impl Parts {
         if piece.is_empty() {
             return;
         }
-        self.speak(Role::Assistant);
+        self.content_part(Role::Assistant);
         let Self { layout, all, .. } = self;
         let Some(part) = all.last_mut() else { return };
-        let flow = part.flow.get_or_insert_with(|| Flow::begin(part.cursor, &mut part.text));
-        flow.push(piece, layout.names(), &mut part.text);
+        let streamed_text = part.streamed_text.get_or_insert_with(|| StreamedText::begin(part.cursor, &mut part.text));
+        streamed_text.push(piece, layout.names(), &mut part.text);
     }
 
     /// Ends the text that grows, if there is one.
     pub(super) fn pause(&mut self) {
         if let Some(part) = self.all.last_mut()
-            && let Some(flow) = part.flow.take()
+            && let Some(streamed_text) = part.streamed_text.take()
         {
-            part.cursor = flow.end(self.layout.names(), &mut part.text);
+            part.cursor = streamed_text.end(self.layout.names(), &mut part.text);
         }
     }
 
     /// A message that is not written.
-    pub(super) fn overhear(&mut self, envelope: Envelope) {
-        let speaker = party(envelope.role);
+    pub(super) fn note_unwritten(&mut self, envelope: Envelope) {
+        let role = turn_role(envelope.role);
         for part in self.all.iter_mut().rev() {
-            if part.role == Some(speaker) && part.instructions.is_none() {
-                return part.gathered.overhear(envelope);
+            if part.role == Some(role) && part.instructions.is_none() {
+                return part.merger.note_unwritten(envelope);
             }
-            if part.is_said || part.instructions.is_some() {
+            if part.has_content || part.instructions.is_some() {
                 break;
             }
         }
-        self.unheard.push(envelope);
+        self.pending_envelopes.push(envelope);
     }
 
     /// The envelope of messages with calls that are written next.
-    pub(super) fn call_by(&mut self, envelope: Envelope) {
-        self.speak(Role::Assistant).gathered.add(envelope);
+    pub(super) fn begin_calls(&mut self, envelope: Envelope) {
+        self.content_part(Role::Assistant).merger.add(envelope);
     }
 
     /// A call whose result stands elsewhere.
     pub(super) fn call(&mut self, call: &ToolCall) {
         self.layout.learn(&call.name);
         let block = self.layout.call(call);
-        let part = self.speak(Role::Assistant);
+        let part = self.content_part(Role::Assistant);
         part.block(&block, false, false);
-        part.gathered.note(&call.id, &call.name, Some(call), None);
+        part.merger.note(&call.id, &call.name, Some(call), None);
     }
 
     /// A call and its result.
@@ -238,20 +238,20 @@ impl Parts {
         self.layout.learn(&call.name);
         let block =
             format!("{}\n{}", self.layout.call(call), self.layout.response(&call.name, result));
-        let part = self.speak(Role::Assistant);
+        let part = self.content_part(Role::Assistant);
         part.block(&block, true, false);
-        part.gathered.note(&call.id, &call.name, Some(call), result);
+        part.merger.note(&call.id, &call.name, Some(call), result);
     }
 
     /// The envelopes of messages with results that are written next, and whose calls are.
-    pub(super) fn answer_by(&mut self, envelopes: impl IntoIterator<Item = Envelope>) {
-        let speaker = if self.form == Form::Single { Role::Assistant } else { Role::User };
-        let part = self.part(Some(speaker));
+    pub(super) fn begin_results(&mut self, envelopes: impl IntoIterator<Item = Envelope>) {
+        let role = if self.form == Form::Single { Role::Assistant } else { Role::User };
+        let part = self.part(Some(role));
         for envelope in envelopes {
-            if party(envelope.role) == Role::Assistant && speaker == Role::User {
-                part.gathered.answer(envelope);
+            if turn_role(envelope.role) == Role::Assistant && role == Role::User {
+                part.merger.answer(envelope);
             } else {
-                part.gathered.add(envelope);
+                part.merger.add(envelope);
             }
         }
     }
@@ -261,11 +261,11 @@ impl Parts {
         let block = self.layout.response(&call.name, result);
         let part = self.part(Some(Role::User));
         part.block(&block, false, true);
-        part.gathered.note(&call.id, &call.name, None, result);
+        part.merger.note(&call.id, &call.name, None, result);
     }
 
     /// Results whose calls are answered, or nowhere.
-    pub(super) fn strays(&mut self, envelope: Option<Envelope>, results: &[ToolResult]) {
+    pub(super) fn unmatched_results(&mut self, envelope: Option<Envelope>, results: &[ToolResult]) {
         if results.is_empty() {
             return;
         }
@@ -273,13 +273,13 @@ impl Parts {
             self.layout.learn(&result.name);
         }
         let ruled = self.form == Form::Single;
-        let speaker = self.answers();
-        self.part(speaker).gathered.add(envelope.unwrap_or_else(|| Envelope::new(Role::Tool)));
+        let role = self.answers();
+        self.part(role).merger.add(envelope.unwrap_or_else(|| Envelope::new(Role::Tool)));
         for result in results {
             let block = self.layout.response(&result.name, Some(result));
-            let part = self.part(speaker);
+            let part = self.part(role);
             part.block(&block, ruled, true);
-            part.gathered.note(&result.tool_call_id, &result.name, None, Some(result));
+            part.merger.note(&result.tool_call_id, &result.name, None, Some(result));
         }
     }
 }

@@ -26,7 +26,7 @@ pub(super) struct Reply {
     calls: Vec<Call>,
     slots: Slots,
     /// The calls that are written, and whose results are to follow.
-    owed: VecDeque<usize>,
+    unanswered: VecDeque<usize>,
     /// The envelopes of messages with results that are not written yet.
     answered_by: Vec<Envelope>,
     /// Results that came before their calls.
@@ -56,7 +56,7 @@ enum Last {
 #[derive(Debug)]
 enum Item {
     /// A whole text.
-    Said { envelope: Envelope, text: String },
+    Text { envelope: Envelope, text: String },
     /// A text that streams: what is not written of it.
     Streamed(String),
     /// Calls without text between them, and the message that they are of.
@@ -68,7 +68,7 @@ struct Call {
     state: State,
     result: Option<ToolResult>,
     /// Whether it has its result, or will have none.
-    is_settled: bool,
+    is_resolved: bool,
 }
 
 #[derive(Debug)]
@@ -82,7 +82,7 @@ enum State {
     Announced,
     Whole(ToolCall),
     /// A call that came to nothing.
-    Void,
+    Dropped,
 }
 
 // What comes.
@@ -107,7 +107,7 @@ impl Reply {
             blank: String::new(),
             calls: Vec::new(),
             slots: Slots::default(),
-            owed: VecDeque::new(),
+            unanswered: VecDeque::new(),
             answered_by: Vec::new(),
             early: HashMap::new(),
         }
@@ -134,12 +134,12 @@ impl Reply {
     }
 
     /// A whole text, which is written at once if nothing waits.
-    pub(super) fn say(&mut self, envelope: &Envelope, text: &str, parts: &mut Parts) {
+    pub(super) fn add_text(&mut self, envelope: &Envelope, text: &str, parts: &mut Parts) {
         if self.items.is_empty() {
-            return parts.say(envelope.clone(), text);
+            return parts.add_text(envelope.clone(), text);
         }
         self.pause();
-        self.items.push_back(Item::Said { envelope: envelope.clone(), text: text.to_owned() });
+        self.items.push_back(Item::Text { envelope: envelope.clone(), text: text.to_owned() });
     }
 
     /// More of a text. White space alone is none; between calls it goes to the text behind them.
@@ -180,13 +180,13 @@ impl Reply {
         }
         if is_final && let Some(Item::Calls { positions, .. }) = self.items.back() {
             for &position in positions {
-                self.calls[position].is_settled = true;
+                self.calls[position].is_resolved = true;
             }
         }
     }
 
     /// The message of calls that streamed.
-    pub(super) fn recall(&mut self, calls: &[ToolCall], results: &[ToolResult]) {
+    pub(super) fn update_calls(&mut self, calls: &[ToolCall], results: &[ToolResult]) {
         for call in calls {
             self.whole(call.clone());
         }
@@ -200,7 +200,7 @@ impl Reply {
         let slot = self.slots.of_call(&call.id, None);
         self.add_if_new(slot, || State::Announced);
         let known = &mut self.calls[slot.position];
-        if !matches!(known.state, State::Whole(_) | State::Void) {
+        if !matches!(known.state, State::Whole(_) | State::Dropped) {
             known.state = State::Whole(call);
         }
     }
@@ -228,7 +228,7 @@ impl Reply {
 
     fn add_if_new(&mut self, slot: Slot, state: impl FnOnce() -> State) {
         if slot.is_new {
-            self.calls.push(Call { state: state(), result: None, is_settled: false });
+            self.calls.push(Call { state: state(), result: None, is_resolved: false });
             if self.last != Last::Calls {
                 self.blank.clear();
             }
@@ -254,9 +254,9 @@ impl Reply {
     pub(super) fn answer(&mut self, result: ToolResult) -> Option<ToolResult> {
         let position = self.slots.position(&result.tool_call_id);
         match position.map(|position| &mut self.calls[position]) {
-            Some(call) if !call.is_settled => {
+            Some(call) if !call.is_resolved => {
                 call.result = Some(result);
-                call.is_settled = true;
+                call.is_resolved = true;
                 None
             }
             _ => Some(result),
@@ -282,12 +282,12 @@ impl Reply {
         self.source = Source::Updates { is_running: false };
         let last = self.calls.len().wrapping_sub(1);
         for (position, call) in self.calls.iter_mut().enumerate() {
-            call.state = match std::mem::replace(&mut call.state, State::Void) {
+            call.state = match std::mem::replace(&mut call.state, State::Dropped) {
                 State::Open { name, arguments: text } if !name.is_empty() => {
                     let is_cut = position == last && reason.cuts_off();
                     let id = self.slots.id(position).map(str::to_owned);
                     let id = id.unwrap_or_else(|| self.slots.free_id(position));
-                    arguments_of(&text, is_cut).map_or(State::Void, |arguments| {
+                    arguments_of(&text, is_cut).map_or(State::Dropped, |arguments| {
                         let (raw, repairs) = (text, Vec::new());
                         State::Whole(ToolCall {
                             id,
@@ -300,7 +300,7 @@ impl Reply {
                     })
                 }
                 whole @ State::Whole(_) => whole,
-                State::Open { .. } | State::Announced | State::Void => State::Void,
+                State::Open { .. } | State::Announced | State::Dropped => State::Dropped,
             };
         }
     }
@@ -341,12 +341,12 @@ impl Reply {
             self.stop(FinishReason::Missing);
         }
         self.write(parts, true);
-        let void = self.calls.into_iter().filter(|call| matches!(call.state, State::Void));
-        let mut strays: Vec<_> =
+        let void = self.calls.into_iter().filter(|call| matches!(call.state, State::Dropped));
+        let mut unmatched_results: Vec<_> =
             self.early.into_values().chain(void.filter_map(|call| call.result)).collect();
         // They have no order of their own.
-        strays.sort_by(|a, b| a.tool_call_id.cmp(&b.tool_call_id));
-        parts.strays(None, &strays);
+        unmatched_results.sort_by(|a, b| a.tool_call_id.cmp(&b.tool_call_id));
+        parts.unmatched_results(None, &unmatched_results);
     }
 
     fn write(&mut self, parts: &mut Parts, is_over: bool) {
@@ -354,7 +354,7 @@ impl Reply {
         while let Some(item) = self.items.pop_front() {
             let is_last = may_grow && self.items.is_empty();
             match item {
-                Item::Said { envelope, text } => parts.say(envelope, &text),
+                Item::Text { envelope, text } => parts.add_text(envelope, &text),
                 Item::Streamed(text) => {
                     parts.stream(&text);
                     if is_last && self.last == Last::Text {
@@ -377,7 +377,7 @@ impl Reply {
                             let is_written = positions.iter().all(is_ready)
                                 && self.write_calls(&mut envelope, &mut positions, parts);
                             if is_written {
-                                self.write_owed(parts, true);
+                                self.write_results(parts, true);
                             }
                             is_written
                         }
@@ -390,7 +390,7 @@ impl Reply {
             }
         }
         if !may_grow && self.items.is_empty() {
-            self.write_owed(parts, is_over);
+            self.write_results(parts, is_over);
         }
     }
 
@@ -409,13 +409,13 @@ impl Reply {
             }
             if let State::Whole(whole) = &call.state {
                 if let Some(envelope) = envelope.take() {
-                    parts.call_by(envelope);
+                    parts.begin_calls(envelope);
                 }
                 if !self.answered_by.is_empty() {
-                    parts.answer_by(self.answered_by.drain(..));
+                    parts.begin_results(self.answered_by.drain(..));
                 }
                 parts.pair(whole, call.result.take().as_ref());
-                call.is_settled = true;
+                call.is_resolved = true;
             }
             positions.pop_front();
         }
@@ -433,12 +433,12 @@ impl Reply {
             match &self.calls[position].state {
                 State::Whole(call) => {
                     if let Some(envelope) = envelope.take() {
-                        parts.call_by(envelope);
+                        parts.begin_calls(envelope);
                     }
                     parts.call(call);
-                    self.owed.push_back(position);
+                    self.unanswered.push_back(position);
                 }
-                State::Void => {}
+                State::Dropped => {}
                 State::Open { .. } | State::Announced => return false,
             }
             positions.pop_front();
@@ -447,19 +447,19 @@ impl Reply {
     }
 
     /// The results of calls that are written, in their order.
-    fn write_owed(&mut self, parts: &mut Parts, is_over: bool) {
-        while let Some(&position) = self.owed.front() {
+    fn write_results(&mut self, parts: &mut Parts, is_over: bool) {
+        while let Some(&position) = self.unanswered.front() {
             let call = &mut self.calls[position];
             let State::Whole(whole) = &call.state else { return };
             if !call.is_ready(is_over) {
                 return;
             }
             if !self.answered_by.is_empty() {
-                parts.answer_by(self.answered_by.drain(..));
+                parts.begin_results(self.answered_by.drain(..));
             }
             parts.answer(whole, call.result.take().as_ref());
-            call.is_settled = true;
-            self.owed.pop_front();
+            call.is_resolved = true;
+            self.unanswered.pop_front();
         }
     }
 }
@@ -468,8 +468,8 @@ impl Call {
     /// Whether it can be written with its result, or as pending if nothing can come any more.
     fn is_ready(&self, is_over: bool) -> bool {
         match self.state {
-            State::Whole(_) => self.is_settled || is_over,
-            State::Void => true,
+            State::Whole(_) => self.is_resolved || is_over,
+            State::Dropped => true,
             State::Open { .. } | State::Announced => false,
         }
     }

@@ -550,7 +550,7 @@ proptest! {
             let mut told: Vec<_> = results
                 .iter()
                 .map(|result| {
-                    let plain = super::layout::unshown(&super::layout::shown(&result.result));
+                    let plain = super::layout::from_displayed(&super::layout::displayed(&result.result));
                     (result.name.clone(), result.is_error, plain)
                 })
                 .collect();

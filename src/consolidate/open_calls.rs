@@ -23,7 +23,7 @@ pub(super) struct Waiting {
 
 impl Waiting {
     /// Takes note of who speaks, and of the calls and results in messages that are no text.
-    pub(super) fn hear(&mut self, role: Role, content: &Content) {
+    pub(super) fn observe(&mut self, role: Role, content: &Content) {
         match (role, content) {
             (_, Content::Usage(_) | Content::Unknown { .. }) => return,
             (Role::System, _) => *self = Self::default(),

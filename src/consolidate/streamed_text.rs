@@ -14,14 +14,14 @@ use crate::contract::{MAX_NAME_BYTES, is_name_char};
 
 /// A text in the making, at the end of a message.
 #[derive(Clone, Debug)]
-pub(super) struct Flow {
+pub(super) struct StreamedText {
     /// The beginning of the text, as long as it could be that of a rule behind a block.
     start: Option<String>,
     neutraliser: Neutraliser,
     is_broken: bool,
 }
 
-impl Flow {
+impl StreamedText {
     /// A text that begins where `cursor` stands. It will have at least one character.
     pub(super) fn begin(cursor: Cursor, written: &mut String) -> Self {
         written.push_str(cursor.line_break());
