@@ -24,14 +24,14 @@ pub(super) enum Piece<'t> {
 
 /// Who laid the blocks out.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Layout<'n> {
+pub(super) enum Origin<'n> {
     /// `consolidate`: every character of a text counts, and a result of the call before it stands
     /// right behind that. For each block it is known whether the line break before it is one of
     /// the text before it.
-    Ours { breaks: &'n [bool] },
+    Consolidated { breaks: &'n [bool] },
     /// Anybody: a text of nothing but white space beside a block is none, and a result belongs to
     /// the first call of its name that has none.
-    Free,
+    Other,
 }
 
 /// A part of a text, as the parser sees it.
@@ -64,7 +64,7 @@ enum Span<'t> {
 pub(super) fn pieces<'t>(
     text: &'t str,
     mut parser: Parser,
-    layout: Layout<'_>,
+    layout: Origin<'_>,
     mut call: impl FnMut(&FoundCall<'_>) -> Option<ToolCall>,
     mut is_result: impl FnMut(&Response<'t>) -> bool,
 ) -> Vec<Piece<'t>> {
@@ -110,8 +110,8 @@ pub(super) fn pieces<'t>(
     parser.push(text, &mut sink);
     parser.finish(Ending::Complete, &mut sink);
     match layout {
-        Layout::Ours { .. } => pair_adjacent(text, &mut spans),
-        Layout::Free => pair_by_name(&mut spans),
+        Origin::Consolidated { .. } => pair_adjacent(text, &mut spans),
+        Origin::Other => pair_by_name(&mut spans),
     }
     let (pieces, gap) = (Vec::with_capacity(spans.len()), Vec::new());
     PieceBuilder { text, layout, pieces, blocks: 0, gap, after_block: false }.run(spans)
@@ -156,7 +156,7 @@ fn pair_by_name(spans: &mut [Span<'_>]) {
 /// Turns spans into pieces.
 struct PieceBuilder<'t, 'n> {
     text: &'t str,
-    layout: Layout<'n>,
+    layout: Origin<'n>,
     pieces: Vec<Piece<'t>>,
     /// How many of them are blocks.
     blocks: usize,
@@ -218,7 +218,7 @@ impl<'t> PieceBuilder<'t, '_> {
                 *last = &last[..last.len() - RULE.len()];
             }
             if matches!(next, Next::Block | Next::Orphan) && !self.has_own_break() {
-                let line = if self.is_free() { last.strip_suffix("\r\n") } else { None };
+                let line = if self.is_other() { last.strip_suffix("\r\n") } else { None };
                 // Text that ends with several line breaks, or is one, had them of its own.
                 let line = line.or_else(|| last.strip_suffix('\n'));
                 *last =
@@ -233,7 +233,7 @@ impl<'t> PieceBuilder<'t, '_> {
                 text.push_str(part);
             }
         }
-        let is_layout = self.is_free() && has_markup && {
+        let is_layout = self.is_other() && has_markup && {
             let bare = text.trim();
             bare.is_empty() || bare == RULE.trim() && self.after_block && next == Next::Block
         };
@@ -242,21 +242,21 @@ impl<'t> PieceBuilder<'t, '_> {
         }
     }
 
-    fn is_free(&self) -> bool {
-        matches!(self.layout, Layout::Free)
+    fn is_other(&self) -> bool {
+        matches!(self.layout, Origin::Other)
     }
 
     /// Whether the line break before the next block is one of the text before it.
     fn has_own_break(&self) -> bool {
         match self.layout {
-            Layout::Ours { breaks } => breaks.get(self.blocks).is_some_and(|is_own| *is_own),
-            Layout::Free => false,
+            Origin::Consolidated { breaks } => breaks.get(self.blocks).is_some_and(|is_own| *is_own),
+            Origin::Other => false,
         }
     }
 
     /// `gap` without the line break that ends the line of the block before it.
     fn without_break(&self, gap: &'t str) -> &'t str {
-        let line = if self.is_free() { gap.strip_prefix("\r\n") } else { None };
+        let line = if self.is_other() { gap.strip_prefix("\r\n") } else { None };
         line.or_else(|| gap.strip_prefix('\n')).unwrap_or(gap)
     }
 }

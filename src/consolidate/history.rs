@@ -11,12 +11,12 @@
 use std::collections::{HashSet, VecDeque};
 
 use super::{
-    blocks::{Layout, Piece, pieces},
+    blocks::{Origin, Piece, pieces},
     envelope::{Note, Notes, of_part},
     escape::{attribute_value, restore},
     grammar::{Grammar, as_written, parser_of, unchecked},
     response::Response,
-    waiting::{Waiting, calls_of},
+    open_calls::{OpenCalls, calls_of},
 };
 use crate::{
     calls::ReaderError,
@@ -54,7 +54,7 @@ pub fn parse_history(
 struct Transcript<'g> {
     grammar: &'g Grammar,
     messages: Vec<Message>,
-    waiting: Waiting,
+    open_calls: OpenCalls,
     /// The ids that calls have so far.
     ids: HashSet<String>,
     /// The number of the next id.
@@ -63,18 +63,18 @@ struct Transcript<'g> {
 
 impl<'g> Transcript<'g> {
     fn new(grammar: &'g Grammar) -> Self {
-        let (waiting, ids) = (Waiting::default(), HashSet::new());
-        Self { grammar, messages: Vec::new(), waiting, ids, next: 0 }
+        let (open_calls, ids) = (OpenCalls::default(), HashSet::new());
+        Self { grammar, messages: Vec::new(), open_calls, ids, next: 0 }
     }
 
     fn push(&mut self, message: &Message) {
         let Envelope { role, metadata, natural, .. } = &message.envelope;
-        self.waiting.observe(*role, &message.content);
+        self.open_calls.observe(*role, &message.content);
         match &message.content {
             Content::Text(text) if *role != Role::System => {
                 let notes = Some(Notes::new(metadata)).filter(|_| *natural);
-                let ours = notes.and_then(|notes| self.ours(text, *role, notes));
-                let read = ours.unwrap_or_else(|| self.read(text, *role));
+                let read_consolidated = notes.and_then(|notes| self.read_consolidated(text, *role, notes));
+                let read = read_consolidated.unwrap_or_else(|| self.read(text, *role));
                 self.write(&message.envelope, read);
             }
             content => {
@@ -85,7 +85,7 @@ impl<'g> Transcript<'g> {
     }
 
     /// What `consolidate` wrote, if text and notes agree.
-    fn ours<'t>(
+    fn read_consolidated<'t>(
         &mut self,
         text: &'t str,
         role: Role,
@@ -96,7 +96,7 @@ impl<'g> Transcript<'g> {
         let read = pieces(
             text,
             parser_of(&names, role)?,
-            Layout::Ours { breaks: &notes.breaks() },
+            Origin::Consolidated { breaks: &notes.breaks() },
             |found| {
                 let call = unchecked(found, attribute_value(found.written)?)?;
                 written.contains(found.written).then_some(call)
@@ -132,7 +132,7 @@ impl<'g> Transcript<'g> {
             Piece::Result(found) => {
                 let name = names.next().unwrap_or_default().to_owned();
                 let note = notes.next(&name);
-                self.waiting.answered(&name, &note.id);
+                self.open_calls.answered(&name, &note.id);
                 Part::Result(found.into_result(name, note))
             }
         });
@@ -145,18 +145,18 @@ impl<'g> Transcript<'g> {
         let mut answered = VecDeque::new();
         let mut read = if role == Role::Assistant {
             let parser = grammar.replies.fresh();
-            pieces(text, parser, Layout::Free, |found| grammar.call(found), |_| true)
-        } else if self.waiting.is_empty() {
+            pieces(text, parser, Origin::Other, |found| grammar.call(found), |_| true)
+        } else if self.open_calls.is_empty() {
             vec![Piece::Text(restore(text))]
         } else {
-            let waiting = &mut self.waiting;
+            let open_calls = &mut self.open_calls;
             let is_result = |found: &Response<'_>| {
-                let id = waiting.answer(&found.name);
+                let id = open_calls.answer(&found.name);
                 answered.extend(id.clone());
                 id.is_some()
             };
             let parser = grammar.answers.fresh();
-            pieces(text, parser, Layout::Free, |_| None, is_result)
+            pieces(text, parser, Origin::Other, |_| None, is_result)
         };
         for (index, call) in read.iter_mut().filter_map(Piece::call).enumerate() {
             call.index = index;
@@ -182,7 +182,7 @@ impl<'g> Transcript<'g> {
             }
             Piece::Result(mut found) => {
                 let name = std::mem::take(&mut found.name);
-                let id = answered.pop_front().or_else(|| self.waiting.answer(&name));
+                let id = answered.pop_front().or_else(|| self.open_calls.answer(&name));
                 let id = id.unwrap_or_else(|| self.new_id());
                 Part::Result(found.into_result(name, Note::new(id)))
             }
@@ -212,7 +212,7 @@ impl<'g> Transcript<'g> {
                 }
                 Part::Call(call) => {
                     self.ids.insert(call.id.clone());
-                    self.waiting.add(&call);
+                    self.open_calls.add(&call);
                     if let Some(Content::ToolCalls(calls)) = last {
                         calls.push(call);
                         continue;

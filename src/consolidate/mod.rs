@@ -64,7 +64,7 @@ mod response;
 mod responses;
 #[cfg(test)]
 mod tests;
-mod waiting;
+mod open_calls;
 
 pub use self::{consolidator::Consolidator, history::parse_history};
 

@@ -14,14 +14,14 @@ pub(super) fn calls_of(content: &Content) -> &[ToolCall] {
 
 /// The calls of the last turn that wait for their results, by name.
 #[derive(Debug, Default)]
-pub(super) struct Waiting {
+pub(super) struct OpenCalls {
     ids: HashMap<String, VecDeque<String>>,
     count: usize,
     /// Whether somebody has spoken since the assistant did.
     is_answered: bool,
 }
 
-impl Waiting {
+impl OpenCalls {
     /// Takes note of who speaks, and of the calls and results in messages that are no text.
     pub(super) fn observe(&mut self, role: Role, content: &Content) {
         match (role, content) {
@@ -60,7 +60,7 @@ impl Waiting {
     /// The call with this id waits no longer.
     pub(super) fn answered(&mut self, name: &str, id: &str) {
         if let Some(ids) = self.ids.get_mut(name)
-            && let Some(at) = ids.iter().position(|waiting| waiting == id)
+            && let Some(at) = ids.iter().position(|open_calls| open_calls == id)
         {
             ids.remove(at);
             self.count -= 1;
