@@ -56,8 +56,8 @@ fn free_key(metadata: &Map<String, Value>, key: &str) -> String {
 }
 
 /// What merges into metadata: objects member by member, of everything else the later counts.
-fn merge(known: &mut Map<String, Value>, later: Map<String, Value>) {
-    for (key, value) in later {
+fn merge(known: &mut Map<String, Value>, newer: Map<String, Value>) {
+    for (key, value) in newer {
         match (known.get_mut(&key), value) {
             (Some(Value::Object(known)), Value::Object(value)) => merge(known, value),
             (Some(known), value) => *known = value,
@@ -155,7 +155,7 @@ impl EnvelopeMerger {
             self.merged = Some(envelope);
             return;
         };
-        let first = |known: &mut Option<String>, later| *known = known.take().or(later);
+        let first = |known: &mut Option<String>, newer| *known = known.take().or(newer);
         first(&mut merged.from_agent, envelope.from_agent);
         first(&mut merged.generation_id, envelope.generation_id);
         first(&mut merged.run_id, envelope.run_id);
@@ -256,7 +256,7 @@ impl EnvelopeMerger {
 #[derive(Debug, Default)]
 pub(super) struct Notes<'m> {
     notes: &'m [Value],
-    made: usize,
+    next_index: usize,
 }
 
 /// What is known about one call or result beyond its text.
@@ -275,7 +275,7 @@ pub(super) struct Note<'m> {
 impl<'m> Notes<'m> {
     pub(super) fn new(metadata: &'m Map<String, Value>) -> Self {
         let notes = stored_key(metadata, TOOL_CALLS).and_then(|key| metadata[&key].as_array());
-        Self { notes: notes.map(Vec::as_slice).unwrap_or_default(), made: 0 }
+        Self { notes: notes.map(Vec::as_slice).unwrap_or_default(), next_index: 0 }
     }
 
     /// The names of the blocks that there are notes on; None if there are no notes.
@@ -291,8 +291,8 @@ impl<'m> Notes<'m> {
 
     /// The note on the next block, which is one of the tool `name`.
     pub(super) fn next(&mut self, name: &str) -> Note<'m> {
-        let at = self.made;
-        self.made += 1;
+        let at = self.next_index;
+        self.next_index += 1;
         let note = self.notes.get(at).filter(|note| note["name"] == name);
         if note.is_none() {
             // The text is not what it was when the notes were taken.
