@@ -149,7 +149,7 @@ impl Parts {
     }
 
     /// Who results are of that answer no call before them.
-    fn answers(&self) -> Option<Role> {
+    fn results_role(&self) -> Option<Role> {
         (self.form != Form::Single).then_some(Role::User)
     }
 
@@ -273,7 +273,7 @@ impl Parts {
             self.layout.learn(&result.name);
         }
         let ruled = self.form == Form::Single;
-        let role = self.answers();
+        let role = self.results_role();
         self.part(role).merger.add(envelope.unwrap_or_else(|| Envelope::new(Role::Tool)));
         for result in results {
             let block = self.layout.response(&result.name, Some(result));
