@@ -38,7 +38,7 @@ pub struct JsonMeter {
 }
 
 impl JsonMeter {
-    /// Counts the next piece of the text; characters may be split between pieces.
+    /// Count the next piece of the text; characters may be split between pieces.
     pub fn push(&mut self, piece: &[u8]) {
         for &byte in piece {
             self.place = self.next(byte);
@@ -77,7 +77,7 @@ impl JsonMeter {
         }
     }
 
-    /// The values: containers, strings, names of members, numbers, booleans and nulls.
+    /// Return the values: containers, strings, names of members, numbers, booleans and nulls.
     #[must_use]
     pub const fn values(&self) -> usize {
         self.values
@@ -89,7 +89,7 @@ impl JsonMeter {
         self.depth
     }
 
-    /// The length of the longest number, or other word outside of strings, in bytes.
+    /// Return the length of the longest number, or other word outside of strings, in bytes.
     #[must_use]
     pub const fn longest_number(&self) -> usize {
         self.longest_number

@@ -11,10 +11,10 @@ pub trait Backend {
     /// A schema that is ready to validate such values.
     type Schema;
 
-    /// Reads JSON text that is nested no deeper than 128 levels; the error is a sentence.
+    /// Read JSON text that is nested no deeper than 128 levels; the error is a sentence.
     fn parse(&self, json: &str) -> Result<Self::Value, String>;
 
-    /// Whether the value fits the schema.
+    /// Return true if the value fits the schema.
     fn accepts(&self, schema: &Self::Schema, value: &Self::Value) -> bool;
 
     /// How the value does not fit the schema.

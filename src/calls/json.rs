@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::{Deserializer, Value};
 
-/// Reads text whose depth has been bounded by whoever found it.
+/// Read text whose depth has been bounded by whoever found it.
 pub(super) fn parse(json: &str) -> serde_json::Result<Value> {
     let mut reader = Deserializer::from_str(json);
     // `serde_json` stops one level short of the 128 that a parser may allow.

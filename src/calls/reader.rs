@@ -70,7 +70,7 @@ impl Backend for JsonValues {
 }
 
 impl CallValidator<Validator> {
-    /// A judge for calls by these contracts.
+    /// Create a judge for calls by these contracts.
     pub fn from_contracts(
         contracts: &[FunctionContract],
         repair: RepairMode,
@@ -89,7 +89,7 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// A reader for calls by these contracts.
+    /// Create a reader for calls by these contracts.
     pub fn new(contracts: &[FunctionContract], options: Options) -> Result<Self, ReaderError> {
         let limits = options.parser.limits;
         let names = contracts.iter().map(|contract| contract.name.as_str());
@@ -97,7 +97,7 @@ impl Reader {
         Ok(Self { parser, validator: CallValidator::from_contracts(contracts, options.repair, limits)? })
     }
 
-    /// Takes the next chunk and returns what it makes certain.
+    /// Take the next chunk and return what it makes certain.
     pub fn push(&mut self, chunk: &str) -> Vec<Event> {
         let mut events = Vec::new();
         let validator = &self.validator;
@@ -105,7 +105,7 @@ impl Reader {
         events
     }
 
-    /// Judges a call that the provider's own protocol carries; see [`Parser::native`].
+    /// Validate a call that the provider's own protocol carries; see [`Parser::native`].
     pub fn native(
         &self,
         index: usize,
@@ -117,7 +117,7 @@ impl Reader {
         call_event(&self.validator, id, &self.parser.native(index, name, arguments, ending))
     }
 
-    /// Ends the reply, returns the rest and gets ready for the next one.
+    /// End the reply, return the rest and gets ready for the next one.
     pub fn finish(&mut self, ending: Ending) -> Vec<Event> {
         let mut events = Vec::new();
         let validator = &self.validator;
@@ -138,7 +138,7 @@ fn tool(contract: &FunctionContract) -> Result<Tool<Validator>, ReaderError> {
     Ok(Tool { name, schema })
 }
 
-/// The id of a call: its position, so that the same reply gives the same ids.
+/// Return the id of a call: its position, so that the same reply gives the same ids.
 fn id(index: usize) -> String {
     format!("call_{index}")
 }
@@ -175,7 +175,7 @@ fn call_event(validator: &CallValidator<Validator>, id: String, found: &FoundCal
     }
 }
 
-/// Reads a whole reply.
+/// Read a whole reply.
 pub fn read(
     reply: &str,
     contracts: &[FunctionContract],

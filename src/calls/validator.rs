@@ -64,16 +64,16 @@ pub struct CallValidator<S> {
     limits: Limits,
 }
 
-/// How many tools an error names.
+/// Number of tools that an error names.
 const MAX_NAMED_TOOLS: usize = 20;
 
 impl<S> CallValidator<S> {
-    /// A judge for these tools, in the order in which the parser knows them.
+    /// Create a judge for these tools, in the order in which the parser knows them.
     pub fn new(tools: Vec<Tool<S>>, repair: RepairMode, limits: Limits) -> Self {
         Self { tools, repair, limits }
     }
 
-    /// A judge by the same rules for values that live elsewhere.
+    /// Return a judge by the same rules for values that live elsewhere.
     #[cfg(feature = "python")]
     pub(crate) fn with<T>(&self, schema: impl Fn(&S) -> T) -> CallValidator<T> {
         let tools = self.tools.iter().map(|tool| Tool {
@@ -83,7 +83,7 @@ impl<S> CallValidator<S> {
         CallValidator { tools: tools.collect(), repair: self.repair, limits: self.limits }
     }
 
-    /// Decides about one payload.
+    /// Decide about one payload.
     pub fn validate<B>(&self, backend: &B, found: &FoundCall<'_>) -> CallOutcome<B::Value>
     where
         B: Backend<Schema = S>,
@@ -148,7 +148,7 @@ impl<S> CallValidator<S> {
         CallOutcome::invalid(InvalidKind::UnknownTool, message, found.written.into())
     }
 
-    /// The payload as JSON text.
+    /// Return the payload as JSON text.
     fn json<'a>(
         &self,
         found: &FoundCall<'a>,
@@ -227,7 +227,7 @@ enum Coercion<V> {
     Partial(V),
 }
 
-/// The arguments brought to the types that the schema declares, as far as that is certain.
+/// Return the arguments brought to the types that the schema declares, as far as that is certain.
 fn coerce_arguments<B: Backend>(
     backend: &B,
     schema: &Value,
@@ -247,7 +247,7 @@ fn coerce_arguments<B: Backend>(
     read(&coerce_partially(&value, schema, &faults).value).map(Coercion::Partial)
 }
 
-/// Mends a payload that a tag has ended.
+/// Repair a payload that a tag has ended.
 fn repair_payload(payload: &str) -> Option<RepairedJson> {
     // A number or word at the very end of a text may have been cut off, so it is not mended. Here
     // the tag has ended it, which white space says as well.
@@ -274,13 +274,13 @@ fn decode_json_string(payload: &str, repairs: &mut Vec<Repair>) -> Option<String
     Some(inner)
 }
 
-/// The beginning of a text.
+/// Return the beginning of a text.
 fn excerpt(text: &str) -> String {
     const CHARACTERS: usize = 80;
     text.chars().take(CHARACTERS).collect()
 }
 
-/// A payload that broke off inside its fence, without the line that closes the fence.
+/// Return a payload that broke off inside its fence, without the line that closes the fence.
 fn strip_fence<'a>(payload: &'a str, repairs: &mut Vec<Repair>) -> &'a str {
     let trimmed = payload.trim_end();
     let inner = trimmed.trim_end_matches('`');

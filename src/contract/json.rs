@@ -15,7 +15,7 @@ impl FunctionContract {
         Value::Object(members)
     }
 
-    /// The inverse of [`to_json`](Self::to_json). A key that it does not know is an error.
+    /// Create the inverse of [`to_json`](Self::to_json). A key that it does not know is an error.
     pub fn from_json(definition: &Value) -> Result<Self, ContractError> {
         let members = object(definition, None)?;
         let name = name_of(members)?;
@@ -26,15 +26,15 @@ impl FunctionContract {
         build(name, members, "parameters", "returns")
     }
 
-    /// The tool definition of `OpenAI`'s chat API: `{"type": "function", "function": {...}}`.
-    /// It has no place for what a tool returns.
+    /// Return the tool definition of `OpenAI`'s chat API: `{"type": "function", "function":
+    /// {...}}`. It has no place for what a tool returns.
     pub fn to_openai(&self) -> Value {
         let mut function = self.named();
         function.extend(self.parameters.clone().map(|schema| ("parameters".to_owned(), schema)));
         json!({"type": "function", "function": function})
     }
 
-    /// A contract from a tool definition as provider clients write it: [`to_openai`]'s form,
+    /// Create a contract from a tool definition as provider clients write it: [`to_openai`]'s form,
     /// the same without its wrapper, `Anthropic`'s with `input_schema`, or MCP's with
     /// `inputSchema`. Keys that mean nothing here are ignored.
     ///

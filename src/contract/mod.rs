@@ -123,21 +123,21 @@ fn name_if_known(name: Option<&str>) -> String {
 }
 
 impl FunctionContract {
-    /// A contract for a tool that takes anything.
+    /// Create a contract for a tool that takes anything.
     pub fn new(name: impl Into<String>) -> Result<Self, ContractError> {
         let name = name.into();
         check_name(&name)?;
         Ok(Self { name, description: None, parameters: None, returns: None })
     }
 
-    /// The same contract with words on what the tool does.
+    /// Create the same contract with words on what the tool does.
     #[must_use]
     pub fn with_description(mut self, description: impl Into<String>) -> Self {
         self.description = Some(description.into());
         self
     }
 
-    /// The same contract with a JSON Schema for its arguments: an object schema, at most
+    /// Create the same contract with a JSON Schema for its arguments: an object schema, at most
     /// [`MAX_SCHEMA_DEPTH`] levels deep.
     pub fn with_parameters(mut self, schema: Value) -> Result<Self, ContractError> {
         schema::check_parameters(&schema)
@@ -146,7 +146,8 @@ impl FunctionContract {
         Ok(self)
     }
 
-    /// The same contract with what the tool returns: a JSON Schema, or prose as a JSON string.
+    /// Create the same contract with what the tool returns: a JSON Schema, or prose as a JSON
+    /// string.
     pub fn with_returns(mut self, returns: Value) -> Result<Self, ContractError> {
         schema::check_returns(&returns).map_err(|fault| fault.of(&self.name, Part::Returns))?;
         self.returns = Some(returns);
@@ -154,7 +155,7 @@ impl FunctionContract {
     }
 }
 
-/// Whether each of `contracts` has a name of its own.
+/// Return true if each of `contracts` has a name of its own.
 pub fn check_distinct(contracts: &[FunctionContract]) -> Result<(), ContractError> {
     let mut seen = HashSet::new();
     match contracts.iter().find(|contract| !seen.insert(contract.name.as_str())) {

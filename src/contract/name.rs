@@ -22,7 +22,7 @@ pub enum Tag {
 }
 
 impl Tag {
-    /// The name of this option.
+    /// Return the name of this option.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Name => "name",
@@ -30,12 +30,12 @@ impl Tag {
         }
     }
 
-    /// The tag with this name of the option.
+    /// Return the tag with this name of the option.
     pub fn from_wire(name: &str) -> Option<Self> {
         [Self::Name, Self::ToolCall].into_iter().find(|tag| tag.as_str() == name)
     }
 
-    /// The tag that opens a call of `name`, a name that passes [`check_name`].
+    /// Return the tag that opens a call of `name`, a name that passes [`check_name`].
     pub fn opening(self, name: &str) -> String {
         match self {
             Self::Name => format!("<{name}>"),
@@ -43,7 +43,7 @@ impl Tag {
         }
     }
 
-    /// The tag that closes a call of `name`.
+    /// Return the tag that closes a call of `name`.
     pub fn closing(self, name: &str) -> String {
         match self {
             Self::Name => format!("</{name}>"),
@@ -52,14 +52,14 @@ impl Tag {
     }
 }
 
-/// Whether `ch` may stand in the name of a tool.
+/// Return true if `ch` may stand in the name of a tool.
 pub(crate) fn is_name_char(ch: char) -> bool {
     !(ch.is_whitespace()
         || ch.is_control()
         || matches!(ch, '<' | '>' | '"' | '\'' | '=' | '`' | '&' | '\\'))
 }
 
-/// Whether `name` can be told apart inside `<name>` and `name="..."`.
+/// Return true if `name` can be told apart inside `<name>` and `name="..."`.
 pub fn check_name(name: &str) -> Result<(), ContractError> {
     let reason = if name.is_empty() {
         "is empty"

@@ -27,7 +27,7 @@ impl Fault {
     }
 }
 
-/// Whether `schema` can be the schema of a call's arguments, which are an object.
+/// Return true if `schema` can be the schema of a call's arguments, which are an object.
 pub(super) fn check_parameters(schema: &Value) -> Result<(), Fault> {
     let Value::Object(members) = schema else {
         return Err(Fault {
@@ -52,7 +52,7 @@ pub(super) fn check_parameters(schema: &Value) -> Result<(), Fault> {
     check(schema)
 }
 
-/// Whether `returns` says what a tool returns: prose or a schema.
+/// Return true if `returns` says what a tool returns: prose or a schema.
 pub(super) fn check_returns(returns: &Value) -> Result<(), Fault> {
     if returns.is_string() { Ok(()) } else { check(returns) }
 }
@@ -97,7 +97,7 @@ fn holds(keyword: &str) -> Option<Holds> {
     })
 }
 
-/// Walks all schemas inside `schema` without recursion.
+/// Walk all schemas inside `schema` without recursion.
 fn check(schema: &Value) -> Result<(), Fault> {
     check_depth(schema)?;
     let mut waiting = vec![(String::new(), schema)];

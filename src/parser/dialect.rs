@@ -63,7 +63,7 @@ impl Dialect {
     /// Every dialect there is.
     pub const ALL: &'static [Self] = &[Self::NATURAL];
 
-    /// The dialect of this name.
+    /// Return the dialect of this name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|dialect| dialect.name == name)
     }

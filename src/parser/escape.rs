@@ -48,12 +48,12 @@ impl Escape {
         Self { start, progress: Progress::Backslash, second: None }
     }
 
-    /// Whether there is only the backslash so far, so that the next byte is part of it.
+    /// Return true if there is only the backslash so far, so that the next byte is part of it.
     pub(super) fn is_bare(self) -> bool {
         self.progress == Progress::Backslash
     }
 
-    /// Takes the next byte, which stands at `at`.
+    /// Take the next byte, which stands at `at`.
     pub(super) fn take(&mut self, byte: u8, at: usize, faults: &mut Faults) -> EscapeStep {
         match self.progress {
             Progress::Backslash => {

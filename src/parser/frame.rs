@@ -59,11 +59,11 @@ pub struct FoundCall<'a> {
     pub raw: &'a str,
     /// The arguments: what the call's deltas add up to.
     pub payload: &'a str,
-    /// Whether a code fence was opened before the payload.
+    /// True if a code fence was opened before the payload.
     pub fenced: bool,
     /// How far the payload got.
     pub outcome: Outcome,
-    /// Whether the payload, otherwise sound, has surrogate escapes without a partner.
+    /// True if the payload, otherwise sound, has surrogate escapes without a partner.
     pub lone_surrogates: bool,
 }
 
@@ -76,7 +76,7 @@ pub enum Outcome {
     Whole {
         /// False if strings in it hold raw control characters or unknown escapes.
         strict: bool,
-        /// Whether the closing tag was missing.
+        /// True if the closing tag was missing.
         implicit_close: bool,
     },
     /// Something that stopped being JSON, up to a closing or opening tag.
@@ -116,7 +116,7 @@ wire_names! {
 
 /// Whoever takes what the parser reports.
 pub trait Sink {
-    /// Takes the next frame. Its spans live only for this call.
+    /// Take the next frame. Its spans live only for this call.
     fn take(&mut self, frame: Frame<'_>);
 }
 

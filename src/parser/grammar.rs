@@ -20,7 +20,7 @@ pub const REASONING_TAGS: [&str; 2] = ["think", "thinking"];
 pub struct Options {
     /// The dialects in which calls are recognized.
     pub dialects: Vec<Dialect>,
-    /// Whether the payload of a call is reported while it arrives.
+    /// True if the payload of a call is reported while it arrives.
     pub deltas: bool,
     /// The names of tags around reasoning.
     pub reasoning_tags: Vec<String>,
@@ -72,7 +72,7 @@ pub enum GrammarError {
     NameConflict {
         /// The name.
         name: String,
-        /// Whether the other tag is one of reasoning.
+        /// True if the other tag is one of reasoning.
         reasoning: bool,
     },
     /// A reasoning tag has a name that cannot stand in a tag.
@@ -156,7 +156,7 @@ impl Markers {
         (from, to)
     }
 
-    /// The marker that is exactly as long as what its range shares.
+    /// Return the marker that is exactly as long as what its range shares.
     pub(super) fn whole(&self, low: usize, length: usize) -> Option<usize> {
         (self.sorted[low].0.len() == length).then_some(low)
     }
@@ -221,13 +221,13 @@ impl Grammar {
         &self.tools[index]
     }
 
-    /// Whether the tool's own tag may be markup of a page.
+    /// Return true if the tool's own tag may be markup of a page.
     pub(super) fn is_html(&self, index: usize) -> bool {
         self.html[index]
     }
 
-    /// The tool that is called by this name: exactly, or else by the only one that differs in
-    /// case.
+    /// Return the tool that is called by this name: exactly, or else by the only one that differs
+    /// in case.
     pub(super) fn resolve(&self, name: &str) -> Option<usize> {
         match self.exact.get(name) {
             Some(&index) => Some(index),
@@ -235,7 +235,8 @@ impl Grammar {
         }
     }
 
-    /// Whether `text`, which stands after a `<`, begins a tag that names a tool in an attribute.
+    /// Return true if `text`, which stands after a `<`, begins a tag that names a tool in an
+    /// attribute.
     pub(super) fn begins_call_tag(&self, text: &str) -> bool {
         let forms = self.options.dialects.iter().flat_map(|dialect| dialect.forms);
         forms.into_iter().any(|form| match form.name {

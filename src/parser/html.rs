@@ -148,7 +148,7 @@ const ELEMENTS: [&str; 143] = [
     "xmp",
 ];
 
-/// Whether HTML has an element of this name, in any case: components are named after them.
+/// Return true if HTML has an element of this name, in any case: components are named after them.
 pub(super) fn is_element(name: &str) -> bool {
     ELEMENTS.binary_search(&name.to_ascii_lowercase().as_str()).is_ok()
 }

@@ -17,9 +17,9 @@ pub(super) struct Json {
     max_depth: usize,
     /// What is wrong with the escapes so far.
     faults: Faults,
-    /// Whether strings hold raw control characters.
+    /// True if strings hold raw control characters.
     raw_controls: bool,
-    /// Whether the string that is open holds a raw newline.
+    /// True if the string that is open holds a raw newline.
     string_newline: bool,
     /// The first closing tag inside the string that is open, or that has just ended: its two
     /// ends. Forgotten once JSON goes on after the string as it should.
@@ -138,8 +138,8 @@ impl Json {
         self.depth
     }
 
-    /// Moves past `bytes`, which stand at `pos`, if nothing about them has to be decided: then
-    /// all of them can be reported. Otherwise nothing has happened.
+    /// Move past `bytes`, which stand at `pos`, if nothing about them has to be decided: then all
+    /// of them can be reported. Otherwise nothing has happened.
     #[inline]
     pub(super) fn try_extend(&mut self, bytes: &[u8], pos: usize) -> bool {
         // Longer chunks are rare, and looking at them twice would cost more than it saves.
@@ -164,7 +164,7 @@ impl Json {
         false
     }
 
-    /// The escape that is open, which a fragment must not cut.
+    /// Return the escape that is open, which a fragment must not cut.
     pub(super) fn escape(&self) -> Option<Escape> {
         match self.state {
             State::Escape { escape, .. } => Some(escape),
@@ -172,7 +172,7 @@ impl Json {
         }
     }
 
-    /// Whether everything so far is JSON to the letter, lone surrogates aside.
+    /// Return true if everything so far is JSON to the letter, lone surrogates aside.
     pub(super) fn strict(&self) -> bool {
         !self.raw_controls && !self.faults.unknown
     }
@@ -181,7 +181,7 @@ impl Json {
         self.faults.lone_surrogate
     }
 
-    /// Reads `bytes`, the first of which stands at `*pos`, and moves `*pos` past what it read.
+    /// Read `bytes`, the first of which stands at `*pos`, and moves `*pos` past what it read.
     pub(super) fn scan(&mut self, bytes: &[u8], pos: &mut usize) -> Scan {
         let base = *pos;
         let mut at = 0;
@@ -350,7 +350,7 @@ pub(super) struct Skim {
 }
 
 impl Skim {
-    /// Goes on where `json` stopped.
+    /// Go on where `json` stopped.
     pub(super) fn after(json: &Json) -> Self {
         Self {
             depth: json.depth(),

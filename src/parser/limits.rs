@@ -15,7 +15,7 @@ pub struct Limits {
     /// The longest tag, the longest run of white space beside a payload, the longest first line
     /// of a fence and the longest body that is no JSON, in bytes. At least 16.
     pub max_tag_bytes: usize,
-    /// How many calls a reply may make.
+    /// Number of calls that a reply may make.
     pub max_calls: usize,
 }
 
@@ -25,7 +25,7 @@ impl Limits {
     /// The shortest tag limit that can be set.
     pub const TAG_FLOOR: usize = 16;
 
-    /// Whether these bounds can be kept.
+    /// Return true if these bounds can be kept.
     pub fn check(&self) -> Result<(), LimitError> {
         if !(1..=Self::DEPTH_CEILING).contains(&self.max_depth) {
             return Err(LimitError::Depth { given: self.max_depth });

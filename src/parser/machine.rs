@@ -35,7 +35,7 @@ pub(super) struct Machine {
     pub(super) pending_fence: Option<PendingFence>,
     /// The closing tag that the last call did without.
     pub(super) orphan: Option<Closer>,
-    /// How many calls have begun.
+    /// Number of calls that have begun.
     pub(super) calls: usize,
 }
 
@@ -51,7 +51,7 @@ pub(super) enum State {
     QuotedResponse(&'static str),
 }
 
-/// Whether a pass can go on.
+/// True if a pass can go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Flow {
     /// The state moved on; look again.
@@ -76,7 +76,7 @@ pub enum Plain {
 }
 
 impl Machine {
-    /// Moves past `chunk` if it is plain.
+    /// Move past `chunk` if it is plain.
     #[inline]
     pub(super) fn plain(&mut self, grammar: &Grammar, chunk: &str) -> Option<Plain> {
         if chunk.is_empty() {
@@ -106,7 +106,7 @@ impl Machine {
         }
     }
 
-    /// Moves past `chunk` if it goes on with what may become a tag in text.
+    /// Move past `chunk` if it goes on with what may become a tag in text.
     fn continue_tag(&mut self, mut tag: TagMatch, grammar: &Grammar, chunk: &str) -> Option<Plain> {
         if !matches!(self.state, State::Text) {
             return None;
@@ -121,7 +121,7 @@ impl Machine {
         Some(Plain::Nothing)
     }
 
-    /// The tags that count in text.
+    /// Return the tags that count in text.
     pub(super) fn wanted_in_text<'g>(&self, grammar: &'g Grammar) -> Wanted<'g> {
         Wanted {
             open: Some(&grammar.markers),
@@ -155,7 +155,7 @@ pub(super) struct Pass<'a, S> {
 }
 
 impl<S: Sink> Pass<'_, S> {
-    /// Reports everything that is certain.
+    /// Report everything that is certain.
     pub(super) fn run(&mut self) {
         loop {
             let flow = match std::mem::replace(&mut self.machine.state, State::Text) {
@@ -172,7 +172,7 @@ impl<S: Sink> Pass<'_, S> {
         }
     }
 
-    /// Reports the text up to `to`.
+    /// Report the text up to `to`.
     pub(super) fn emit_text(&mut self, to: usize) {
         if to > self.machine.from {
             self.sink.take(Frame::Text(self.window.slice(self.machine.from, to)));
@@ -180,7 +180,7 @@ impl<S: Sink> Pass<'_, S> {
         }
     }
 
-    /// Reports the bytes up to `to` as neither text nor call.
+    /// Report the bytes up to `to` as neither text nor call.
     pub(super) fn discard(&mut self, to: usize, reason: Discard) {
         if to > self.machine.from {
             let raw = self.window.slice(self.machine.from, to);

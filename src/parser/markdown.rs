@@ -13,7 +13,7 @@ pub(super) struct Markdown {
     pub(super) block: Option<Block>,
     /// The fence around calls in which that block was opened.
     outer: Option<Fence>,
-    /// Whether a call that was never closed may still be followed by its fence.
+    /// True if a call that was never closed may still be followed by its fence.
     pub(super) stray_fence: bool,
 }
 
@@ -25,14 +25,14 @@ pub(super) enum Lead {
     /// With markup that is no text, or with text and such markup right before here; only blanks
     /// since then.
     Markup {
-        /// Whether there is no text before the markup.
+        /// True if there is no text before the markup.
         alone: bool,
     },
     /// As above, and then with text.
     Text {
         /// Where that text begins.
         at: usize,
-        /// Whether there is no text before it on the line.
+        /// True if there is no text before it on the line.
         alone: bool,
     },
 }
@@ -42,7 +42,7 @@ pub(super) enum Lead {
 pub(super) struct Fence {
     /// A backtick or a tilde.
     pub(super) mark: u8,
-    /// How many of them.
+    /// Number of of that them.
     pub(super) length: usize,
 }
 
@@ -50,8 +50,8 @@ pub(super) struct Fence {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Block {
     pub(super) fence: Fence,
-    /// Whether the fence was put around calls: then its lines are markup, and what is in it is
-    /// no code.
+    /// True if the fence was put around calls: then its lines are markup, and what is in it is no
+    /// code.
     pub(super) transparent: bool,
 }
 
@@ -68,22 +68,22 @@ impl Markdown {
     /// The most that a fence may be indented.
     pub(super) const MAX_INDENT: u8 = 3;
 
-    /// Whether neither a line nor a run of backticks has just begun.
+    /// Return true if neither a line nor a run of backticks has just begun.
     pub(super) fn is_midline(&self) -> bool {
         matches!(self.lead, Lead::Text { .. }) && self.run == 0
     }
 
-    /// Whether what stands at `at` is the first on its line, markup that is no text aside.
+    /// Return true if what stands at `at` is the first on its line, markup that is no text aside.
     pub(super) fn opens_line(&self, at: usize) -> bool {
         self.lead == Lead::Text { at, alone: true }
     }
 
-    /// Whether what stands at `at` is the first on its line, or the first after markup.
+    /// Return true if what stands at `at` is the first on its line, or the first after markup.
     pub(super) fn begins_text(&self, at: usize) -> bool {
         matches!(self.lead, Lead::Text { at: begin, .. } if begin == at)
     }
 
-    /// Opens a block; one of code may stand inside a fence around calls.
+    /// Open a block; one of code may stand inside a fence around calls.
     pub(super) fn open(&mut self, fence: Fence, transparent: bool) {
         if let Some(Block { fence, transparent: true }) = self.block {
             self.outer = Some(fence);
@@ -91,7 +91,7 @@ impl Markdown {
         self.block = Some(Block { fence, transparent });
     }
 
-    /// Closes the block that is open.
+    /// Close the block that is open.
     pub(super) fn close(&mut self) {
         self.block = self.outer.take().map(|fence| Block { fence, transparent: true });
     }
@@ -100,7 +100,7 @@ impl Markdown {
         self.block.is_some_and(|block| !block.transparent)
     }
 
-    /// Whether a tag that stands here is part of an example.
+    /// Return true if a tag that stands here is part of an example.
     pub(super) fn in_code(&self) -> bool {
         self.inline != 0 || self.in_block()
     }
@@ -168,7 +168,7 @@ const DATA: [&str; 15] = [
     "function_calls",
 ];
 
-/// Whether a fence with this after its marks may be one around calls.
+/// Return true if a fence with this after its marks may be one around calls.
 pub(super) fn is_data(info: &str) -> bool {
     let label = info.split_ascii_whitespace().next();
     label.is_none_or(|label| DATA.iter().any(|data| data.eq_ignore_ascii_case(label)))

@@ -66,7 +66,7 @@ pub struct Parser {
     machine: Machine,
     /// The bytes of the reply that are still needed.
     buffer: String,
-    /// How many bytes came before them.
+    /// Number of bytes that came before them.
     base: usize,
 }
 
@@ -74,7 +74,7 @@ pub struct Parser {
 const MAX_RETAINED_CAPACITY: usize = 64 << 10;
 
 impl Parser {
-    /// A parser for calls to these tools.
+    /// Create a parser for calls to these tools.
     pub fn new<I>(tools: I, options: Options) -> Result<Self, GrammarError>
     where
         I: IntoIterator,
@@ -89,7 +89,8 @@ impl Parser {
         })
     }
 
-    /// A parser for the same tools and options that has read nothing. It costs next to nothing.
+    /// Return a parser for the same tools and options that has read nothing. It costs next to
+    /// nothing.
     #[must_use]
     pub fn fresh(&self) -> Self {
         Self {
@@ -100,7 +101,7 @@ impl Parser {
         }
     }
 
-    /// Takes the next chunk and reports what it makes certain.
+    /// Take the next chunk and report what it makes certain.
     pub fn push(&mut self, chunk: &str, sink: &mut impl Sink) {
         match self.push_plain(chunk) {
             None => self.advance(chunk, None, sink),
@@ -112,7 +113,7 @@ impl Parser {
         }
     }
 
-    /// Takes the next chunk if it is plain, which most chunks are, and says what it is.
+    /// Take the next chunk if it is plain, which most chunks are, and says what it is.
     ///
     /// [`push`](Self::push) begins with this. A caller that can do more with a whole chunk than
     /// with a span of it may call it first; `None` means that nothing has been taken.
@@ -128,20 +129,20 @@ impl Parser {
         Some(plain)
     }
 
-    /// Ends the reply, reports the rest and gets ready for the next one.
+    /// End the reply, report the rest and gets ready for the next one.
     pub fn finish(&mut self, ending: Ending, sink: &mut impl Sink) {
         self.advance("", Some(ending), sink);
         self.reset();
     }
 
-    /// Forgets the reply.
+    /// Forget the reply.
     pub fn reset(&mut self) {
         self.machine = Machine::new();
         self.buffer = String::new();
         self.base = 0;
     }
 
-    /// How many bytes are held back.
+    /// Return the number of bytes that are held back.
     pub fn buffered(&self) -> usize {
         self.buffer.len()
     }

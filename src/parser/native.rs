@@ -6,8 +6,8 @@ use super::{
 };
 
 impl Parser {
-    /// Looks at the arguments of such a call, by the rules for those of inline calls. The reply
-    /// that is being read, if any, has no part in it.
+    /// Look at the arguments of such a call, by the rules for those of inline calls. The reply that
+    /// is being read, if any, has no part in it.
     ///
     /// `arguments` is all of their text. A reply that was cut off in this call has no call in it,
     /// however whole the text looks.
@@ -38,7 +38,7 @@ impl Parser {
         }
     }
 
-    /// The tool's name as registered, if this is a name that a tool is called by.
+    /// Return the tool's name as registered, if this is a name that a tool is called by.
     pub fn known_name<'a>(&'a self, name: &'a str) -> &'a str {
         self.grammar.resolve(name).map_or(name, |tool| self.grammar.tool(tool))
     }

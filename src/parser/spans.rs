@@ -15,7 +15,7 @@ use super::{
 pub(super) struct Response {
     tag: &'static str,
     name: Option<String>,
-    /// Whether it went past the limit and has been reported.
+    /// True if it went past the limit and has been reported.
     overflow: bool,
 }
 
@@ -142,7 +142,7 @@ impl<'a, S: Sink> Pass<'a, S> {
         self.machine.tag.map_or(self.machine.pos, |tag| tag.start)
     }
 
-    /// The two ends of the next closing tag that begins before `stop`.
+    /// Return the two ends of the next closing tag that begins before `stop`.
     fn seek_close(&mut self, closer: Closer, stop: usize) -> Option<(usize, usize)> {
         let wanted = self.wanted_close(closer);
         loop {

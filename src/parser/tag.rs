@@ -45,7 +45,7 @@ pub(super) enum Match {
     Open {
         /// Which: a position in the markers.
         marker: usize,
-        /// Whether it ended in `/>`.
+        /// True if it ended in `/>`.
         self_closing: bool,
     },
 }
@@ -66,7 +66,7 @@ impl TagMatch {
         Self { start, phase: Phase::First }
     }
 
-    /// Looks at the bytes from `pos` on and leaves `pos` after the last one that it took.
+    /// Look at the bytes from `pos` on and leave `pos` after the last one that it took.
     pub(super) fn scan(
         &mut self,
         window: Window<'_>,
@@ -96,7 +96,7 @@ impl TagMatch {
         Match::More
     }
 
-    /// Takes the bytes that go on with the only name there can be; returns how many.
+    /// Take the bytes that go on with the only name there can be; returns how many.
     fn skip(&mut self, bytes: &[u8], wanted: Wanted<'_>) -> usize {
         let (name, length) = match (&mut self.phase, wanted) {
             (Phase::Name { low, high, length }, Wanted { open: Some(markers), .. })
@@ -211,7 +211,7 @@ impl TagMatch {
     }
 }
 
-/// The opening tag that `text` begins with, which may have attributes, up to its `>`.
+/// Return the opening tag that `text` begins with, which may have attributes, up to its `>`.
 pub(crate) fn opening_tag(text: &str) -> Option<&str> {
     let name = text.find(|ch: char| ch.is_ascii_whitespace() || ch == '>')?;
     let mut end = name + 1;
@@ -226,7 +226,7 @@ pub(crate) fn opening_tag(text: &str) -> Option<&str> {
     Some(&text[..end])
 }
 
-/// The value of an attribute in a tag, quotes removed.
+/// Return the value of an attribute in a tag, quotes removed.
 ///
 /// `tag` is a whole tag as [`TagMatch`] found it: short, and without a second `<`. The first
 /// attribute of the name counts.

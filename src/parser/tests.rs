@@ -37,7 +37,7 @@ fn own(frame: Frame<'_>) -> Seen {
     }
 }
 
-/// Joins neighbouring deltas, so that two parses can be compared.
+/// Join neighbouring deltas, so that two parses can be compared.
 fn join(frames: Vec<Seen>) -> Vec<Seen> {
     let mut joined: Vec<Seen> = Vec::new();
     for frame in frames {
@@ -79,7 +79,7 @@ fn chars(reply: &str) -> impl Iterator<Item = &str> {
     reply.split_inclusive(|_| true)
 }
 
-/// The bytes of the reply that a frame accounts for.
+/// Return the bytes of the reply that a frame accounts for.
 fn raw(frame: &Seen) -> &str {
     match frame {
         Text(raw) | Reasoning(raw) | Discarded(raw, _) | Fabricated(_, raw) | End { raw, .. } => {
@@ -146,7 +146,7 @@ fn cut_short(frame: &Seen) -> bool {
     matches!(frame, End { outcome: Outcome::Unclosed | Outcome::TooLarge(_), .. })
 }
 
-/// Whether an escape begins in `text` and goes on in `next`.
+/// Return true if an escape begins in `text` and goes on in `next`.
 fn splits_escape(text: &str, next: &str) -> bool {
     let bytes = text.as_bytes();
     let slashes = |end: usize| bytes[..end].iter().rev().take_while(|&&byte| byte == b'\\').count();

@@ -77,7 +77,8 @@ impl<S: Sink> Pass<'_, S> {
         }
     }
 
-    /// Whether a `<` before this byte can begin a tag; before the end of input it always can.
+    /// Return true if a `<` before this byte can begin a tag; before the end of input it always
+    /// can.
     fn may_be_tag(&self, next: Option<u8>) -> bool {
         next.is_none_or(|next| {
             self.grammar.can_follow_angle(next) || next == b'/' && self.machine.orphan.is_some()
@@ -117,7 +118,7 @@ impl<S: Sink> Pass<'_, S> {
         }
     }
 
-    /// Goes on counting backticks, if that is where the text stands.
+    /// Go on counting backticks, if that is where the text stands.
     fn backtick_run(&mut self) {
         if self.machine.markdown.run == 0 {
             return;
@@ -155,7 +156,7 @@ impl<S: Sink> Pass<'_, S> {
         }
     }
 
-    /// Reports the text before what is held from `at` on.
+    /// Report the text before what is held from `at` on.
     pub(super) fn hold_text(&mut self, at: usize) {
         self.emit_text(self.machine.pending_fence.map_or(at, |held| held.start));
     }
@@ -308,7 +309,7 @@ impl<S: Sink> Pass<'_, S> {
         Flow::NeedMore
     }
 
-    /// Whether so many marks at the start of a line can be a fence here.
+    /// Return true if so many marks at the start of a line can be a fence here.
     fn may_be_fence(&self, mark: u8, length: usize) -> bool {
         match self.machine.markdown.block {
             Some(Block { fence, transparent: false }) => {
@@ -384,7 +385,7 @@ impl<S: Sink> Pass<'_, S> {
     }
 }
 
-/// The next `<`, backtick or newline.
+/// Return the next `<`, backtick or newline.
 #[inline]
 pub(super) fn find_special(bytes: &[u8]) -> Option<usize> {
     // Most chunks are shorter than what it takes to set up a vector search.

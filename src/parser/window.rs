@@ -17,7 +17,7 @@ impl<'a> Window<'a> {
         Self { text, base }
     }
 
-    /// The offset just past the last byte.
+    /// Return the offset just past the last byte.
     pub(super) fn end(self) -> usize {
         self.base + self.text.len()
     }
@@ -27,7 +27,7 @@ impl<'a> Window<'a> {
         self.text.as_bytes().get(at - self.base).copied()
     }
 
-    /// The bytes from `at` on.
+    /// Return the bytes from `at` on.
     pub(super) fn from(self, at: usize) -> &'a [u8] {
         &self.text.as_bytes()[at - self.base..]
     }
@@ -36,7 +36,7 @@ impl<'a> Window<'a> {
         &self.text[from - self.base..to - self.base]
     }
 
-    /// The last character boundary at or before `at`.
+    /// Return the last character boundary at or before `at`.
     pub(super) fn boundary(self, mut at: usize) -> usize {
         while !self.text.is_char_boundary(at - self.base) {
             at -= 1;

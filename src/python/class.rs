@@ -62,7 +62,7 @@ pub(crate) fn compare<R: Record>(
     Ok((equal == wanted).into_pyobject(py)?.to_owned().into_any().unbind())
 }
 
-/// The hash of the fields; a `TypeError` where one of them has none.
+/// Return the hash of the fields; a `TypeError` where one of them has none.
 pub(crate) fn hash<R: Record>(this: &Bound<'_, R>) -> PyResult<isize> {
     let fields = R::FIELDS.iter().zip(values(this)?);
     let hashed = fields.filter(|(field, _)| !R::UNHASHED.contains(field)).map(|(_, value)| value);
@@ -80,7 +80,7 @@ pub(crate) fn reduce<'py, R: Record>(this: &Bound<'py, R>) -> PyResult<Bound<'py
     (rebuild, (this.as_any().get_type(), fields)).into_pyobject(py)
 }
 
-/// Calls a class with keyword arguments; the other half of [`reduce`].
+/// Call a class with keyword arguments; the other half of [`reduce`].
 #[pyfunction(name = "_rebuild")]
 pub(crate) fn rebuild<'py>(
     class: &Bound<'py, PyAny>,

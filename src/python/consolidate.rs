@@ -24,7 +24,7 @@ use crate::{
     parser::Dialect,
 };
 
-/// Writes a history as natural text: calls and results become tags in it.
+/// Write a history as natural text: calls and results become tags in it.
 #[pyfunction(name = "consolidate")]
 #[pyo3(signature = (messages, *, tools=None, form="single", tag="tool_call", fenced=false))]
 #[pyo3(text_signature = "(messages, *, tools=(), form='single', tag='tool_call', fenced=False)")]
@@ -43,7 +43,7 @@ pub(crate) fn consolidated<'py>(
     listed(py, &written)
 }
 
-/// Reads calls and results in the texts of a transcript.
+/// Read calls and results in the texts of a transcript.
 #[pyfunction]
 #[pyo3(signature = (transcript, tools=None, dialects=None))]
 #[pyo3(text_signature = "(transcript, tools=(), dialects=('natural',))")]
@@ -182,7 +182,7 @@ fn stream_item(piece: &Bound<'_, PyAny>) -> PyResult<Option<StreamItem>> {
     Ok(try_update(piece)?.map(StreamItem::Update))
 }
 
-/// Whether an agent or an executor yields it beside what belongs to the history.
+/// Return true if an agent or an executor yields it beside what belongs to the history.
 fn is_executor_event(piece: &Bound<'_, PyAny>) -> PyResult<bool> {
     const EVENTS: [&str; 6] = [
         "ToolStarted",

@@ -81,9 +81,9 @@ record!(PyFunctionContract { name, description, parameters, returns }
     }
 );
 
-/// The contracts that `tools` stands for: an iterable of contracts, of things that have one
-/// (an attribute `contract`), of tool definitions as provider clients write them, or of bare
-/// names; or a mapping from names to any of these, to a schema of the arguments, or to None.
+/// Return the contracts that `tools` stands for: an iterable of contracts, of things that have one
+/// (an attribute `contract`), of tool definitions as provider clients write them, or of bare names;
+/// or a mapping from names to any of these, to a schema of the arguments, or to None.
 pub(crate) fn extract_contracts(tools: &Bound<'_, PyAny>) -> PyResult<Vec<FunctionContract>> {
     if tools.is_none() {
         return Ok(Vec::new());
@@ -162,14 +162,14 @@ fn named(item: &Bound<'_, PyAny>) -> PyResult<FunctionContract> {
     Ok(contract)
 }
 
-/// Whether a dict is a tool definition; otherwise it is a schema.
+/// Return true if a dict is a tool definition; otherwise it is a schema.
 fn is_definition(members: &Map<String, Value>) -> bool {
     ["function", "name", "parameters", "input_schema", "inputSchema"]
         .iter()
         .any(|key| members.contains_key(*key))
 }
 
-/// The contract that `tool` is, or that it has as an attribute.
+/// Return the contract that `tool` is, or that it has as an attribute.
 fn contract_of(tool: &Bound<'_, PyAny>) -> PyResult<Option<FunctionContract>> {
     if let Ok(contract) = tool.cast::<PyFunctionContract>() {
         return Ok(Some(contract.get().0.clone()));
@@ -196,7 +196,8 @@ fn json_of(name: &str, part: Part, schema: &Bound<'_, PyAny>) -> PyResult<Value>
     })
 }
 
-/// The error of a value that is no JSON, as one about a contract, with the first as its cause.
+/// Return the error of a value that is no JSON, as one about a contract, with the first as its
+/// cause.
 fn contract_error(py: Python<'_>, cause: &PyErr, arguments: (String, String, String)) -> PyErr {
     let error = ContractError::new_err(arguments);
     error.set_cause(py, Some(cause.clone_ref(py)));

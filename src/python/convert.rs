@@ -13,13 +13,13 @@ use serde_json::{Map, Number, Value};
 /// How deep a value may be nested to cross the boundary.
 pub(crate) const MAX_DEPTH: usize = 128;
 
-/// A JSON value as plain Python objects.
+/// Return a JSON value as plain Python objects.
 pub(crate) fn to_python<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {
     convert(py, value, &mut ())
 }
 
-/// A JSON value as plain Python objects. Other threads have the interpreter in between, so the
-/// caller may hold no lock.
+/// Return a JSON value as plain Python objects. Other threads have the interpreter in between, so
+/// the caller may hold no lock.
 pub(crate) fn to_python_yielding<'py>(
     py: Python<'py>,
     value: &Value,
@@ -27,7 +27,7 @@ pub(crate) fn to_python_yielding<'py>(
     convert(py, value, &mut PeriodicYield::default())
 }
 
-/// A JSON object as a Python `dict`.
+/// Return a JSON object as a Python `dict`.
 pub(crate) fn object_to_python<'py>(
     py: Python<'py>,
     members: &Map<String, Value>,
@@ -99,7 +99,8 @@ fn convert_object<'py>(
     Ok(dict)
 }
 
-/// A JSON value whose lists and dicts are its own. All else is shared, since nobody can change it.
+/// Return a JSON value whose lists and dicts are its own. All else is shared, since nobody can
+/// change it.
 #[pyfunction(name = "_copy_json")]
 pub(crate) fn copy_json<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     copy(value, 0)
@@ -139,12 +140,12 @@ fn number_to_python<'py>(py: Python<'py>, number: &Number) -> PyResult<Bound<'py
     class.call1((digits,))
 }
 
-/// A Python object as JSON; the error says where it is no JSON.
+/// Return a Python object as JSON; the error says where it is no JSON.
 pub(crate) fn to_json(object: &Bound<'_, PyAny>) -> PyResult<Value> {
     JsonBuilder::default().value(object)
 }
 
-/// A Python mapping as a JSON object.
+/// Return a Python mapping as a JSON object.
 pub(crate) fn to_json_object(object: &Bound<'_, PyAny>) -> PyResult<Map<String, Value>> {
     match to_json(object)? {
         Value::Object(members) => Ok(members),

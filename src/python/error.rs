@@ -102,7 +102,7 @@ impl From<ReaderError> for PyErr {
     }
 }
 
-/// The schema of this tool is at fault.
+/// Return the schema of this tool is at fault.
 pub(crate) fn in_tool(tool: &str, err: &validator::SchemaError) -> PyErr {
     SchemaError::new_err((format!("parameters of tool {tool:?}: {err}"), err.path().to_owned()))
 }

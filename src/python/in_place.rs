@@ -51,7 +51,7 @@ impl Json for InPlace {
     }
 }
 
-/// How many digits a number has at most that is judged in place.
+/// Number of digits that a number has at most that is judged in place.
 const MAX_DIGITS: usize = 20;
 
 /// An object, or one of its parts.
@@ -66,7 +66,7 @@ impl<'py> Metered<'py> {
         Self { node: value.as_borrowed(), meter }
     }
 
-    /// Appends what only equal values share.
+    /// Append what only equal values share.
     fn write_key(self, keys: &mut Keys) {
         self.meter.visit();
         if self.meter.is_exhausted() {
@@ -201,7 +201,7 @@ impl<'py> Node<'py, InPlace> for Metered<'py> {
     }
 }
 
-/// Whether a float has few digits even where it is written without an exponent.
+/// Return true if a float has few digits even where it is written without an exponent.
 fn is_short(float: f64) -> bool {
     float == 0.0 || (1e-4..1e15).contains(&float.abs())
 }

@@ -74,13 +74,13 @@ impl PyStreamReducer {
     }
 }
 
-/// Raises unless this is a stream event.
+/// Raise unless this is a stream event.
 #[pyfunction]
 pub(crate) fn check_stream_event(event: &Bound<'_, PyAny>) -> PyResult<()> {
     read(event).map(drop)
 }
 
-/// An event as a mapping, or as JSON text.
+/// Return an event as a mapping, or as JSON text.
 fn read(event: &Bound<'_, PyAny>) -> PyResult<StreamEvent> {
     if let Ok(text) = event.cast::<PyString>() {
         return Ok(StreamEvent::from_json(text.to_str()?)?);

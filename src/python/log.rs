@@ -22,7 +22,7 @@ impl Log {
         Self { area, logger: PyOnceLock::new() }
     }
 
-    /// Records a decision, if anybody listens; `fields` fills in the particulars.
+    /// Record a decision, if anybody listens; `fields` fills in the particulars.
     ///
     /// A listener that fails is reported as Python reports what nobody can catch; it changes no
     /// decision.
@@ -35,7 +35,7 @@ impl Log {
         self.log(py, Level::Info, message, fields);
     }
 
-    /// Records something that should not be, as [`decision`](Self::decision) does.
+    /// Record something that should not be, as [`decision`](Self::decision) does.
     pub(crate) fn warning<'py>(
         &self,
         py: Python<'py>,

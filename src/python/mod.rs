@@ -81,7 +81,7 @@ mod core {
     #[allow(non_upper_case_globals)]
     const __version__: &str = env!("CARGO_PKG_VERSION");
 
-    /// Whether this is a debug build, which is some ten times slower than a release build.
+    /// True if this is a debug build, which is some ten times slower than a release build.
     #[pymodule_export]
     #[allow(non_upper_case_globals)]
     const _is_debug_build: bool = cfg!(debug_assertions);

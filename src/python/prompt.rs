@@ -8,14 +8,14 @@ use crate::{
     prompt::{self, Style},
 };
 
-/// The tag with this name of the option.
+/// Return the tag with this name of the option.
 pub(crate) fn tag(name: &str) -> PyResult<Tag> {
     Tag::from_wire(name).ok_or_else(|| {
         PyValueError::new_err(format!("tag is \"name\" or \"tool_call\", not {name:?}"))
     })
 }
 
-/// Describes tools in Markdown.
+/// Describe tools in Markdown.
 #[pyfunction]
 #[pyo3(signature = (contracts, *, tag="name", fenced=true))]
 pub(crate) fn render_contracts(
@@ -27,7 +27,7 @@ pub(crate) fn render_contracts(
     Ok(prompt::render_contracts(&extract_contracts(contracts)?, style))
 }
 
-/// Adds a section on tools, and on how to call them, to a system prompt.
+/// Add a section on tools, and on how to call them, to a system prompt.
 #[pyfunction]
 #[pyo3(signature = (contracts, existing=None, *, tag="name", fenced=true))]
 pub(crate) fn system_prompt(

@@ -279,8 +279,8 @@ record!(PyOrigin { tool, owner, site, replaces }
     }
 );
 
-/// How many answers a snapshot keeps. Callers ask for the same few types again and again; names
-/// that somebody makes up must not fill the memory.
+/// Number of answers that a snapshot keeps. Callers ask for the same few types again and again;
+/// names that somebody makes up must not fill the memory.
 const MAX_CACHED_LOOKUPS: usize = 1024;
 
 /// Answers by type, as it was spelled, and site.
@@ -295,7 +295,7 @@ impl LookupCache {
         Some(self.by_type.get(type_)?.get(site)?.clone_ref(py))
     }
 
-    /// Keeps an answer; what is given back is to be dropped when nothing is locked.
+    /// Keep an answer; what is given back is to be dropped when nothing is locked.
     fn put(&mut self, type_: &str, site: &str, answer: Py<PyTuple>) -> Option<Self> {
         let full = self.count >= MAX_CACHED_LOOKUPS;
         let dropped = full.then(|| std::mem::take(self));
@@ -506,14 +506,14 @@ impl PyRegistrySnapshot {
     }
 }
 
-/// The short form of a schema.org type.
+/// Return the short form of a schema.org type.
 #[pyfunction]
 #[pyo3(signature = (spelling))]
 pub(crate) fn type_name(spelling: &str) -> &str {
     registry::type_name(spelling)
 }
 
-/// A type and all it is a kind of, the most specific first.
+/// Return a type and all it is a kind of, the most specific first.
 #[pyfunction]
 #[pyo3(signature = (r#type))]
 pub(crate) fn supertypes<'py>(py: Python<'py>, r#type: &str) -> PyResult<Bound<'py, PyTuple>> {

@@ -22,7 +22,7 @@ pub(crate) fn repair_json<'py>(
     Ok((repaired.text, PyTuple::new(py, repairs)?))
 }
 
-/// Says where `text` stops being JSON; what is wrong there is the best hint there is.
+/// Report where `text` stops being JSON; what is wrong there is the best hint there is.
 fn not_mendable(text: &str) -> PyErr {
     match serde_json::from_str::<serde_json::Value>(text) {
         Err(err) => {

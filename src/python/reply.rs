@@ -72,7 +72,7 @@ impl PyUpdateReader {
     }
 }
 
-/// Puts on the record what is odd about a fragment.
+/// Put on the record what is odd about a fragment.
 fn record(py: Python<'_>, problem: FragmentProblem<'_>, open: &OpenIds) {
     match problem {
         FragmentProblem::Late { id, .. } => {
@@ -109,7 +109,7 @@ impl PyUpdateReader {
         Ok(Self { reader, tools: tools.with_ids(ids), open: OpenIds::new(), inline })
     }
 
-    /// How many calls there are so far.
+    /// Number of calls so far.
     #[getter]
     fn calls(&self) -> usize {
         self.reader.calls()
@@ -121,7 +121,7 @@ impl PyUpdateReader {
         self.reader.buffered()
     }
 
-    /// Takes the next update and returns what it makes certain.
+    /// Take the next update and return what it makes certain.
     fn push<'py>(&mut self, update: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyTuple>> {
         let py = update.py();
         if let Ok(delta) = update.cast::<PyTextDelta>() {
@@ -148,7 +148,7 @@ impl PyUpdateReader {
         )))
     }
 
-    /// Ends the reply and returns the rest of it.
+    /// End the reply and return the rest of it.
     #[pyo3(signature = (*, truncated))]
     fn finish<'py>(&mut self, py: Python<'py>, truncated: bool) -> PyResult<Bound<'py, PyTuple>> {
         let mut sink = Collector::new(py, &self.tools, &mut self.open);

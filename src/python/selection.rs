@@ -196,7 +196,7 @@ impl PyRanking {
     }
 }
 
-/// The items of any iterable.
+/// Return the items of any iterable.
 fn items<T>(iterable: &Bound<'_, PyAny>) -> PyResult<Vec<T>>
 where
     T: for<'a, 'py> FromPyObject<'a, 'py, Error: Into<PyErr>>,

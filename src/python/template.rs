@@ -41,7 +41,7 @@ record!(PyPromptTemplate { text }
     }
 );
 
-/// The names of the placeholders of a prompt.
+/// Return the names of the placeholders of a prompt.
 pub(crate) fn placeholders<'py>(
     py: Python<'py>,
     template: &Template,
@@ -49,8 +49,8 @@ pub(crate) fn placeholders<'py>(
     PyTuple::new(py, template.placeholders().collect::<Vec<_>>())
 }
 
-/// A prompt filled with the values of a Python mapping, of which only those are asked for that
-/// it has places for.
+/// Return a prompt filled with the values of a Python mapping, of which only those are asked for
+/// that it has places for.
 pub(crate) fn render(template: &Template, values: &Bound<'_, PyAny>) -> PyResult<String> {
     let Ok(values) = values.cast::<PyMapping>() else {
         let class = values.get_type().name()?;
@@ -86,7 +86,7 @@ fn value<'v>(values: &Bound<'_, PyMapping>, name: &str) -> PyResult<Option<Cow<'
     Ok(Some(text.to_string_lossy().into_owned().into()))
 }
 
-/// The JSON Schema that an example object stands for.
+/// Return the JSON Schema that an example object stands for.
 #[pyfunction]
 pub(crate) fn structure_schema<'py>(structure: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     to_python(structure.py(), &structure::schema(&to_json(structure)?))

@@ -85,17 +85,17 @@ impl Compiled {
         })
     }
 
-    /// The schema as the core knows it.
+    /// Return the schema as the core knows it.
     pub(crate) fn core(&self) -> &Validator {
         &self.core
     }
 
-    /// The object that `text` spells; the error is a sentence.
+    /// Return the object that `text` spells; the error is a sentence.
     pub(crate) fn parse<'py>(py: Python<'py>, text: &str) -> Result<Bound<'py, PyAny>, String> {
         parse(py, text.as_bytes()).map_err(|err| err.reason)
     }
 
-    /// Whether `value` fits. Only for what [`Compiled::parse`] made: an object of another
+    /// Return true if `value` fits. Only for what [`Compiled::parse`] made: an object of another
     /// origin may be deeper than the stack.
     pub(crate) fn is_valid(&self, value: &Bound<'_, PyAny>) -> bool {
         let tariff = self.core.tariff();
@@ -140,8 +140,8 @@ impl Compiled {
     }
 }
 
-/// Whether `value` is made of nothing but what `json.loads` makes, and safe to judge in place.
-/// Integers past 64 bits and subclasses are not: turning them into JSON decides.
+/// Return true if `value` is made of nothing but what `json.loads` makes, and safe to judge in
+/// place. Integers past 64 bits and subclasses are not: turning them into JSON decides.
 fn is_plain(value: &Bound<'_, PyAny>, depth: usize) -> bool {
     if depth > MAX_DEPTH {
         return false;
@@ -209,9 +209,9 @@ fn parse<'py>(py: Python<'py>, text: &[u8]) -> Result<Bound<'py, PyAny>, Invalid
 
 /// What can be told of JSON text before it is parsed.
 struct JsonSurvey {
-    /// Whether it is nested deeper than [`MAX_DEPTH`].
+    /// True if it is nested deeper than [`MAX_DEPTH`].
     too_deep: bool,
-    /// Whether it may hold a number past the range of a float, which the parser makes infinite.
+    /// True if it may hold a number past the range of a float, which the parser makes infinite.
     /// Wrong only on the careful side.
     may_overflow: bool,
 }
@@ -266,13 +266,13 @@ fn after_string(text: &[u8], mut at: usize) -> usize {
     text.len()
 }
 
-/// Whether an exponent that goes on with `rest` has three digits or more.
+/// Return true if an exponent that goes on with `rest` has three digits or more.
 fn has_large_exponent(rest: &[u8]) -> bool {
     let digits = rest.strip_prefix(b"+").unwrap_or(rest);
     digits.get(..3).is_some_and(|digits| digits.iter().all(u8::is_ascii_digit))
 }
 
-/// Whether there is a number of more digits than the largest float has, which is 309.
+/// Return true if there is a number of more digits than the largest float has, which is 309.
 fn has_long_number(text: &[u8]) -> bool {
     // Any run of 309 covers one of these blocks.
     const BLOCK: usize = 150;
@@ -346,7 +346,7 @@ impl PyValidator {
     }
 }
 
-/// The exception that carries `violations`.
+/// Return the exception that carries `violations`.
 fn validation_error(py: Python<'_>, violations: &[Violation]) -> PyErr {
     let message = match violations {
         [first, rest @ ..] if !rest.is_empty() => {

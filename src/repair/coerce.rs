@@ -23,7 +23,7 @@ const MAX_ATTEMPTS: usize = 64;
 /// What one repair's path costs of the work that is allowed, in bytes for each unit.
 const PATH_BYTES: usize = 64;
 
-/// Brings `value` to the types that `schema` declares, where its meaning is certain.
+/// Bring `value` to the types that `schema` declares, where its meaning is certain.
 ///
 /// `accepts` judges a whole value by the whole schema: what is returned was accepted. A value
 /// that is accepted as it is comes back so. Nothing missing is invented, and nothing is dropped but
@@ -66,7 +66,7 @@ pub fn coerce(value: &Value, schema: &Value, accepts: &dyn Fn(&Value) -> bool) -
     })
 }
 
-/// Brings `value` as near to `schema` as is certain, although it cannot be brought to fit.
+/// Bring `value` as near to `schema` as is certain, although it cannot be brought to fit.
 ///
 /// For values that [`coerce()`] gives up on: what one part lacks does not keep the others from their
 /// types, so that only what is left needs to be told. `faults` counts in how many ways a whole
@@ -135,7 +135,7 @@ struct Choice {
     readings: Vec<(Value, Vec<Repair>)>,
 }
 
-/// Tries every combination of readings, and takes the only one that is accepted.
+/// Try every combination of readings, and takes the only one that is accepted.
 fn choose(
     value: &Value,
     repairs: &[Repair],
@@ -223,7 +223,7 @@ impl<'s> Coercer<'s> {
         value
     }
 
-    /// Brings `value` to the declared type.
+    /// Bring `value` to the declared type.
     fn convert(&mut self, value: Value, keywords: &Map<String, Value>) -> Value {
         let types = schemas::types(keywords);
         if types.is_empty() {
@@ -245,7 +245,7 @@ impl<'s> Coercer<'s> {
         }
     }
 
-    /// Brings `value` to the only option of `enum` or `const` that it can mean.
+    /// Bring `value` to the only option of `enum` or `const` that it can mean.
     fn match_options(&mut self, value: Value, keywords: &Map<String, Value>) -> Value {
         let options = schemas::options(keywords);
         if options.is_empty() || options.iter().any(|option| schemas::equal(option, &value)) {
@@ -257,7 +257,7 @@ impl<'s> Coercer<'s> {
         }
     }
 
-    /// Brings the members or items of `value` to their schemas.
+    /// Bring the members or items of `value` to their schemas.
     fn parts(&mut self, mut value: Value, keywords: &'s Map<String, Value>) -> Value {
         match &mut value {
             Value::Object(members) => {
@@ -280,7 +280,7 @@ impl<'s> Coercer<'s> {
         value
     }
 
-    /// Leaves out each `null` that stands for a member which need not be there and cannot be null.
+    /// Leave out each `null` that stands for a member which need not be there and cannot be null.
     fn drop_nulls(
         &mut self,
         members: &mut Map<String, Value>,
@@ -307,7 +307,7 @@ impl<'s> Coercer<'s> {
         });
     }
 
-    /// Adds a step to the path; returns how long it was.
+    /// Add a step to the path; returns how long it was.
     fn enter(&mut self, step: &str) -> usize {
         let end = self.path.len();
         self.path.push('/');
@@ -321,7 +321,7 @@ impl<'s> Coercer<'s> {
         self.path.truncate(end);
     }
 
-    /// Brings `value` to the only alternative that it can mean, or notes that there are more.
+    /// Bring `value` to the only alternative that it can mean, or notes that there are more.
     fn branch(&mut self, value: Value, branches: &'s [Value]) -> Value {
         if branches.iter().any(|branch| self.schemas.may_fit(&value, branch)) {
             return value;

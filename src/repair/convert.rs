@@ -35,7 +35,7 @@ pub(super) fn to_types(value: &Value, types: &[&str]) -> Option<(RepairKind, Val
     }
 }
 
-/// The only one of `options` that `value` can mean.
+/// Return the only one of `options` that `value` can mean.
 pub(super) fn to_option(value: &Value, options: &[&Value]) -> Option<(RepairKind, Value)> {
     if !is_scalar(value) {
         return None;
@@ -111,7 +111,7 @@ fn text_to_type(text: &str, name: &str) -> Option<(RepairKind, Value)> {
     Some((kind, value))
 }
 
-/// The number that `text` spells, digit by digit.
+/// Return the number that `text` spells, digit by digit.
 fn number(text: &str) -> Option<Number> {
     // Parsing a whole value would do as well, but that takes `{` first.
     text.starts_with(|ch: char| ch == '-' || ch.is_ascii_digit()).then(|| text.parse().ok())?

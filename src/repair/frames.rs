@@ -12,7 +12,7 @@ pub(super) enum Shape {
 }
 
 impl Shape {
-    /// The bracket that closes it in JSON.
+    /// Return the bracket that closes it in JSON.
     pub(super) fn closer(self) -> char {
         match self {
             Self::Object => '}',
@@ -20,7 +20,7 @@ impl Shape {
         }
     }
 
-    /// Whether `bracket` closes it as it was written.
+    /// Return true if `bracket` closes it as it was written.
     pub(super) fn closes_with(self, bracket: u8) -> bool {
         bracket
             == match self {
@@ -64,7 +64,7 @@ impl Frame {
     }
 }
 
-/// The JSON Pointer to the current part of the last of `frames`.
+/// Return the JSON Pointer to the current part of the last of `frames`.
 pub(super) fn pointer(frames: &[Frame], out: &str) -> String {
     let mut path = String::new();
     for frame in frames {

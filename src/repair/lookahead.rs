@@ -21,7 +21,7 @@ pub(super) struct StringContext {
     pub(super) outer: Option<Shape>,
 }
 
-/// Whether a string may end at `at`, just past the quote.
+/// Return true if a string may end at `at`, just past the quote.
 pub(super) fn may_end(text: &str, at: usize, context: StringContext) -> bool {
     let next = blank(text, at);
     if context.is_key {
@@ -39,7 +39,7 @@ pub(super) fn may_end(text: &str, at: usize, context: StringContext) -> bool {
     }
 }
 
-/// Whether what begins after a comma is a key or an item.
+/// Return true if what begins after a comma is a key or an item.
 fn may_follow_comma(text: &str, at: usize, shape: Shape) -> bool {
     let next = blank(text, at);
     match byte(text, next) {
@@ -52,7 +52,7 @@ fn may_follow_comma(text: &str, at: usize, shape: Shape) -> bool {
     }
 }
 
-/// Whether what comes after a complete value fits.
+/// Return true if what comes after a complete value fits.
 fn may_follow_value(text: &str, at: usize, shape: Shape) -> bool {
     let next = blank(text, at);
     match byte(text, next) {
@@ -62,7 +62,7 @@ fn may_follow_value(text: &str, at: usize, shape: Shape) -> bool {
     }
 }
 
-/// Whether what begins at `next` is a key or an item before which the comma is missing.
+/// Return true if what begins at `next` is a key or an item before which the comma is missing.
 fn may_follow_value_unseparated(text: &str, at: usize, next: usize, shape: Shape) -> bool {
     if starts_comment(text, next) || text[next..].starts_with("```") {
         return true;
@@ -74,7 +74,7 @@ fn may_follow_value_unseparated(text: &str, at: usize, next: usize, shape: Shape
     }
 }
 
-/// Whether what comes after the last bracket can be taken for text around the document.
+/// Return true if what comes after the last bracket can be taken for text around the document.
 fn may_follow_document(text: &str, at: usize, quote: char) -> bool {
     let next = blank(text, at);
     match byte(text, next) {
@@ -85,7 +85,7 @@ fn may_follow_document(text: &str, at: usize, quote: char) -> bool {
     }
 }
 
-/// Whether a key and its colon begin at `at`.
+/// Return true if a key and its colon begin at `at`.
 fn starts_key(text: &str, at: usize) -> bool {
     let end = match quote_at(text, at) {
         Some(quote) => match string_end(text, at + quote.len_utf8(), quote) {
@@ -97,7 +97,7 @@ fn starts_key(text: &str, at: usize) -> bool {
     end > at && matches!(byte(text, blank(text, end)), Some(b':'))
 }
 
-/// Whether a literal or a number begins at `at`, with something after it that fits.
+/// Return true if a literal or a number begins at `at`, with something after it that fits.
 fn word_is_value(text: &str, at: usize) -> bool {
     let is_value = |word: &str| scalar::value(word) != Word::Unknown;
     let word_at = word(text, at);
@@ -123,7 +123,7 @@ fn string_end(text: &str, at: usize, open: char) -> Option<usize> {
     None
 }
 
-/// The quote that stands at `at`.
+/// Return the quote that stands at `at`.
 pub(super) fn quote_at(text: &str, at: usize) -> Option<char> {
     text[at..].chars().next().filter(|ch| is_quote(*ch))
 }
@@ -132,7 +132,7 @@ fn is_quote(ch: char) -> bool {
     matches!(ch, '"' | '\'' | '`' | '“' | '”' | '„' | '‘' | '’' | '‚')
 }
 
-/// Whether `ch` may close a string that `open` began.
+/// Return true if `ch` may close a string that `open` began.
 pub(super) fn closes(open: char, ch: char) -> bool {
     match open {
         '“' | '”' | '„' => matches!(ch, '“' | '”' | '"'),
@@ -141,7 +141,7 @@ pub(super) fn closes(open: char, ch: char) -> bool {
     }
 }
 
-/// The bare word at `at`.
+/// Return the bare word at `at`.
 pub(super) fn word(text: &str, at: usize) -> &str {
     let rest = &text[at..];
     &rest[..rest.find(|ch| !is_word_char(ch)).unwrap_or(rest.len())]
@@ -152,7 +152,7 @@ pub(super) fn starts_comment(text: &str, at: usize) -> bool {
     rest.starts_with('#') || rest.starts_with("//") || rest.starts_with("/*")
 }
 
-/// The end of the white space at `at`.
+/// Return the end of the white space at `at`.
 fn blank(text: &str, at: usize) -> usize {
     text.len() - text[at..].trim_start_matches([' ', '\t', '\n', '\r']).len()
 }

@@ -47,7 +47,7 @@ pub struct RepairedJson {
 /// How deep mended JSON may be nested; deeper text is not mended.
 pub const MAX_DEPTH: usize = 127;
 
-/// Brings text that should be one JSON object (or array) to JSON; `None` if that takes guesses.
+/// Bring text that should be one JSON object (or array) to JSON; `None` if that takes guesses.
 ///
 /// Text that is JSON comes back as it is. Otherwise all that is valid keeps its spelling: numbers,
 /// escapes, the order of keys and repeated keys. A key without a value, half a literal, number or
@@ -72,15 +72,15 @@ pub fn repair_json(text: &str) -> Option<RepairedJson> {
     found.filter(|repaired| is_json(&repaired.text))
 }
 
-/// Replaces surrogate escapes without a partner by `\uFFFD` in text that is JSON otherwise;
-/// `None` where there are none, or more is wrong than that.
+/// Replace surrogate escapes without a partner by `\uFFFD` in text that is JSON otherwise; `None`
+/// where there are none, or more is wrong than that.
 pub fn replace_lone_surrogates(text: &str) -> Option<RepairedJson> {
     let repaired = repair_json(text)?;
     let only = repaired.repairs.iter().all(|repair| repair.kind == RepairKind::LoneSurrogate);
     (only && !repaired.repairs.is_empty()).then_some(repaired)
 }
 
-/// The reading with the fewest repairs; `None` if there are two.
+/// Return the reading with the fewest repairs; `None` if there are two.
 fn fewest_repairs(readings: impl Iterator<Item = RepairedJson>) -> Option<RepairedJson> {
     let mut readings: Vec<_> = readings.collect();
     readings.sort_by_key(|repaired| repaired.repairs.len());

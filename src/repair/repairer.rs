@@ -57,7 +57,7 @@ impl<'t> Repairer<'t> {
         }
     }
 
-    /// Mends the text, and tells whether a bracket did not match.
+    /// Repair the text, and tells whether a bracket did not match.
     pub(super) fn run(mut self) -> (Option<RepairedJson>, bool) {
         let done = self.document();
         let repaired = done.map(|()| RepairedJson { text: self.out, repairs: self.repairs });
@@ -97,7 +97,7 @@ impl<'t> Repairer<'t> {
         self.after()
     }
 
-    /// Steps over what stands before the document, and opens it.
+    /// Step over what stands before the document, and opens it.
     fn before(&mut self) -> Option<()> {
         let opened = self.text.trim_start();
         let opened = if opened.starts_with("```") {
@@ -119,7 +119,7 @@ impl<'t> Repairer<'t> {
         self.value(byte)
     }
 
-    /// Drops what stands after the document.
+    /// Drop what stands after the document.
     fn after(&mut self) -> Option<()> {
         loop {
             self.copy_blank();
@@ -231,7 +231,7 @@ impl<'t> Repairer<'t> {
         Some(())
     }
 
-    /// Puts a comma before what cannot follow without one.
+    /// Put a comma before what cannot follow without one.
     fn insert_comma(&mut self) -> Option<()> {
         let frame = self.frames.last_mut()?;
         // Python joins neighbouring strings in parentheses.
@@ -245,7 +245,7 @@ impl<'t> Repairer<'t> {
         self.record(self.frames.len() - 1, RepairKind::MissingComma, "", ",")
     }
 
-    /// Closes the innermost bracket, or what `bracket` shows to be missing.
+    /// Close the innermost bracket, or what `bracket` shows to be missing.
     fn close(&mut self, bracket: u8) -> Option<()> {
         let shape = self.frames.last()?.shape;
         if shape.closes_with(bracket) {
@@ -257,9 +257,9 @@ impl<'t> Repairer<'t> {
         let outer = || self.frames.iter().any(|frame| frame.shape.closes_with(bracket));
         if self.mismatch == Mismatch::Replace {
             self.drop_trailing_comma()?;
-            let spelled = char::from(bracket).to_string();
+            let wrong = char::from(bracket).to_string();
             let right = shape.closer().to_string();
-            self.record(self.frames.len() - 1, RepairKind::WrongCloser, &spelled, &right)?;
+            self.record(self.frames.len() - 1, RepairKind::WrongCloser, &wrong, &right)?;
             self.at += 1;
             self.pop()
         } else if self.mismatch == Mismatch::Insert && outer() {
@@ -269,7 +269,7 @@ impl<'t> Repairer<'t> {
         }
     }
 
-    /// Closes the innermost bracket, which the text does not.
+    /// Close the innermost bracket, which the text does not.
     fn close_missing(&mut self) -> Option<()> {
         let frame = self.frames.last()?;
         if matches!(frame.expect, Expect::Colon | Expect::Value) {
@@ -316,7 +316,7 @@ impl<'t> Repairer<'t> {
         self.record(self.frames.len() - 1, RepairKind::TrailingComma, ",", "")
     }
 
-    /// Copies white space and drops comments.
+    /// Copy white space and drop comments.
     fn skip_blank(&mut self) -> Option<()> {
         loop {
             self.copy_blank();
@@ -343,13 +343,13 @@ impl<'t> Repairer<'t> {
         self.take(blank);
     }
 
-    /// Copies what stands next.
+    /// Copy what stands next.
     fn take(&mut self, length: usize) {
         self.out.push_str(&self.text[self.at..self.at + length]);
         self.at += length;
     }
 
-    /// Leaves out what stands next.
+    /// Leave out what stands next.
     fn drop_text(&mut self, kind: RepairKind, length: usize) -> Option<()> {
         let dropped = &self.text[self.at..self.at + length];
         self.at += length;
@@ -366,7 +366,7 @@ impl<'t> Repairer<'t> {
         }
     }
 
-    /// Records a change at the current part of the first `depth` frames.
+    /// Record a change at the current part of the first `depth` frames.
     fn record(&mut self, depth: usize, kind: RepairKind, before: &str, after: &str) -> Option<()> {
         self.record_values(depth, kind, cut(before), cut(after))
     }
@@ -393,7 +393,7 @@ fn is_foreign_blank(ch: char) -> bool {
         || matches!(ch, '\u{FEFF}' | '\u{200B}' | '\u{C}' | '\u{B}')
 }
 
-/// The beginning of `text`.
+/// Return the beginning of `text`.
 fn cut(text: &str) -> Value {
     match text.char_indices().nth(QUOTED_CHARS) {
         Some((end, _)) => format!("{}…", &text[..end]).into(),

@@ -13,7 +13,7 @@ pub(super) enum Word {
     Unknown,
 }
 
-/// Whether `ch` may be part of a bare word.
+/// Return true if `ch` may be part of a bare word.
 pub(super) fn is_word_char(ch: char) -> bool {
     ch.is_alphanumeric() || matches!(ch, '_' | '$' | '-' | '+' | '.')
 }
@@ -30,7 +30,7 @@ pub(super) fn value(word: &str) -> Word {
     Word::Repaired(RepairKind::Literal, literal.to_owned())
 }
 
-/// Whether `word` may be cut off at its end: `12` may have gone on, `true` may not.
+/// Return true if `word` may be cut off at its end: `12` may have gone on, `true` may not.
 pub(super) fn may_continue(word: &str) -> bool {
     !word.ends_with(|ch: char| ch.is_ascii_alphabetic()) || matches!(value(word), Word::Unknown)
 }
@@ -81,7 +81,7 @@ fn number(word: &str) -> Word {
     }
 }
 
-/// The digits of `1_000`; `None` where an underscore does not stand between digits.
+/// Return the digits of `1_000`; `None` where an underscore does not stand between digits.
 fn without_underscores(digits: &str) -> Option<String> {
     let bytes = digits.as_bytes();
     for (at, _) in digits.match_indices('_') {
@@ -93,7 +93,7 @@ fn without_underscores(digits: &str) -> Option<String> {
     Some(digits.replace('_', ""))
 }
 
-/// Whether `word` is a number of JSON.
+/// Return true if `word` is a number of JSON.
 fn is_number(word: &str) -> bool {
     let bytes = word.as_bytes();
     let digits = |mut at: usize| {

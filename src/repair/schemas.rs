@@ -9,7 +9,7 @@ use super::types::is_type;
 
 /// How deep schemas and values are followed.
 pub(super) const MAX_DEPTH: usize = 128;
-/// How many looks at schemas and values one value may take.
+/// Number of looks that at schemas and values one value may take.
 const MAX_WORK: usize = 500_000;
 
 /// A schema, with what may still be spent on it.
@@ -40,13 +40,13 @@ impl<'s> Schemas<'s> {
         self.root.pointer(pointer)
     }
 
-    /// Whether nothing that shows at a glance keeps `value` from fitting `schema`.
+    /// Return true if nothing that shows at a glance keeps `value` from fitting `schema`.
     pub(super) fn may_fit(&mut self, value: &Value, schema: &'s Value) -> bool {
         self.may_fit_at(value, schema, 0)
     }
 
-    /// Whether `value` is of the kind that `schema` describes, whatever its parts lack: its type,
-    /// its options, and the members that tell alternatives apart by having one value only.
+    /// Return true if `value` is of the kind that `schema` describes, whatever its parts lack: its
+    /// type, its options, and the members that tell alternatives apart by having one value only.
     pub(super) fn is_shaped(&mut self, value: &Value, schema: &'s Value) -> bool {
         self.is_shaped_at(value, schema, 0)
     }
@@ -142,7 +142,7 @@ impl<'s> Schemas<'s> {
     }
 }
 
-/// The types that a schema declares.
+/// Return the types that a schema declares.
 pub(super) fn types(keywords: &Map<String, Value>) -> Vec<&str> {
     match keywords.get("type") {
         Some(Value::String(name)) => vec![name],
@@ -151,7 +151,7 @@ pub(super) fn types(keywords: &Map<String, Value>) -> Vec<&str> {
     }
 }
 
-/// The values that `const` or `enum` allows.
+/// Return the values that `const` or `enum` allows.
 pub(super) fn options(keywords: &Map<String, Value>) -> Vec<&Value> {
     match (keywords.get("const"), keywords.get("enum")) {
         (Some(only), _) => vec![only],
@@ -180,7 +180,7 @@ pub(super) fn item_schema(keywords: &Map<String, Value>, index: usize) -> Option
     first.and_then(|first| first.get(index)).or_else(|| keywords.get(rest))
 }
 
-/// Whether two values are the same in JSON Schema, where 1 is 1.0.
+/// Return true if two values are the same in JSON Schema, where 1 is 1.0.
 pub(super) fn equal(one: &Value, other: &Value) -> bool {
     match (one, other) {
         (Value::Number(one), Value::Number(other)) => {
@@ -190,7 +190,7 @@ pub(super) fn equal(one: &Value, other: &Value) -> bool {
     }
 }
 
-/// How many values there are in `value`, itself included.
+/// Return the number of values in `value`, itself included.
 pub(super) fn size(value: &Value) -> usize {
     let mut pending = vec![value];
     let mut count = 0;

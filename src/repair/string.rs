@@ -18,8 +18,8 @@ pub(super) struct ParsedString {
     pub(super) changes: Vec<RepairKind>,
 }
 
-/// Reads the string that begins at `start` and appends it to `out`, quotes included.
-/// `None` where it takes a guess to tell what it says or where it ends.
+/// Read the string that begins at `start` and append it to `out`, quotes included. `None` where it
+/// takes a guess to tell what it says or where it ends.
 pub(super) fn read(text: &str, start: usize, context: StringContext, out: &mut String) -> Option<ParsedString> {
     let open = context.quote;
     let mut reader = StringReader { text, at: start + open.len_utf8(), out, changes: Vec::new() };
@@ -101,7 +101,7 @@ impl StringReader<'_, '_> {
         }
     }
 
-    /// Copies up to the next character that may mean something.
+    /// Copy up to the next character that may mean something.
     fn copy_plain(&mut self, open: char) {
         let rest = &self.text[self.at..];
         let plain = if open == '"' {
@@ -120,7 +120,7 @@ impl StringReader<'_, '_> {
         self.change(RepairKind::ControlCharacter);
     }
 
-    /// Reads an escape; `None` if the text ends within it.
+    /// Read an escape; `None` if the text ends within it.
     fn escape(&mut self) -> Option<()> {
         let rest = &self.text[self.at..];
         let letter = rest[1..].chars().next()?;
@@ -194,7 +194,7 @@ impl StringReader<'_, '_> {
     }
 }
 
-/// Appends `ch` as it stands in a string of JSON.
+/// Append `ch` as it stands in a string of JSON.
 fn push_escaped(out: &mut String, ch: char) {
     match ch {
         '"' => out.push_str("\\\""),
@@ -210,7 +210,7 @@ fn push_escaped(out: &mut String, ch: char) {
     }
 }
 
-/// The number that `digits` hexadecimal digits from `at` spell.
+/// Return the number that `digits` hexadecimal digits from `at` spell.
 fn hex(text: &str, at: usize, digits: usize) -> Option<u32> {
     let digits = text.get(at..at + digits)?;
     if !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {

@@ -313,7 +313,7 @@ proptest! {
     }
 }
 
-/// Whether `part` is what was there of `whole` before it was cut off.
+/// Return true if `part` is what was there of `whole` before it was cut off.
 fn is_prefix(part: &Value, whole: &Value) -> bool {
     match (part, whole) {
         (Value::String(part), Value::String(whole)) => whole.starts_with(part.as_str()),

@@ -5,7 +5,7 @@ use crate::parser::work;
 /// The longest beginning of an escape: `\ud83d\u000`.
 const MAX_PARTIAL_ESCAPE: usize = 11;
 
-/// The length of `text` without the escape that has begun at its end and is not whole.
+/// Return the length of `text` without the escape that has begun at its end and is not whole.
 ///
 /// The high half of a surrogate pair waits for the low one. `text` begins where no escape is open.
 pub(super) fn complete_prefix(text: &str) -> usize {
@@ -15,14 +15,14 @@ pub(super) fn complete_prefix(text: &str) -> usize {
     (from..bytes.len()).find(half).unwrap_or(bytes.len())
 }
 
-/// Whether the backslash at `at` begins an escape: it is not the second one of a pair.
+/// Return true if the backslash at `at` begins an escape: it is not the second one of a pair.
 fn starts_escape(bytes: &[u8], at: usize) -> bool {
     let slashes = bytes[..at].iter().rev().take_while(|&&byte| byte == b'\\').count();
     work::done(slashes + 1);
     slashes.is_multiple_of(2)
 }
 
-/// Whether an escape that goes on with this after its backslash is still to end.
+/// Return true if an escape that goes on with this after its backslash is still to end.
 fn is_incomplete(rest: &[u8]) -> bool {
     match rest {
         [] => true,

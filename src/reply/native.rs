@@ -16,7 +16,7 @@ pub(super) struct NativeCalls {
 }
 
 impl NativeCalls {
-    /// The call that a fragment is part of, if it is not the first of its call.
+    /// Return the call that a fragment is part of, if it is not the first of its call.
     pub(super) fn find(&self, fragment: &Fragment<'_>) -> Option<usize> {
         let by_index = fragment.index.and_then(|index| self.by_index.get(&index).copied());
         if let Some(id) = fragment.id {
@@ -36,23 +36,23 @@ impl NativeCalls {
         self.bytes
     }
 
-    /// Counts arguments that came for a call.
+    /// Count arguments that came for a call.
     pub(super) fn count_bytes(&mut self, bytes: usize) {
         self.bytes += bytes;
     }
 
-    /// Adds a call at this position in the reply.
+    /// Add a call at this position in the reply.
     pub(super) fn add(&mut self, index: usize) -> usize {
         self.calls.push(Call::new(index));
         self.calls.len() - 1
     }
 
-    /// The latest call, if it is not at its end.
+    /// Return the latest call, if it is not at its end.
     pub(super) fn latest_open(&mut self) -> Option<&mut Call> {
         self.calls.last_mut().filter(|call| call.is_open())
     }
 
-    /// The call, which is now known by what this fragment calls it.
+    /// Return the call, which is now known by what this fragment calls it.
     pub(super) fn identify(&mut self, at: usize, fragment: &Fragment<'_>) -> &mut Call {
         let call = &mut self.calls[at];
         if let Some(id) = fragment.id
@@ -70,7 +70,7 @@ impl NativeCalls {
         call
     }
 
-    /// The calls that are not at their end, in the order in which they began.
+    /// Return the calls that are not at their end, in the order in which they began.
     pub(super) fn open(&mut self) -> impl Iterator<Item = &mut Call> {
         self.calls.iter_mut().filter(|call| call.is_open())
     }
@@ -119,8 +119,8 @@ impl Call {
         }
     }
 
-    /// Whether a fragment with its index is more of it, though it has an id that is new. A name
-    /// would begin another call.
+    /// Return true if a fragment with its index is more of it, though it has an id that is new. A
+    /// name would begin another call.
     fn is_continued_by(&self, fragment: &Fragment<'_>) -> bool {
         let unnamed = fragment.name.is_none() && self.state == CallState::Started;
         self.id.is_none() && (self.state == CallState::Pending || unnamed)
@@ -142,8 +142,8 @@ impl Call {
         &self.name
     }
 
-    /// Takes a name, or the next piece of one, and says whether it is the call's now:
-    /// once the arguments have begun, the name is certain.
+    /// Take a name, or the next piece of one, and says whether it is the call's now: once the
+    /// arguments have begun, the name is certain.
     pub(super) fn extend_name(&mut self, name: &str) -> bool {
         if name == self.name {
             return true;
@@ -154,7 +154,7 @@ impl Call {
         self.arguments.is_empty()
     }
 
-    /// Takes more of the arguments and reports what is certain.
+    /// Take more of the arguments and report what is certain.
     pub(super) fn push(&mut self, text: &str, reporting: Reporting<'_>, sink: &mut impl Sink) {
         let limit = reporting.parser.limits().max_argument_bytes;
         let room = limit.saturating_sub(self.arguments.len());
@@ -180,8 +180,7 @@ impl Call {
         }
     }
 
-    /// Ends the call, if its arguments are whole by now: no JSON object is the beginning of
-    /// another.
+    /// End the call, if its arguments are whole by now: no JSON object is the beginning of another.
     pub(super) fn end_if_complete(&mut self, reporting: Reporting<'_>, sink: &mut impl Sink) {
         let found =
             reporting.parser.native(self.index, &self.name, &self.arguments, Ending::Complete);
@@ -190,7 +189,7 @@ impl Call {
         }
     }
 
-    /// Ends the call.
+    /// End the call.
     pub(super) fn end(&mut self, ending: Ending, reporting: Reporting<'_>, sink: &mut impl Sink) {
         self.begin(reporting, sink);
         self.report(reporting, self.arguments.len(), sink);
@@ -218,7 +217,7 @@ impl Call {
         }
     }
 
-    /// Reports the arguments up to `to`.
+    /// Report the arguments up to `to`.
     fn report(&mut self, reporting: Reporting<'_>, to: usize, sink: &mut impl Sink) {
         if reporting.deltas && to > self.reported {
             let fragment = &self.arguments[self.reported..to];

@@ -9,10 +9,10 @@ use crate::parser::{Discard, Ending, FoundCall, Frame, Parser, Plain, Sink};
 /// How a reply is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// Whether calls are looked for in the text.
+    /// True if calls are looked for in the text.
     pub inline: bool,
-    /// Whether the arguments of native calls are reported while they arrive. Those of calls in
-    /// text are as the parser was told.
+    /// True if the arguments of native calls are reported while they arrive. Those of calls in text
+    /// are as the parser was told.
     pub deltas: bool,
 }
 
@@ -31,19 +31,19 @@ pub struct Reader {
     parser: Parser,
     options: Options,
     native: NativeCalls,
-    /// How many calls there are, of both kinds.
+    /// Number of calls, of both kinds.
     calls: usize,
     /// The position of the call in text that is being read.
     inline: usize,
 }
 
 impl Reader {
-    /// A reader for calls to the tools of this parser, which must have read nothing.
+    /// Create a reader for calls to the tools of this parser, which must have read nothing.
     pub fn new(parser: Parser, options: Options) -> Self {
         Self { parser, options, native: NativeCalls::default(), calls: 0, inline: 0 }
     }
 
-    /// How many calls there are so far, of both kinds, valid or not.
+    /// Return the number of calls so far, of both kinds, valid or not.
     pub fn calls(&self) -> usize {
         self.calls
     }
@@ -53,7 +53,7 @@ impl Reader {
         self.parser.buffered().max(self.native.bytes())
     }
 
-    /// Takes the next text and reports what it makes certain.
+    /// Take the next text and report what it makes certain.
     pub fn text(&mut self, chunk: &str, sink: &mut impl Sink) {
         match self.plain_text(chunk) {
             None => {
@@ -68,7 +68,7 @@ impl Reader {
         }
     }
 
-    /// Takes the next text if it is plain and says what it is; see [`Parser::push_plain`].
+    /// Take the next text if it is plain and report what it is; see [`Parser::push_plain`].
     #[inline]
     pub fn plain_text(&mut self, chunk: &str) -> Option<Plain> {
         if !self.options.inline {
@@ -80,7 +80,7 @@ impl Reader {
         }
     }
 
-    /// Takes the next fragment of a native call and reports what it makes certain.
+    /// Take the next fragment of a native call and report what it makes certain.
     ///
     /// Returns what is odd about the fragment, for a record of it: it has been taken all the same.
     pub fn fragment<'a>(
@@ -123,8 +123,8 @@ impl Reader {
         Some(FragmentProblem::Renamed { call: call.index, id: call.id(), name: call.name(), other })
     }
 
-    /// Ends the reply and reports the rest of it. A reply that was cut off completes no call that
-    /// is open.
+    /// End the reply and report the rest of it. A reply that was cut off completes no call that is
+    /// open.
     pub fn finish(&mut self, ending: Ending, sink: &mut impl Sink) {
         if self.options.inline {
             let numbered = &mut NumberedSink::new(&mut self.calls, &mut self.inline, sink);

@@ -109,7 +109,7 @@ fn read(input: &[Input]) -> Read {
     read_with(Limits::default(), true, input, Ending::Complete)
 }
 
-/// Joins neighbouring pieces of the same thing.
+/// Join neighbouring pieces of the same thing.
 fn join(seen: Vec<Seen>) -> Vec<Seen> {
     let mut joined: Vec<Seen> = Vec::new();
     for seen in seen {
@@ -127,7 +127,7 @@ fn joined(read: Read) -> Read {
     Read { inline: join(read.inline), native: join(read.native), calls: read.calls }
 }
 
-/// The bytes that are accounted for.
+/// Return the bytes that are accounted for.
 fn raw(seen: &[Seen]) -> String {
     seen.iter()
         .map(|seen| match seen {

@@ -22,10 +22,10 @@ use std::collections::{HashMap, HashSet};
 /// How many characters of a query are read.
 const MAX_QUERY_CHARACTERS: usize = 10_000;
 
-/// How many different words of a query count, of those that any document has.
+/// Number of different that words of a query count, of those that any document has.
 const MAX_QUERY_WORDS: usize = 64;
 
-/// How many times as much as another a text may count.
+/// Number of times that as much as another a text may count.
 pub const MAX_WEIGHT: u32 = 100;
 
 /// How soon more of the same word in a document stops counting.
@@ -45,7 +45,8 @@ pub struct Index {
 }
 
 impl Index {
-    /// An index of documents: texts, each with how many times it counts, at most [`MAX_WEIGHT`].
+    /// Create an index of documents: texts, each with how many times it counts, at most
+    /// [`MAX_WEIGHT`].
     pub fn new<D, T>(documents: impl IntoIterator<Item = D>) -> Self
     where
         D: IntoIterator<Item = (T, u32)>,
@@ -70,8 +71,8 @@ impl Index {
         Self { vocabulary, postings, documents: counted.len() }
     }
 
-    /// The positions of the documents that have a word of `query`, with their scores, the best
-    /// first; among equals the order is that of the documents.
+    /// Return the positions of the documents that have a word of `query`, with their scores, the
+    /// best first; among equals the order is that of the documents.
     ///
     /// Of a long query the first 10,000 characters count, and the first 64 words that any document has.
     pub fn search(&self, query: &str, limit: usize) -> Vec<(usize, f32)> {
@@ -133,8 +134,8 @@ fn read_part(query: &str) -> &str {
     &query[..end]
 }
 
-/// The documents of each word, and what it weighs there: the more often it comes, the more, but
-/// less and less so; and in a long document less than in a short one.
+/// Return the documents of each word, and what it weighs there: the more often it comes, the more,
+/// but less and less so; and in a long document less than in a short one.
 #[expect(clippy::cast_precision_loss, reason = "weights are no more exact than that")]
 fn postings(words: usize, documents: &[HashMap<usize, u64>]) -> Vec<Vec<(usize, f32)>> {
     let lengths: Vec<u64> = documents.iter().map(|counts| counts.values().sum()).collect();

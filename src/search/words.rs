@@ -1,6 +1,6 @@
 //! What counts as a word.
 
-/// The words of a text, as an index knows them.
+/// Return the words of a text, as an index knows them.
 ///
 /// Words are split at punctuation, digits and changes of case. What only digits or case divide
 /// counts in pairs and as a whole as well: `GitHub` is *git*, *hub* and *github*. Case does not
@@ -45,7 +45,7 @@ fn kind(ch: char) -> Kind {
     }
 }
 
-/// Whether a character is of a script that is written without blanks: Han, Kana, Thai, Lao,
+/// Return true if a character is of a script that is written without blanks: Han, Kana, Thai, Lao,
 /// Myanmar and Khmer.
 fn is_unspaced(ch: char) -> bool {
     matches!(ch,
@@ -55,7 +55,7 @@ fn is_unspaced(ch: char) -> bool {
         | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
 }
 
-/// The parts of a run of letters and digits.
+/// Return the parts of a run of letters and digits.
 fn parts(run: &str) -> Vec<&str> {
     let characters: Vec<(usize, Kind)> =
         run.char_indices().map(|(at, ch)| (at, kind(ch))).collect();
@@ -80,7 +80,7 @@ fn parts(run: &str) -> Vec<&str> {
     parts
 }
 
-/// A word without regard to case, and without the *s* of a plural.
+/// Return a word without regard to case, and without the *s* of a plural.
 fn stem(word: &str) -> String {
     let mut word = if word.is_ascii() {
         word.to_ascii_lowercase()

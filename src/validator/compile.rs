@@ -36,7 +36,7 @@ const MAX_PATTERN_BYTES: usize = 1 << 22;
 /// patterns with look-around or back-references take any; see `patterns.rs`.
 const MAX_BACKTRACKS: usize = 10_000;
 
-/// Compiles `schema` for values of representation `F`.
+/// Compile `schema` for values of representation `F`.
 pub(crate) fn compile<F: Json>(
     schema: &Value,
     resources: &Resources,
@@ -217,7 +217,7 @@ impl Documents<'_> {
 
 const REFERENCES: [&str; 4] = ["$ref", "$dynamicRef", "$recursiveRef", "$schema"];
 
-/// Whether following `target`, which stands at `key`, from `base` is what went wrong.
+/// Return true if following `target`, which stands at `key`, from `base` is what went wrong.
 fn is_culprit(reason: &ReferencingError, key: &str, target: &str, base: &str) -> bool {
     if !REFERENCES.contains(&key) {
         let names = matches!(key, "$id" | "id");
@@ -244,7 +244,8 @@ fn is_culprit(reason: &ReferencingError, key: &str, target: &str, base: &str) ->
     }
 }
 
-/// How many characters the long numbers in `value` have, written out. The depth is known to be sane.
+/// Return the number of characters that the long numbers in `value` have, written out. The depth is
+/// known to be sane.
 fn long_number_chars(value: &Value) -> usize {
     match value {
         Value::Number(number) => {
@@ -256,7 +257,7 @@ fn long_number_chars(value: &Value) -> usize {
     }
 }
 
-/// How many values there are in `value`, itself included. The depth is known to be sane.
+/// Return the number of values in `value`, itself included. The depth is known to be sane.
 fn count(value: &Value) -> usize {
     1 + match value {
         Value::Array(items) => items.iter().map(count).sum(),

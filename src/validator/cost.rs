@@ -23,7 +23,7 @@ const MAX_IN_PLACE: usize = 64;
 /// Over how many steps schemas may lead to one another.
 const MAX_STEPS: usize = 512;
 
-/// Refuses a schema that could keep a validator busy without end.
+/// Refuse a schema that could keep a validator busy without end.
 pub(super) fn check(documents: Documents<'_>) -> Result<(), SchemaError> {
     let mut graph = Graph { targets: targets(documents), known: HashMap::new(), too_far: false };
     for (uri, document) in documents.iter() {
@@ -70,7 +70,7 @@ fn targets(documents: Documents<'_>) -> HashMap<String, &Value> {
 struct Cost {
     /// How often one value, and one value at each place within it, is judged.
     judgements: usize,
-    /// How many schemas that judge the same value are nested in one another.
+    /// Number of schemas that that judge the same value are nested in one another.
     in_place: usize,
 }
 
@@ -184,13 +184,13 @@ fn percent_decoded(text: &str) -> String {
 }
 
 impl Cost {
-    /// Adds a schema that judges the same value.
+    /// Add a schema that judges the same value.
     fn same_value(&mut self, other: Self) {
         self.part(other.judgements);
         self.in_place = self.in_place.max(other.in_place.saturating_add(1));
     }
 
-    /// Adds a schema that judges a part of the value.
+    /// Add a schema that judges a part of the value.
     fn part(&mut self, judgements: usize) {
         self.judgements = self.judgements.saturating_add(judgements);
     }

@@ -4,7 +4,7 @@ use std::{borrow::Cow, str::FromStr};
 
 use serde_json::{Number, Value};
 
-/// How many characters a number has that is short for any purpose.
+/// Number of characters that a number has that is short for any purpose.
 const SHORT: usize = 40;
 
 /// A JSON number as `digits * 10^exponent`. Equal numbers are spelled in one way: no zeros at
@@ -19,7 +19,7 @@ pub(super) struct Decimal<'a> {
 }
 
 impl<'a> Decimal<'a> {
-    /// The number that `text` spells, which is JSON.
+    /// Return the number that `text` spells, which is JSON.
     pub(super) fn of(text: &'a str) -> Self {
         let (negative, text) = text.strip_prefix('-').map_or((false, text), |text| (true, text));
         let (mantissa, exponent) = match text.find(['e', 'E']) {
@@ -57,22 +57,22 @@ impl<'a> Decimal<'a> {
         self.head.bytes().chain(self.tail.bytes())
     }
 
-    /// How many digits stand before the point.
+    /// Return the number of digits that stand before the point.
     fn whole(&self) -> usize {
         usize::try_from(signed(self.count()) + self.exponent).unwrap_or(0)
     }
 
-    /// How many digits stand behind the point.
+    /// Return the number of digits that stand behind the point.
     fn decimals(&self) -> usize {
         usize::try_from(-self.exponent).unwrap_or(0)
     }
 
-    /// Whether nothing stands behind the point.
+    /// Return true if nothing stands behind the point.
     pub(super) fn is_integer(&self) -> bool {
         self.exponent >= 0
     }
 
-    /// Appends the number as bytes that only equal numbers share, and that none begins with.
+    /// Append the number as bytes that only equal numbers share, and that none begins with.
     pub(super) fn write_key(&self, key: &mut Vec<u8>) {
         key.push(u8::from(self.negative));
         key.extend(self.exponent.to_le_bytes());
@@ -106,20 +106,20 @@ impl PartialEq for Decimal<'_> {
     }
 }
 
-/// Whether two numbers are equal: `1`, `1.0` and `10e-1` are.
+/// Return true if two numbers are equal: `1`, `1.0` and `10e-1` are.
 pub(super) fn equal(left: &Number, right: &Number) -> bool {
     left.as_str() == right.as_str() || Decimal::of(left.as_str()) == Decimal::of(right.as_str())
 }
 
-/// Whether `number` is one without a fraction, however it is spelled.
+/// Return true if `number` is one without a fraction, however it is spelled.
 pub(super) fn is_integer(number: &Number) -> bool {
     let text = number.as_str();
     !text.as_bytes().iter().any(|byte| matches!(byte, b'.' | b'e' | b'E'))
         || Decimal::of(text).is_integer()
 }
 
-/// How many characters `number` has as it stands or written out without an exponent, whichever is
-/// more.
+/// Return the number of characters that `number` has as it stands or written out without an
+/// exponent, whichever is more.
 pub(super) fn expanded_len(number: &Number) -> usize {
     let text = number.as_str();
     let decimal = Decimal::of(text);
@@ -135,13 +135,13 @@ pub(super) fn expanded_len(number: &Number) -> usize {
 /// their square.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Scale {
-    /// How many digits the longest number has before its point.
+    /// Number of digits that the longest number has before its point.
     whole: usize,
-    /// How many digits the longest number has behind its point.
+    /// Number of digits that the longest number has behind its point.
     decimals: usize,
     /// A multiple of all divisors, without their points; 0 if that would be too large.
     modulus: u64,
-    /// How many digits the longest `const` has before its point.
+    /// Number of digits that the longest `const` has before its point.
     constant: usize,
 }
 
@@ -149,7 +149,7 @@ impl Scale {
     /// That of a schema without numbers.
     pub(super) const PLAIN: Self = Self { whole: 20, decimals: 0, modulus: 1, constant: 0 };
 
-    /// Adds a number of the schema, which stands under `key`.
+    /// Add a number of the schema, which stands under `key`.
     pub(super) fn add(&mut self, key: &str, number: &Number) {
         let number = Decimal::of(number.as_str());
         self.whole = self.whole.max(number.whole());
@@ -162,17 +162,17 @@ impl Scale {
         }
     }
 
-    /// How many digits the longest number has behind its point.
+    /// Return the number of digits that the longest number has behind its point.
     pub(super) fn decimals(&self) -> usize {
         self.decimals
     }
 
-    /// How many digits the longest `const` has before its point.
+    /// Return the number of digits that the longest `const` has before its point.
     pub(super) fn constant(&self) -> usize {
         self.constant
     }
 
-    /// A short number that the schema cannot tell from `number`.
+    /// Return a short number that the schema cannot tell from `number`.
     pub(super) fn shorten<'a>(&self, number: &'a Number) -> Cow<'a, Number> {
         let text = number.as_str();
         // An exponent spells in a few characters what the crate writes out.
@@ -221,12 +221,12 @@ impl Scale {
 /// The largest exponent: sums of a few still have room.
 const MAX_EXPONENT: i64 = i64::MAX / 8;
 
-/// A count of digits, to be added to exponents.
+/// Return a count of digits, to be added to exponents.
 fn signed(count: usize) -> i64 {
     i64::try_from(count).map_or(MAX_EXPONENT, |count| count.min(MAX_EXPONENT))
 }
 
-/// The exponent that `text` spells, at most [`MAX_EXPONENT`].
+/// Return the exponent that `text` spells, at most [`MAX_EXPONENT`].
 fn exponent_of(text: &str) -> i64 {
     let most = if text.starts_with('-') { -MAX_EXPONENT } else { MAX_EXPONENT };
     text.parse().map_or(most, |exponent: i64| exponent.clamp(-MAX_EXPONENT, MAX_EXPONENT))

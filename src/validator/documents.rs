@@ -27,18 +27,18 @@ pub(super) struct Member<'a, 'w> {
 }
 
 impl<'a> Documents<'a> {
-    /// The documents, each with its URI.
+    /// Return the documents, each with its URI.
     pub(super) fn iter(self) -> impl Iterator<Item = (&'a str, &'a Value)> {
         let resources = self.resources.iter().map(|(uri, resource)| (&**uri, resource));
         std::iter::once((ROOT, self.schema)).chain(resources)
     }
 
-    /// The path of the top of the document with this URI.
+    /// Return the path of the top of the document with this URI.
     pub(super) fn path_of(uri: &str) -> String {
         if uri == ROOT { String::new() } else { format!("{uri}#") }
     }
 
-    /// Shows `visit` every member of every object, until it breaks.
+    /// Show `visit` every member of every object, until it breaks.
     pub(super) fn walk<B>(
         self,
         mut visit: impl FnMut(Member<'a, '_>) -> ControlFlow<B>,

@@ -12,9 +12,9 @@ use super::{
 
 /// How deep a schema or a value may be nested.
 pub const MAX_DEPTH: usize = 128;
-/// How many characters a number may have. Python draws the same line for `int`.
+/// Number of characters that a number may have. Python draws the same line for `int`.
 const MAX_NUMBER_CHARS: usize = 4_300;
-/// How many digits an exponent may have.
+/// Number of digits that an exponent may have.
 const MAX_EXPONENT_DIGITS: usize = 3;
 
 /// What there is too much of.
@@ -31,7 +31,7 @@ pub(crate) enum Excess {
 pub(super) struct Weight {
     /// One for each value, and one for each [`BYTES`] of text.
     pub(super) parts: usize,
-    /// Whether there are numbers that take long to compute with, for all that can be seen.
+    /// True if there are numbers that take long to compute with, for all that can be seen.
     pub(super) has_long_numbers: bool,
 }
 
@@ -41,7 +41,7 @@ pub(super) fn weigh(value: &Value) -> Option<Weight> {
     first_below(value, 0, None, &mut weight).is_none().then_some(weight)
 }
 
-/// The first thing that is too much in `value`, and its place as a JSON Pointer.
+/// Return the first thing that is too much in `value`, and its place as a JSON Pointer.
 pub(crate) fn find(value: &Value) -> Option<(String, Excess)> {
     let mut path = String::new();
     let excess = first_below(value, 0, Some(&mut path), &mut Weight::default())?;
@@ -102,13 +102,13 @@ fn first_below(
     None
 }
 
-/// Whether a number is a plain integer of few digits, as most are.
+/// Return true if a number is a plain integer of few digits, as most are.
 fn is_short_integer(text: &str) -> bool {
     let digits = text.strip_prefix('-').unwrap_or(text).as_bytes();
     digits.len() < CHEAP_FRACTION && digits.iter().all(u8::is_ascii_digit)
 }
 
-/// Whether computing with a number is cheap. An exponent spells in a few characters what is
+/// Return true if computing with a number is cheap. An exponent spells in a few characters what is
 /// written out.
 fn is_short(text: &str) -> bool {
     text.len() <= CHEAP_FRACTION

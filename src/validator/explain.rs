@@ -25,7 +25,7 @@ pub(super) struct Subject<'a> {
     pub(super) schema: &'a Value,
 }
 
-/// The violation that `error` reports.
+/// Return the violation that `error` reports.
 pub(super) fn violation(error: &ValidationError<'_>, subject: Subject<'_>) -> Violation {
     let path = error.instance_path().to_string();
     let Explanation { place, message } = explain(error, subject, 0);
@@ -219,8 +219,8 @@ fn names(names: &[String]) -> String {
     list(names.iter())
 }
 
-/// Whether a `false` refuses the properties of an object without declaring any. The crate then
-/// reports the first of them as if it stood in the place of the object.
+/// Return true if a `false` refuses the properties of an object without declaring any. The crate
+/// then reports the first of them as if it stood in the place of the object.
 fn is_about_properties(error: &ValidationError<'_>) -> bool {
     error.schema_path().as_str().ends_with("/additionalProperties")
 }
@@ -232,7 +232,7 @@ fn types(kind: &TypeKind) -> Vec<String> {
     }
 }
 
-/// The schema that holds the failed keyword, where the error says so and `schema` has it.
+/// Return the schema that holds the failed keyword, where the error says so and `schema` has it.
 fn parent<'s>(error: &ValidationError<'_>, schema: &'s Value) -> Option<&'s Value> {
     let (parent, _) = error.schema_path().as_str().rsplit_once('/')?;
     schema.pointer(parent)
@@ -269,7 +269,7 @@ fn wanted(error: &ValidationError<'_>, schema: &Value, name: &str) -> Option<Str
     }
 }
 
-/// The names of the properties that are declared beside the failed keyword.
+/// Return the names of the properties that are declared beside the failed keyword.
 fn known(error: &ValidationError<'_>, schema: &Value) -> Option<Vec<Value>> {
     let parent = parent(error, schema)?;
     if parent.get("patternProperties").is_some() {
@@ -286,7 +286,7 @@ fn are(names: &[Value]) -> String {
     format!("{} {}", list(names.iter()), if names.len() == 1 { "is" } else { "are" })
 }
 
-/// The keyword, as the schema spells it.
+/// Return the keyword, as the schema spells it.
 fn keyword(error: &ValidationError<'_>) -> String {
     match error.kind() {
         Kind::FalseSchema if is_about_properties(error) => "additionalProperties".to_owned(),

@@ -44,9 +44,9 @@ const ANNOTATIONS: [&str; 11] = [
     "writeOnly",
 ];
 
-/// How many looks `schema` takes at most for each unit of a value's weight; `None` if its keywords
-/// do not say so: because it refers to itself or elsewhere, or has keywords that look at a value
-/// in ways of their own.
+/// Return the number of looks that `schema` takes at most for each unit of a value's weight; `None`
+/// if its keywords do not say so: because it refers to itself or elsewhere, or has keywords that
+/// look at a value in ways of their own.
 ///
 /// `reading` is how many looks it takes at most to read a text or a number, for each unit of its
 /// weight.
@@ -59,7 +59,7 @@ struct Bounds<'a> {
     reading: usize,
     /// The bounds of schemas seen, by address; `None` while they are being looked at.
     known: HashMap<usize, Option<usize>>,
-    /// How many schemas are being looked at. References may follow each other without end.
+    /// Number of schemas that are being looked at. References may follow each other without end.
     depth: usize,
 }
 

@@ -43,55 +43,55 @@ thread_local! {
 }
 
 impl Meter {
-    /// A meter that runs out after `visits`.
+    /// Create a meter that runs out after `visits`.
     pub(crate) fn new(visits: usize, tariff: Tariff) -> Self {
         Self { left: Cell::new(visits), tariff }
     }
 
-    /// Whether there are no looks left.
+    /// Return true if there are no looks left.
     pub(crate) fn is_exhausted(&self) -> bool {
         self.left.get() == 0
     }
 
-    /// How many of `usize::MAX` looks have been taken.
+    /// Return the number of of that `usize::MAX` looks have been taken.
     #[cfg(test)]
     pub(super) fn used(&self) -> usize {
         usize::MAX - self.left.get()
     }
 
-    /// Leaves no looks.
+    /// Leave no looks.
     #[cfg(feature = "python")]
     pub(crate) fn exhaust(&self) {
         self.left.set(0);
     }
 
-    /// Takes one look.
+    /// Take one look.
     pub(crate) fn visit(&self) {
         self.charge(1);
     }
 
-    /// Takes as many looks as reading `text` is worth.
+    /// Take as many looks as reading `text` is worth.
     pub(crate) fn read(&self, text: &str) {
         self.charge(self.tariff.text(text.len()));
     }
 
-    /// Takes as many looks as the name of a member is worth.
+    /// Take as many looks as the name of a member is worth.
     pub(crate) fn name(&self, name: &str) {
         self.charge(self.tariff.name(name.len()));
     }
 
-    /// Takes as many looks as computing with a number of so many digits is worth.
+    /// Take as many looks as computing with a number of so many digits is worth.
     #[cfg(feature = "python")]
     pub(crate) fn compute(&self, digits: usize) {
         self.charge(self.tariff.arithmetic(digits));
     }
 
-    /// Takes `visits`, as far as there are any.
+    /// Take `visits`, as far as there are any.
     pub(crate) fn charge(&self, visits: usize) {
         self.left.set(self.left.get().saturating_sub(visits));
     }
 
-    /// Takes as many looks as walking through `value` is worth. The depth is known to be sane.
+    /// Take as many looks as walking through `value` is worth. The depth is known to be sane.
     fn walk(&self, value: &Value) {
         self.visit();
         match value {
@@ -119,7 +119,7 @@ impl Meter {
         }
     }
 
-    /// Runs `judge` with this meter for names as well.
+    /// Run `judge` with this meter for names as well.
     pub(super) fn with_names<T>(self: &Rc<Self>, judge: impl FnOnce() -> T) -> T {
         let before = NAME_METER.replace(Some(Rc::clone(self)));
         let result = judge();
@@ -128,12 +128,12 @@ impl Meter {
     }
 }
 
-/// Whether an error with this value was found after its meter had run out.
+/// Return true if an error with this value was found after its meter had run out.
 pub(super) fn is_exhausted(instance: &Value) -> bool {
     instance.as_str() == Some(EXHAUSTED)
 }
 
-/// Whether `error`, found under `meter`, says something true about its value.
+/// Return true if `error`, found under `meter`, says something true about its value.
 pub(super) fn is_reliable(error: &ValidationError<'_>, meter: &Meter) -> bool {
     // These count what they find below, and below the top everything may pretend by now.
     let miscounted = meter.is_exhausted()
@@ -184,12 +184,12 @@ pub(crate) struct Metered<'a> {
 }
 
 impl<'a> Metered<'a> {
-    /// A value under a meter.
+    /// Create a value under a meter.
     pub(super) fn new(value: &'a Value, meter: &'a Meter) -> Self {
         Self { value, meter: Some(meter), is_root: true }
     }
 
-    /// A value that may be looked at as often as a schema likes.
+    /// Return a value that may be looked at as often as a schema likes.
     pub(super) fn unmetered(value: &'a Value) -> Self {
         Self { value, meter: None, is_root: true }
     }

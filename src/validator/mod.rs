@@ -64,7 +64,7 @@ pub(crate) fn excess(value: &Value) -> Option<Violation> {
 /// Schemas that a `$ref` may lead to, by URI.
 pub type Resources = BTreeMap<String, Value>;
 
-/// How many violations are reported at most.
+/// Number of violations that are reported at most.
 pub const MAX_VIOLATIONS: usize = 20;
 
 /// A compiled schema. Cheap to clone.
@@ -94,12 +94,12 @@ impl Verdict {
 }
 
 impl Validator {
-    /// Compiles a schema that needs no other.
+    /// Compile a schema that needs no other.
     pub fn new(schema: &Value) -> Result<Self, SchemaError> {
         Self::with_resources(schema, &Resources::new())
     }
 
-    /// Compiles a schema whose `$ref`s may lead to `resources`.
+    /// Compile a schema whose `$ref`s may lead to `resources`.
     pub fn with_resources(schema: &Value, resources: &Resources) -> Result<Self, SchemaError> {
         let tariff = Tariff::of(Documents { schema, resources });
         let visits = (!tariff.backtracks()).then(|| light::visits(schema, tariff.reading()));
@@ -117,8 +117,8 @@ impl Validator {
         self.tariff
     }
 
-    /// Whether `value` fits. One nested deeper than [`MAX_DEPTH`] does not, nor one with a number
-    /// past the range of an `f64` or longer than 4,300 characters, nor, where a pattern has
+    /// Return true if `value` fits. One nested deeper than [`MAX_DEPTH`] does not, nor one with a
+    /// number past the range of an `f64` or longer than 4,300 characters, nor, where a pattern has
     /// look-around or back-references, one with a string of more than 10,000 bytes, nor one that
     /// the schema looks at too often: two million times, and 32 times more for each value and for
     /// each 16 bytes of text.
@@ -145,7 +145,7 @@ impl Validator {
         Verdict::of(fits)
     }
 
-    /// Runs `judge`, and tells whether it took more looks at `value` than these.
+    /// Run `judge`, and tells whether it took more looks at `value` than these.
     fn run_metered<T>(
         &self,
         value: &Value,
@@ -183,7 +183,7 @@ impl Validator {
         if found.is_empty() { vec![Violation::unexplained(value)] } else { found }
     }
 
-    /// The value that `text` spells, if it is JSON and fits.
+    /// Return the value that `text` spells, if it is JSON and fits.
     pub fn validate_json(&self, text: &str) -> Result<Value, Vec<Violation>> {
         let value = serde_json::from_str(text).map_err(|err| vec![Violation::invalid_json(&err)])?;
         let violations = self.violations(&value);

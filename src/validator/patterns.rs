@@ -18,7 +18,7 @@ const MAX_SQUARES: u128 = 100_000_000;
 const BACKTRACKING_SYNTAX: [&str; 12] =
     ["(?=", "(?!", "(?<=", "(?<!", "(?>", "(?(", "\\k", "\\K", "\\G", "++", "*+", "?+"];
 
-/// Whether any pattern in the schema or its resources is matched by stepping back.
+/// Return true if any pattern in the schema or its resources is matched by stepping back.
 pub(super) fn any_backtracks(documents: Documents<'_>) -> bool {
     documents
         .walk(|member| {
@@ -42,8 +42,8 @@ fn backtracks(pattern: &str) -> bool {
     refers || BACKTRACKING_SYNTAX.iter().any(|sign| pattern.contains(sign))
 }
 
-/// Whether there is more text in `value` than such a pattern may be let loose on. Its depth is
-/// known to be sane.
+/// Return true if there is more text in `value` than such a pattern may be let loose on. Its depth
+/// is known to be sane.
 pub(super) fn too_much_text(value: &Value) -> bool {
     squares(value) > MAX_SQUARES
 }
@@ -60,9 +60,9 @@ fn squares(value: &Value) -> u128 {
     }
 }
 
-/// How many ways through `pattern` may be open at once; 0 where there is about one. A pattern
-/// that is tried from every character, or has a part of any length, can keep as many open as it
-/// has characters, those that are repeated counted as often.
+/// Return the number of ways that through `pattern` may be open at once; 0 where there is about
+/// one. A pattern that is tried from every character, or has a part of any length, can keep as many
+/// open as it has characters, those that are repeated counted as often.
 pub(super) fn max_states(pattern: &str) -> usize {
     let starts_anywhere = !pattern.starts_with('^') || pattern.contains('|');
     if starts_anywhere || pattern.contains(['*', '+']) || pattern.contains(",}") {
@@ -72,10 +72,10 @@ pub(super) fn max_states(pattern: &str) -> usize {
     }
 }
 
-/// How many groups within one another are told apart.
+/// Number of groups that within one another are told apart.
 const MAX_GROUPS: usize = 32;
 
-/// The length of what `{2,9}` and its like spell out, up to the end of the group.
+/// Return the length of what `{2,9}` and its like spell out, up to the end of the group.
 fn length(rest: &mut Peekable<Chars<'_>>, depth: usize) -> usize {
     let mut total = 0_usize;
     let mut last = 0_usize;

@@ -9,7 +9,7 @@ use super::decimal::{self, Decimal};
 /// So few plain values are compared with one another.
 const MAX_PAIRWISE: usize = 8;
 
-/// Whether two values are equal.
+/// Return true if two values are equal.
 pub(crate) fn equal(left: &Value, right: &Value) -> bool {
     match (left, right) {
         (Value::Number(left), Value::Number(right)) => decimal::equal(left, right),
@@ -27,7 +27,7 @@ pub(crate) fn equal(left: &Value, right: &Value) -> bool {
     }
 }
 
-/// Whether no two of `items` are equal.
+/// Return true if no two of `items` are equal.
 pub(super) fn is_unique(items: &[Value]) -> bool {
     if items.len() <= MAX_PAIRWISE && !items.iter().any(|item| item.is_array() || item.is_object()) {
         let mut rest = items.iter();
@@ -55,12 +55,12 @@ pub(crate) struct Keys {
 }
 
 impl Keys {
-    /// Ends the key of one value.
+    /// End the key of one value.
     pub(crate) fn end(&mut self) {
         self.ends.push(self.bytes.len());
     }
 
-    /// Whether all keys differ.
+    /// Return true if all keys differ.
     pub(crate) fn are_unique(&self) -> bool {
         let mut seen = HashSet::with_capacity(self.ends.len());
         let mut start = 0;
@@ -79,13 +79,13 @@ impl Keys {
         self.bytes.push(if value { b't' } else { b'f' });
     }
 
-    /// Writes a number of 64 bits, to the same bytes as [`Keys::number`].
+    /// Write a number of 64 bits, to the same bytes as [`Keys::number`].
     #[cfg(feature = "python")]
     pub(crate) fn integer(&mut self, value: i64) {
         self.number(&value.to_string());
     }
 
-    /// Writes the number that `text` spells.
+    /// Write the number that `text` spells.
     pub(crate) fn number(&mut self, text: &str) {
         self.bytes.push(b'#');
         Decimal::of(text).write_key(&mut self.bytes);
@@ -96,13 +96,13 @@ impl Keys {
         self.bytes.extend_from_slice(text.as_bytes());
     }
 
-    /// Begins an array of `count` items, which follow.
+    /// Begin an array of `count` items, which follow.
     pub(crate) fn array(&mut self, count: usize) {
         self.count(b'a', count);
     }
 
-    /// Begins an object of `count` members, which follow: each name as a string, then its value,
-    /// in the order of the names.
+    /// Begin an object of `count` members, which follow: each name as a string, then its value, in
+    /// the order of the names.
     pub(crate) fn object(&mut self, count: usize) {
         self.count(b'o', count);
     }

@@ -4,10 +4,10 @@ use serde_json::Value;
 
 /// How much of a value is quoted, in bytes of JSON.
 pub(super) const MAX_QUOTED_BYTES: usize = 200;
-/// How many values a list names.
+/// Number of values that a list names.
 const MAX_LISTED_VALUES: usize = 20;
 
-/// Appends one step to a JSON Pointer.
+/// Append one step to a JSON Pointer.
 pub(super) fn push_step(path: &mut String, step: &str) {
     path.push('/');
     for ch in step.chars() {
@@ -19,7 +19,7 @@ pub(super) fn push_step(path: &mut String, step: &str) {
     }
 }
 
-/// The JSON of `value`, cut short where it is long.
+/// Return the JSON of `value`, cut short where it is long.
 pub(super) fn quote(value: &Value) -> String {
     let mut sink = Sink(Vec::new());
     // The only error is that the sink is full.

@@ -16,34 +16,34 @@ use super::{
 
 /// How much text one look reads.
 pub(super) const BYTES: usize = 16;
-/// How many looks any verdict may take.
+/// Number of looks that any verdict may take.
 pub(crate) const MAX_VISITS: usize = 2_000_000;
-/// How many looks more a verdict may take for each value and for each [`BYTES`] of text.
+/// Number of looks that more a verdict may take for each value and for each [`BYTES`] of text.
 const VISITS_PER_PART: usize = 32;
-/// How many looks an explanation may take.
+/// Number of looks that an explanation may take.
 const EXPLANATION_VISITS: usize = 200_000;
-/// How many ways that a pattern keeps open cost as much as one look.
+/// Number of ways that that a pattern keeps open cost as much as one look.
 const STATES_PER_VISIT: usize = 32;
-/// How many characters a number may have whose arithmetic is as cheap as a look.
+/// Number of characters that a number may have whose arithmetic is as cheap as a look.
 const CHEAP: usize = 64;
 /// The same where the crate computes with fractions.
 pub(super) const CHEAP_FRACTION: usize = 20;
-/// How many looks a short fraction costs.
+/// Number of looks that a short fraction costs.
 const FRACTION: usize = 8;
 
 /// What looks are worth under one schema.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tariff {
     scale: Scale,
-    /// How many patterns there are for the names of members.
+    /// Number of patterns for the names of members.
     name_patterns: usize,
-    /// How many ways a pattern may keep open at most.
+    /// Number of ways that a pattern may keep open at most.
     max_states: usize,
-    /// Whether a pattern is matched by stepping back.
+    /// True if a pattern is matched by stepping back.
     backtracks: bool,
-    /// How many values the longest `enum` or `const` has.
+    /// Number of values that the longest `enum` or `const` has.
     listed: usize,
-    /// Whether names of members are judged like values.
+    /// True if names of members are judged like values.
     validates_names: bool,
 }
 
@@ -82,51 +82,51 @@ impl Tariff {
         tariff
     }
 
-    /// How many looks a verdict on a value of this weight may take.
+    /// Return the number of looks that a verdict on a value of this weight may take.
     pub(super) fn verdict(weight: usize) -> usize {
         weight.saturating_mul(VISITS_PER_PART).saturating_add(MAX_VISITS)
     }
 
-    /// How many looks reading a text or a number that is short takes at most, for each unit of its
-    /// weight.
+    /// Return the number of looks that reading a text or a number that is short takes at most, for
+    /// each unit of its weight.
     pub(super) fn reading(&self) -> usize {
         let text = self.max_states.saturating_mul(BYTES) / STATES_PER_VISIT;
         text.saturating_add(self.arithmetic(CHEAP_FRACTION)).saturating_add(4)
     }
 
-    /// How many looks an explanation may take. An error costs some thousand if the schema lists
-    /// as many values, and there should be a few.
+    /// Return the number of looks that an explanation may take. An error costs some thousand if the
+    /// schema lists as many values, and there should be a few.
     pub(super) fn explanation(&self) -> usize {
         EXPLANATION_VISITS.max(self.error().saturating_mul(2))
     }
 
-    /// Whether a pattern is matched by stepping back.
+    /// Return true if a pattern is matched by stepping back.
     pub(crate) fn backtracks(&self) -> bool {
         self.backtracks
     }
 
-    /// Whether names of members are judged like values.
+    /// Return true if names of members are judged like values.
     pub(crate) fn validates_names(&self) -> bool {
         self.validates_names
     }
 
-    /// Looks for a text of `bytes`.
+    /// Look for a text of `bytes`.
     pub(super) fn text(&self, bytes: usize) -> usize {
         let squares = if self.backtracks { bytes.saturating_mul(bytes) / 8 } else { 0 };
         1 + bytes / BYTES + bytes.saturating_mul(self.max_states) / STATES_PER_VISIT + squares
     }
 
-    /// Looks for the name of a member.
+    /// Look for the name of a member.
     pub(super) fn name(&self, bytes: usize) -> usize {
         if self.name_patterns == 0 { 1 } else { 1 + self.name_patterns * self.text(bytes) }
     }
 
-    /// Looks for an error.
+    /// Look for an error.
     pub(super) fn error(&self) -> usize {
         1 + self.listed
     }
 
-    /// Looks for computing with a number of so many digits.
+    /// Look for computing with a number of so many digits.
     pub(super) fn arithmetic(&self, digits: usize) -> usize {
         match (self.scale.decimals(), self.scale.constant()) {
             (0, ..=CHEAP_FRACTION) if digits <= CHEAP => 0,
@@ -140,7 +140,7 @@ impl Tariff {
         }
     }
 
-    /// A number to compute with in the place of `number`, and the looks for it.
+    /// Return a number to compute with in the place of `number`, and the looks for it.
     pub(super) fn number<'a>(&self, number: &'a Number) -> (Cow<'a, Number>, usize) {
         let length = number.as_str().len();
         let short = self.scale.shorten(number);
@@ -149,7 +149,7 @@ impl Tariff {
     }
 }
 
-/// How many values there are in `value`, long texts counted as more. The depth is known to be
+/// Return the number of values in `value`, long texts counted as more. The depth is known to be
 /// sane.
 fn size(value: &Value) -> usize {
     match value {

@@ -24,7 +24,7 @@ pub struct Violation {
 }
 
 impl Violation {
-    /// The JSON of `value`, cut short where it is long.
+    /// Return the JSON of `value`, cut short where it is long.
     pub(crate) fn quote(value: &Value) -> String {
         quote(value)
     }

@@ -15,7 +15,7 @@ pub(super) struct After {
     /// Where the call ends if the closing tag is missing: after the payload or its fence.
     cut: usize,
     fence: FenceSeen,
-    /// Whether a comma came after the payload.
+    /// True if a comma came after the payload.
     comma: bool,
     /// The start of the run of white space or of marks.
     since: usize,

@@ -93,7 +93,7 @@ impl<S: Sink> Pass<'_, S> {
         self.wait(call, Phase::Broken { escape })
     }
 
-    /// Ends the call at `cut`; what is left of its payload follows as discarded pieces.
+    /// End the call at `cut`; what is left of its payload follows as discarded pieces.
     pub(super) fn overflow(
         &mut self,
         mut call: Box<Call>,

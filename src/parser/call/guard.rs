@@ -15,7 +15,7 @@ use crate::{
 pub(super) struct Guard {
     /// Where its brace stands.
     brace: usize,
-    /// Whether a fence was opened before it.
+    /// True if a fence was opened before it.
     fenced: bool,
     first: First,
 }
@@ -107,7 +107,7 @@ impl<S: Sink> Pass<'_, S> {
     }
 }
 
-/// Whether what stands between the brace and the closing tag can be read as arguments.
+/// Return true if what stands between the brace and the closing tag can be read as arguments.
 fn is_readable(body: &str, guard: Guard) -> bool {
     // A comment that is all there is in an expression would be left out.
     repair_json(body).is_some_and(|repaired| guard.first == First::Nothing || repaired.text.contains('"'))

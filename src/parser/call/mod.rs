@@ -32,15 +32,15 @@ pub(in crate::parser) struct Call {
     start: usize,
     /// Where the opening tag ends.
     tag_end: usize,
-    /// Whether the opening tag is the first on its line.
+    /// True if the opening tag is the first on its line.
     opens_line: bool,
-    /// Whether a fence was opened before the payload.
+    /// True if a fence was opened before the payload.
     fenced: bool,
     /// Where the payload begins.
     payload: usize,
     /// How much of it has been reported.
     reported: usize,
-    /// Whether it went past a limit, and its end has been reported.
+    /// True if it went past a limit, and its end has been reported.
     overflow: bool,
     index: usize,
     /// How the payload reads so far.
@@ -137,7 +137,7 @@ impl<'a, S: Sink> Pass<'a, S> {
         self.call(call)
     }
 
-    /// Whether the tag of `call` may be one of a page.
+    /// Return true if the tag of `call` may be one of a page.
     fn may_be_markup(&self, call: &Call) -> bool {
         matches!(call.closer, Closer::Tool(tool) if self.grammar.is_html(tool))
     }
@@ -151,7 +151,7 @@ impl<'a, S: Sink> Pass<'a, S> {
         self.end_call(&call, call.payload, end, Outcome::Empty)
     }
 
-    /// Reads on in the call that is open.
+    /// Read on in the call that is open.
     pub(in crate::parser) fn call(&mut self, call: Box<Call>) -> Flow {
         match call.phase {
             Phase::Before(before) => self.before(call, before),
@@ -180,7 +180,7 @@ impl<'a, S: Sink> Pass<'a, S> {
         self.grammar.limits().max_tag_bytes
     }
 
-    /// The tag at hand, if it closes `call` or, where `open` says so, opens another.
+    /// Return the tag at hand, if it closes `call` or, where `open` says so, opens another.
     fn call_tag(&mut self, tag: &mut TagMatch, call: &Call, open: bool) -> Match {
         let wanted = Wanted {
             open: open.then_some(&self.grammar.markers),
@@ -194,7 +194,7 @@ impl<'a, S: Sink> Pass<'a, S> {
         }
     }
 
-    /// Whether what stands at `at`, after a `<`, may be the closing tag of `call`.
+    /// Return true if what stands at `at`, after a `<`, may be the closing tag of `call`.
     fn may_close(&self, call: &Call, at: usize) -> bool {
         let rest = self.window.from(at);
         let Some((&slash, rest)) = rest.split_first() else { return true };
@@ -235,12 +235,12 @@ impl<'a, S: Sink> Pass<'a, S> {
         }
     }
 
-    /// The name as written, in a form that outlives the bytes at hand.
+    /// Return the name as written, in a form that outlives the bytes at hand.
     fn owned_name(&self, call: &Call) -> Option<Written> {
         self.written(call).map(|name| Written::Owned(name.into()))
     }
 
-    /// The tool as registered, or else what the model took for one.
+    /// Return the tool as registered, or else what the model took for one.
     fn name<'c>(&self, call: &'c Call) -> &'c str
     where
         'a: 'c,
@@ -251,7 +251,7 @@ impl<'a, S: Sink> Pass<'a, S> {
         }
     }
 
-    /// Reports the payload up to `to`.
+    /// Report the payload up to `to`.
     fn report(&mut self, call: &mut Call, to: usize) {
         if call.overflow {
             self.discard(to, Discard::TooLarge);
@@ -280,7 +280,7 @@ impl<'a, S: Sink> Pass<'a, S> {
         self.sink.take(Frame::CallEnd(found));
     }
 
-    /// Ends the call at `end`, its payload at `payload_end`, and reads on as text.
+    /// End the call at `end`, its payload at `payload_end`, and reads on as text.
     fn end_call(&mut self, call: &Call, payload_end: usize, end: usize, outcome: Outcome) -> Flow {
         if call.overflow {
             self.discard(end, Discard::TooLarge);

@@ -90,8 +90,8 @@ impl<S: Sink> Pass<'_, S> {
         self.wait(call, Phase::Payload)
     }
 
-    /// The closing tag at which the payload really ended, if the string before the place where
-    /// it broke was never closed and ran on into the next call.
+    /// Return the closing tag at which the payload really ended, if the string before the place
+    /// where it broke was never closed and ran on into the next call.
     ///
     /// Then the quote that ended the string is the first one of that call's payload, with a brace
     /// before it, or of its opening tag.
@@ -104,7 +104,7 @@ impl<S: Sink> Pass<'_, S> {
         opens.then_some((start, end))
     }
 
-    /// Whether `text` ends inside the opening tag of a call.
+    /// Return true if `text` ends inside the opening tag of a call.
     fn ends_in_call_tag(&self, text: &str) -> bool {
         let shortest = text.len().saturating_sub(self.limit());
         let Some(at) = memrchr(b'<', &text.as_bytes()[shortest..]) else { return false };
@@ -112,7 +112,7 @@ impl<S: Sink> Pass<'_, S> {
         !tag.contains('>') && self.grammar.begins_call_tag(tag)
     }
 
-    /// Whether only white space stands between the last newline and `at`.
+    /// Return true if only white space stands between the last newline and `at`.
     fn begins_line(&self, at: usize) -> bool {
         let before = self.window.slice(self.machine.from, at);
         let line = before.trim_end_matches([' ', '\t', '\r']);

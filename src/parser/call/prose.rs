@@ -36,7 +36,7 @@ impl<S: Sink> Pass<'_, S> {
         }
     }
 
-    /// Looks for the closing tag of `call`, no farther than the limit allows from `since` on.
+    /// Look for the closing tag of `call`, no farther than the limit allows from `since` on.
     pub(super) fn seek_own_close(&mut self, call: &Call, since: usize) -> CloseSearch {
         let stop = since.saturating_add(self.limit());
         loop {

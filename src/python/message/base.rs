@@ -140,7 +140,7 @@ pub(super) trait Kind: PyClass<BaseType = PyMessageBase> {
     fn content(&self, py: Python<'_>) -> PyResult<Content>;
 }
 
-/// A message from content and the envelope's keywords.
+/// Return a message from content and the envelope's keywords.
 pub(super) fn build<K: Kind>(
     py: Python<'_>,
     content: K,
@@ -155,7 +155,7 @@ pub(super) fn build<K: Kind>(
     Ok(PyClassInitializer::from(base).add_subclass(content))
 }
 
-/// Refuses fields that would be read as something else once they were on the wire.
+/// Refuse fields that would be read as something else once they were on the wire.
 fn check_extra(message: &Message) -> PyResult<()> {
     let name = if matches!(message.content, Content::Unknown { .. }) { "fields" } else { "extra" };
     match Message::from_json_value(message.to_json_value()) {
@@ -171,7 +171,7 @@ fn check_extra(message: &Message) -> PyResult<()> {
     }
 }
 
-/// Reads the keyword-only parameters that all kinds share.
+/// Read the keyword-only parameters that all kinds share.
 fn envelope(
     class: &str,
     default: Role,

@@ -112,7 +112,7 @@ entity!(PyToolCall {
 );
 
 impl PyToolCall {
-    /// A call from parts that are known to be right; `arguments` is a `dict`.
+    /// Create a call from parts that are known to be right; `arguments` is a `dict`.
     pub(crate) fn from_parts(
         id: Py<PyString>,
         name: Py<PyString>,
@@ -258,7 +258,7 @@ impl PyToolResult {
     }
 }
 
-/// The items of an iterable, all of one class.
+/// Return the items of an iterable, all of one class.
 pub(super) fn tuple_of<'py, T: pyo3::PyTypeInfo>(
     items: &Bound<'py, PyAny>,
     parameter: &str,

@@ -289,7 +289,7 @@ fn results_to_core(py: Python<'_>, results: &Py<PyTuple>) -> PyResult<Vec<ToolRe
     results.map(|result| result.cast::<PyToolResult>()?.get().to_core(py)).collect()
 }
 
-/// The results of an aggregate, brought into the order of its calls.
+/// Return the results of an aggregate, brought into the order of its calls.
 fn in_call_order<'py>(
     calls: &Bound<'py, PyTuple>,
     results: &Bound<'py, PyTuple>,

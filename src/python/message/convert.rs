@@ -20,7 +20,7 @@ use crate::{
     python::convert::{object_to_python, to_json},
 };
 
-/// A message as an object of the class for its kind.
+/// Return a message as an object of the class for its kind.
 pub(crate) fn message_to_python<'py>(
     py: Python<'py>,
     message: &Message,
@@ -89,7 +89,7 @@ fn calls_to_python(py: Python<'_>, calls: &[ToolCall]) -> PyResult<Py<PyTuple>> 
     Ok(PyTuple::new(py, calls)?.unbind())
 }
 
-/// The message that an object of one of our classes stands for, or None for other objects.
+/// Return the message that an object of one of our classes stands for, or None for other objects.
 pub(super) fn try_to_core(object: &Bound<'_, PyAny>) -> PyResult<Option<Message>> {
     fn content<K: Kind + PyClass<Frozen = pyo3::pyclass::boolean_struct::True> + Sync>(
         object: &Bound<'_, PyAny>,
@@ -114,7 +114,7 @@ pub(super) fn try_to_core(object: &Bound<'_, PyAny>) -> PyResult<Option<Message>
     Ok(Some(Message { envelope, content: content? }))
 }
 
-/// The message that an object of one of our classes stands for.
+/// Return the message that an object of one of our classes stands for.
 pub(super) fn to_core(object: &Bound<'_, PyAny>) -> PyResult<Message> {
     match try_to_core(object)? {
         Some(message) => Ok(message),
@@ -125,7 +125,7 @@ pub(super) fn to_core(object: &Bound<'_, PyAny>) -> PyResult<Message> {
     }
 }
 
-/// Reads a message of any kind from JSON text.
+/// Read a message of any kind from JSON text.
 #[pyfunction]
 pub(crate) fn message_from_json<'py>(text: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     let py = text.py();
@@ -147,7 +147,7 @@ pub(crate) fn message_from_json<'py>(text: &Bound<'py, PyAny>) -> PyResult<Bound
     message_to_python(py, &message?)
 }
 
-/// Reads a message of any kind from a dict.
+/// Read a message of any kind from a dict.
 #[pyfunction]
 pub(crate) fn message_from_dict<'py>(fields: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     message_to_python(fields.py(), &Message::from_json_value(to_json(fields)?)?)

@@ -11,7 +11,7 @@ use pyo3::{
 pub(super) trait Entity: PyTypeInfo {
     /// The fields, those for matching by position first; all can be passed by keyword.
     const FIELDS: &'static [&'static str];
-    /// How many of the first fields `repr` always shows; others only if they say something.
+    /// Number of of that the first fields `repr` always shows; others only if they say something.
     const SHOWN: usize;
     /// The fields that do not count in comparisons.
     const SILENT: &'static [&'static str];
@@ -100,7 +100,7 @@ fn fields<'py, E: Entity>(this: &Bound<'py, E>) -> PyResult<Bound<'py, PyDict>> 
     Ok(fields)
 }
 
-/// The one name of a list, or none.
+/// Return the one name of a list, or none.
 pub(super) const fn optional(names: &[&'static str]) -> Option<&'static str> {
     if let [name] = names { Some(*name) } else { None }
 }

@@ -13,8 +13,8 @@ use crate::{
     python::convert::to_json,
 };
 
-/// A conversation: a `str` (one text of the user), or an iterable of messages, of strings, of
-/// their wire dicts (those with a `kind`) and of `OpenAI`'s dicts and response objects. Errors
+/// Return a conversation: a `str` (one text of the user), or an iterable of messages, of strings,
+/// of their wire dicts (those with a `kind`) and of `OpenAI`'s dicts and response objects. Errors
 /// name the position.
 pub(crate) fn extract_messages(messages: &Bound<'_, PyAny>) -> PyResult<Vec<Message>> {
     if let Ok(text) = messages.cast::<PyString>() {
@@ -65,7 +65,7 @@ fn user_text(text: &Bound<'_, PyString>) -> PyResult<Message> {
     Ok(Message::new(Role::User, Content::Text(text.to_str()?.to_owned())))
 }
 
-/// The items of a list of messages.
+/// Return the items of a list of messages.
 pub(super) fn items<'py>(
     messages: &Bound<'py, PyAny>,
 ) -> PyResult<impl Iterator<Item = PyResult<Bound<'py, PyAny>>> + use<'py>> {
@@ -82,7 +82,7 @@ pub(super) fn items<'py>(
     }
 }
 
-/// A dict, or what a client's object dumps.
+/// Return a dict, or what a client's object dumps.
 pub(super) fn item_to_json(
     item: &Bound<'_, PyAny>,
     position: usize,

@@ -104,7 +104,7 @@ impl PyJoiner {
     }
 }
 
-/// The update that an object stands for, or None for other objects.
+/// Return the update that an object stands for, or None for other objects.
 pub(crate) fn try_update(update: &Bound<'_, PyAny>) -> PyResult<Option<Update>> {
     let py = update.py();
     Ok(Some(if let Ok(delta) = update.cast::<PyTextDelta>() {

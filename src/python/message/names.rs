@@ -16,10 +16,10 @@ pub(super) trait Name: Copy + PartialEq + 'static {
     /// Every name, in order.
     const ALL: &'static [Self];
 
-    /// The name on the wire.
+    /// Return the name on the wire.
     fn wire(self) -> &'static str;
 
-    /// The members, in the order of `ALL`, looked up once.
+    /// Return the members, in the order of `ALL`, looked up once.
     fn members() -> &'static PyOnceLock<Vec<Py<PyAny>>>;
 }
 
@@ -43,7 +43,7 @@ macro_rules! names {
 
 names!(ErrorCode FinishReason MessageKind Role);
 
-/// The member for a name.
+/// Return the member for a name.
 pub(super) fn member<N: Name>(py: Python<'_>, name: N) -> PyResult<Bound<'_, PyAny>> {
     let members = N::members().get_or_try_init(py, || {
         let class = py.import("toolweave.kinds")?.getattr(N::CLASS)?;
@@ -58,7 +58,7 @@ pub(super) fn member<N: Name>(py: Python<'_>, name: N) -> PyResult<Bound<'_, PyA
     }
 }
 
-/// The name that a member or a plain string stands for.
+/// Return the name that a member or a plain string stands for.
 pub(super) fn parse<N: Name>(value: &Bound<'_, PyAny>, parameter: &str) -> PyResult<N> {
     let Ok(text) = value.cast::<PyString>() else {
         return Err(PyTypeError::new_err(format!(

@@ -33,7 +33,7 @@ pub(crate) fn from_openai<'py>(messages: &Bound<'py, PyAny>) -> PyResult<Bound<'
     list(messages.py(), &openai::from_openai(dicts(messages)?)?)
 }
 
-/// The system prompt and the messages as dicts for Anthropic's client.
+/// Return the system prompt and the messages as dicts for Anthropic's client.
 #[pyfunction]
 #[pyo3(signature = (messages, *, dangling="answer"))]
 pub(crate) fn to_anthropic<'py>(

@@ -61,7 +61,7 @@ record!(PyToolCallUpdate { tool_call_id, index, function_name, function_args }
 );
 
 impl PyToolCallUpdate {
-    /// The fragment, with its texts where they are.
+    /// Return the fragment, with its texts where they are.
     pub(crate) fn fragment<'a>(&'a self, py: Python<'a>) -> PyResult<Fragment<'a>> {
         let text = |text: &'a Option<Py<PyString>>| {
             text.as_ref().map(|text| text.bind(py).to_str()).transpose()
@@ -74,7 +74,7 @@ impl PyToolCallUpdate {
         })
     }
 
-    /// The piece of the arguments in it.
+    /// Return the piece of the arguments in it.
     pub(crate) fn arguments<'py>(&self, py: Python<'py>) -> Option<&Bound<'py, PyString>> {
         self.function_args.as_ref().map(|text| text.bind(py))
     }

@@ -31,7 +31,7 @@ pub(crate) struct CallEnd {
 }
 
 impl CallEnd {
-    /// The event that its verdict makes of it.
+    /// Return the event that its verdict makes of it.
     pub(crate) fn event<'py>(
         self,
         py: Python<'py>,
@@ -40,7 +40,7 @@ impl CallEnd {
         self.build_event(py, outcome, &mut ())
     }
 
-    /// The same for arguments of the core. Other threads have the interpreter in between.
+    /// Return the same for arguments of the core. Other threads have the interpreter in between.
     pub(crate) fn event_yielding(
         self,
         py: Python<'_>,
@@ -98,7 +98,7 @@ impl CallEnd {
     }
 }
 
-/// A verdict of the core, with its arguments as Python objects.
+/// Return a verdict of the core, with its arguments as Python objects.
 pub(crate) fn outcome_to_python(py: Python<'_>, outcome: CallOutcome<Value>) -> CallOutcome<Bound<'_, PyAny>> {
     with_arguments(py, outcome, |value| to_python(py, value))
 }
@@ -125,7 +125,7 @@ fn with_arguments<'py>(
     }
 }
 
-/// A result that the model wrote itself.
+/// Return a result that the model wrote itself.
 pub(crate) fn fabricated_result<'py>(
     py: Python<'py>,
     name: Option<&str>,

@@ -46,7 +46,7 @@ impl OpenIds {
         self.open.remove(&index)
     }
 
-    /// Forgets the reply.
+    /// Forget the reply.
     pub(crate) fn clear(&mut self) {
         self.open.clear();
         self.given.clear();
@@ -93,8 +93,9 @@ impl IdFactory {
         visit.call(&self.function)
     }
 
-    /// The id of the call at `index`. One that could not be told from others, or not be stored or
-    /// sent, is replaced: the reply has been read by then, and nothing of it is to be lost.
+    /// Return the id of the call at `index`. One that could not be told from others, or not be
+    /// stored or sent, is replaced: the reply has been read by then, and nothing of it is to be
+    /// lost.
     pub(super) fn id<'py>(
         &self,
         py: Python<'py>,

@@ -80,8 +80,7 @@ impl PyParser {
         Ok(Self { parser, tools, open: OpenIds::new() })
     }
 
-    /// Reads many chunks, joining neighbouring deltas, and then the end of the reply if it is
-    /// there.
+    /// Read many chunks, joining neighbouring deltas, and then the end of the reply if it is there.
     fn read_all<'py>(
         &mut self,
         py: Python<'py>,
@@ -100,7 +99,7 @@ impl PyParser {
         sink.finish()
     }
 
-    /// Reads a chunk that is not plain.
+    /// Read a chunk that is not plain.
     fn read<'py>(&mut self, chunk: &Bound<'py, PyString>, text: &str) -> PyResult<Events<'py>> {
         let mut sink = Collector::new(chunk.py(), &self.tools, &mut self.open);
         sink.set_chunk(chunk, text);
@@ -113,7 +112,7 @@ impl PyParser {
         (self.parser.fresh(), self.tools.clone_for(py))
     }
 
-    /// Ends the reply.
+    /// End the reply.
     fn end<'py>(&mut self, py: Python<'py>, ending: Ending) -> PyResult<Events<'py>> {
         let mut sink = Collector::new(py, &self.tools, &mut self.open);
         self.parser.finish(ending, &mut sink);
@@ -127,7 +126,7 @@ pub(crate) fn ending(truncated: bool) -> Ending {
     if truncated { Ending::Truncated } else { Ending::Complete }
 }
 
-/// A tuple of one event.
+/// Return a tuple of one event.
 pub(crate) fn single_event<T>(py: Python<'_>, event: T) -> PyResult<Bound<'_, PyTuple>>
 where
     T: pyo3::PyClass + Into<pyo3::PyClassInitializer<T>>,
@@ -135,7 +134,7 @@ where
     PyTuple::new(py, [Bound::new(py, event)?])
 }
 
-/// The chunks of an iterable, all of them checked before any is read.
+/// Return the chunks of an iterable, all of them checked before any is read.
 fn strings<'py>(chunks: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'py, PyString>>> {
     if chunks.is_instance_of::<PyString>() {
         return Err(PyTypeError::new_err("chunks must be an iterable of str, not one str"));
@@ -167,7 +166,7 @@ impl PyParser {
         Self::build(tools, options)
     }
 
-    /// Takes the next chunk and returns what it makes certain.
+    /// Take the next chunk and return what it makes certain.
     fn push<'py>(&mut self, chunk: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyTuple>> {
         let text = chunk.to_str()?;
         match self.parser.push_plain(text) {
@@ -180,18 +179,18 @@ impl PyParser {
         }
     }
 
-    /// Takes many chunks at once; neighbouring deltas come out joined.
+    /// Take many chunks at once; neighbouring deltas come out joined.
     fn push_many<'py>(&mut self, chunks: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyTuple>> {
         self.read_all(chunks.py(), &strings(chunks)?, None)?.into_tuple(chunks.py())
     }
 
-    /// Ends the reply, returns the rest and gets ready for the next one.
+    /// End the reply, return the rest and gets ready for the next one.
     #[pyo3(signature = (*, truncated=false))]
     fn finish<'py>(&mut self, py: Python<'py>, truncated: bool) -> PyResult<Bound<'py, PyTuple>> {
         self.end(py, ending(truncated))?.into_tuple(py)
     }
 
-    /// Judges a call that the provider's own protocol carries.
+    /// Validate a call that the provider's own protocol carries.
     #[pyo3(signature = (id, name, arguments, *, index=0, truncated=false))]
     fn native_call<'py>(
         &self,
@@ -211,13 +210,13 @@ impl PyParser {
         event.ok_or_else(|| PyRuntimeError::new_err("a call was validated without an outcome"))
     }
 
-    /// A parser for the same tools and options that has read nothing.
+    /// Return a parser for the same tools and options that has read nothing.
     fn fresh(&self, py: Python<'_>) -> Self {
         let (parser, tools) = self.parts(py);
         Self { parser, tools, open: OpenIds::new() }
     }
 
-    /// Forgets the reply.
+    /// Forget the reply.
     fn reset(&mut self) {
         self.parser.reset();
         self.open.clear();

@@ -70,8 +70,7 @@ pub(super) struct Settings {
 }
 
 impl Settings {
-    /// Reads keyword arguments. There are many, three functions take them, and most calls give
-    /// none.
+    /// Read keyword arguments. There are many, three functions take them, and most calls give none.
     pub(super) fn read(options: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
         let mut settings =
             Self { parser: Options::default(), repair: RepairMode::Schema, id_factory: None };
@@ -122,7 +121,7 @@ impl Settings {
     }
 }
 
-/// The dialects with these names.
+/// Return the dialects with these names.
 pub(crate) fn dialects_named(value: &Bound<'_, PyAny>) -> PyResult<Vec<Dialect>> {
     let known = || Dialect::ALL.iter().map(|dialect| dialect.name);
     let find =
@@ -137,7 +136,7 @@ fn text(name: &str, value: &Bound<'_, PyAny>) -> PyResult<String> {
     }
 }
 
-/// A collection of names. A lone `str` is one too, to Python, but never what was meant.
+/// Return a collection of names. A lone `str` is one too, to Python, but never what was meant.
 fn names(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
     if value.is_instance_of::<PyString>() {
         return Err(wrong_type(name, "a tuple of str", value));

@@ -35,7 +35,7 @@ pub(crate) struct Tools {
 }
 
 impl Tools {
-    /// The same, for another parser.
+    /// Return the same, for another parser.
     pub(super) fn clone_for(&self, py: Python<'_>) -> Self {
         Self {
             validator: Arc::clone(&self.validator),
@@ -46,7 +46,7 @@ impl Tools {
         }
     }
 
-    /// The judge for values of the core.
+    /// Return the judge for values of the core.
     pub(crate) fn core_validator(&self) -> Arc<CallValidator<Validator>> {
         let made = self.core_validator.get_or_init(|| {
             Arc::new(self.validator.with(|compiled: &Compiled| compiled.core().clone()))
@@ -54,7 +54,7 @@ impl Tools {
         Arc::clone(made)
     }
 
-    /// The same, with ids of its own if there is something that gives them.
+    /// Create the same, with ids of its own if there is something that gives them.
     pub(crate) fn with_ids(self, ids: Option<IdFactory>) -> Self {
         Self { ids: ids.or(self.ids), ..self }
     }
@@ -67,7 +67,7 @@ impl Tools {
         self.ids = None;
     }
 
-    /// The id of the call at `index`, where the provider gave none.
+    /// Return the id of the call at `index`, where the provider gave none.
     pub(crate) fn id<'py>(
         &self,
         py: Python<'py>,
@@ -169,7 +169,7 @@ impl<'a, 'py> Collector<'a, 'py> {
         }
     }
 
-    /// Joins neighbouring deltas.
+    /// Join neighbouring deltas.
     pub(super) fn with_joined_deltas(mut self) -> Self {
         self.join = Some(Box::default());
         self
@@ -189,7 +189,7 @@ impl<'a, 'py> Collector<'a, 'py> {
         }
     }
 
-    /// The span as a Python string: the caller's own object where it is the whole chunk.
+    /// Return the span as a Python string: the caller's own object where it is the whole chunk.
     #[inline]
     fn string(&self, span: &str) -> Bound<'py, PyString> {
         match self.chunk {
@@ -255,7 +255,7 @@ impl<'a, 'py> Collector<'a, 'py> {
         }
     }
 
-    /// Keeps the first error; the reply is read on all the same, so that nothing is lost track of.
+    /// Keep the first error; the reply is read on all the same, so that nothing is lost track of.
     fn fail(&mut self, error: PyErr) {
         self.error.get_or_insert_with(|| Box::new(error));
     }

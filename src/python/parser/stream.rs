@@ -17,18 +17,18 @@ use crate::parser::Ending;
 pub(crate) struct PyEventStream {
     parser: PyParser,
     chunks: Option<Py<PyIterator>>,
-    /// Whether the chunks are all there, so that nobody waits for the first of many.
+    /// True if the chunks are all there, so that nobody waits for the first of many.
     whole: bool,
     ready: VecDeque<Py<PyAny>>,
     /// What is wrong with the chunk after those that have been read.
     failed: Option<PyErr>,
 }
 
-/// How many chunks are read at once when all are there.
+/// Number of chunks that are read at once when all are there.
 const BATCH_SIZE: usize = 256;
 
 impl PyEventStream {
-    /// Reads many chunks, or as many as there are before one that is none.
+    /// Read many chunks, or as many as there are before one that is none.
     fn read_batch<'py>(&mut self, chunks: &mut Bound<'py, PyIterator>) -> PyResult<Events<'py>> {
         let py = chunks.py();
         let mut batch = Vec::with_capacity(BATCH_SIZE);
