@@ -345,10 +345,10 @@ __all__ = [
     "type_name",
 ]
 
-# Records go to `toolweave.<area>`; who hears them is the application's choice.
+# Log records go to `toolweave.<area>`; the application decides how they are handled.
 _logging.getLogger(__name__).addHandler(_logging.NullHandler())
 
-# Loaded when one of their names is first used: whoever only parses replies does not pay for them.
+# Loaded when one of their names is first used, which keeps the import cheap for mere parsing.
 _LAZY_EXPORTS = {
     "agent": (
         "Agent",

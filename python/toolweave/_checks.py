@@ -1,6 +1,6 @@
-"""Checks of arguments: each error names the parameter, what must hold, and what was given.
+"""Argument checks: each error names the parameter, the expected value and the given one.
 
-Types are a `TypeError`, values a `ValueError`.
+A wrong type raises a `TypeError`, a wrong value a `ValueError`.
 
 Example:
     >>> check_choice("mode", "fast", ("direct", "planning"))
@@ -28,7 +28,7 @@ _PLAIN = (str, int, float, bool, type(None))
 
 
 def got(value: object) -> str:
-    """The value given, for an error: plain values as they are, of others the type."""
+    """Describe a given value for an error: simple values by their repr, others by their type."""
     if isinstance(value, type):
         return f"the class {value.__name__}"
     if not isinstance(value, _PLAIN):
@@ -38,47 +38,47 @@ def got(value: object) -> str:
 
 
 def wrong_type(name: str, wanted: str, value: object) -> TypeError:
-    """The error about an argument of the wrong type."""
+    """Return the error for an argument of the wrong type."""
     return TypeError(f"{name} must be {wanted}, got {got(value)}")
 
 
 def wrong_value(name: str, wanted: str, value: object) -> ValueError:
-    """The error about an argument of the right type that cannot be used."""
+    """Return the error for an argument of the right type whose value is invalid."""
     return ValueError(f"{name} must be {wanted}, got {got(value)}")
 
 
 def check_type(
     name: str, value: object, types: type | tuple[type, ...], wanted: str, *, none: bool = False
 ) -> None:
-    """Refuse a value of any other type.
+    """Raise unless a value is of one of the types.
 
     Args:
         name: The parameter.
-        value: What was given for it.
-        types: What it may be an instance of.
+        value: The given value.
+        types: The accepted types.
         wanted: The types in words, such as ``a Toolset``.
-        none: Whether None will do as well.
+        none: True to accept None as well.
     """
     if not (isinstance(value, types) or (none and value is None)):
         raise wrong_type(name, f"{wanted} or None" if none else wanted, value)
 
 
 def check_text(name: str, value: object, *, none: bool = False, empty: bool = True) -> None:
-    """Refuse what is no string; an empty one too, unless `empty`."""
+    """Raise unless a value is a string; if `empty` is false, a non-empty one."""
     check_type(name, value, str, "a string", none=none)
     if value == "" and not empty:
         raise wrong_value(name, "a string that is not empty", value)
 
 
 def check_flag(name: str, value: object, *, none: bool = False) -> None:
-    """Refuse what is neither True nor False."""
+    """Raise unless a value is True or False."""
     check_type(name, value, bool, "True or False", none=none)
 
 
 def check_count(
     name: str, value: object, least: int = 0, *, none: bool = False, most: int | None = None
 ) -> None:
-    """Refuse what is no integer of at least `least`, and at most `most`."""
+    """Raise unless a value is an integer of at least `least` and at most `most`."""
     wanted = f"an integer of at least {least}"
     if most is not None:
         wanted += f" and at most {most}"
@@ -101,7 +101,10 @@ def check_number(
     most: float | None = None,
     none: bool = False,
 ) -> None:
-    """Refuse what is no number in a range; NaN is none, and infinity only with `most`."""
+    """Raise unless a value is a number in a range.
+
+    NaN is refused. Infinity is accepted only if `most` is infinity.
+    """
     bounds = [
         f"of at least {least:g}" if least is not None else "",
         f"above {above:g}" if above is not None else "",
@@ -125,7 +128,7 @@ def check_number(
 
 
 def check_choice(name: str, value: object, choices: Collection[str], *, none: bool = False) -> None:
-    """Refuse what is none of a few strings, which the error lists."""
+    """Raise unless a value is one of the choices, which the error lists."""
     if none and value is None:
         return
     *others, last = [repr(str(each)) for each in choices]
@@ -141,14 +144,14 @@ def check_choice(name: str, value: object, choices: Collection[str], *, none: bo
 def check_callable(
     name: str, value: object, wanted: str, *parameters: str, none: bool = False
 ) -> None:
-    """Refuse what cannot be called with positional arguments.
+    """Raise unless a value can be called with these positional arguments.
 
     Args:
         name: The parameter.
-        value: What was given for it.
-        wanted: What it must be, such as ``a function of a turn``.
+        value: The given value.
+        wanted: The expected value in words, such as ``a function of a turn``.
         parameters: The arguments that it is called with, in words.
-        none: Whether None will do as well.
+        none: True to accept None as well.
     """
     if none and value is None:
         return
@@ -157,7 +160,7 @@ def check_callable(
         raise wrong_type(name, wanted, value)
     try:
         signature = inspect.signature(value)
-    except (TypeError, ValueError):  # functions of C may not tell
+    except (TypeError, ValueError):  # functions written in C may have no signature
         return
     try:
         signature.bind(*parameters)
@@ -169,7 +172,7 @@ def check_callable(
 
 
 def check_methods(name: str, value: object, wanted: str, *methods: str, none: bool = False) -> None:
-    """Refuse what has not all of these methods; a class has them only for its instances."""
+    """Raise unless an object has all of these methods. Classes are refused: instances are meant."""
     if none and value is None:
         return
     if isinstance(value, type) or not all(callable(getattr(value, each, None)) for each in methods):
@@ -177,7 +180,7 @@ def check_methods(name: str, value: object, wanted: str, *methods: str, none: bo
 
 
 def check_mapping(name: str, value: object, *, none: bool = False) -> None:
-    """Refuse what is no mapping of strings to values."""
+    """Raise unless a value is a mapping with strings as keys."""
     if none and value is None:
         return
     wanted = "a mapping or None" if none else "a mapping"
@@ -189,7 +192,7 @@ def check_mapping(name: str, value: object, *, none: bool = False) -> None:
 
 
 def check_iterable(name: str, value: object, wanted: str) -> None:
-    """Refuse what cannot be iterated over, and strings, whose items are seldom meant."""
+    """Raise unless a value is iterable. Strings are refused: their characters are seldom meant."""
     if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
         raise wrong_type(name, wanted, value)
 
@@ -197,7 +200,7 @@ def check_iterable(name: str, value: object, wanted: str) -> None:
 def check_items(
     name: str, value: object, types: type | tuple[type, ...], wanted: str
 ) -> tuple[Any, ...]:
-    """Refuse an iterable that has an item of any other type; its items."""
+    """Return the items of an iterable; raise if one of them is of another type."""
     check_iterable(name, value, wanted)
     items = tuple(cast("Iterable[object]", value))
     for item in items:
@@ -207,7 +210,7 @@ def check_items(
 
 
 def check_known(given: Iterable[str], known: Iterable[str]) -> None:
-    """Refuse options that there are not, and list those that there are."""
+    """Raise if an option is unknown; the error lists the known ones."""
     names = sorted(known)
     for each in given:
         if each not in names:

@@ -1,6 +1,6 @@
 """Many deadlines on one timer of the event loop.
 
-A timer for each call costs more than most calls, and most of them never ring.
+A timer for each call would cost more than most calls, and most of them would never fire.
 """
 
 from __future__ import annotations
@@ -13,24 +13,24 @@ if TYPE_CHECKING:
 
 
 class Expirable(Protocol):
-    """Something with a deadline."""
+    """An object with a deadline."""
 
     def expire(self, now: float) -> float | None:
-        """Called when a deadline has come.
+        """Handle a deadline that has passed.
 
         Args:
             now: The time of the event loop.
 
         Returns:
-            When to be called again, as where the deadline was moved meanwhile; None for never.
+            The next deadline, such as one that was moved meanwhile; None if there is none.
         """
         ...
 
 
 class Deadlines:
-    """Calls `expire` when the time has come.
+    """A timer that calls `expire` when a deadline has passed.
 
-    Moving or dropping a deadline costs nothing: whoever has done so says so when asked.
+    Moving or dropping a deadline is free: the object reports the new deadline when it is called.
     """
 
     __slots__ = ("_count", "_handle", "_heap", "_loop", "_next")
@@ -38,20 +38,20 @@ class Deadlines:
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
         self._heap: list[tuple[float, int, Expirable]] = []
-        # Keeps those with the same deadline in order, and them from being compared.
+        # Breaks ties between equal deadlines, so that the objects are never compared.
         self._count = 0
         self._handle: asyncio.TimerHandle | None = None
         self._next = float("inf")
 
     def add(self, when: float, item: Expirable) -> None:
-        """Adds a deadline, in the time of the event loop."""
+        """Add a deadline, in the time of the event loop."""
         self._count += 1
         heapq.heappush(self._heap, (when, self._count, item))
         if when < self._next:
             self._arm()
 
     def close(self) -> None:
-        """Drops all deadlines."""
+        """Drop all deadlines."""
         self._heap.clear()
         if self._handle is not None:
             self._handle.cancel()
@@ -72,7 +72,7 @@ class Deadlines:
             item = heapq.heappop(self._heap)[2]
             next_deadline = item.expire(now)
             if next_deadline is not None:
-                # Never at once: a deadline that is not in the future would ring for ever.
+                # Not immediately: a deadline that is not in the future would fire for ever.
                 self._count += 1
                 heapq.heappush(self._heap, (max(next_deadline, now + 1e-6), self._count, item))
         if self._heap:

@@ -1,16 +1,16 @@
-"""What exceptions say."""
+"""Texts of exceptions."""
 
 from __future__ import annotations
 
 
 def exception_text(error: BaseException, default: str = "") -> str:
-    """The message of an exception, which may be anybody's and may not be able to say it.
+    """Return the text of an exception, or a default if its `__str__` raises.
 
     Args:
         error: The exception.
-        otherwise: What to say in its place.
+        default: Text to return in that case.
     """
     try:
         return str(error)
-    except Exception:
+    except Exception:  # noqa: BLE001 - `__str__` may raise anything
         return default

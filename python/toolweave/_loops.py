@@ -1,4 +1,4 @@
-"""The event loop: asyncio's, or a sentence that says so."""
+"""The running event loop, which must be asyncio's."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import sys
 
 
 def running_loop() -> asyncio.AbstractEventLoop:
-    """The event loop that runs in this thread.
+    """Return the event loop that runs in this thread.
 
     Raises:
-        RuntimeError: None does; another library may run the coroutine, such as trio.
+        RuntimeError: No asyncio event loop is running; another library, such as trio, may be.
     """
     try:
         return asyncio.get_running_loop()
@@ -21,7 +21,7 @@ def running_loop() -> asyncio.AbstractEventLoop:
 
 
 def _library() -> str | None:
-    """The name of the library that runs coroutines in this thread, if it tells it, as trio does."""
+    """Return the name of the async library that runs this thread, if sniffio knows it."""
     sniffio = sys.modules.get("sniffio")
     if sniffio is None:
         return None

@@ -1,7 +1,7 @@
-"""Results of earlier calls, and of the same call while it runs.
+"""A cache of results that runs identical calls only once at a time.
 
-Who asks for a key is told one of three things: here is the result (`Hit`), go and get it
-(`Leader`), or somebody is on the way (`Follower`).
+Looking up a key returns the cached result (`Hit`), the task to compute it (`Leader`), or a handle
+that waits for the leader (`Follower`).
 
 Example:
     >>> async def main() -> Hit[int] | Leader[int] | Follower[int]:
@@ -33,17 +33,17 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Hit(Generic[T]):
-    """There is a result."""
+    """A cached result."""
 
     value: T
     """The result."""
 
 
 class Leader(Generic[T]):
-    """Whoever holds this runs the call, and says how it went exactly once.
+    """The task to run a call and to report its outcome exactly once.
 
-    As a context manager it abandons the call if the block says nothing: nobody waits for a
-    leader that is gone.
+    As a context manager it abandons the call if the block reports no outcome, so that followers
+    never wait for a leader that is gone.
     """
 
     __slots__ = ("_cache", "_flight", "_is_finished", "_key")
@@ -55,11 +55,11 @@ class Leader(Generic[T]):
         self._is_finished = False
 
     def finish(self, value: T, *, ttl: float | None = None) -> None:
-        """The call succeeded: all who wait get the result.
+        """Report success: all followers get the result.
 
         Args:
             value: The result.
-            ttl: For how many seconds it is kept: None for ever, 0 not at all.
+            ttl: Seconds to keep the result: None for ever, 0 not at all.
         """
         if self._finish_once():
             self._cache.store(self._key, value, ttl)
@@ -67,16 +67,16 @@ class Leader(Generic[T]):
                 follower.set_result(Hit(value))
 
     def fail(self) -> None:
-        """The call failed: nothing is kept, and each of those who wait runs it alone.
+        """Report failure: nothing is cached, and every follower runs the call itself.
 
-        Side by side, that is: one after the other they would wait for each other's timeouts.
+        They run it concurrently: one after the other they would wait for each other's timeouts.
         """
         if self._finish_once():
             for follower in self._end():
                 follower.set_result(Leader(self._cache, self._key, None))
 
     def abandon(self) -> None:
-        """The call was given up before it had a result: the next in line leads."""
+        """Give the call up without an outcome: the first waiting follower becomes the leader."""
         if self._finish_once() and self._flight is not None:
             for position, follower in enumerate(self._flight.waiting):
                 if not follower.done():
@@ -108,7 +108,7 @@ class Leader(Generic[T]):
 
 
 class Follower(Generic[T]):
-    """The same call is running."""
+    """A handle that waits for the same call of a leader."""
 
     __slots__ = ("_future",)
 
@@ -116,16 +116,16 @@ class Follower(Generic[T]):
         self._future = future
 
     async def outcome(self) -> Hit[T] | Leader[T]:
-        """Waits for what comes of it: the result, or the word to run the call oneself."""
+        """Wait for the result, or for the lead if this follower has to run the call itself."""
         try:
             return await self._future
         except asyncio.CancelledError:
-            # The lead may have been handed over just before: it goes to the next.
+            # The lead may have been handed over just before: pass it on to the next follower.
             self.leave()
             raise
 
     def leave(self) -> None:
-        """Waits no longer."""
+        """Stop waiting."""
         if self._future.done() and not self._future.cancelled():
             found = self._future.result()
             if isinstance(found, Leader):
@@ -134,7 +134,7 @@ class Follower(Generic[T]):
 
 
 class _Flight(Generic[T]):
-    """A call that is running, and those who wait for it."""
+    """A running call and the followers that wait for it."""
 
     __slots__ = ("loop", "waiting")
 
@@ -144,24 +144,23 @@ class _Flight(Generic[T]):
 
 
 class ResultCache(Generic[T]):
-    """Results by tool and arguments. Errors are never kept.
+    """A cache of results by tool and arguments. Errors are never cached.
 
-    One event loop at a time may use it, and one after another.
+    It may be used by several event loops one after another, but not concurrently.
 
     Args:
-        max_entries: How many results are kept; the one that was not asked for the longest goes
-            first.
-        clock: The time in seconds, from any origin.
+        max_entries: Maximum number of results; the least recently used one is evicted first.
+        clock: Function that returns the time in seconds, from any origin.
     """
 
     def __init__(
         self, max_entries: int = 1024, *, clock: Callable[[], float] = time.monotonic
     ) -> None:
         if max_entries < 1:
-            raise ValueError(f"max_entries must be at least 1, not {max_entries}")
+            raise ValueError(f"max_entries must be at least 1, got {max_entries}")
         self._max_entries = max_entries
         self._clock = clock
-        # In the order of use, the oldest first.
+        # In the order of use, the least recently used first.
         self._entries: dict[str, tuple[T, float]] = {}
         self._flights: dict[str, _Flight[T]] = {}
 
@@ -170,27 +169,27 @@ class ResultCache(Generic[T]):
 
     @staticmethod
     def key(name: str, arguments: Mapping[str, Any]) -> str:
-        """What calls have in common that are the same.
+        """Return the cache key of a call: identical calls have the same key.
 
-        The order of keys does not matter. ``1``, ``1.0`` and ``true`` are different: to a JSON
-        Schema the first two are one number, but Python functions can tell them apart, and a
-        result that is fetched twice is better than one that belongs to another call.
+        The order of object keys does not matter. ``1``, ``1.0`` and ``true`` are different: in
+        JSON Schema the first two are the same number, but not to Python functions, and computing a
+        result twice is better than returning that of another call.
 
         Args:
             name: The tool.
-            arguments: JSON values.
+            arguments: The arguments, as JSON values.
         """
         return json.dumps((name, arguments), sort_keys=True, separators=(",", ":"))
 
     def begin(self, key: str) -> Hit[T] | Leader[T] | Follower[T]:
-        """Asks for a result. To be called on a running event loop."""
+        """Look up a key. Must be called on a running event loop."""
         entry = self._entries.pop(key, None)
         if entry is not None and entry[1] > self._clock():
             self._entries[key] = entry
             return Hit(entry[0])
         loop = asyncio.get_running_loop()
         flight = self._flights.get(key)
-        # A leader on another loop died with it, or will not be heard from here.
+        # A leader on another loop has ended with it, or cannot be waited for from this one.
         if flight is None or flight.loop is not loop:
             flight = self._flights[key] = _Flight(loop)
             return Leader(self, key, flight)
@@ -199,11 +198,11 @@ class ResultCache(Generic[T]):
         return Follower(future)
 
     def clear(self) -> None:
-        """Forgets every result. What is running is not touched."""
+        """Remove all results. Running calls are not affected."""
         self._entries.clear()
 
     def store(self, key: str, value: T, ttl: float | None) -> None:
-        """Keeps a result for `ttl` seconds: None for ever, 0 not at all."""
+        """Store a result for `ttl` seconds: None for ever, 0 not at all."""
         self._entries.pop(key, None)
         if ttl is not None and ttl <= 0:
             return
@@ -213,6 +212,6 @@ class ResultCache(Generic[T]):
             del self._entries[next(iter(self._entries))]
 
     def remove_flight(self, key: str, flight: _Flight[T]) -> None:
-        """A call is over; whoever asks next runs it again."""
+        """Remove a call that has ended, so that the next lookup starts a new one."""
         if self._flights.get(key) is flight:
             del self._flights[key]

@@ -1,7 +1,7 @@
-"""What a run tells, until it is read.
+"""The queue of events between a run and its reader.
 
-A run puts events in as they happen, and whoever reads the run takes them out. Others can wait until
-the reader has come as far as the run: so what a journal writes comes behind what was said before.
+A run puts events in as they occur, and its reader takes them out. Other tasks can wait until the
+reader has caught up, so that a journal records a call after the events that precede it.
 """
 
 from __future__ import annotations
@@ -14,15 +14,16 @@ from typing import Generic, TypeVar
 E = TypeVar("E")
 
 BACKLOG = 1024
-"""How many events may wait to be read before progress is dropped."""
+"""Maximum number of unread events before progress events are dropped."""
 
 _log = logging.getLogger("toolweave")
 
 
 class EventQueue(Generic[E]):
-    """Events in the order in which they happened, for one reader at a time.
+    """A queue of events in order, for one reader at a time.
 
-    The reader is done with what it was given when it asks for more. All of it is on one event loop.
+    The reader has processed an event when it asks for the next one. A queue belongs to one event
+    loop.
     """
 
     __slots__ = (
@@ -39,7 +40,7 @@ class EventQueue(Generic[E]):
 
     def __init__(self) -> None:
         self._events: deque[E] = deque()
-        # How many events were taken out, and with how many of these the reader is done.
+        # Number of events taken out, and number of those that the reader has processed.
         self._taken = 0
         self._done = 0
         self._waiter: asyncio.Future[None] | None = None
@@ -49,38 +50,38 @@ class EventQueue(Generic[E]):
         self._released = False
         self._missed = False
 
-    # For the run.
+    # Methods for the run.
 
     @property
     def is_closed(self) -> bool:
-        """Whether nothing more will come."""
+        """True if no more events will follow."""
         return self._closed
 
     def put(self, event: E) -> None:
-        """Tells of an event."""
+        """Add an event."""
         self._events.append(event)
         if self._waiter is not None:
             self._wake_reader()
 
     def offer(self, event: E) -> None:
-        """Tell of progress, which a reader who is far behind misses.
+        """Add a progress event, unless the reader is too far behind.
 
-        A tool may report without end, so this is what keeps the memory of a run bounded. Starts
-        and results are as many as the calls, and are always put.
+        A tool may report progress without end, so dropping it bounds the memory of a run. The
+        number of starts and results is bounded by the number of calls, so they are always added.
         """
         if len(self._events) < BACKLOG:
             self.put(event)
         elif not self._missed:
             self._missed = True
             _log.warning(
-                "the reader of a run is too slow and misses progress; this is logged once for each"
+                "the reader of a run is too slow and misses progress; this is logged once per run"
             )
 
     def end(self, error: BaseException | None = None) -> None:
-        """Says that nothing more will come. Only the first end counts.
+        """Close the queue. Further calls have no effect.
 
         Args:
-            error: What is raised for the reader, once, behind the last event.
+            error: The exception to raise to the reader, once, after the last event.
         """
         if self._closed:
             return
@@ -90,25 +91,26 @@ class EventQueue(Generic[E]):
             self._wake_reader()
 
     def release(self) -> None:
-        """Says that from now on nobody is to wait for the reader, who may be leaving."""
+        """Let `caught_up` return from now on: the reader may have stopped reading."""
         self._released = True
         if self._progress is not None:
             self._progress.set()
 
     def _wake_reader(self) -> None:
-        # Once is enough, however much comes before the reader looks.
+        # One wakeup is enough, however many events are added before the reader runs.
         waiter, self._waiter = self._waiter, None
         if waiter is not None and not waiter.done():
             waiter.set_result(None)
 
-    # For the reader.
+    # Methods for the reader.
 
     async def take(self) -> E:
-        """Waits for the next event.
+        """Wait for the next event.
 
         Raises:
-            RuntimeError: Another task is waiting already.
-            StopAsyncIteration: It is over. Or the error that it ended with.
+            RuntimeError: Another task is already waiting.
+            StopAsyncIteration: The queue is closed. If it was closed with an error, the first call
+                raises that error instead.
         """
         self._begin_read()
         while not self._events:
@@ -122,10 +124,10 @@ class EventQueue(Generic[E]):
         return self._events.popleft()
 
     async def take_all(self) -> deque[E]:
-        """Waits until there are events, and takes all of them; none when it is over.
+        """Wait for events and return all of them; empty if the queue is closed.
 
         Raises:
-            RuntimeError: Another task is waiting already.
+            RuntimeError: Another task is already waiting.
         """
         self._begin_read()
         while not self._events and not self._closed:
@@ -149,10 +151,10 @@ class EventQueue(Generic[E]):
             if self._waiter is waiter:
                 self._waiter = None
 
-    # For others.
+    # Methods for other tasks.
 
     async def caught_up(self) -> None:
-        """Waits until the reader is done with all that has been put so far, or is released."""
+        """Wait until the reader has processed all events added so far, or the queue is released."""
         put = self._taken + len(self._events)
         while self._done < put and not self._released:
             if self._progress is None:

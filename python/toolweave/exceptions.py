@@ -1,4 +1,4 @@
-"""Everything this package raises.
+"""Exceptions of this package.
 
 ToolweaveError
 ├── ChatRequestError          (also a RuntimeError)
@@ -40,18 +40,18 @@ if TYPE_CHECKING:
 
 
 class ToolweaveError(Exception):
-    """The base of every exception in this package."""
+    """Base of every exception in this package."""
 
-    # Subclasses hand all they carry to `Exception`, so that they survive
-    # pickling; the message is the first of it.
+    # Subclasses pass all their arguments to `Exception`, the message first, so that they can be
+    # pickled.
     def __str__(self) -> str:
         return str(self.args[0]) if self.args else ""
 
 
 class ChatRequestError(ToolweaveError, RuntimeError):
-    """A server of chats refused a request, or could not be reached. Raised by `toolweave.client`.
+    """A chat server refused a request, or could not be reached. Raised by `toolweave.client`.
 
-    The client's own exception, where there was one, is the `__cause__`.
+    The exception of the HTTP client, if there was one, is the `__cause__`.
     """
 
     def __init__(
@@ -59,12 +59,12 @@ class ChatRequestError(ToolweaveError, RuntimeError):
     ) -> None:
         super().__init__(message, status, code, retry_after)
         self.status = status
-        """The HTTP status; None where there was no answer."""
+        """HTTP status; None if there was no response."""
         self.code = code
-        """The server's code, such as ``chat_busy`` or ``not_found``; otherwise ``unreachable``,
-        ``unreadable``, ``event_too_long`` or ``refused``."""
+        """Error code of the server, such as ``chat_busy`` or ``not_found``; if it gave none,
+        ``unreachable``, ``unreadable``, ``event_too_long`` or ``refused``."""
         self.retry_after = retry_after
-        """How many seconds the server asks to wait, where it does."""
+        """Seconds that the server asks the client to wait; None if it does not say."""
 
 
 class ConsolidationError(ToolweaveError, ValueError):
@@ -73,7 +73,7 @@ class ConsolidationError(ToolweaveError, ValueError):
     def __init__(self, message: str, index: int) -> None:
         super().__init__(message, index)
         self.index = index
-        """The position of the message that is at fault, from 0."""
+        """Index of the message that cannot be written, from 0."""
 
 
 class ContractError(ToolweaveError, ValueError):
@@ -82,47 +82,47 @@ class ContractError(ToolweaveError, ValueError):
     def __init__(self, message: str, tool: str, place: str = "") -> None:
         super().__init__(message, tool, place)
         self.tool = tool
-        """The name of the tool, as given; empty where there was none."""
+        """Name of the tool, as given; empty if it had none."""
         self.place = place
-        """Where in its schema, as a JSON Pointer; empty for the whole."""
+        """Location in its schema, as a JSON Pointer; empty for the whole schema."""
 
 
 class HandlerError(ToolweaveError, ImportError):
-    """The handler that a registry names cannot be had."""
+    """A handler named in a registry cannot be imported or used."""
 
     def __init__(self, message: str, handler: str) -> None:
         super().__init__(message, handler)
         self.handler = handler
-        """Its dotted path, as the registry has it."""
+        """Dotted path of the handler, as written in the registry."""
 
 
 class InvalidJSONError(ToolweaveError, ValueError):
-    """Text is not JSON, or nothing that can be made into JSON."""
+    """Text is not JSON and cannot be repaired into JSON."""
 
     def __init__(self, message: str, line: int, column: int) -> None:
         super().__init__(message, line, column)
         self.line = line
-        """The line of the text where it stops being JSON, from 1."""
+        """Line at which the text stops being JSON, from 1."""
         self.column = column
-        """The column of that line, from 1."""
+        """Column in that line, from 1."""
 
 
 class MessageError(ToolweaveError, ValueError):
-    """A message cannot be read, or cannot be said in the form that was asked for."""
+    """A message cannot be read, or cannot be written in the requested format."""
 
     def __init__(self, message: str, index: int | None = None, path: str = "") -> None:
         super().__init__(message, index, path)
         self.index = index
-        """The position of the message, where there was a list of them."""
+        """Index of the message in the given list; None if a single message was given."""
         self.path = path
-        """Where in the message, as a JSON Pointer; empty for the message as a whole."""
+        """Location in the message, as a JSON Pointer; empty for the whole message."""
 
 
 class ModelError(ToolweaveError, RuntimeError):
-    """A model could not be asked, or its reply broke off.
+    """A request to a model failed, or its reply broke off.
 
-    What had come of the reply has been handed on before this is raised. The client's own
-    exception is the `__cause__`.
+    Updates received before the failure are yielded before this is raised. The exception of the
+    provider's client is the `__cause__`.
     """
 
     def __init__(
@@ -137,194 +137,194 @@ class ModelError(ToolweaveError, RuntimeError):
             transient = status is not None and _is_transient(status)
         super().__init__(message, provider, status, retry_after, transient)
         self.provider = provider
-        """Whose model it is, such as ``openai``."""
+        """Provider of the model, such as ``openai``."""
         self.status = status
-        """The HTTP status, where there was one."""
+        """HTTP status; None if there was no response."""
         self.retry_after = retry_after
-        """How many seconds the server asks to wait, where it does."""
+        """Seconds that the server asks the client to wait; None if it does not say."""
         self.transient = transient
-        """Whether asking again may help. If nobody said so, the status decides."""
+        """True if a retry may succeed. Derived from the status unless given."""
 
 
 def _is_transient(status: int) -> bool:
-    """Whether what stands behind an HTTP status may pass by itself."""
+    """Return True if a request that failed with this HTTP status may succeed when retried."""
     return status in (408, 409, 425, 429) or (500 <= status < 600 and status not in (501, 505))
 
 
 class PoolError(ToolweaveError, RuntimeError):
-    """A pool could not run a function, or could not carry it or its result."""
+    """A pool could not run a function, or could not transfer the function or its result."""
 
 
 class RateLimitedError(ToolweaveError, RuntimeError):
-    """Somebody asks more often than a `RateLimiter` lets them, and would have to wait too long."""
+    """A `RateLimiter` refused a request that would have had to wait too long."""
 
     def __init__(self, message: str, retry_after: float) -> None:
         super().__init__(message, retry_after)
         self.retry_after = retry_after
-        """In how many seconds asking again may help."""
+        """Seconds after which a retry may succeed."""
 
 
 class RegistryError(ToolweaveError, ValueError):
-    """A registry of tools cannot be used as it is written."""
+    """A tool registry is invalid."""
 
     def __init__(self, message: str, diagnostics: tuple[Diagnostic, ...] = ()) -> None:
         super().__init__(message, diagnostics)
         self.diagnostics = diagnostics
-        """All that is wrong with it, warnings included, in the order of the text."""
+        """Errors and warnings, in the order of the text."""
 
 
 class ResultError(ToolweaveError, TypeError):
-    """What a tool returned cannot be written as JSON."""
+    """The return value of a tool cannot be written as JSON."""
 
     def __init__(self, message: str, path: str = "") -> None:
         super().__init__(message, path)
         self.path = path
-        """Where in the value, as a JSON Pointer; empty for the value as a whole."""
+        """Location in the value, as a JSON Pointer; empty for the whole value."""
 
 
 class SchemaError(ToolweaveError, ValueError):
-    """A JSON Schema cannot be used."""
+    """A JSON Schema is invalid or not supported."""
 
     def __init__(self, message: str, path: str) -> None:
         super().__init__(message, path)
         self.path = path
-        """Where in the schema, as a JSON Pointer; empty for the whole schema."""
+        """Location in the schema, as a JSON Pointer; empty for the whole schema."""
 
 
 class StoreError(ToolweaveError, RuntimeError):
-    """The database of a store cannot be used, or does not take what it is given."""
+    """The database of a store cannot be used, or rejects an operation."""
 
     def __init__(self, message: str, transient: bool = False) -> None:
         super().__init__(message, transient)
         self.transient = transient
-        """Whether the same may go well in a while: the server is away, or others hold it."""
+        """True if a retry may succeed: the server is unavailable, or the database is locked."""
 
 
 class ChatBusyError(StoreError):
-    """A run cannot be started while another one of the same chat is active."""
+    """A run cannot start while another run of the same chat is active."""
 
     def __init__(self, message: str, chat_id: str, run_id: str) -> None:
         super().__init__(message)
         self.args = (message, chat_id, run_id)
         self.chat_id = chat_id
-        """The chat."""
+        """Id of the chat."""
         self.run_id = run_id
-        """The run that is active."""
+        """Id of the active run."""
 
 
 class ChatLimitError(StoreError):
-    """A chat cannot be made, since its user has as many as they may have."""
+    """A chat cannot be created because its user has reached the limit."""
 
     def __init__(self, message: str, user_id: str, limit: int) -> None:
         super().__init__(message)
         self.args = (message, user_id, limit)
         self.user_id = user_id
-        """The user."""
+        """Id of the user."""
         self.limit = limit
-        """How many they may have."""
+        """Maximum number of chats per user."""
 
 
 class ChatNotFoundError(StoreError):
-    """There is no such chat, or not any more."""
+    """The chat does not exist, or was deleted."""
 
     def __init__(self, message: str, chat_id: str) -> None:
         super().__init__(message)
         self.args = (message, chat_id)
         self.chat_id = chat_id
-        """The chat."""
+        """Id of the chat."""
 
 
 class RunLostError(StoreError):
-    """A run is not its owner's any more: it has ended, or was taken for dead."""
+    """A run no longer belongs to its owner: it has ended, or its lease has expired."""
 
     def __init__(self, message: str, run_id: str) -> None:
         super().__init__(message)
         self.args = (message, run_id)
         self.run_id = run_id
-        """The run."""
+        """Id of the run."""
 
 
 class ToolError(ToolweaveError, RuntimeError):
-    """The base of what tools raise on purpose: the text is meant for the model to read."""
+    """Base of exceptions that tools raise on purpose. The model reads the message."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message)
         self.message = message
-        """What the model reads, whole and as it is."""
+        """Text for the model, passed on unchanged."""
 
 
 class ModelRetry(ToolError):  # noqa: N818 - known by this name
-    """The call cannot be served as it is; the model should call again, with other arguments."""
+    """The call is unsuitable; the model should call the tool again with other arguments."""
 
 
 class ToolFailed(ToolError):  # noqa: N818 - known by this name
-    """The tool cannot do what it was asked, and trying again will not help."""
+    """The tool cannot serve the call, and a retry will not help."""
 
 
 class TransientToolError(ToolError):
-    """The tool cannot answer just now; the executor may try again, if retries are allowed."""
+    """The tool is temporarily unavailable; the executor retries the call if retries are allowed."""
 
     def __init__(self, message: str, retry_after: float | None = None) -> None:
         super().__init__(message)
-        # Not by `ToolError`, which knows of the message only: pickling needs all of it.
+        # `ToolError` stores only the message, but pickling needs all arguments.
         self.args = (message, retry_after)
         self.retry_after = retry_after
-        """How long to wait before that, in seconds, where the tool knows."""
+        """Seconds to wait before the retry; None if the tool does not say."""
 
 
 class ToolDefinitionError(ToolweaveError, TypeError):
-    """A function cannot be made into a tool."""
+    """A function cannot be turned into a tool."""
 
     def __init__(self, message: str, tool: str) -> None:
         super().__init__(message, tool)
         self.tool = tool
-        """The name of the tool."""
+        """Name of the tool."""
 
 
 class ToolServerError(ToolweaveError, ConnectionError):
-    """A server that has tools cannot be reached, or does not answer as one."""
+    """A tool server cannot be reached, or violates the protocol."""
 
     def __init__(self, message: str, server: str) -> None:
         super().__init__(message, server)
         self.server = server
-        """What the server is called."""
+        """Name of the server."""
 
 
 class ToolUseError(ToolweaveError, RuntimeError):
-    """The base of what strict mode raises where the model would otherwise be told."""
+    """Base of errors that strict mode raises instead of reporting them to the model."""
 
 
 class MaxIterationsError(ToolUseError):
-    """The model still called tools when the last permitted round was over."""
+    """The model still called tools in the last permitted iteration."""
 
     def __init__(self, message: str, max_iterations: int) -> None:
         super().__init__(message, max_iterations)
         self.max_iterations = max_iterations
-        """The limit."""
+        """Maximum number of iterations."""
 
 
 class ToolUseParsingError(ToolUseError):
-    """A reply holds a call that cannot be run."""
+    """A reply contains a call that cannot be executed."""
 
     def __init__(self, message: str, call: InvalidToolCall) -> None:
         super().__init__(message, call)
         self.call = call
-        """The call, with the text of it and what is wrong."""
+        """The invalid call, with its raw text and the error."""
 
 
 class UnpricedModelError(ToolweaveError, LookupError):
-    """A model has no price, and something depends on one: a budget would not hold for it."""
+    """A model has no price, so a budget cannot be enforced for it."""
 
     def __init__(self, message: str, model: str) -> None:
         super().__init__(message, model)
         self.model = model
-        """The name of the model."""
+        """Name of the model."""
 
 
 class ValidationError(ToolweaveError, ValueError):
-    """A value does not fit its schema."""
+    """A value does not match its schema."""
 
     def __init__(self, message: str, violations: tuple[Violation, ...]) -> None:
         super().__init__(message, violations)
         self.violations = violations
-        """In which ways it does not fit: at least one."""
+        """Violations of the schema: at least one."""

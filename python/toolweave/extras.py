@@ -1,4 +1,4 @@
-"""Packages that are needed only for some of what this one does."""
+"""Optional dependencies of this package."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from typing import Any
 
 
 def require(module: str, extra: str) -> Any:
-    """Imports a module that an extra brings.
+    """Import a module that an extra installs.
 
     Raises:
-        ImportError: It is not installed; says how to install it.
+        ImportError: The module is not installed; the message names the extra.
     """
     try:
         return importlib.import_module(module)
     except ImportError as err:
-        # A package that is there but cannot be imported has something else to say.
+        # An installed package that fails to import raises its own error.
         if err.name is None or err.name.partition(".")[0] != module.partition(".")[0]:
             raise
         raise ImportError(

@@ -1,6 +1,6 @@
-"""Closed sets of names, as they stand on the wire.
+"""Enumerations of wire names.
 
-Each member is a `str` and equal to its wire name. Wherever one is taken, the plain string will do.
+Each member is a `str` equal to its wire name, so a plain string is accepted wherever a member is.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 
 
 class _StrEnum(str, Enum):
-    # What `Enum` does anyway, said so that type checkers know the signature.
+    # The same as the default of `Enum`; defined so that type checkers know the signature.
     def __new__(cls, value: str) -> Self:
         member = str.__new__(cls, value)
         member._value_ = value
         return member
 
-    # As in `enum.StrEnum` (Python 3.11): formatting gives the wire name in every version.
+    # As in `enum.StrEnum` (Python 3.11): formatting yields the wire name in every Python version.
     def __str__(self) -> str:
         return str(self.value)
 
@@ -28,20 +28,20 @@ class _StrEnum(str, Enum):
 
 
 class Role(_StrEnum):
-    """Who speaks."""
+    """Author of a message."""
 
     SYSTEM = "system"
     """Instructions that precede the conversation."""
     USER = "user"
-    """The person, and whatever is reported to the model on their behalf."""
+    """The user, and input reported to the model on the user's behalf."""
     ASSISTANT = "assistant"
     """The model."""
     TOOL = "tool"
-    """A tool, in histories that give tools a voice of their own."""
+    """A tool, in histories that have a separate role for tools."""
 
 
 class MessageKind(_StrEnum):
-    """What a message holds."""
+    """Kind of content of a message."""
 
     TEXT = "text"
     REASONING = "reasoning"
@@ -52,140 +52,140 @@ class MessageKind(_StrEnum):
 
 
 class ErrorCode(_StrEnum):
-    """Why a call has no proper result."""
+    """Reason why a call failed."""
 
     UNKNOWN_TOOL = "unknown_tool"
     """No tool of that name."""
     INVALID_ARGUMENTS = "invalid_arguments"
-    """The arguments are not JSON or do not fit the schema."""
+    """The arguments are not JSON or do not match the schema."""
     TOOL_ERROR = "tool_error"
-    """The tool raised."""
+    """The tool raised an exception."""
     TIMEOUT = "timeout"
-    """The tool took too long."""
+    """The tool timed out."""
     CANCELLED = "cancelled"
     """The tool cancelled itself."""
     INTERRUPTED = "interrupted"
-    """The run ended while the tool was at work."""
+    """The run ended while the tool was running."""
     DENIED = "denied"
     """Approval was refused."""
     RATE_LIMITED = "rate_limited"
-    """A rate limit was hit."""
+    """A rate limit was exceeded."""
     TOO_LARGE = "too_large"
     """The arguments or the result were too large."""
     TOO_MANY = "too_many"
-    """The reply made more calls than it may."""
+    """The reply made more calls than are allowed."""
 
 
 class FinishReason(_StrEnum):
-    """Why a reply ended."""
+    """Reason why a reply ended."""
 
     STOP = "stop"
-    """The model had said everything, or met a stop word."""
+    """The model finished its reply or generated a stop sequence."""
     LENGTH = "length"
-    """The limit of tokens cut the reply off."""
+    """The reply was cut off at the token limit."""
     TOOL_CALLS = "tool_calls"
     """The model waits for the results of its calls."""
     CONTENT_FILTER = "content_filter"
-    """The provider withheld the rest."""
+    """The provider withheld the rest of the reply."""
     MISSING = "missing"
-    """The stream ended without saying why."""
+    """The stream ended without a reason."""
 
 
 class Outcome(_StrEnum):
-    """What came of saying a result that comes later."""
+    """Outcome of resolving a deferred result."""
 
     RESOLVED = "resolved"
-    """The result is taken."""
+    """The result was accepted."""
     DUPLICATE = "duplicate"
-    """The same result was there already."""
+    """The same result had already been delivered."""
     NOT_FOUND = "not_found"
-    """Nobody waits for that key."""
+    """No result is pending under that key."""
     CONFLICT = "conflict"
-    """Another result was there already, and stays."""
+    """A different result had already been delivered, and is kept."""
 
 
 class StopReason(_StrEnum):
-    """Why an agent's run ended."""
+    """Reason why the run of an agent ended."""
 
     COMPLETED = "completed"
     """The model answered without calling tools."""
     DEFERRED = "deferred"
-    """The result of a call comes later: resolve it, and resume."""
+    """The result of a call is deferred: resolve it, then resume the run."""
     MAX_ITERATIONS = "max_iterations"
-    """The model still called tools in the last permitted round."""
+    """The model still called tools in the last permitted iteration."""
     LOOP = "loop"
-    """The model made the same calls again and again, and they gave the same results."""
+    """The model repeated the same calls, and they returned the same results."""
     CANCELLED = "cancelled"
-    """The run was told to stop."""
+    """The run was cancelled."""
     TIMEOUT = "timeout"
-    """The run took too long, and was stopped."""
+    """The run timed out."""
     EMPTY = "empty"
-    """The model said nothing and called nothing, twice in a row or in the last permitted round."""
+    """The model's reply was empty, twice in a row or in the last permitted iteration."""
     LENGTH = "length"
-    """The limit of tokens cut the answer off."""
+    """The answer was cut off at the token limit."""
     CONTENT_FILTER = "content_filter"
     """The provider withheld the rest of the answer."""
     MISSING = "missing"
-    """The answer ended without a word of why; it may be cut off."""
+    """The answer ended without a reason; it may be incomplete."""
 
 
 class SceneStatus(_StrEnum):
-    """What a step of a scene run tells."""
+    """Status reported by a step of a scene run."""
 
     INITIALIZING = "Initializing"
-    """The run begins."""
+    """The run is starting."""
     LOADING_CACHE = "LoadingCache"
-    """The conversation is loaded."""
+    """The conversation is being loaded."""
     EXECUTING_MAIN_ACTORS = "ExecutingMainActors"
-    """The main actors say their lines."""
+    """The main actors are adding their messages."""
     SUMMARIZING = "Summarizing"
-    """A long history is summed up."""
+    """A long history is being summarized."""
     PLANNING = "Planning"
-    """A plan is made."""
+    """A plan is being made."""
     DIRECTOR_DECISION = "DirectorDecision"
-    """A scene was picked, or it was decided whether another one follows."""
+    """A scene was chosen, or the director decided if another scene follows."""
     EXECUTING_SCENE = "ExecutingScene"
-    """A scene is entered."""
+    """A scene is starting."""
     FUNCTION_REQUEST = "FunctionRequest"
     """A tool is called."""
     FUNCTION_PROGRESS = "FunctionProgress"
-    """A tool that runs has something to show."""
+    """A running tool reports progress."""
     FUNCTION_COMPLETED = "FunctionCompleted"
-    """A tool has answered."""
+    """A tool returned its result."""
     TOOL_SKIPPED = "ToolSkipped"
-    """A call is not run, since the reply was too expensive."""
+    """A call was skipped because the reply exceeded the budget."""
     STREAMING = "Streaming"
-    """The model writes: a piece of text."""
+    """A piece of the model's text."""
     RUNNING = "Running"
-    """The model has said something."""
+    """A complete text of the model."""
     AWAITING_CLIENT = "AwaitingClient"
-    """The client is to run a tool, and to come back with its result."""
+    """The client must execute a tool and resume with its result."""
     GENERATING_FINAL_RESPONSE = "GeneratingFinalResponse"
-    """The final answer is asked for."""
+    """The final answer is being requested."""
     SAVING_CACHE = "SavingCache"
-    """The conversation is saved."""
+    """The conversation is being saved."""
     ERROR = "Error"
-    """Something failed; the run only if the step is fatal."""
+    """An error occurred; it ends the run only if the step is fatal."""
     COMPLETED = "Completed"
-    """The run is over, however it ended: the last step, and the only one of its kind."""
+    """The run has ended, for whatever reason: always the last step, exactly once."""
 
 
 class SceneStopReason(_StrEnum):
-    """Why a scene run ended."""
+    """Reason why a scene run ended."""
 
     COMPLETED = "completed"
-    """There is an answer."""
+    """The run produced an answer."""
     MAX_ITERATIONS = "max_iterations"
-    """The model still called tools, or wanted more scenes, in the last permitted round."""
+    """The model still called tools, or requested more scenes, in the last permitted iteration."""
     BUDGET = "budget"
-    """More was spent than the budget allows."""
+    """The budget was exceeded."""
     RATE_LIMITED = "rate_limited"
-    """There were too many requests."""
+    """A rate limit was exceeded."""
     UNAUTHORIZED = "unauthorized"
-    """A hook did not allow the request."""
+    """A hook rejected the request."""
     CANCELLED = "cancelled"
-    """The run was told to stop."""
+    """The run was cancelled."""
     AWAITING_CLIENT = "awaiting_client"
-    """The client runs tools: go on with their results."""
+    """The client must execute tools; resume with their results."""
     ERROR = "error"
-    """Something failed; the step before the last says what."""
+    """An error occurred; the step before the last one describes it."""

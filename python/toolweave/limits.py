@@ -1,4 +1,4 @@
-"""How often somebody may ask: a token bucket for each key, such as each user.
+"""Rate limiting with a token bucket for each key, such as each user.
 
     >>> limiter = RateLimiter(RateLimit(2, per=60), max_wait=0)
     >>> async def main():
@@ -10,8 +10,8 @@
     >>> asyncio.run(main())
     ann has to wait for 30 seconds
 
-Whoever is too early waits in line, first come, first served, if it is not for too long. One object
-serves any number of tasks, event loops and threads at once.
+Requests over the limit wait in first-in, first-out order, unless they would wait too long. A
+limiter may be shared by any number of tasks, event loops and threads.
 """
 
 from __future__ import annotations
@@ -39,24 +39,25 @@ __all__ = ["RateLimit", "RateLimitedError", "RateLimiter"]
 
 _log = logging.getLogger("toolweave.limits")
 
-# Less than this is no pause on any clock, and a loop that never ends on some.
+# A shorter sleep may not advance the clock at all, and the waiting loop would never end.
 _MIN_SLEEP = 1e-6
 
 
 class RateLimiter:
-    """Lets each key through so often, and makes the others wait.
+    """Rate limiter with a separate limit for each key.
 
-    In any span of `t` seconds at most ``calls * (1 + t / per)`` get through for each key.
+    In any interval of `t` seconds at most ``calls * (1 + t / per)`` requests pass for each key.
 
     Args:
-        limit: How often; with ``on_limit="refuse"`` nobody waits.
-        max_wait: For how many seconds somebody waits at most. Who would have to wait for longer is
-            refused at once.
-        max_keys: How many keys are remembered at most. A key is forgotten when it has all of its
-            tokens again; beyond this number those that asked least lately are, too, and so may ask
-            as if for the first time.
-        clock: The time in seconds, from any origin; it must not go back.
-        sleep: Waits for so many seconds of that time.
+        limit: The limit. With ``on_limit="refuse"`` requests over it are refused instead of
+            waiting.
+        max_wait: Maximum wait, in seconds. A request that would have to wait longer is refused
+            immediately.
+        max_keys: Maximum number of tracked keys. A key is dropped once its bucket is full again.
+            Beyond this number the least recently used keys are dropped as well, and start again
+            with a full bucket.
+        clock: Function that returns the time in seconds, from any origin; it must not go back.
+        sleep: Async function that waits for a number of seconds on that clock.
 
     Raises:
         ValueError: A number is out of range.
@@ -77,15 +78,15 @@ class RateLimiter:
         check_callable("clock", clock, "a function without arguments")
         check_callable("sleep", sleep, "an async function of seconds", "seconds")
         self.limit = limit
-        """How often."""
+        """The limit of each key."""
         self._interval = limit.per / limit.calls
         self._max_wait = max_wait if limit.on_limit == "wait" else 0.0
         self._max_keys = max_keys
         self._clock = clock
         self._sleep = sleep
-        # Reentrant, since a coroutine that is collected as garbage leaves its line wherever it is.
+        # Reentrant, since a coroutine may be garbage-collected, and leave its queue, at any point.
         self._lock = threading.RLock()
-        # In the order of the last request: those in front are the first to be forgotten.
+        # In the order of the last request: the first ones are dropped first.
         self._queues: dict[Hashable, _KeyQueue] = {}
 
     def __repr__(self) -> str:
@@ -93,19 +94,18 @@ class RateLimiter:
 
     @property
     def tracked_keys(self) -> int:
-        """How many keys have no full bucket, or are not forgotten yet."""
+        """Number of tracked keys: those without a full bucket, and those not dropped yet."""
         return len(self._queues)
 
     async def acquire(self, key: Hashable = "", cost: int = 1) -> None:
-        """Goes through, if need be after waiting in line. Cancelled, it leaves the line.
+        """Wait until a request may pass. A cancelled request leaves the queue.
 
         Args:
-            key: Who asks.
-            cost: For how many calls this one counts. One that counts for more than there are at
-                once counts for all of them.
+            key: Key of the request, such as a user.
+            cost: Number of calls that the request counts as, at most the size of the bucket.
 
         Raises:
-            RateLimitedError: The wait would be too long; says how long.
+            RateLimitedError: The wait would be too long; `retry_after` has its length.
             ValueError: `cost` is below 1.
         """
         if cost < 1:
@@ -118,10 +118,10 @@ class RateLimiter:
                 return
             waiter = queue.enqueue(cost) if wait <= self._max_wait else None
         if waiter is None:
-            _log.info("refused for its rate", extra={"retry_after": wait})
+            _log.info("rate limit exceeded", extra={"retry_after": wait})
             raise RateLimitedError(
-                f"at most {self.limit.calls} in {self.limit.per:g} seconds are let through; "
-                f"try again in {wait:.1f} seconds",
+                f"the rate limit is {self.limit.calls} calls in {self.limit.per:g} seconds; "
+                f"retry in {wait:.1f} seconds",
                 wait,
             )
         try:
@@ -137,12 +137,12 @@ class RateLimiter:
             return queue.bucket.take(cost)
 
     def _queue_for(self, key: Hashable) -> _KeyQueue:
-        """The line of a key, which is now the last to be forgotten."""
+        """Return the queue of a key, and mark the key as most recently used."""
         queue = self._queues.pop(key, None)
         if queue is None:
-            # Never reserves: who waits is in line, and may leave it.
+            # The bucket makes no reservations: requests wait in the queue, and may leave it.
             queue = _KeyQueue(TokenBucket(replace(self.limit, on_limit="refuse"), self._clock))
-        # One comes and up to two go, so that there are never many to be forgotten.
+        # At most two keys are dropped for each one added, which keeps every request cheap.
         for oldest in list(itertools.islice(self._queues, 2)):
             other = self._queues.pop(oldest)
             if other.waiters or not (
@@ -154,7 +154,7 @@ class RateLimiter:
 
 
 class _Waiter:
-    """A place in line."""
+    """A request that waits in a queue."""
 
     __slots__ = ("cost", "loop", "ready")
 
@@ -162,11 +162,11 @@ class _Waiter:
         self.loop = loop
         self.cost = cost
         self.ready: asyncio.Future[None] = loop.create_future()
-        """Done when nobody stands before it."""
+        """Done when the request is first in its queue."""
 
 
 class _KeyQueue:
-    """A bucket, and those who wait for it. Not to be touched by two threads at once."""
+    """A token bucket and the requests that wait for it. Not thread-safe."""
 
     __slots__ = ("bucket", "queued_cost", "waiters")
 
@@ -174,11 +174,11 @@ class _KeyQueue:
         self.bucket = bucket
         self.waiters: deque[_Waiter] = deque()
         self.queued_cost = 0
-        """What all of them cost."""
+        """Total cost of the waiting requests."""
 
     def try_take(self, interval: float, cost: int) -> float:
-        """Takes tokens if they can be had at once; otherwise says for how long to wait in line."""
-        # Of a loop that was closed without as much as cancelling its tasks.
+        """Take tokens if they are available, else return the seconds to wait in the queue."""
+        # Drop waiters whose event loop was closed without cancelling its tasks.
         while self.waiters and self.waiters[0].loop.is_closed():
             self.remove(self.waiters[0])
         if not self.waiters:
@@ -186,7 +186,7 @@ class _KeyQueue:
         return self.bucket.wait(cost) + self.queued_cost * interval
 
     def enqueue(self, cost: int) -> _Waiter:
-        """A new place, the last one, for the running loop."""
+        """Append a waiter for the running event loop, and return it."""
         waiter = _Waiter(running_loop(), cost)
         if not self.waiters:
             waiter.ready.set_result(None)
@@ -195,7 +195,7 @@ class _KeyQueue:
         return waiter
 
     def remove(self, waiter: _Waiter) -> None:
-        """Gives a place up. If it was the first, the next one has its turn."""
+        """Remove a waiter. If it was the first, wake the next one."""
         if waiter not in self.waiters:
             return
         first = self.waiters[0] is waiter

@@ -1,7 +1,8 @@
-"""OpenTelemetry metrics of models and agents, where an application collects some.
+"""OpenTelemetry metrics of models and agents, for applications that collect metrics.
 
-Tokens and durations by operation and model, under the names of the conventions for generative AI.
-Without OpenTelemetry's metrics, every function here costs next to nothing and imports nothing.
+Tokens and durations are recorded by operation and model, with the names of the semantic conventions
+for generative AI. If the application does not use OpenTelemetry metrics, the functions here cost
+next to nothing and import nothing.
 """
 
 from __future__ import annotations
@@ -23,13 +24,13 @@ if TYPE_CHECKING:
     from ._core import ToolResult, UsageUpdate
     from .tracing import Span
 
-TOKEN_USAGE = "gen_ai.client.token.usage"
+TOKEN_USAGE = "gen_ai.client.token.usage"  # noqa: S105 - not a secret
 """Tokens of each request to a model, by ``gen_ai.token.type``: ``input`` and ``output``."""
 OPERATION_DURATION = "gen_ai.client.operation.duration"
-"""How long each operation took, in seconds."""
-TOKEN_TYPE = "gen_ai.token.type"
+"""Duration of each operation, in seconds."""
+TOKEN_TYPE = "gen_ai.token.type"  # noqa: S105 - as above
 
-# What the conventions advise.
+# Bucket boundaries recommended by the conventions.
 _TOKENS = [4.0**power for power in range(14)]
 _SECONDS = [0.01 * 2**power for power in range(14)]
 
@@ -40,13 +41,13 @@ class _Instruments(NamedTuple):
 
 
 def measured(span: Span, attributes: dict[str, Any], *, tokens: bool = False) -> Span:
-    """The span, measured as well if that is wanted.
+    """Return a span that records metrics as well, if the application collects any.
 
     Args:
         span: The span.
-        attributes: What the measures go by: few values each.
-        tokens: Whether the tokens that it is told of are counted. Where spans are in each other,
-            those of the innermost are.
+        attributes: Attributes of the metrics, of low cardinality.
+        tokens: True to record the tokens that the span is given. Of nested spans, only the
+            innermost records them.
     """
     instruments = _instruments()
     return (
@@ -55,7 +56,7 @@ def measured(span: Span, attributes: dict[str, Any], *, tokens: bool = False) ->
 
 
 class _MeasuredSpan:
-    """A span, and how long it took."""
+    """A span that records its duration and tokens as metrics."""
 
     __slots__ = ("_attributes", "_instruments", "_span", "_started", "_tokens", "_usage")
 
@@ -118,7 +119,8 @@ _known: _Instruments | None = None
 def _instruments() -> _Instruments | None:
     global _known
     if _known is None:
-        # As for spans: who collects has imported this module, or named the provider.
+        # As for spans: an application that collects metrics has imported this module, or named
+        # the provider in the environment.
         if "opentelemetry.metrics" not in sys.modules and not os.environ.get(
             "OTEL_PYTHON_METER_PROVIDER"
         ):

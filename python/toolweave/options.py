@@ -1,4 +1,4 @@
-"""What parsers and prompts are given: tools in any form, and options by name."""
+"""Types of the arguments of parsers and prompts: tools in any form, and keyword options."""
 
 from __future__ import annotations
 
@@ -9,35 +9,35 @@ from ._core import FunctionContract, Limits
 
 
 class HasContract(Protocol):
-    """A tool: anything with a contract."""
+    """A tool: any object with a contract."""
 
     @property
     def contract(self) -> FunctionContract:
-        """What the model is told about it."""
+        """Contract of the tool, as shown to the model."""
         ...
 
 
 _Tool: TypeAlias = FunctionContract | HasContract | Mapping[str, Any] | str
 
 Tools: TypeAlias = Iterable[_Tool] | Mapping[str, _Tool | None]
-"""Tools in any form: contracts, things that have one, definitions as clients of providers write
-them, or bare names; or a mapping from names to these, to schemas of the arguments, or to None."""
+"""Tools in any form: contracts, objects that have one, tool definitions in a provider's format, or
+names; or a mapping from names to any of these, to JSON Schemas of the arguments, or to None."""
 
 
 class ParserOptions(TypedDict, total=False):
-    """The options of a parser; see `Parser`."""
+    """Options of a parser; see `Parser`."""
 
     dialects: Iterable[str]
-    """How calls are written."""
+    """Names of the dialects in which calls are recognized."""
     repair: Literal["none", "syntax", "schema"]
-    """How far arguments are mended."""
+    """Extent to which arguments are repaired."""
     deltas: bool
-    """Whether arguments are reported while they arrive."""
+    """True to report arguments while they arrive."""
     reasoning_tags: Iterable[str]
-    """The names of tags around reasoning."""
+    """Names of the tags around reasoning."""
     in_code: Literal["text", "call"]
-    """What a call inside Markdown code is."""
+    """Treatment of calls inside Markdown code."""
     limits: Limits | None
-    """What a reply may cost."""
+    """Limits on the size of a reply and its calls."""
     id_factory: Callable[[int], str] | None
-    """Gives the id of the call at an index."""
+    """Function that returns the id of the call at an index."""

@@ -1,4 +1,4 @@
-"""What toolweave asks of the models and callbacks that it is given."""
+"""Protocols of the models, journals and callbacks that applications provide."""
 
 from __future__ import annotations
 
@@ -32,46 +32,47 @@ if TYPE_CHECKING:
 
 
 class HasModelDump(Protocol):
-    """A response message of OpenAI's client, or what says the same."""
+    """A response message of the OpenAI client, or any object with the same method."""
 
     def model_dump(self) -> dict[str, Any]:
-        """Its fields as a dict."""
+        """Return the fields as a dict."""
         ...
 
 
 _Entry: TypeAlias = "str | Message | Mapping[str, Any] | HasModelDump"
 
 Messages: TypeAlias = "_Entry | Iterable[_Entry]"
-"""A conversation in any form: one user's text, a message, OpenAI's dicts, or many of these."""
+"""A conversation in any form: a user's text, a message, a dict in OpenAI's format, or several of
+these."""
 
 
 @dataclass(frozen=True)
 class ModelOptions:
-    """What one request asks of a model beyond the messages. What is None is left to the model."""
+    """Options of one request to a model. The provider's default applies where a field is None."""
 
     temperature: float | None = None
-    """How freely it chooses, from 0."""
+    """Sampling temperature, from 0."""
     top_p: float | None = None
-    """The share of likely tokens that it chooses from, from 0 to 1."""
+    """Probability mass of the tokens to sample from, from 0 to 1."""
     max_tokens: int | None = None
-    """How long the reply may be, in tokens."""
+    """Maximum length of the reply, in tokens."""
     stop: tuple[str, ...] = ()
-    """Texts that end the reply; they are not part of it."""
+    """Stop sequences that end the reply; they are not part of it."""
     seed: int | None = None
-    """Makes replies repeatable where the provider can."""
+    """Seed that makes replies reproducible, where the provider supports it."""
     response_schema: Mapping[str, Any] | None = None
-    """The JSON Schema that the reply should fit, where the provider can enforce one."""
+    """JSON Schema that the reply must match, where the provider can enforce one."""
     tool_choice: str | None = None
     """``auto``, ``none``, ``required``, or the name of the tool to call. Native calls only."""
     extra: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """Further arguments for the client of the provider, as they are."""
+    """Further arguments, passed unchanged to the provider's client."""
 
     def __post_init__(self) -> None:
         """Check the options.
 
         Raises:
             TypeError: One of them is of the wrong type.
-            ValueError: One of them has a value that it cannot have.
+            ValueError: One of them is out of range.
         """
         check_number("temperature", self.temperature, least=0, none=True)
         check_number("top_p", self.top_p, least=0, most=1, none=True)
@@ -84,13 +85,13 @@ class ModelOptions:
 
 
 class ChatModel(Protocol):
-    """A model that answers a conversation.
+    """A model that replies to a conversation.
 
-    Some optional attributes say more; where one is missing, the default holds:
+    Models may define these optional attributes (defaults in parentheses):
 
-    - ``name: str``: the model, for traces and costs (the name of the class).
-    - ``provider: str``: whose it is, such as ``openai`` (``unknown``).
-    - ``native_tools: bool``: whether it takes `tools` and makes native calls (False).
+    - ``name: str``: name of the model, for traces and costs (the name of the class).
+    - ``provider: str``: provider of the model, such as ``openai`` (``unknown``).
+    - ``native_tools: bool``: True if it accepts `tools` and makes native calls (False).
     """
 
     def stream(
@@ -100,29 +101,29 @@ class ChatModel(Protocol):
         tools: Sequence[FunctionContract] = (),
         options: ModelOptions | None = None,
     ) -> AsyncIterable[Update]:
-        """Answers, piece by piece.
+        """Stream the updates of a reply.
 
         Args:
             messages: The conversation.
-            tools: What it may call natively; empty for a model that writes calls in its text.
-            options: What the request asks for beyond that.
+            tools: Tools for native calls; empty for a model that writes calls in its text.
+            options: Options of the request.
 
         Returns:
             `TextDelta`, `ReasoningDelta`, `ToolCallUpdate` and `UsageUpdate` in any order, and
-            exactly one `FinishUpdate`, last. Its reason is ``missing`` where the stream ended
-            without one; then no open call is complete.
+            exactly one `FinishUpdate`, last. Its reason is ``missing`` if the stream ended
+            without one; open calls are incomplete then.
 
         Raises:
-            ModelError: The model could not be asked, or broke off; raised while iterating.
+            ModelError: The request failed, or the reply broke off; raised while iterating.
         """
         ...
 
 
 class ParsingModel(ChatModel, Protocol):
-    """A model that reads its own replies.
+    """A model that parses its own replies.
 
-    `NaturalToolUseParser` asks such a model for the events of a reply, where it would read what
-    another one streams with an `UpdateReader`. Whoever asks cannot tell the difference.
+    `NaturalToolUseParser` takes the events of such a model's reply directly. The updates of other
+    models are parsed with an `UpdateReader`. The events are the same either way.
     """
 
     def events(
@@ -136,53 +137,53 @@ class ParsingModel(ChatModel, Protocol):
         deltas: bool,
         call_ids: Callable[[int], str] | None,
     ) -> AsyncIterable[Event | UsageUpdate | FinishUpdate]:
-        """Answers, and reads the answer.
+        """Stream the events of a reply.
 
         Args:
             messages: The conversation.
-            tools: What it may call natively; empty for a model that writes calls in its text.
-            options: What the request asks for beyond that.
-            parser: Knows the tools. It is shared by many replies and must not be fed; each has a
-                fresh one.
-            inline: Whether calls are looked for in the text.
-            deltas: Whether the arguments of native calls are reported while they arrive.
-            call_ids: Gives the id of the call at a position, where the provider gave none; without
-                it, the parser does.
+            tools: Tools for native calls; empty for a model that writes calls in its text.
+            options: Options of the request.
+            parser: The parser with the tools. It is shared by many replies, so no text may be
+                pushed to it; each reply uses a fresh one.
+            inline: True to parse calls in the text.
+            deltas: True to report the arguments of native calls while they arrive.
+            call_ids: Function that returns the id of the call at an index, for calls that the
+                provider gave none; by default the parser assigns it.
 
         Returns:
-            What an `UpdateReader` gives for the updates of the reply, and exactly one
+            The events that an `UpdateReader` yields for the updates of the reply, and exactly one
             `FinishUpdate`, last.
 
         Raises:
-            ModelError: The model could not be asked, or broke off; raised while iterating, after
-                all that had come, in which no open call is completed.
+            ModelError: The request failed, or the reply broke off; raised while iterating, after
+                the events received so far. Open calls are not completed.
         """
         ...
 
 
 FunctionModel: TypeAlias = "Callable[[Sequence[Message]], Awaitable[str] | AsyncIterable[str]]"
-"""A model as a function: of the messages, to the reply or to the pieces of one."""
+"""A model as a function that takes the messages and returns the reply, or streams it in pieces."""
 
 Model: TypeAlias = "ChatModel | FunctionModel"
-"""What is accepted wherever a model is."""
+"""A model in any form that is accepted."""
 
 
 @dataclass(frozen=True)
 class Approval:
-    """An approver's answer. Make one with `allow` or `deny`."""
+    """Decision of an approver. Create one with `allow` or `deny`."""
 
     allowed: bool
-    """Whether the call may run."""
+    """True if the call may run."""
     reason: str | None = None
-    """Why; for the model to read where the call must not run."""
+    """Reason for the decision; the model reads it if the call is denied."""
     decided_by: str | None = None
-    """The person or the rule that decided, for people to read."""
+    """Person or rule that made the decision, for people to read."""
 
     def __post_init__(self) -> None:
-        """Check the decision: a truthy value is no clear yes.
+        """Check the decision: a truthy value other than True does not allow a call.
 
         Raises:
-            TypeError: `allowed` is neither True nor False, or one of the others no string.
+            TypeError: `allowed` is neither True nor False, or another field is not a string.
         """
         check_flag("allowed", self.allowed)
         check_text("reason", self.reason, none=True)
@@ -190,68 +191,70 @@ class Approval:
 
     @classmethod
     def allow(cls, reason: str | None = None, *, decided_by: str | None = None) -> Approval:
-        """The call may run."""
+        """Allow the call."""
         return cls(allowed=True, reason=reason, decided_by=decided_by)
 
     @classmethod
     def deny(cls, reason: str | None = None, *, decided_by: str | None = None) -> Approval:
-        """The call must not run."""
+        """Deny the call."""
         return cls(allowed=False, reason=reason, decided_by=decided_by)
 
 
 Approver: TypeAlias = (
     "Callable[[ToolCall, FunctionContract], Approval | bool | Awaitable[Approval | bool]]"
 )
-"""Decides on a call before it runs. Anything but a clear yes is a no."""
+"""Function that decides on a call before it runs. Any return value that does not allow the call
+denies it."""
 
 
 class Journal(Protocol):
-    """Knows which tools run, so that after a crash it can be told what may have happened.
+    """A durable record of tool calls, which shows after a crash what may have been executed.
 
-    For each call whose tool is entered, `started` is awaited right before that, and `finished`
-    before anybody hears of the result: observers, readers, the aggregate. Calls that do not run
-    (refused, not approved, answered from the cache) are not in it, and neither are the calls that
-    tools make: these are part of the call whose tool made them. A call has one start and one end
-    however often it is tried, and may be interrupted between its start and its tool.
+    For each call that runs, `started` is awaited immediately before its tool is entered, and
+    `finished` before the result is published to observers, readers and the aggregate. Calls that
+    do not run (refused, not approved, answered from the cache) are not recorded. Neither are calls
+    made by tools: these are part of the outer call. A call is recorded as started and finished
+    once, however often it is retried. It may be interrupted after `started`, before its tool runs.
 
-    What either raises ends the run and is raised for whoever reads it: a tool whose start could not
-    be written does not run, and a result that could not be written nobody hears. Cancelling a run
-    does not cancel what is being written, but a journal that does not answer is given up after
-    the executor's grace.
+    An exception from either method ends the run and is raised to its reader: a tool does not run
+    if its start could not be recorded, and a result that could not be recorded is not published.
+    Cancelling a run does not cancel a write in progress, but a journal that does not return
+    is abandoned after the executor's grace period.
 
-    Two optional methods say more:
+    Journals may define two optional methods:
 
-    - ``def truncate(self, call: ToolCall, result: ToolResult) -> ToolResult`` gives the result as the
-      journal can keep it, such as cut with a notice. That one is told, and passed to `finished`.
+    - ``def truncate(self, call: ToolCall, result: ToolResult) -> ToolResult`` returns the result as
+      the journal can store it, such as truncated with a notice. This result is published, and
+      passed to `finished`.
     - ``async def deferred(self, call: ToolCall, awaited: PendingResult) -> None`` is awaited when
-      the result of a call comes later. The run that takes that result in awaits `finished`.
+      the result of a call is deferred. The run that receives the result awaits `finished`.
     """
 
     async def started(self, call: ToolCall) -> None:
-        """The tool of a call is about to be entered."""
+        """Record that the tool of a call is about to be entered."""
         ...
 
     async def finished(self, call: ToolCall, result: ToolResult) -> None:
-        """The call has its result, of whatever kind, and nobody has heard of it."""
+        """Record the result of a call, of any kind, before it is published."""
         ...
 
 
 class Observer(Protocol):
-    """Hears of every call. Each method may be sync or async, and missing.
+    """An object notified of every call. Each method may be sync or async, or may be missing.
 
-    An observer can be as slow as it likes and raise what it likes: no result changes for it.
+    An observer that is slow or raises does not affect results.
     """
 
     def on_started(self, call: ToolCall) -> Awaitable[None] | None:
-        """The call is about to run."""
+        """Handle a call that is about to run."""
         ...
 
     def on_progress(self, call: ToolCall, value: Any) -> Awaitable[None] | None:
-        """The tool reported progress."""
+        """Handle progress reported by a tool."""
         ...
 
     def on_result(
         self, call: ToolCall | InvalidToolCall, result: ToolResult
     ) -> Awaitable[None] | None:
-        """The call has its result, of whatever kind."""
+        """Handle the result of a call, of any kind."""
         ...

@@ -1,4 +1,4 @@
-"""What all runs are: something that goes on while it is read, and stops when it is left."""
+"""Base of runs, which execute while they are read and are cancelled when they are left."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ def check_no_loop(name: str) -> None:
     """Raise if an event loop runs in this thread, which `run_sync` would block.
 
     Args:
-        name: What has the method `run`.
+        name: Name of the object with the method `run`, for the error.
 
     Raises:
-        RuntimeError: One does.
+        RuntimeError: An event loop is running.
     """
     try:
         asyncio.get_running_loop()
@@ -35,21 +35,21 @@ def check_no_loop(name: str) -> None:
 
 
 class Run(AsyncIterator[E]):
-    """An iterator of what happens; as a context manager it is cancelled when the block ends."""
+    """An async iterator of events; as a context manager, it is cancelled when the block ends."""
 
     def __aiter__(self) -> Self:
         return self
 
     @abstractmethod
     async def cancel(self) -> None:
-        """Stops what goes on, and waits until it has."""
+        """Cancel the run, and wait until it has stopped."""
 
     @abstractmethod
     async def caught_up(self) -> None:
-        """Waits until whoever reads the run is done with all that has happened so far.
+        """Wait until the reader has processed all events so far.
 
-        That is when it asks for more. A run that is cancelled is not waited for. Journals use it,
-        to write what happens to a call behind what came before.
+        An event is processed when the reader asks for the next one. Returns immediately if the
+        run is cancelled. Journals use this to record a call after the events that precede it.
         """
 
     async def __aenter__(self) -> Self:

@@ -1,4 +1,4 @@
-"""Long work of an event loop: in slices between which others run, or in a thread."""
+"""Long work on the event loop: in time slices between which other tasks run, or in a thread."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 
 _SECONDS = 0.01
-"""For how long a slice keeps the event loop."""
+"""Length of a slice, in seconds."""
 
 OFFLOAD_THRESHOLD = 1000
-"""From how many parts on a value is better left to a thread."""
+"""Number of parts above which a value is better processed in a thread."""
 
-# So many characters weigh as much as an item.
+# Number of characters that count as one part.
 _CHARACTERS = 1000
 
 
 async def in_slices(items: Iterable[_T]) -> AsyncIterator[_T]:
-    """Hand out items, and let others run whenever a slice of time is over.
+    """Yield items, and let other tasks run whenever a time slice has passed.
 
     Args:
-        items: The items. Nobody may change what they come from meanwhile.
+        items: The items. Their source must not change meanwhile.
     """
     until = time.monotonic() + _SECONDS
     for item in items:
@@ -37,7 +37,7 @@ async def in_slices(items: Iterable[_T]) -> AsyncIterator[_T]:
 
 
 def has_many_parts(value: object) -> bool:
-    """Whether it is a container of many values, as far as that is seen without converting any."""
+    """Return True if a value contains many parts, as far as built-in containers show."""
     waiting: list[object] = [value]
     known = 0
     while waiting and known <= OFFLOAD_THRESHOLD:

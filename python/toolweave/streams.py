@@ -1,4 +1,4 @@
-"""Whole streams of chunks, sync or async, through one parser."""
+"""Parsing of streams of chunks, sync or async."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Event: TypeAlias = (
     | Discarded
     | FabricatedResult
 )
-"""One thing found in a reply, in the order in which the model wrote it."""
+"""An event of a parsed reply. Events come in the order in which the model wrote the text."""
 
 
 @overload
@@ -47,22 +47,22 @@ def parse_stream(
 def parse_stream(
     chunks: Iterable[str] | AsyncIterable[str], tools: Tools, **options: Unpack[ParserOptions]
 ) -> Iterator[Event] | AsyncIterator[Event]:
-    """Parses a reply that comes in chunks.
+    """Parse a reply that arrives in chunks.
 
     Args:
-        chunks: The pieces of the reply, in order, from a sync or an async iterable. Those of a
-            list or tuple are read many at a time, so neighbouring deltas come out joined.
-        tools: The tools that may be called: contracts, provider definitions or bare names.
-        **options: As for `Parser`.
+        chunks: The pieces of the reply, in order, from a sync or an async iterable. The items of
+            a list or tuple are read many at a time, so adjacent deltas are joined.
+        tools: The tools that may be called: contracts, provider definitions or names.
+        **options: Options of the `Parser`.
 
     Returns:
-        The events: an iterator for a sync iterable, an async one for an async iterable. Each
-        comes as soon as it is certain.
+        The events: an iterator for a sync iterable, an async iterator for an async iterable. Each
+        event is yielded as soon as it is certain.
 
     Raises:
-        ContractError: A tool cannot be called by its name.
+        ContractError: The name of a tool is not callable.
         SchemaError: The parameters of a tool are not a JSON Schema.
-        TypeError: `chunks` is one string, or holds something else than strings.
+        TypeError: `chunks` is a string, or contains items that are not strings.
     """
     if isinstance(chunks, AsyncIterable):
         return _parse_async(chunks, Parser(tools, **options))

@@ -1,4 +1,4 @@
-"""Test doubles: a model that says what it was told to, and an observer that remembers.
+"""Test doubles: a model with scripted replies, and an observer that records events.
 
     >>> import asyncio
     >>> from toolweave.models import complete
@@ -9,8 +9,8 @@
     >>> [request.messages[-1].text for request in model.requests]
     ['Hi!', 'Bye!']
 
-`ScriptedModel` is for what a test makes up. For what a real model said there are `StreamRecorder`,
-which writes it down, and `toolweave.models.replay.ReplayModel`, which says it again.
+`ScriptedModel` gives replies made up by a test. To test with replies of a real model, record them
+with `StreamRecorder` and replay them with `toolweave.models.replay.ReplayModel`.
 """
 
 from __future__ import annotations
@@ -46,38 +46,38 @@ __all__ = ["ModelRequest", "RecordingObserver", "ScriptedModel", "StreamRecorder
 _UPDATES = (TextDelta, ReasoningDelta, ToolCallUpdate, UsageUpdate, FinishUpdate)
 
 ScriptedPiece: TypeAlias = "str | Update | BaseException"
-"""One step of a scripted reply: some text, an update, a whole native call, or what it raises."""
+"""One step of a scripted reply: a text, an update, a complete native call, or an exception."""
 
-_Pieces: TypeAlias = "Piece | Iterable[Piece] | AsyncIterable[Piece]"
+_Pieces: TypeAlias = "ScriptedPiece | Iterable[ScriptedPiece] | AsyncIterable[ScriptedPiece]"
 
 ScriptedReply: TypeAlias = "_Pieces | Callable[[Sequence[Message]], _Pieces | Awaitable[_Pieces]]"
-"""A scripted reply: a piece, pieces, or a function of the messages that returns these."""
+"""A scripted reply: one or more pieces, or a function of the messages that returns them."""
 
 
 @dataclass(frozen=True)
 class ModelRequest:
-    """What a model was asked."""
+    """A recorded request to a model."""
 
     messages: tuple[Message, ...]
-    """The conversation, as it was then."""
+    """Messages at the time of the request."""
     tools: tuple[FunctionContract, ...]
-    """What it might call natively."""
+    """Tools for native calls."""
     options: ModelOptions | None
-    """What the request asked for beyond that."""
+    """Options of the request."""
 
 
 class ScriptedModel:
-    """A model that gives scripted replies, one to each request, in order.
+    """A model that gives scripted replies, one for each request, in order.
 
-    A `ToolCall` among the pieces is made natively, in one fragment. Where the pieces hold no
-    `FinishUpdate`, one is added: ``tool_calls`` after native calls, else ``stop``. Each piece comes
-    in a turn of the event loop of its own.
+    A `ToolCall` among the pieces is streamed as a native call, in one fragment. If the pieces
+    contain no `FinishUpdate`, one is added: ``tool_calls`` after native calls, else ``stop``. Each
+    piece is yielded in a separate iteration of the event loop.
 
     Args:
         *replies: The replies.
-        name: What traces and errors call it.
-        provider: Whose model it passes for.
-        native_tools: Whether it passes for one that makes native calls.
+        name: Name of the model in traces and errors.
+        provider: Name of the provider.
+        native_tools: True to declare support for native calls.
 
     Example:
         >>> import asyncio
@@ -105,15 +105,15 @@ class ScriptedModel:
         check_flag("native_tools", native_tools)
         self._replies = list(replies)
         self.name = name
-        """What traces and errors call it."""
+        """Name of the model in traces and errors."""
         self.provider = provider
-        """Whose model it passes for."""
+        """Name of the provider."""
         self.native_tools = native_tools
-        """Whether it passes for one that makes native calls."""
+        """True if the model declares support for native calls."""
         self.requests: list[ModelRequest] = []
-        """What it was asked, in order."""
+        """Recorded requests, in order."""
         self.abandoned = 0
-        """How many replies nobody read to the end."""
+        """Number of replies that were not read to the end."""
 
     def __repr__(self) -> str:
         asked, scripted = len(self.requests), len(self._replies)
@@ -126,11 +126,11 @@ class ScriptedModel:
         tools: Sequence[FunctionContract] = (),
         options: ModelOptions | None = None,
     ) -> AsyncIterator[Update]:
-        """Gives the next reply.
+        """Stream the next reply.
 
         Raises:
-            AssertionError: It was asked more often than there are replies.
-            BaseException: The script says so.
+            AssertionError: There are more requests than scripted replies.
+            BaseException: An exception among the pieces of the reply.
         """
         number = len(self.requests)
         self.requests.append(ModelRequest(tuple(messages), tuple(tools), options))
@@ -186,8 +186,8 @@ def _update(piece: object, index: int) -> Update:
     if isinstance(piece, _UPDATES):
         return piece
     raise TypeError(
-        "a scripted reply is made of strs, updates, tool calls and exceptions, "
-        f"not of {type(piece).__name__}"
+        "a piece of a scripted reply must be a str, an update, a ToolCall or an exception, "
+        f"got {type(piece).__name__}"
     )
 
 
@@ -196,7 +196,7 @@ def _shown(messages: Sequence[Message]) -> str:
 
 
 class RecordingObserver:
-    """An observer that remembers what it heard.
+    """An observer that records the events of calls.
 
     Example:
         >>> from toolweave import ToolCall
@@ -208,23 +208,23 @@ class RecordingObserver:
 
     def __init__(self) -> None:
         self.events: list[tuple[str, ToolCall | InvalidToolCall, Any]] = []
-        """``started``, ``progress`` or ``result``; the call; the value or the result, if any."""
+        """Events in order: ``started``, ``progress`` or ``result``, the call, the value or result."""
 
     def on_started(self, call: ToolCall) -> None:
-        """Remembers that the call is about to run."""
+        """Record that a call is about to run."""
         self.events.append(("started", call, None))
 
     def on_progress(self, call: ToolCall, value: Any) -> None:
-        """Remembers the progress."""
+        """Record progress."""
         self.events.append(("progress", call, value))
 
     def on_result(self, call: ToolCall | InvalidToolCall, result: ToolResult) -> None:
-        """Remembers the result."""
+        """Record a result."""
         self.events.append(("result", call, result))
 
     @property
     def started(self) -> list[ToolCall]:
-        """The calls that began, in that order."""
+        """Calls that started, in order."""
         return [
             call
             for what, call, _ in self.events
@@ -233,7 +233,7 @@ class RecordingObserver:
 
     @property
     def progress(self) -> list[tuple[ToolCall, Any]]:
-        """What was reported, with the call."""
+        """Calls with the progress values that they reported, in order."""
         return [
             (call, value)
             for what, call, value in self.events
@@ -242,5 +242,5 @@ class RecordingObserver:
 
     @property
     def results(self) -> list[ToolResult]:
-        """The results, in the order in which they came."""
+        """Results in the order of their completion."""
         return [value for what, _, value in self.events if what == "result"]

@@ -1,8 +1,9 @@
-"""OpenTelemetry spans of models, agents and tools, where an application traces itself.
+"""OpenTelemetry spans of models, agents and tools, for applications that use tracing.
 
-Those of models and agents are measured as well, see `toolweave.metrics`. Without a tracer provider,
-every function here costs next to nothing and imports nothing. What was said, asked and answered is
-in a span only if `OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT` or `capture_content` says so.
+Spans of models and agents record metrics as well, see `toolweave.metrics`. Without a tracer
+provider, the functions here cost next to nothing and import nothing. Spans contain messages,
+arguments and results only if `OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT` or
+`capture_content` enables it.
 
 Example:
     >>> call = ToolCall("call_0", "add", {"a": 1, "b": 2})
@@ -33,8 +34,9 @@ if TYPE_CHECKING:
     from ._core import ToolCall, ToolResult, UsageUpdate
     from .protocols import ModelOptions
 
-# Of the conventions for generative AI (`open-telemetry/semantic-conventions-genai`), which are in
-# development: the constants of the Python package are deprecated, so these are our own.
+# Names of the semantic conventions for generative AI
+# (`open-telemetry/semantic-conventions-genai`), which are in development. The constants of the
+# Python package are deprecated, so they are defined here.
 OPERATION_NAME = "gen_ai.operation.name"
 PROVIDER_NAME = "gen_ai.provider.name"
 CONVERSATION_ID = "gen_ai.conversation.id"
@@ -62,34 +64,34 @@ OUTPUT_MESSAGES = "gen_ai.output.messages"
 ERROR_TYPE = "error.type"
 
 CAPTURE_CONTENT = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
-"""The environment variable that lets content into spans: ``true`` or ``span_only``, say."""
+"""Environment variable that enables content in spans, such as ``true`` or ``span_only``."""
 
 
 class Span(Protocol):
-    """One piece of work, from entering to leaving it. An exception that passes is recorded."""
+    """A traced operation, used as a context manager. An exception that leaves it is recorded."""
 
     def set(self, name: str, value: Any) -> None:
-        """Sets an attribute, unless the value is None."""
+        """Set an attribute, unless the value is None."""
         ...
 
     def content(self, name: str, value: Any) -> None:
-        """Sets an attribute that holds what was said, if that is wanted."""
+        """Set an attribute with message content, if capturing content is enabled."""
         ...
 
     def result(self, result: ToolResult) -> None:
-        """Says what a tool answered."""
+        """Record the result of a tool."""
         ...
 
     def usage(self, usage: UsageUpdate) -> None:
-        """Says how many tokens were used."""
+        """Record the number of tokens used."""
         ...
 
     def fail(self, kind: str, description: str | None = None) -> None:
-        """Says that the work failed.
+        """Record that the operation failed.
 
         Args:
-            kind: Why, in one word, such as an error code or the name of an exception.
-            description: A sentence; kept only where content is.
+            kind: Type of the error, such as an error code or the name of an exception.
+            description: Description of the error; recorded only if content is captured.
         """
         ...
 
@@ -107,22 +109,22 @@ _content: bool | None = None
 
 
 def capture_content(capture: bool | None) -> None:
-    """Says whether spans hold what was said: None leaves it to the environment."""
+    """Enable or disable message content in spans; None leaves it to the environment."""
     global _content
     _content = capture
 
 
 def is_enabled() -> bool:
-    """Whether spans may be recorded: not before the application has a tracer provider."""
+    """Return True if spans may be recorded, that is, if the application has a tracer provider."""
     return _tracer() is not None
 
 
 def execute_tool(call: ToolCall, *, description: str | None = None) -> Span:
-    """The span of a tool at work.
+    """Start the span of a tool execution.
 
     Args:
-        call: The call that it serves.
-        description: What the tool does.
+        call: The call.
+        description: Description of the tool.
     """
     span = _start("execute_tool", call.name, client=False)
     if span is None:
@@ -142,14 +144,14 @@ def chat(
     options: ModelOptions | None = None,
     current: bool = True,
 ) -> Span:
-    """The span of one request to a model.
+    """Start the span of one request to a model.
 
     Args:
-        model: The model.
-        provider: Whose it is, such as ``openai``.
-        options: What the request asks for.
-        current: Whether spans that begin meanwhile are its children. In a generator it must not
-            be: between two items whoever reads it would run inside the span.
+        model: Name of the model.
+        provider: Provider of the model, such as ``openai``.
+        options: Options of the request.
+        current: True to make this the current span, the parent of spans that start meanwhile.
+            Must be False in a generator: its consumer would run inside the span between two items.
     """
     measures = {OPERATION_NAME: "chat", REQUEST_MODEL: model, PROVIDER_NAME: provider}
     span = _start("chat", model, client=True, current=current)
@@ -173,12 +175,12 @@ def invoke_agent(
     conversation_id: str | None = None,
     current: bool = True,
 ) -> Span:
-    """The span of one run of an agent.
+    """Start the span of one run of an agent.
 
     Args:
-        name: The agent.
-        agent_id: Its id, where it has one.
-        conversation_id: The conversation.
+        name: Name of the agent.
+        agent_id: Id of the agent, if it has one.
+        conversation_id: Id of the conversation.
         current: As in `chat`.
     """
     measures = {OPERATION_NAME: "invoke_agent", AGENT_NAME: name}
@@ -192,11 +194,11 @@ def invoke_agent(
 
 
 def select_tool(strategy: str, item_type: str) -> Span:
-    """The span of finding the tool for a query. The conventions have no name for it.
+    """Start the span of selecting a tool for a query. The conventions do not define one.
 
     Args:
-        strategy: How a model is asked.
-        item_type: The type that the query is about.
+        strategy: Strategy of the selection.
+        item_type: Item type of the query.
     """
     span = _start("select_tool", item_type, client=False)
     if span is None:
@@ -206,11 +208,11 @@ def select_tool(strategy: str, item_type: str) -> Span:
 
 
 def invoke_workflow(name: str, *, conversation_id: str | None = None) -> Span:
-    """The span of one run of scenes: those that are entered are its agents.
+    """Start the span of one run of scenes. The scenes that run are agents inside it.
 
     Args:
-        name: What the workflow is called.
-        conversation_id: The conversation.
+        name: Name of the workflow.
+        conversation_id: Id of the conversation.
     """
     measures = {OPERATION_NAME: "invoke_workflow", WORKFLOW_NAME: name}
     span = _start("invoke_workflow", name, client=False)
@@ -222,17 +224,17 @@ def invoke_workflow(name: str, *, conversation_id: str | None = None) -> Span:
 
 
 def plan(name: str) -> Span:
-    """The span of deciding what to do next.
+    """Start the span of a planning step.
 
     Args:
-        name: Whose decision it is.
+        name: Name of the planner.
     """
     span = _start("plan", name, client=False)
     return measured(_NOOP if span is None else span, {OPERATION_NAME: "plan"})
 
 
 class _NoopSpan:
-    """Not traced."""
+    """A span that records nothing."""
 
     __slots__ = ()
 
@@ -261,7 +263,7 @@ _NOOP = _NoopSpan()
 
 
 class _RecordingSpan:
-    """A span of OpenTelemetry."""
+    """A span recorded with OpenTelemetry."""
 
     __slots__ = ("_before", "_current", "_failed", "_span")
 
@@ -317,8 +319,8 @@ class _RecordingSpan:
         if error is not None and not self._failed and not isinstance(error, GeneratorExit):
             self.fail(_name_of(type(error)), exception_text(error))
         if self._before is not None and trace.get_current_span() is self._span:
-            # Not by the token of `attach`: a generator may be closed in another context, such as a
-            # task of its own, where the token would not be taken.
+            # Not with the token of `attach`: a generator may be closed in another context, such as
+            # another task, where the token is invalid.
             context.attach(self._before)
         self._span.end()
 
@@ -336,8 +338,8 @@ def _start(
         kind=SpanKind.CLIENT if client else SpanKind.INTERNAL,
         attributes={OPERATION_NAME: operation},
     )
-    # Without a provider it is not valid. One that was merely not sampled is: its children have to
-    # know that they are not either.
+    # The context is invalid if there is no provider. It is valid for spans that are not sampled,
+    # which must be current all the same so that their children are not sampled either.
     return _RecordingSpan(span, current=current) if span.get_span_context().is_valid else None
 
 
@@ -349,18 +351,18 @@ def _tracer() -> Tracer | None:
     global _known_tracer, _named
     if _known_tracer is None:
         if _named is None:
-            # Once, since `os.environ` takes longer than all else that is done for no span.
+            # Cached, since reading `os.environ` takes longer than everything else done here.
             _named = bool(os.environ.get("OTEL_PYTHON_TRACER_PROVIDER"))
-        # Who has a provider has imported this module, or named the provider in the environment.
-        # All others are spared the import.
+        # An application with a provider has imported this module, or named the provider in the
+        # environment. The others are spared the import.
         if not _named and "opentelemetry.trace" not in sys.modules:
             return None
         try:
             trace = importlib.import_module("opentelemetry.trace")
         except ImportError:
             return None
-        # Libraries import the module as well. Until there is a provider, another is in its place
-        # whose spans are none, and which takes longer than most of what they would be about.
+        # Libraries import the module as well. Until a provider is set, a proxy is in its place,
+        # whose no-op spans take longer than most of the operations they would trace.
         if isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider):
             return None
         _known_tracer = trace.get_tracer("toolweave", __version__)

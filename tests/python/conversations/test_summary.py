@@ -345,7 +345,7 @@ async def test_the_model_is_told_as_the_application_wants() -> None:
         ({"max_tokens": -1}, "max_tokens must be an integer of at least 1, or None, got -1"),
         ({"max_messages": None}, "give max_messages, max_tokens, or both"),
         ({"keep": -1}, "keep must be an integer of at least 0, got -1"),
-        ({"max_messages": 4}, "keep is less than max_messages, 4, not 4"),
+        ({"max_messages": 4}, "keep must be below max_messages, 4, got 4"),
     ],
 )
 def test_what_cannot_be_is_refused_in_a_sentence(options: dict[str, Any], said: str) -> None:

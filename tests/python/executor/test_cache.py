@@ -279,5 +279,5 @@ def test_a_leader_on_a_loop_that_is_gone_is_not_waited_for() -> None:
 
 
 def test_a_cache_has_room_for_something() -> None:
-    with pytest.raises(ValueError, match="max_entries must be at least 1, not 0"):
+    with pytest.raises(ValueError, match="max_entries must be at least 1, got 0"):
         ResultCache(0)

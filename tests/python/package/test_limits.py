@@ -131,7 +131,7 @@ async def test_who_would_wait_for_too_long_hears_at_once_for_how_long() -> None:
         await limit.acquire("ann")
     assert raised.value.retry_after == 40
     assert str(raised.value) == (
-        "at most 1 in 20 seconds are let through; try again in 40.0 seconds"
+        "the rate limit is 1 calls in 20 seconds; retry in 40.0 seconds"
     )
     # It has taken nothing.
     await clock.advance(20)

@@ -129,7 +129,7 @@ def test_asking_for_more_than_is_scripted_says_so_with_the_last_message() -> Non
 
 def test_what_cannot_be_said_is_a_type_error() -> None:
     with pytest.raises(
-        TypeError, match="made of strs, updates, tool calls and exceptions, not of int"
+        TypeError, match="must be a str, an update, a ToolCall or an exception, got int"
     ):
         updates(ScriptedModel([7]))
 
