@@ -1,30 +1,30 @@
-//! How a family of models writes a call: data, not code.
+//! The markup of calls in a family of models, as data.
 
-/// One way of writing calls: where the name stands, what the payload is, what ends it.
+/// A way of writing calls: where the name is, what the payload is, what ends it.
 ///
-/// The state machine reads these and knows no dialect by name; a new one is a constant
-/// here and, if its payload is not JSON, a scanner beside `json.rs`.
+/// The state machine is driven by this data. A new dialect is a constant here and, if its payload
+/// is not JSON, a scanner next to `json.rs`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Dialect {
-    /// What users call it by.
+    /// The name for users.
     pub name: &'static str,
     /// The forms in which a call may be written.
     pub forms: &'static [Form],
-    /// The tag in which results are reported *to* the model. One that the model writes
-    /// itself is fabricated.
+    /// The tag in which results are sent to the model. One that the model writes itself is
+    /// fabricated.
     pub response: Option<&'static str>,
 }
 
 /// One form of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Form {
-    /// Where the name is.
+    /// The place of the name.
     pub name: NameRule,
-    /// What stands between the opening and the closing tag.
+    /// The content between the opening and the closing tag.
     pub payload: PayloadRule,
 }
 
-/// Where the name of the tool is.
+/// The place of the tool's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NameRule {
     /// The tag is the name: `<Name>` to `</Name>`. Only registered names are tags.
@@ -38,16 +38,16 @@ pub enum NameRule {
     },
 }
 
-/// What the arguments are written in.
+/// The format of the arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PayloadRule {
-    /// One JSON object, bare or in a code fence. Its own grammar says where it ends.
+    /// One JSON object, bare or in a code fence. It ends with its closing brace.
     JsonObject,
 }
 
 impl Dialect {
-    /// Tags that the prompt teaches: `<Name>{...}</Name>` and
-    /// `<tool_call name="Name">{...}</tool_call>`.
+    /// The tags that the prompt describes: `<Name>{...}</Name>` and `<tool_call
+    /// name="Name">{...}</tool_call>`.
     pub const NATURAL: Self = Self {
         name: "natural",
         forms: &[
@@ -60,7 +60,7 @@ impl Dialect {
         response: Some("tool_response"),
     };
 
-    /// Every dialect there is.
+    /// All dialects.
     pub const ALL: &'static [Self] = &[Self::NATURAL];
 
     /// Return the dialect of this name.

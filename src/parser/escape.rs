@@ -1,15 +1,15 @@
-//! One escape inside a JSON string, byte by byte.
+//! An escape inside a JSON string, read byte by byte.
 
-/// An escape that has begun: where it stands, and how far it got.
+/// An incomplete escape: where it starts, and how far it has been read.
 ///
-/// A high surrogate and the low one after it count as one escape, so that a fragment can be
-/// cut before it and never within.
+/// A high surrogate and the low one after it count as one escape, so that a fragment is never cut
+/// between them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Escape {
     /// The offset of its backslash.
     pub(super) start: usize,
     progress: Progress,
-    /// Where the backslash of a second escape stands, if a high surrogate waits before it.
+    /// Offset of the backslash of a second escape, after a high surrogate.
     second: Option<usize>,
 }
 
@@ -19,27 +19,27 @@ enum Progress {
     Backslash,
     /// `\u` and some digits.
     Hex { digits: u8, value: u16 },
-    /// A whole high surrogate: a second escape may follow.
+    /// A complete high surrogate; a second escape may follow.
     High,
 }
 
-/// What a byte did to an escape.
+/// The effect of one byte on an escape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum EscapeStep {
-    /// It is still going on.
+    /// The escape continues.
     More,
-    /// It ended with this byte.
+    /// The escape ended with this byte.
     Done,
-    /// It had ended before this byte, which belongs to the string.
+    /// The escape had ended before this byte, which belongs to the string.
     DoneBefore,
 }
 
-/// What is wrong with an escape.
+/// Defects of an escape.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Faults {
     /// A surrogate without its partner.
     pub(super) lone_surrogate: bool,
-    /// An escape that JSON does not have.
+    /// An escape that JSON does not define.
     pub(super) unknown: bool,
 }
 
@@ -48,12 +48,13 @@ impl Escape {
         Self { start, progress: Progress::Backslash, second: None }
     }
 
-    /// Return true if there is only the backslash so far, so that the next byte is part of it.
+    /// Return true if only the backslash has been read, so that the next byte belongs to the
+    /// escape.
     pub(super) fn is_bare(self) -> bool {
         self.progress == Progress::Backslash
     }
 
-    /// Take the next byte, which stands at `at`.
+    /// Read the next byte, at offset `at`.
     pub(super) fn take(&mut self, byte: u8, at: usize, faults: &mut Faults) -> EscapeStep {
         match self.progress {
             Progress::Backslash => {
@@ -66,7 +67,7 @@ impl Escape {
                     EscapeStep::Done
                 } else {
                     faults.unknown = true;
-                    // A control character or the start of a longer character is the string's.
+                    // A control character or a multi-byte character belongs to the string.
                     if byte.is_ascii_graphic() { EscapeStep::Done } else { EscapeStep::DoneBefore }
                 }
             }

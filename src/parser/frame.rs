@@ -1,95 +1,95 @@
-//! What the parser reports: spans of the reply, borrowed, in the order written.
+//! The output of the parser: spans of the reply, borrowed, in the order of the text.
 
 use crate::message::wire_names;
 
-/// One thing that is now certain about the reply.
+/// A part of the reply that is certain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Frame<'a> {
     /// Text for the reader.
     Text(&'a str),
     /// Text from inside a reasoning tag.
     Reasoning(&'a str),
-    /// A call has begun; its end is bound to come.
+    /// The start of a call; its end always follows.
     CallStart {
         /// The position among the calls of the reply.
         index: usize,
-        /// The id that the provider gave it. A call in text has none: whoever takes it makes one.
+        /// The id that the provider gave, or None for a call in text.
         id: Option<&'a str>,
-        /// The tool: as registered if it is known, else as written.
+        /// The tool's name, as registered if it is known, else as written.
         name: &'a str,
     },
-    /// More of the payload of the call that is open, byte for byte.
+    /// More of the payload of the open call, byte for byte.
     CallDelta {
-        /// The call.
+        /// Index of the call.
         index: usize,
-        /// The bytes; never half an escape.
+        /// The text; never part of an escape.
         fragment: &'a str,
     },
-    /// The call that was open has ended.
+    /// The end of the open call.
     CallEnd(FoundCall<'a>),
-    /// Markup that is neither text nor call.
+    /// Markup that is neither text nor a call.
     Discarded {
-        /// The bytes.
+        /// The text.
         raw: &'a str,
-        /// Why they are neither.
+        /// The reason.
         reason: Discard,
     },
-    /// A result that the model wrote itself.
+    /// A tool's result written by the model itself.
     Fabricated {
-        /// The tool that it claims to come from.
+        /// The tool named in it.
         name: Option<&'a str>,
         /// The whole span, tags included.
         raw: &'a str,
     },
 }
 
-/// A call as it stands in the reply, before anybody judged its arguments.
+/// A call found in the reply, before its arguments are validated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FoundCall<'a> {
     /// The position among the calls of the reply.
     pub index: usize,
-    /// The tool's position among those registered, if it is one of them.
+    /// Index of the tool among the registered ones, if it is one of them.
     pub tool: Option<usize>,
-    /// The tool: as registered if it is known, else as written.
+    /// The tool's name, as registered if it is known, else as written.
     pub name: &'a str,
     /// The name as written.
     pub written: &'a str,
     /// The whole span, tags and fences included. Of several calls in one tag the first has the
     /// opening tag and the last the closing one.
     pub raw: &'a str,
-    /// The arguments: what the call's deltas add up to.
+    /// The arguments: the call's deltas, concatenated.
     pub payload: &'a str,
     /// True if a code fence was opened before the payload.
     pub fenced: bool,
-    /// How far the payload got.
+    /// The state in which the payload ended.
     pub outcome: Outcome,
-    /// True if the payload, otherwise sound, has surrogate escapes without a partner.
+    /// True if the payload is JSON except for surrogate escapes without a partner.
     pub lone_surrogates: bool,
 }
 
-/// How far a payload got.
+/// The state in which a payload ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// Nothing stood between the tags.
+    /// Empty: the tags have no content.
     Empty,
-    /// One JSON object to its last brace.
+    /// One complete JSON object.
     Whole {
-        /// False if strings in it hold raw control characters or unknown escapes.
+        /// False if strings contain raw control characters or unknown escapes.
         strict: bool,
         /// True if the closing tag was missing.
         implicit_close: bool,
     },
-    /// Something that stopped being JSON, up to a closing or opening tag.
+    /// Text that stops being JSON, up to a closing or opening tag.
     Broken,
-    /// Something that never began to be JSON, up to the closing tag.
+    /// Text that does not begin as JSON, up to the closing tag.
     Prose,
-    /// Cut off by the end of the reply.
+    /// Incomplete at the end of the reply.
     Unclosed,
-    /// Past a limit; the rest of the payload follows as discarded pieces.
+    /// Beyond a limit; the rest of the payload follows in discarded pieces.
     TooLarge(Excess),
 }
 
-/// The limit that a payload went past.
+/// The limit that a payload exceeds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Excess {
     /// `max_argument_bytes`.
@@ -99,24 +99,24 @@ pub enum Excess {
 }
 
 wire_names! {
-    /// Why markup is neither text nor call.
+    /// The reason why markup is neither text nor a call.
     Discard {
         /// The opening or closing tag of reasoning.
         ReasoningTag = "reasoning_tag",
         /// A line of a code fence that was wrapped around calls.
         Fence = "fence",
-        /// A closing tag whose call had already ended.
+        /// A closing tag whose call had ended already.
         OrphanClose = "orphan_close",
-        /// The rest of something that went past a limit.
+        /// The rest of a payload or a result that exceeds a limit.
         TooLarge = "too_large",
-        /// Arguments of a native call that had ended.
+        /// Arguments of a native call that had ended already.
         LateFragment = "late_fragment",
     }
 }
 
-/// Whoever takes what the parser reports.
+/// A receiver of the parser's frames.
 pub trait Sink {
-    /// Take the next frame. Its spans live only for this call.
+    /// Receive the next frame. Its spans are only valid during this call.
     fn take(&mut self, frame: Frame<'_>);
 }
 

@@ -1,4 +1,4 @@
-//! What one parser looks for: tools, dialects and options, prepared once.
+//! The grammar of one parser: tools, dialects and options, prepared once.
 
 use std::collections::HashMap;
 
@@ -12,10 +12,10 @@ use super::{
 };
 use crate::contract::{self, ContractError};
 
-/// The names of tags around reasoning that are looked for where nothing else is asked for.
+/// The default names of tags around reasoning.
 pub const REASONING_TAGS: [&str; 2] = ["think", "thinking"];
 
-/// How a parser behaves, besides the tools it knows.
+/// The options of a parser.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
     /// The dialects in which calls are recognized.
@@ -24,9 +24,9 @@ pub struct Options {
     pub deltas: bool,
     /// The names of tags around reasoning.
     pub reasoning_tags: Vec<String>,
-    /// What a call inside Markdown code is.
+    /// The treatment of calls inside Markdown code.
     pub in_code: InCode,
-    /// What a reply may cost.
+    /// Bounds on calls and markup.
     pub limits: Limits,
 }
 
@@ -42,20 +42,20 @@ impl Default for Options {
     }
 }
 
-/// What a call inside Markdown code is.
+/// The treatment of calls inside Markdown code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InCode {
-    /// An example: text.
+    /// As examples, which are text.
     Text,
-    /// A call like any other; Markdown is not looked at.
+    /// As calls; Markdown is ignored.
     Call,
 }
 
-/// Tools or options that cannot be parsed for.
+/// Invalid tools or options.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum GrammarError {
-    /// A tool has a name that cannot stand in a tag.
+    /// A tool's name cannot be used in a tag.
     #[error(transparent)]
     Name(#[from] ContractError),
     /// Two tools share a name.
@@ -64,7 +64,7 @@ pub enum GrammarError {
         /// The name.
         name: String,
     },
-    /// Two tags share a name.
+    /// A tool has the name of another tag.
     #[error(
         "tool {name:?} has the name of a tag that means something else; rename it{}",
         if *.reasoning { " or pass other reasoning_tags" } else { "" }
@@ -72,10 +72,10 @@ pub enum GrammarError {
     NameConflict {
         /// The name.
         name: String,
-        /// True if the other tag is one of reasoning.
+        /// True if the other tag is a reasoning tag.
         reasoning: bool,
     },
-    /// A reasoning tag has a name that cannot stand in a tag.
+    /// The name of a reasoning tag cannot be used in a tag.
     #[error("reasoning tag {name:?} is not the name of a tag; give it without brackets")]
     ReasoningTag {
         /// The name.
@@ -84,12 +84,12 @@ pub enum GrammarError {
     /// No dialect was given.
     #[error("no dialect given; known ones are: natural")]
     MissingDialect,
-    /// A bound that cannot be kept.
+    /// A limit is out of range.
     #[error(transparent)]
     Limit(#[from] LimitError),
 }
 
-/// What an opening tag means.
+/// The meaning of an opening tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Marker {
     /// A call to this tool.
@@ -98,15 +98,15 @@ pub(super) enum Marker {
     Call { tag: &'static str, attribute: &'static str },
     /// A result.
     Response { tag: &'static str },
-    /// Reasoning, by its position among the reasoning tags.
+    /// Reasoning; an index into the reasoning tags.
     Reasoning(usize),
 }
 
-/// The opening tags, sorted by name: those that share a prefix are neighbours.
+/// The opening tags, sorted by name, so that names with a common prefix are adjacent.
 #[derive(Clone, Debug)]
 pub(super) struct Markers {
     sorted: Vec<(Box<str>, Marker)>,
-    /// Where those that begin with each byte stand.
+    /// The range of the names that begin with each byte.
     first: Box<[(usize, usize); 256]>,
 }
 
@@ -128,7 +128,7 @@ impl Markers {
         self.sorted[at].1
     }
 
-    /// Those that begin with `byte`: an empty range if there are none.
+    /// Return the range of names that begin with `byte`, empty if there are none.
     pub(super) fn first(&self, byte: u8) -> (usize, usize) {
         self.first[usize::from(byte)]
     }
@@ -137,7 +137,8 @@ impl Markers {
         matches!(self.marker(at), Marker::Call { .. } | Marker::Response { .. })
     }
 
-    /// Of `low..high`, which share their first `length` bytes, those that go on with `byte`.
+    /// Narrow the range `low..high`, whose names share their first `length` bytes, to those that
+    /// continue with `byte`.
     pub(super) fn narrow(
         &self,
         byte: u8,
@@ -147,7 +148,7 @@ impl Markers {
     ) -> (usize, usize) {
         let range = &self.sorted[low..high];
         let next = |entry: &(Box<str>, Marker)| entry.0.as_bytes().get(length).copied();
-        // All but a few names are told apart by their first letters.
+        // Most names differ in their first letters.
         if let [only] = range {
             return if next(only) == Some(byte) { (low, high) } else { (low, low) };
         }
@@ -156,33 +157,33 @@ impl Markers {
         (from, to)
     }
 
-    /// Return the marker that is exactly as long as what its range shares.
+    /// Return the marker whose name is exactly the common prefix of its range.
     pub(super) fn whole(&self, low: usize, length: usize) -> Option<usize> {
         (self.sorted[low].0.len() == length).then_some(low)
     }
 }
 
-/// The closing tag that is waited for.
+/// An expected closing tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Closer {
-    /// That of the tool's own tag.
+    /// The closing tag of a tool.
     Tool(usize),
-    /// A fixed one.
+    /// A fixed tag.
     Tag(&'static str),
-    /// That of a reasoning tag.
+    /// The closing tag of a reasoning tag.
     Reasoning(usize),
 }
 
-/// What one parser looks for.
+/// The grammar of one parser.
 #[derive(Clone, Debug)]
 pub(super) struct Grammar {
     pub(super) options: Options,
     pub(super) markers: Markers,
     tools: Vec<String>,
-    /// Which of them have the name of an HTML element.
+    /// For each tool, true if it has the name of an HTML element.
     html: Vec<bool>,
     exact: HashMap<String, usize>,
-    /// By lower-case name; `None` where two tools differ in case only.
+    /// Tools by lower-case name; `None` if two tools differ only in case.
     folded: HashMap<String, Option<usize>>,
 }
 
@@ -226,8 +227,7 @@ impl Grammar {
         self.html[index]
     }
 
-    /// Return the tool that is called by this name: exactly, or else by the only one that differs
-    /// in case.
+    /// Return the tool of this name: an exact match, or the only one that differs in case alone.
     pub(super) fn resolve(&self, name: &str) -> Option<usize> {
         match self.exact.get(name) {
             Some(&index) => Some(index),
@@ -235,8 +235,7 @@ impl Grammar {
         }
     }
 
-    /// Return true if `text`, which stands after a `<`, begins a tag that names a tool in an
-    /// attribute.
+    /// Return true if `text`, after a `<`, begins a tag that names a tool in an attribute.
     pub(super) fn begins_call_tag(&self, text: &str) -> bool {
         let forms = self.options.dialects.iter().flat_map(|dialect| dialect.forms);
         forms.into_iter().any(|form| match form.name {
@@ -283,7 +282,7 @@ fn markers(tools: &[String], options: &Options) -> Result<Markers, GrammarError>
         markers.push((name.as_str().into(), Marker::Reasoning(index)));
     }
     markers.sort_by(|a, b| a.0.cmp(&b.0));
-    // The same tag may come with several dialects or be listed twice.
+    // Several dialects may share a tag, and a tag may be listed twice.
     markers.dedup_by(|b, a| {
         a.0 == b.0
             && (a.1 == b.1 || matches!((a.1, b.1), (Marker::Reasoning(_), Marker::Reasoning(_))))

@@ -1,7 +1,7 @@
-//! Names that HTML has: a tag of such a name may be markup of a page, whatever tools there are.
+//! Names of HTML elements. A tag with such a name may be markup of a page, whatever the tools are.
 
-/// The elements of HTML, those that browsers know but pages should not use included, and the two
-/// elements of other languages that HTML embeds. In order, and in lower case.
+/// The elements of HTML, obsolete ones included, and the two elements of other languages that HTML
+/// embeds. Sorted, in lower case.
 const ELEMENTS: [&str; 143] = [
     "a",
     "abbr",
@@ -148,7 +148,8 @@ const ELEMENTS: [&str; 143] = [
     "xmp",
 ];
 
-/// Return true if HTML has an element of this name, in any case: components are named after them.
+/// Return true if HTML has an element of this name, in any case: components are named after
+/// elements.
 pub(super) fn is_element(name: &str) -> bool {
     ELEMENTS.binary_search(&name.to_ascii_lowercase().as_str()).is_ok()
 }

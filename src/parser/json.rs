@@ -1,28 +1,29 @@
-//! The grammar of one JSON object, byte by byte: where it ends, and where it stops being JSON.
+//! A scanner for one JSON object, byte by byte: it finds where the object ends, or where it stops
+//! being JSON.
 
 use super::{
     escape::{Escape, EscapeStep, Faults},
     work,
 };
 
-/// A JSON object as far as it has been read.
+/// A JSON object, as far as it has been read.
 ///
-/// Reads each byte once, keeps a bit per open bracket and never looks back.
+/// Every byte is read once, with one bit of state for each open bracket.
 #[derive(Clone, Debug)]
 pub(super) struct Json {
     state: State,
-    /// A bit per open bracket, the innermost lowest: 1 for an object.
+    /// One bit for each open bracket, the innermost lowest; 1 for an object.
     stack: u128,
     depth: usize,
     max_depth: usize,
-    /// What is wrong with the escapes so far.
+    /// Defects of the escapes so far.
     faults: Faults,
-    /// True if strings hold raw control characters.
+    /// True if a string contains raw control characters.
     raw_controls: bool,
-    /// True if the string that is open holds a raw newline.
+    /// True if the open string contains a raw newline.
     string_newline: bool,
-    /// The first closing tag inside the string that is open, or that has just ended: its two
-    /// ends. Forgotten once JSON goes on after the string as it should.
+    /// Start and end of the first closing tag inside the open string, or the string that has just
+    /// ended. Reset when valid JSON follows the string.
     pub(super) passed_close: Option<(usize, usize)>,
 }
 
@@ -82,22 +83,22 @@ impl Word {
     }
 }
 
-/// Why the scan stopped.
+/// The reason why the scan stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Scan {
     /// The input ended.
     More,
     /// The object ended with the byte before the position.
     End,
-    /// The byte at the position cannot be JSON.
+    /// The byte at the position is not valid JSON.
     Broken,
-    /// The bracket at the position is one too deep.
+    /// The bracket at the position exceeds the depth limit.
     TooDeep,
-    /// A `<` stands at the position, inside a string, and may begin a closing tag.
+    /// The `<` at the position, inside a string, may begin a closing tag.
     Angle,
 }
 
-/// The bytes of a string that mean just themselves and begin no tag.
+/// The bytes of a string that stand for themselves and cannot begin a tag.
 const PLAIN: [bool; 256] = {
     let mut plain = [true; 256];
     let mut byte = 0;
@@ -112,7 +113,7 @@ const PLAIN: [bool; 256] = {
 };
 
 impl Json {
-    /// Before the opening brace.
+    /// Create a scanner for the position before the opening brace.
     pub(super) fn new(max_depth: usize) -> Self {
         Self {
             state: State::Value,
@@ -138,11 +139,11 @@ impl Json {
         self.depth
     }
 
-    /// Move past `bytes`, which stand at `pos`, if nothing about them has to be decided: then all
-    /// of them can be reported. Otherwise nothing has happened.
+    /// Advance past `bytes`, which begin at `pos`, if all of them can be reported. Otherwise return
+    /// false and change nothing.
     #[inline]
     pub(super) fn try_extend(&mut self, bytes: &[u8], pos: usize) -> bool {
-        // Longer chunks are rare, and looking at them twice would cost more than it saves.
+        // Longer chunks are rare, and scanning them twice would cost more than it saves.
         const SHORT: usize = 64;
         if self.passed_close.is_some() {
             return false;
@@ -164,7 +165,7 @@ impl Json {
         false
     }
 
-    /// Return the escape that is open, which a fragment must not cut.
+    /// Return the open escape, which a fragment must not cut.
     pub(super) fn escape(&self) -> Option<Escape> {
         match self.state {
             State::Escape { escape, .. } => Some(escape),
@@ -172,7 +173,7 @@ impl Json {
         }
     }
 
-    /// Return true if everything so far is JSON to the letter, lone surrogates aside.
+    /// Return true if everything so far is strict JSON, lone surrogates aside.
     pub(super) fn strict(&self) -> bool {
         !self.raw_controls && !self.faults.unknown
     }
@@ -181,7 +182,7 @@ impl Json {
         self.faults.lone_surrogate
     }
 
-    /// Read `bytes`, the first of which stands at `*pos`, and moves `*pos` past what it read.
+    /// Read `bytes`, which begin at `*pos`, and advance `*pos` past the bytes read.
     pub(super) fn scan(&mut self, bytes: &[u8], pos: &mut usize) -> Scan {
         let base = *pos;
         let mut at = 0;
@@ -202,7 +203,7 @@ impl Json {
                 Step::Stop(scan) => break scan,
             }
         };
-        work::done(at + 1);
+        work::count(at + 1);
         *pos = base + at;
         result
     }
@@ -331,17 +332,17 @@ impl Json {
     }
 }
 
-/// What one byte did.
+/// The effect of one byte.
 enum Step {
-    /// It was taken.
+    /// The byte was consumed.
     Take,
-    /// The state moved on without it; look again.
+    /// The state changed without consuming the byte.
     Again,
-    /// The scan is over; only [`Scan::End`] takes the byte.
+    /// The scan is over; only [`Scan::End`] consumes the byte.
     Stop(Scan),
 }
 
-/// What is left of a payload that went past a limit: only its brackets and strings count.
+/// The rest of a payload that exceeds a limit; only brackets and strings are tracked.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Skim {
     depth: usize,
@@ -350,7 +351,7 @@ pub(super) struct Skim {
 }
 
 impl Skim {
-    /// Go on where `json` stopped.
+    /// Continue where `json` stopped.
     pub(super) fn after(json: &Json) -> Self {
         Self {
             depth: json.depth(),
@@ -359,7 +360,7 @@ impl Skim {
         }
     }
 
-    /// As [`Json::scan`], but only ever ends or meets a `<` outside a string.
+    /// Scan as [`Json::scan`] does, but stop only at the end or at a `<` outside a string.
     pub(super) fn scan(&mut self, bytes: &[u8], pos: &mut usize) -> Scan {
         for (at, &byte) in bytes.iter().enumerate() {
             if self.escaped {
@@ -377,13 +378,13 @@ impl Skim {
                     b'}' | b']' => {
                         self.depth = self.depth.saturating_sub(1);
                         if self.depth == 0 {
-                            work::done(at + 1);
+                            work::count(at + 1);
                             *pos += at + 1;
                             return Scan::End;
                         }
                     }
                     b'<' => {
-                        work::done(at + 1);
+                        work::count(at + 1);
                         *pos += at;
                         return Scan::Angle;
                     }
@@ -391,7 +392,7 @@ impl Skim {
                 }
             }
         }
-        work::done(bytes.len());
+        work::count(bytes.len());
         *pos += bytes.len();
         Scan::More
     }

@@ -1,31 +1,30 @@
-//! What a reply may cost.
+//! Limits on what a reply may contain.
 
 use thiserror::Error;
 
-/// Bounds on what a parser accepts and remembers.
+/// Bounds on what a parser accepts and buffers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// How deep the arguments of a call may be nested; the object itself is level 1.
-    /// At most 128.
+    /// Maximum nesting depth of a call's arguments; the object itself is level 1. At most 128.
     pub max_depth: usize,
     /// The largest payload of one call, in bytes.
     pub max_argument_bytes: usize,
-    /// The largest payload that is mended when it is broken, in bytes.
+    /// The largest invalid payload that is repaired, in bytes.
     pub max_repair_bytes: usize,
-    /// The longest tag, the longest run of white space beside a payload, the longest first line
-    /// of a fence and the longest body that is no JSON, in bytes. At least 16.
+    /// The longest tag, run of white space next to a payload, first line of a fence, and body that
+    /// is not JSON, in bytes. At least 16.
     pub max_tag_bytes: usize,
-    /// Number of calls that a reply may make.
+    /// Maximum number of calls in a reply.
     pub max_calls: usize,
 }
 
 impl Limits {
-    /// The deepest nesting that can be allowed.
+    /// The largest value of `max_depth`.
     pub const DEPTH_CEILING: usize = 128;
-    /// The shortest tag limit that can be set.
+    /// The smallest value of `max_tag_bytes`.
     pub const TAG_FLOOR: usize = 16;
 
-    /// Return true if these bounds can be kept.
+    /// Check that the limits are in range.
     pub fn check(&self) -> Result<(), LimitError> {
         if !(1..=Self::DEPTH_CEILING).contains(&self.max_depth) {
             return Err(LimitError::Depth { given: self.max_depth });
@@ -49,20 +48,20 @@ impl Default for Limits {
     }
 }
 
-/// A bound that cannot be kept.
+/// A limit that is out of range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum LimitError {
-    /// The depth is out of range.
+    /// `max_depth` is out of range.
     #[error("max_depth must be between 1 and 128, not {given}")]
     Depth {
-        /// What was asked for.
+        /// The value given.
         given: usize,
     },
-    /// Tags would not fit.
+    /// `max_tag_bytes` is too small.
     #[error("max_tag_bytes must be at least 16, not {given}")]
     Tag {
-        /// What was asked for.
+        /// The value given.
         given: usize,
     },
 }

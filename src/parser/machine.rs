@@ -1,45 +1,45 @@
-//! The state between two chunks, and the pass that moves it along.
+//! The state between two chunks, and the pass that advances it.
 
 use super::{
-    spans::Response,
     call::Call,
     frame::{Discard, Frame, Sink},
     grammar::{Closer, Grammar},
     markdown::Markdown,
+    spans::Response,
     tag::{Match, TagMatch, Wanted},
     text::{FenceLine, PendingFence, find_special},
     window::Window,
 };
 
-/// How a reply ended.
+/// The way in which a reply ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// The model was done.
+    /// The model finished.
     Complete,
-    /// The model was cut off: no call that is still open may be completed.
+    /// The model was cut off: open calls must not be completed.
     Truncated,
 }
 
-/// Everything that is remembered from one chunk to the next, besides the bytes held back.
+/// The state between two chunks, apart from the buffered text.
 #[derive(Clone, Debug)]
 pub(super) struct Machine {
-    /// The next byte to look at.
+    /// Position of the next byte to read.
     pub(super) pos: usize,
-    /// The first byte that has not been reported.
+    /// Position of the first byte that has not been reported.
     pub(super) from: usize,
     pub(super) state: State,
-    /// The tag that may have begun, in any state.
+    /// A tag that may have begun, in any state.
     pub(super) tag: Option<TagMatch>,
     pub(super) markdown: Markdown,
-    /// The first line of a fence, held until it is known whether it is wrapped around a call.
+    /// The first line of a fence, kept until it is known whether a call follows.
     pub(super) pending_fence: Option<PendingFence>,
-    /// The closing tag that the last call did without.
+    /// The closing tag that was missing from the last call.
     pub(super) orphan: Option<Closer>,
     /// Number of calls that have begun.
     pub(super) calls: usize,
 }
 
-/// What the bytes at hand are part of.
+/// The kind of text at the current position.
 #[derive(Clone, Debug)]
 pub(super) enum State {
     Text,
@@ -47,36 +47,35 @@ pub(super) enum State {
     Call(Box<Call>),
     Reasoning(usize),
     Response(Response),
-    /// A result in a sentence, with the tag that closes it.
+    /// A result within a sentence, with the tag that closes it.
     QuotedResponse(&'static str),
 }
 
-/// True if a pass can go on.
+/// The result of one step of a pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Flow {
-    /// The state moved on; look again.
+    /// The state changed; continue.
     Again,
-    /// Nothing more is certain until more input arrives.
+    /// More input is needed before anything else is certain.
     NeedMore,
 }
 
-/// What a plain chunk is: one that just goes on with what came before it.
+/// The kind of a plain chunk, which simply continues the text before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Plain {
     /// Text.
     Text,
-    /// Part of a string in the payload of the call that is open.
+    /// Part of a string in the payload of the open call.
     Fragment {
         /// The call.
         index: usize,
     },
-    /// Nothing to report: more of what may become a tag, or of a payload that is not reported
-    /// while it arrives.
+    /// A chunk without output: part of a possible tag, or of a payload whose deltas are not reported.
     Nothing,
 }
 
 impl Machine {
-    /// Move past `chunk` if it is plain.
+    /// Advance past `chunk` if it is plain.
     #[inline]
     pub(super) fn plain(&mut self, grammar: &Grammar, chunk: &str) -> Option<Plain> {
         if chunk.is_empty() {
@@ -106,7 +105,7 @@ impl Machine {
         }
     }
 
-    /// Move past `chunk` if it goes on with what may become a tag in text.
+    /// Advance past `chunk` if it continues a possible tag in text.
     fn continue_tag(&mut self, mut tag: TagMatch, grammar: &Grammar, chunk: &str) -> Option<Plain> {
         if !matches!(self.state, State::Text) {
             return None;
@@ -121,7 +120,7 @@ impl Machine {
         Some(Plain::Nothing)
     }
 
-    /// Return the tags that count in text.
+    /// Return the tags that are recognized in text.
     pub(super) fn wanted_in_text<'g>(&self, grammar: &'g Grammar) -> Wanted<'g> {
         Wanted {
             open: Some(&grammar.markers),
@@ -144,11 +143,11 @@ impl Machine {
     }
 }
 
-/// One pass over the bytes at hand.
+/// One pass over the buffered text.
 pub(super) struct Pass<'a, S> {
     pub(super) grammar: &'a Grammar,
     pub(super) window: Window<'a>,
-    /// How the reply ended, once it has.
+    /// The ending of the reply, once it has ended.
     pub(super) ending: Option<Ending>,
     pub(super) machine: &'a mut Machine,
     pub(super) sink: &'a mut S,

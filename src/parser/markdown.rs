@@ -1,38 +1,37 @@
-//! As much of Markdown as it takes to tell an example from a call.
+//! The part of Markdown that distinguishes an example from a call.
 
-/// Where the text stands with respect to code.
+/// The position in the text with respect to code.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Markdown {
-    /// How the line has begun.
+    /// The beginning of the current line.
     pub(super) lead: Lead,
-    /// The run of backticks that is being counted.
+    /// Length of the run of backticks at the current position.
     pub(super) run: usize,
-    /// The run of backticks that opened inline code on this line; 0 if none did.
+    /// Length of the run of backticks that opened inline code on this line, or 0.
     inline: usize,
-    /// The fenced block that is open.
+    /// The open fenced block.
     pub(super) block: Option<Block>,
-    /// The fence around calls in which that block was opened.
+    /// The fence around calls that encloses the open block.
     outer: Option<Fence>,
-    /// True if a call that was never closed may still be followed by its fence.
+    /// True if the closing fence of an unclosed call may still follow.
     pub(super) stray_fence: bool,
 }
 
-/// How a line has begun.
+/// The beginning of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Lead {
-    /// With indentation, and how much of it; nothing else so far.
+    /// Only indentation, of this width.
     Indent(u8),
-    /// With markup that is no text, or with text and such markup right before here; only blanks
-    /// since then.
+    /// Markup that is not text, or text directly followed by such markup; only blanks since then.
     Markup {
         /// True if there is no text before the markup.
         alone: bool,
     },
-    /// As above, and then with text.
+    /// The same, followed by text.
     Text {
-        /// Where that text begins.
+        /// Start of that text.
         at: usize,
-        /// True if there is no text before it on the line.
+        /// True if no other text precedes it on the line.
         alone: bool,
     },
 }
@@ -42,16 +41,15 @@ pub(super) enum Lead {
 pub(super) struct Fence {
     /// A backtick or a tilde.
     pub(super) mark: u8,
-    /// Number of of that them.
+    /// Number of marks.
     pub(super) length: usize,
 }
 
-/// A fenced block that is open.
+/// An open fenced block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Block {
     pub(super) fence: Fence,
-    /// True if the fence was put around calls: then its lines are markup, and what is in it is no
-    /// code.
+    /// True if the fence was put around calls: its lines are markup, and its content is not code.
     pub(super) transparent: bool,
 }
 
@@ -65,25 +63,26 @@ impl Markdown {
         stray_fence: false,
     };
 
-    /// The most that a fence may be indented.
+    /// Maximum indentation of a fence.
     pub(super) const MAX_INDENT: u8 = 3;
 
-    /// Return true if neither a line nor a run of backticks has just begun.
+    /// Return true unless a line or a run of backticks has just begun.
     pub(super) fn is_midline(&self) -> bool {
         matches!(self.lead, Lead::Text { .. }) && self.run == 0
     }
 
-    /// Return true if what stands at `at` is the first on its line, markup that is no text aside.
+    /// Return true if the text at `at` is the first on its line, apart from markup that is not
+    /// text.
     pub(super) fn opens_line(&self, at: usize) -> bool {
         self.lead == Lead::Text { at, alone: true }
     }
 
-    /// Return true if what stands at `at` is the first on its line, or the first after markup.
+    /// Return true if the text at `at` is the first on its line, or the first after markup.
     pub(super) fn begins_text(&self, at: usize) -> bool {
         matches!(self.lead, Lead::Text { at: begin, .. } if begin == at)
     }
 
-    /// Open a block; one of code may stand inside a fence around calls.
+    /// Open a block; a block of code may be inside a fence around calls.
     pub(super) fn open(&mut self, fence: Fence, transparent: bool) {
         if let Some(Block { fence, transparent: true }) = self.block {
             self.outer = Some(fence);
@@ -91,7 +90,7 @@ impl Markdown {
         self.block = Some(Block { fence, transparent });
     }
 
-    /// Close the block that is open.
+    /// Close the open block.
     pub(super) fn close(&mut self) {
         self.block = self.outer.take().map(|fence| Block { fence, transparent: true });
     }
@@ -100,7 +99,7 @@ impl Markdown {
         self.block.is_some_and(|block| !block.transparent)
     }
 
-    /// Return true if a tag that stands here is part of an example.
+    /// Return true if a tag at this position is part of an example.
     pub(super) fn in_code(&self) -> bool {
         self.inline != 0 || self.in_block()
     }
@@ -111,7 +110,8 @@ impl Markdown {
         self.run = 0;
     }
 
-    /// A run of backticks has ended: it opens inline code, or closes that of its own length.
+    /// End a run of backticks: it opens inline code, or closes inline code that was opened by a run
+    /// of the same length.
     pub(super) fn end_run(&mut self, length: usize) {
         if self.inline == 0 {
             self.inline = length;
@@ -121,15 +121,15 @@ impl Markdown {
         self.run = 0;
     }
 
-    /// The fence around a call has been closed.
+    /// Close the fence around a call, if it is open.
     pub(super) fn close_transparent(&mut self) {
         if self.block.is_some_and(|block| block.transparent) {
             self.close();
         }
     }
 
-    /// The text goes on after a call, or what is left of one. `alone` says whether that was the
-    /// first on its line.
+    /// Continue as text after a call or a remainder of one; `alone` if it was the first on its
+    /// line.
     pub(super) fn after_call(&mut self, alone: bool) {
         self.inline = 0;
         self.run = 0;
@@ -138,7 +138,7 @@ impl Markdown {
         self.lead = if transparent { Lead::Indent(0) } else { Lead::Markup { alone } };
     }
 
-    /// The text goes on after a span that is none, and that began at `at`.
+    /// Continue as text after a span that is not text and began at `at`.
     pub(super) fn after_span(&mut self, at: usize) {
         if let Lead::Text { at: begin, alone } = self.lead
             && begin == at
@@ -148,8 +148,8 @@ impl Markdown {
     }
 }
 
-/// What fences around calls are labelled with, if they have a label: forms of data, and names for
-/// calls. Any other label is that of a language in which tags mean something else.
+/// Labels of fences around calls: data formats, and names for calls. Any other label is that of a
+/// language in which tags have other meanings.
 const DATA: [&str; 15] = [
     "json",
     "json5",
@@ -168,7 +168,7 @@ const DATA: [&str; 15] = [
     "function_calls",
 ];
 
-/// Return true if a fence with this after its marks may be one around calls.
+/// Return true if a fence with this label may be one around calls.
 pub(super) fn is_data(info: &str) -> bool {
     let label = info.split_ascii_whitespace().next();
     label.is_none_or(|label| DATA.iter().any(|data| data.eq_ignore_ascii_case(label)))

@@ -1,10 +1,9 @@
-//! Finding tool calls in a reply while it streams.
+//! Incremental parsing of tool calls in a streamed reply.
 //!
 //! Feed text as it arrives with [`Parser::push`]. Each call reports, as [`Frame`]s, what is now
-//! certain; a tag cut in half waits for the next chunk. End the reply with [`Parser::finish`].
-//! However the reply is cut, the same frames come out once neighbouring pieces of text are
-//! joined, and every byte of it is in exactly one of them. Whether a call's arguments are any
-//! good is decided one floor up, in [`calls`](crate::calls).
+//! certain; a tag cut in half waits for the next chunk. End the reply with [`Parser::finish`]. Any
+//! split of the reply gives the same frames once neighbouring pieces of text are joined, and every
+//! byte is in exactly one frame. The arguments of calls are validated by [`calls`](crate::calls).
 //!
 //! ```
 //! use toolweave::parser::{Ending, Frame, Options, Parser};
@@ -23,7 +22,6 @@
 //! # Ok::<(), toolweave::parser::GrammarError>(())
 //! ```
 
-mod spans;
 mod call;
 mod dialect;
 mod escape;
@@ -35,6 +33,7 @@ mod limits;
 mod machine;
 mod markdown;
 mod native;
+mod spans;
 mod tag;
 #[cfg(test)]
 mod tests;
@@ -59,18 +58,18 @@ use self::{
     window::Window,
 };
 
-/// Splits a streamed reply into text and calls.
+/// A parser that splits a streamed reply into text and calls.
 #[derive(Clone, Debug)]
 pub struct Parser {
     grammar: Arc<Grammar>,
     machine: Machine,
-    /// The bytes of the reply that are still needed.
+    /// The part of the reply that is still needed.
     buffer: String,
-    /// Number of bytes that came before them.
+    /// Number of bytes before that part.
     base: usize,
 }
 
-/// An empty buffer keeps no more than this, however long the last call was.
+/// Capacity in bytes that an empty buffer may keep.
 const MAX_RETAINED_CAPACITY: usize = 64 << 10;
 
 impl Parser {
@@ -89,8 +88,7 @@ impl Parser {
         })
     }
 
-    /// Return a parser for the same tools and options that has read nothing. It costs next to
-    /// nothing.
+    /// Return a parser for the same tools and options without any input. Nothing is compiled again.
     #[must_use]
     pub fn fresh(&self) -> Self {
         Self {
@@ -101,7 +99,7 @@ impl Parser {
         }
     }
 
-    /// Take the next chunk and report what it makes certain.
+    /// Read the next chunk and report what it makes certain.
     pub fn push(&mut self, chunk: &str, sink: &mut impl Sink) {
         match self.push_plain(chunk) {
             None => self.advance(chunk, None, sink),
@@ -113,36 +111,36 @@ impl Parser {
         }
     }
 
-    /// Take the next chunk if it is plain, which most chunks are, and says what it is.
+    /// Read the next chunk if it is plain, as most chunks are, and return its kind.
     ///
-    /// [`push`](Self::push) begins with this. A caller that can do more with a whole chunk than
-    /// with a span of it may call it first; `None` means that nothing has been taken.
+    /// [`push`](Self::push) begins with this. A caller that handles whole chunks better than spans
+    /// may call it first; `None` means that nothing has been read.
     #[inline]
     pub fn push_plain(&mut self, chunk: &str) -> Option<Plain> {
         let plain = self.machine.plain(&self.grammar, chunk)?;
         if plain == Plain::Text {
             self.base = self.machine.from;
         } else {
-            work::done(chunk.len());
+            work::count(chunk.len());
             self.buffer.push_str(chunk);
         }
         Some(plain)
     }
 
-    /// End the reply, report the rest and gets ready for the next one.
+    /// End the reply, report the rest and prepare for the next reply.
     pub fn finish(&mut self, ending: Ending, sink: &mut impl Sink) {
         self.advance("", Some(ending), sink);
         self.reset();
     }
 
-    /// Forget the reply.
+    /// Discard the reply.
     pub fn reset(&mut self) {
         self.machine = Machine::new();
         self.buffer = String::new();
         self.base = 0;
     }
 
-    /// Return the number of bytes that are held back.
+    /// Return the number of buffered bytes.
     pub fn buffered(&self) -> usize {
         self.buffer.len()
     }
@@ -151,18 +149,18 @@ impl Parser {
         if self.buffer.is_empty() {
             self.pass(chunk, ending, sink);
             let rest = &chunk[self.machine.from - self.base..];
-            work::done(rest.len());
+            work::count(rest.len());
             self.buffer.push_str(rest);
         } else {
             let mut text = std::mem::take(&mut self.buffer);
             text.push_str(chunk);
-            work::done(chunk.len());
+            work::count(chunk.len());
             self.pass(&text, ending, sink);
             let done = self.machine.from - self.base;
             if done == text.len() && text.capacity() > MAX_RETAINED_CAPACITY {
                 text = String::new();
             } else if done > 0 {
-                work::done(text.len() - done);
+                work::count(text.len() - done);
                 text.drain(..done);
             }
             self.buffer = text;

@@ -1,4 +1,4 @@
-//! Calls that a provider's own protocol carries: found already, but not looked at.
+//! Calls that a provider's own protocol carries.
 
 use super::{
     Ending, Excess, FoundCall, Limits, Outcome, Parser,
@@ -6,11 +6,11 @@ use super::{
 };
 
 impl Parser {
-    /// Look at the arguments of such a call, by the rules for those of inline calls. The reply that
-    /// is being read, if any, has no part in it.
+    /// Scan the arguments of a native call, by the rules for inline calls. The open reply, if any,
+    /// is not affected.
     ///
-    /// `arguments` is all of their text. A reply that was cut off in this call has no call in it,
-    /// however whole the text looks.
+    /// `arguments` is their whole text. A truncated reply has no complete call, even if the text
+    /// looks complete.
     pub fn native<'a>(
         &'a self,
         index: usize,
@@ -38,12 +38,12 @@ impl Parser {
         }
     }
 
-    /// Return the tool's name as registered, if this is a name that a tool is called by.
+    /// Return the tool's name as registered, if `name` resolves to a tool, else `name`.
     pub fn known_name<'a>(&'a self, name: &'a str) -> &'a str {
         self.grammar.resolve(name).map_or(name, |tool| self.grammar.tool(tool))
     }
 
-    /// What a reply may cost.
+    /// Return the limits of the parser.
     pub fn limits(&self) -> &Limits {
         self.grammar.limits()
     }
@@ -63,7 +63,7 @@ fn outcome(payload: &str, json: &mut Json, limits: &Limits) -> Outcome {
     let mut pos = 0;
     loop {
         match json.scan(&bytes[pos..], &mut pos) {
-            // No tag ends this payload, so it is a character like any other.
+            // No tag ends this payload, so `<` is an ordinary character.
             Scan::Angle => pos += 1,
             Scan::End if pos == bytes.len() => {
                 return Outcome::Whole { strict: json.strict(), implicit_close: false };

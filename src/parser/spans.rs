@@ -1,4 +1,4 @@
-//! Spans in which nothing is a call: reasoning, and results that the model made up.
+//! Spans without calls: reasoning, and results that the model fabricated.
 
 use memchr::{memchr, memchr2};
 
@@ -15,7 +15,7 @@ use super::{
 pub(super) struct Response {
     tag: &'static str,
     name: Option<String>,
-    /// True if it went past the limit and has been reported.
+    /// True if it exceeded the limit and has been reported.
     overflow: bool,
 }
 
@@ -79,8 +79,8 @@ impl<'a, S: Sink> Pass<'a, S> {
         Flow::NeedMore
     }
 
-    /// In a sentence the tag is text. What it holds there may still come from somebody else: up to
-    /// the closing tag, or the end of the line, nothing is a call.
+    /// Skip a result within a sentence, which is text. Its content may come from elsewhere, so
+    /// nothing in it is a call, up to the closing tag or the end of the line.
     pub(super) fn quoted_response(&mut self, tag: &'static str) -> Flow {
         let wanted = self.wanted_close(Closer::Tag(tag));
         loop {
@@ -98,7 +98,7 @@ impl<'a, S: Sink> Pass<'a, S> {
             }
             let rest = self.window.from(self.machine.pos);
             let found = memchr2(b'<', b'\n', rest);
-            work::done(found.map_or(rest.len(), |found| found + 1));
+            work::count(found.map_or(rest.len(), |found| found + 1));
             let at = self.machine.pos + found.unwrap_or(rest.len());
             self.machine.pos = at;
             match found.map(|found| rest[found]) {
@@ -137,12 +137,12 @@ impl<'a, S: Sink> Pass<'a, S> {
         }
     }
 
-    /// How far the bytes are certain to belong to the span that is open.
+    /// Return the end of the bytes that certainly belong to the open span.
     fn certain(&self) -> usize {
         self.machine.tag.map_or(self.machine.pos, |tag| tag.start)
     }
 
-    /// Return the two ends of the next closing tag that begins before `stop`.
+    /// Return start and end of the next closing tag that begins before `stop`.
     fn seek_close(&mut self, closer: Closer, stop: usize) -> Option<(usize, usize)> {
         let wanted = self.wanted_close(closer);
         loop {
@@ -161,7 +161,7 @@ impl<'a, S: Sink> Pass<'a, S> {
             }
             let rest = &self.window.from(self.machine.pos)[..stop - self.machine.pos];
             let found = memchr(b'<', rest);
-            work::done(found.map_or(rest.len(), |found| found + 1));
+            work::count(found.map_or(rest.len(), |found| found + 1));
             match found {
                 None => {
                     self.machine.pos = stop;

@@ -1,10 +1,10 @@
-//! Matching one tag, byte by byte.
+//! Matching of one tag, byte by byte.
 
 use super::{grammar::Markers, window::Window};
 
-/// A `<` and what has been seen after it.
+/// A `<` and what has been read after it.
 ///
-/// Another `<` always ends the attempt, so that no byte is looked at by two attempts.
+/// Another `<` always ends the match, so that no byte is read by two matches.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TagMatch {
     /// The offset of the `<`.
@@ -14,7 +14,7 @@ pub(super) struct TagMatch {
 
 #[derive(Clone, Copy, Debug)]
 enum Phase {
-    /// Nothing yet.
+    /// At the first byte after the `<`.
     First,
     /// Part of a name: the markers in `low..high` begin with it.
     Name { low: usize, high: usize, length: usize },
@@ -32,32 +32,32 @@ enum Phase {
     CloseSpace,
 }
 
-/// What an attempt came to.
+/// The result of a match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Match {
     /// The input ended first.
     More,
-    /// This is no tag.
+    /// Not a tag.
     Fail,
-    /// The closing tag that was looked for.
+    /// The expected closing tag.
     Close,
     /// An opening tag.
     Open {
-        /// Which: a position in the markers.
+        /// Index of the marker.
         marker: usize,
         /// True if it ended in `/>`.
         self_closing: bool,
     },
 }
 
-/// The tags that would count.
+/// The tags to match.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wanted<'a> {
     /// Opening tags, if any.
     pub(super) open: Option<&'a Markers>,
-    /// The name in the closing tag, if one is looked for.
+    /// The name in the expected closing tag, if any.
     pub(super) close: Option<&'a str>,
-    /// The longest that a tag may be, in bytes.
+    /// Maximum length of a tag, in bytes.
     pub(super) limit: usize,
 }
 
@@ -66,7 +66,7 @@ impl TagMatch {
         Self { start, phase: Phase::First }
     }
 
-    /// Look at the bytes from `pos` on and leave `pos` after the last one that it took.
+    /// Read the bytes from `pos` on, and leave `pos` after the last one that was consumed.
     pub(super) fn scan(
         &mut self,
         window: Window<'_>,
@@ -96,7 +96,7 @@ impl TagMatch {
         Match::More
     }
 
-    /// Take the bytes that go on with the only name there can be; returns how many.
+    /// Consume the bytes that continue the only possible name; return their number.
     fn skip(&mut self, bytes: &[u8], wanted: Wanted<'_>) -> usize {
         let (name, length) = match (&mut self.phase, wanted) {
             (Phase::Name { low, high, length }, Wanted { open: Some(markers), .. })
@@ -211,7 +211,7 @@ impl TagMatch {
     }
 }
 
-/// Return the opening tag that `text` begins with, which may have attributes, up to its `>`.
+/// Return the opening tag at the start of `text`, which may have attributes, up to its `>`.
 pub(crate) fn opening_tag(text: &str) -> Option<&str> {
     let name = text.find(|ch: char| ch.is_ascii_whitespace() || ch == '>')?;
     let mut end = name + 1;
@@ -226,10 +226,10 @@ pub(crate) fn opening_tag(text: &str) -> Option<&str> {
     Some(&text[..end])
 }
 
-/// Return the value of an attribute in a tag, quotes removed.
+/// Return the value of an attribute in a tag, without quotes.
 ///
-/// `tag` is a whole tag as [`TagMatch`] found it: short, and without a second `<`. The first
-/// attribute of the name counts.
+/// `tag` is a whole tag as [`TagMatch`] finds it: short, and without a second `<`. If the attribute
+/// is repeated, the first one counts.
 pub(crate) fn attribute<'a>(tag: &'a str, wanted: &str) -> Option<&'a str> {
     let inner = tag.strip_suffix('>')?;
     let mut rest = &inner[inner.find(|ch: char| ch.is_ascii_whitespace())?..];
@@ -243,7 +243,7 @@ pub(crate) fn attribute<'a>(tag: &'a str, wanted: &str) -> Option<&'a str> {
         let name = &rest[..name_end];
         rest = rest[name_end..].trim_start();
         let Some(after) = rest.strip_prefix('=') else {
-            // An attribute without a value; a stray `=` would have been taken above.
+            // An attribute without a value; a stray `=` would have been consumed above.
             continue;
         };
         let after = after.trim_start();

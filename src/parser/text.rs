@@ -1,14 +1,14 @@
-//! Outside any call: text, Markdown code, and the tags that lead elsewhere.
+//! Text outside calls: prose, Markdown code, and the tags that begin something else.
 
 use memchr::{memchr2, memchr3};
 
 use super::{
-    spans::Response,
     call::Call,
     frame::{Discard, Frame, Sink},
     grammar::{Closer, InCode, Marker},
     machine::{Flow, Pass, State},
     markdown::{Block, Fence, Lead, Markdown, is_data},
+    spans::Response,
     tag::{Match, TagMatch, attribute},
     work,
 };
@@ -16,7 +16,7 @@ use super::{
 /// A line that may open or close a fenced block.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FenceLine {
-    /// Where its first mark stands.
+    /// Position of its first mark.
     start: usize,
     mark: u8,
     part: FencePart,
@@ -24,12 +24,12 @@ pub(super) struct FenceLine {
 
 #[derive(Clone, Copy, Debug)]
 enum FencePart {
-    /// Among the marks.
+    /// In the marks.
     Marks,
     /// After the marks, on the same line.
     Label { length: usize, blank: bool },
-    /// After the line, which has no label but one for data: the next non-blank character says
-    /// what the block is.
+    /// After the line, which has no label or one for data: the next non-blank character determines
+    /// the kind of the block.
     Blank { length: usize, body: usize },
 }
 
@@ -37,7 +37,7 @@ enum FencePart {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PendingFence {
     start: usize,
-    /// The start of the line after it.
+    /// Start of the next line.
     body: usize,
     fence: Fence,
 }
@@ -56,7 +56,7 @@ impl<S: Sink> Pass<'_, S> {
             self.backtick_run();
             let rest = self.window.from(self.machine.pos);
             let found = if markdown { find_special(rest) } else { memchr2(b'<', b'\n', rest) };
-            work::done(found.map_or(rest.len(), |found| found + 1));
+            work::count(found.map_or(rest.len(), |found| found + 1));
             let Some(found) = found else {
                 self.machine.pos = end;
                 self.emit_text(end);
@@ -77,16 +77,15 @@ impl<S: Sink> Pass<'_, S> {
         }
     }
 
-    /// Return true if a `<` before this byte can begin a tag; before the end of input it always
-    /// can.
+    /// Return true if a `<` before this byte can begin a tag; at the end of input it always can.
     fn may_be_tag(&self, next: Option<u8>) -> bool {
         next.is_none_or(|next| {
             self.grammar.can_follow_angle(next) || next == b'/' && self.machine.orphan.is_some()
         })
     }
 
-    /// At the start of a line, or after markup: skips what is blank, notes where text begins, and
-    /// turns to the fence if there is one.
+    /// Skip blanks at the start of a line or after markup, note where text begins, and enter the
+    /// fence if there is one.
     fn line_start(&mut self, markdown: bool) -> Option<Flow> {
         loop {
             let at = self.machine.pos;
@@ -94,7 +93,7 @@ impl<S: Sink> Pass<'_, S> {
             if let Lead::Text { .. } = lead {
                 return None;
             }
-            // The main loop reports what there is.
+            // The main loop reports the text so far.
             let byte = self.window.byte(at)?;
             let alone = match (lead, byte) {
                 (Lead::Indent(indent), b' ') if indent < Markdown::MAX_INDENT => {
@@ -118,14 +117,14 @@ impl<S: Sink> Pass<'_, S> {
         }
     }
 
-    /// Go on counting backticks, if that is where the text stands.
+    /// Continue a run of backticks at the current position.
     fn backtick_run(&mut self) {
         if self.machine.markdown.run == 0 {
             return;
         }
         let rest = self.window.from(self.machine.pos);
         let more = rest.iter().take_while(|&&byte| byte == b'`').count();
-        work::done(more + 1);
+        work::count(more + 1);
         self.machine.pos += more;
         self.machine.markdown.run += more;
         if more < rest.len() {
@@ -156,17 +155,17 @@ impl<S: Sink> Pass<'_, S> {
         }
     }
 
-    /// Report the text before what is held from `at` on.
+    /// Report the text before `at`, or before the pending fence.
     pub(super) fn hold_text(&mut self, at: usize) {
         self.emit_text(self.machine.pending_fence.map_or(at, |held| held.start));
     }
 
-    /// The `<` at `at` was text; reads on after it.
+    /// Continue after the `<` at `at`, which is text.
     pub(super) fn not_a_tag(&mut self, at: usize) -> Flow {
         self.machine.state = State::Text;
         match self.machine.pending_fence.take() {
             None => self.machine.pos = at + 1,
-            // The fence before it was code, then; reads on after its first line.
+            // The fence before it was code; continue after its first line.
             Some(held) => self.open_block(held.fence, held.body),
         }
         Flow::Again
@@ -229,7 +228,7 @@ impl<S: Sink> Pass<'_, S> {
         }
     }
 
-    /// The fence before a call, if one is held, turned out to be wrapped around it.
+    /// Discard the pending fence, which is wrapped around a call.
     pub(super) fn unwrap_fence(&mut self) {
         if let Some(held) = self.machine.pending_fence.take() {
             self.emit_text(held.start);
@@ -302,14 +301,14 @@ impl<S: Sink> Pass<'_, S> {
         if self.ending.is_some() {
             return self.last_fence_line(line);
         }
-        // The lines of a code block are text, whatever they turn out to be.
+        // The lines of a code block are text in any case.
         let held = !self.machine.markdown.in_block();
         self.emit_text(if held { line.start } else { self.machine.pos });
         self.machine.state = State::FenceLine(line);
         Flow::NeedMore
     }
 
-    /// Return true if so many marks at the start of a line can be a fence here.
+    /// Return true if this many marks at the start of a line can be a fence here.
     fn may_be_fence(&self, mark: u8, length: usize) -> bool {
         match self.machine.markdown.block {
             Some(Block { fence, transparent: false }) => {
@@ -319,7 +318,7 @@ impl<S: Sink> Pass<'_, S> {
         }
     }
 
-    /// A run of marks is too long to be held; it goes on as text.
+    /// Continue a run of marks that is too long to buffer as text.
     fn too_many_marks(&mut self, mark: u8, length: usize) -> Flow {
         if mark == b'`' {
             self.machine.markdown.run = length;
@@ -328,7 +327,7 @@ impl<S: Sink> Pass<'_, S> {
     }
 
     fn not_a_fence(&mut self, mark: u8, start: usize, length: usize) -> Flow {
-        // In a block nothing else can begin here, and what was read has been reported.
+        // In a block nothing else can begin here, and the line has been reported.
         if !self.machine.markdown.in_block() {
             if mark == b'`' {
                 self.machine.markdown.end_run(length);
@@ -338,7 +337,7 @@ impl<S: Sink> Pass<'_, S> {
         Flow::Again
     }
 
-    /// At the end of a fence line. `None` if it opens a block, of which kind is still unknown.
+    /// End a fence line; `None` if it opens a block whose kind is not known yet.
     fn end_fence_line(&mut self, start: usize, fence: Fence, blank: bool) -> Option<Flow> {
         let closes = |block: Block| {
             blank && block.fence.mark == fence.mark && fence.length >= block.fence.length
@@ -358,7 +357,7 @@ impl<S: Sink> Pass<'_, S> {
                 markdown.newline();
                 Some(Flow::Again)
             }
-            // The fence of a call that was never closed.
+            // The fence of an unclosed call.
             _ if blank && std::mem::take(&mut markdown.stray_fence) => {
                 markdown.newline();
                 Some(Flow::Again)
@@ -367,7 +366,7 @@ impl<S: Sink> Pass<'_, S> {
         }
     }
 
-    /// The reply ended on a fence line.
+    /// End the reply on a fence line.
     fn last_fence_line(&mut self, line: FenceLine) -> Flow {
         let length = match line.part {
             FencePart::Marks => self.machine.pos - line.start,
@@ -385,10 +384,10 @@ impl<S: Sink> Pass<'_, S> {
     }
 }
 
-/// Return the next `<`, backtick or newline.
+/// Return the position of the next `<`, backtick or newline.
 #[inline]
 pub(super) fn find_special(bytes: &[u8]) -> Option<usize> {
-    // Most chunks are shorter than what it takes to set up a vector search.
+    // Most chunks are shorter than the setup cost of a vector search.
     const SHORT: usize = 16;
     if bytes.len() <= SHORT {
         bytes.iter().position(|byte| matches!(byte, b'<' | b'`' | b'\n'))

@@ -1,7 +1,6 @@
-//! The part of the reply that is at hand, addressed by offsets into the whole.
+//! The buffered part of the reply, addressed by offsets into the whole reply.
 //!
-//! Offsets count bytes from the start of the reply, so that a state may keep them from one
-//! chunk to the next whatever has been dropped in between.
+//! Offsets count bytes from the start of the reply, so that they remain valid when text is dropped.
 
 use super::work;
 
@@ -23,7 +22,7 @@ impl<'a> Window<'a> {
     }
 
     pub(super) fn byte(self, at: usize) -> Option<u8> {
-        work::done(1);
+        work::count(1);
         self.text.as_bytes().get(at - self.base).copied()
     }
 

@@ -1,23 +1,23 @@
-//! How many bytes have been looked at or moved: what the tests hold to a line.
+//! A counter of bytes that were read or moved, for tests of linear cost.
 //!
-//! Clocks differ from machine to machine; this does not. Outside tests it is nothing at all.
+//! It is deterministic, unlike a clock, and compiles to nothing outside tests.
 
 #[cfg(test)]
 thread_local! {
-    static DONE: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+    static COUNT: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }
 
-/// So many bytes have been looked at or moved.
+/// Count bytes that were read or moved.
 #[inline]
-pub(crate) fn done(bytes: usize) {
+pub(crate) fn count(bytes: usize) {
     #[cfg(test)]
-    DONE.with(|done| done.set(done.get() + bytes));
+    COUNT.with(|count| count.set(count.get() + bytes));
     #[cfg(not(test))]
     let _ = bytes;
 }
 
-/// What has been done since this was last asked.
+/// Return the count since the last call.
 #[cfg(test)]
 pub(crate) fn take() -> usize {
-    DONE.with(|done| done.replace(0))
+    COUNT.with(|count| count.replace(0))
 }

@@ -11,14 +11,16 @@ const MAX_PARTIAL_ESCAPE: usize = 11;
 pub(super) fn complete_prefix(text: &str) -> usize {
     let bytes = text.as_bytes();
     let from = bytes.len().saturating_sub(MAX_PARTIAL_ESCAPE);
-    let half = |at: &usize| bytes[*at] == b'\\' && starts_escape(bytes, *at) && is_incomplete(&bytes[at + 1..]);
+    let half = |at: &usize| {
+        bytes[*at] == b'\\' && starts_escape(bytes, *at) && is_incomplete(&bytes[at + 1..])
+    };
     (from..bytes.len()).find(half).unwrap_or(bytes.len())
 }
 
 /// Return true if the backslash at `at` begins an escape: it is not the second one of a pair.
 fn starts_escape(bytes: &[u8], at: usize) -> bool {
     let slashes = bytes[..at].iter().rev().take_while(|&&byte| byte == b'\\').count();
-    work::done(slashes + 1);
+    work::count(slashes + 1);
     slashes.is_multiple_of(2)
 }
 

@@ -213,7 +213,11 @@ impl Call {
         if self.state == CallState::Pending {
             self.state = CallState::Started;
             let (index, id) = (self.index, self.id.as_deref());
-            sink.take(Frame::CallStart { index, id, name: reporting.parser.known_name(&self.name) });
+            sink.take(Frame::CallStart {
+                index,
+                id,
+                name: reporting.parser.known_name(&self.name),
+            });
         }
     }
 

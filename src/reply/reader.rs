@@ -113,7 +113,8 @@ impl Reader {
             if let Some(raw) = fragment.arguments {
                 sink.take(Frame::Discarded { raw, reason });
             }
-            return (!too_large).then_some(FragmentProblem::Late { call: call.index, id: call.id() });
+            return (!too_large)
+                .then_some(FragmentProblem::Late { call: call.index, id: call.id() });
         }
         let other = fragment.name.filter(|name| !call.extend_name(name));
         if let Some(text) = fragment.arguments {

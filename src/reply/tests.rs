@@ -177,14 +177,13 @@ fn check_laws(limits: Limits, deltas: bool, input: &[Input], ending: Ending) {
         bytes.sort_unstable();
         bytes
     };
-    let given: String = input
-        .iter()
-        .map(
-            |input| {
+    let given: String =
+        input
+            .iter()
+            .map(|input| {
                 if let Input::Fragment { arguments, .. } = input { arguments.as_str() } else { "" }
-            },
-        )
-        .collect();
+            })
+            .collect();
     assert_eq!(sorted(raw(&read.native)), sorted(given), "arguments were lost");
     let inline = check_calls(&read.inline, deltas, false);
     assert!(inline.is_sorted());
@@ -403,7 +402,8 @@ fn text_stays_text_without_inline_calls() {
 
 #[test]
 fn a_complete_call_ends_when_the_next_begins() {
-    let input = [fragment(Some("a"), Some("Get"), "{}"), fragment(Some("b"), Some("Get"), "{\"a\"")];
+    let input =
+        [fragment(Some("a"), Some("Get"), "{}"), fragment(Some("b"), Some("Get"), "{\"a\"")];
     let cut_off = read_with(Limits::default(), true, &input, Ending::Truncated);
     assert_eq!(ends(&cut_off.native), [(0, "{}", WHOLE), (1, "{\"a\"", Outcome::Unclosed)]);
 }

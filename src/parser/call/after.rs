@@ -1,4 +1,5 @@
-//! Between the payload and the closing tag, or what stands in its place: the next object, for one.
+//! The part of a call between the payload and the closing tag, or what replaces that tag, such as
+//! another object.
 
 use super::{Call, Phase};
 use crate::parser::{
@@ -7,17 +8,17 @@ use crate::parser::{
     tag::{Match, TagMatch},
 };
 
-/// Where between the payload and the closing tag.
+/// The position between the payload and the closing tag.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct After {
-    /// Where the payload ends.
+    /// End of the payload.
     end: usize,
-    /// Where the call ends if the closing tag is missing: after the payload or its fence.
+    /// End of the call if the closing tag is missing: after the payload or its fence.
     cut: usize,
     fence: FenceSeen,
     /// True if a comma came after the payload.
     comma: bool,
-    /// The start of the run of white space or of marks.
+    /// Start of the run of white space or of fence marks.
     since: usize,
 }
 
@@ -29,7 +30,7 @@ enum FenceSeen {
 }
 
 impl After {
-    /// Right after a payload that ended at `end`.
+    /// Create the state right after a payload that ended at `end`.
     pub(super) fn new(end: usize) -> Self {
         Self { end, cut: end, fence: FenceSeen::No, comma: false, since: end }
     }
@@ -90,7 +91,7 @@ impl<S: Sink> Pass<'_, S> {
         self.wait(call, Phase::After(after))
     }
 
-    /// Another object stands in the same tag: another call.
+    /// Begin another call with an object in the same tag.
     fn next_object(&mut self, call: &Call, after: After) -> Flow {
         let at = self.machine.pos;
         let outcome = Outcome::Whole { strict: call.json.strict(), implicit_close: false };
@@ -103,7 +104,7 @@ impl<S: Sink> Pass<'_, S> {
         self.open_payload(next, at, call.fenced)
     }
 
-    /// A run of marks after the payload has ended. False if it is no fence.
+    /// End a run of marks after the payload; return false if it is not a fence.
     fn end_fence(&self, call: &Call, after: &mut After) -> bool {
         let at = self.machine.pos;
         if at - after.since < 3 {
@@ -119,7 +120,7 @@ impl<S: Sink> Pass<'_, S> {
 
     fn closed(&mut self, call: &Call, after: After) -> Flow {
         if after.fence == FenceSeen::Yes && !call.fenced {
-            // The fence around the call was closed inside it.
+            // The fence around the call was closed inside its tag.
             self.machine.markdown.close_transparent();
         }
         let outcome = Outcome::Whole { strict: call.json.strict(), implicit_close: false };

@@ -1,4 +1,4 @@
-//! Between the opening tag and the payload: white space, a fence, or prose.
+//! The part of a call between the opening tag and the payload: white space, a fence, or prose.
 
 use super::{Call, Guard, Phase};
 use crate::parser::{
@@ -8,7 +8,7 @@ use crate::parser::{
     tag::{Match, TagMatch},
 };
 
-/// Where between the opening tag and the payload; each with the start of its run.
+/// The position between the opening tag and the payload, with the start of the current run.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Before {
     Blank { since: usize },
@@ -94,10 +94,11 @@ impl<S: Sink> Pass<'_, S> {
         self.wait(call, Phase::Before(before))
     }
 
-    /// What follows the opening tag cannot be its payload.
+    /// Handle content that cannot be the payload of the opening tag.
     fn not_a_payload(&mut self, call: Box<Call>) -> Flow {
-        // A tag that names its tool in an attribute is no prose, nor is one with a name that only
-        // the tool has, and a line to begin: what it holds may be mended by somebody who reads it.
+        // A tag that names its tool in an attribute is an attempt at a call, and so is a tag at the
+        // start of a line with a name that only the tool has. The body may then be repaired by the
+        // model or the caller.
         let deliberate = match call.closer {
             Closer::Tag(_) => call.tool.is_some(),
             _ => call.opens_line && !self.may_be_markup(&call),
@@ -115,7 +116,7 @@ impl<S: Sink> Pass<'_, S> {
         call.payload = at;
         call.reported = at;
         self.machine.pos = at;
-        // Not at once: there may be one object after the other.
+        // Through the loop rather than by recursion: there may be one object after another.
         self.resume(call, Phase::Payload)
     }
 }

@@ -1,4 +1,4 @@
-//! In what stopped being a payload: it broke, or went past a limit.
+//! The rest of a payload that is not JSON or exceeds a limit.
 
 use memchr::memchr2;
 
@@ -41,7 +41,7 @@ impl<S: Sink> Pass<'_, S> {
             if let Some(open) = &mut escape {
                 match rest.first() {
                     None => break,
-                    // Outside a string a backslash hides nothing.
+                    // Outside a string a backslash escapes nothing.
                     Some(b'<') => escape = None,
                     Some(&byte) => {
                         match open.take(byte, self.machine.pos, &mut Faults::default()) {
@@ -57,7 +57,7 @@ impl<S: Sink> Pass<'_, S> {
                 continue;
             }
             let found = memchr2(b'<', b'\\', rest);
-            work::done(found.map_or(rest.len(), |found| found + 1));
+            work::count(found.map_or(rest.len(), |found| found + 1));
             match found {
                 None => {
                     self.machine.pos += rest.len();
@@ -93,7 +93,7 @@ impl<S: Sink> Pass<'_, S> {
         self.wait(call, Phase::Broken { escape })
     }
 
-    /// End the call at `cut`; what is left of its payload follows as discarded pieces.
+    /// End the call at `cut`; the rest of its payload is reported in discarded pieces.
     pub(super) fn overflow(
         &mut self,
         mut call: Box<Call>,

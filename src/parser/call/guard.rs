@@ -1,5 +1,5 @@
-//! In the tag of a tool that has the name of an HTML element, which may be markup of a page: is
-//! there an object in it, or an expression of a template?
+//! The body of a tag with the name of an HTML element: an object with arguments, or markup of a
+//! page with a template expression in it.
 
 use super::{Call, Phase, prose::CloseSearch};
 use crate::{
@@ -10,17 +10,17 @@ use crate::{
     repair::repair_json,
 };
 
-/// How far the object, if it is one, has been read.
+/// The object that may be a payload, as far as it has been read.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Guard {
-    /// Where its brace stands.
+    /// Position of its brace.
     brace: usize,
     /// True if a fence was opened before it.
     fenced: bool,
     first: First,
 }
 
-/// What comes after the brace.
+/// The state of the first member after the brace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum First {
     /// White space so far.
@@ -37,7 +37,7 @@ enum First {
     BareMember,
     /// The other brace.
     Nothing,
-    /// Something else.
+    /// Any other byte.
     Other,
 }
 
@@ -66,7 +66,7 @@ impl First {
 }
 
 impl Guard {
-    /// Right after the brace, which stands at `brace`.
+    /// Create a guard for the position right after the brace at `brace`.
     pub(super) fn new(brace: usize, fenced: bool) -> Self {
         Self { brace, fenced, first: First::Blank }
     }
@@ -78,7 +78,7 @@ impl<S: Sink> Pass<'_, S> {
         while !guard.first.is_decided() && self.machine.pos < stop {
             let Some(byte) = self.window.byte(self.machine.pos) else { break };
             guard.first = guard.first.then(byte);
-            // The tag may close where the object cannot go on.
+            // The tag may close where the object cannot continue.
             self.machine.pos += usize::from(guard.first != First::Other);
         }
         if guard.first == First::Member {
@@ -88,11 +88,13 @@ impl<S: Sink> Pass<'_, S> {
             return self.wait_guarded(call, guard);
         }
         match self.seek_own_close(&call, guard.brace) {
-            CloseSearch::Close(start) if is_readable(self.window.slice(guard.brace, start), guard) => {
+            CloseSearch::Close(start)
+                if is_readable(self.window.slice(guard.brace, start), guard) =>
+            {
                 self.machine.tag = None;
                 self.open_payload(call, guard.brace, guard.fenced)
             }
-            // Too long to be held, but a key and a colon have been read.
+            // The body is too long to buffer, but a key and a colon have been read.
             CloseSearch::NotFound if guard.first == First::BareMember => {
                 self.open_payload(call, guard.brace, guard.fenced)
             }
@@ -107,8 +109,9 @@ impl<S: Sink> Pass<'_, S> {
     }
 }
 
-/// Return true if what stands between the brace and the closing tag can be read as arguments.
+/// Return true if the text between the brace and the closing tag can be read as arguments.
 fn is_readable(body: &str, guard: Guard) -> bool {
-    // A comment that is all there is in an expression would be left out.
-    repair_json(body).is_some_and(|repaired| guard.first == First::Nothing || repaired.text.contains('"'))
+    // An expression that consists of a comment would become an empty object.
+    repair_json(body)
+        .is_some_and(|repaired| guard.first == First::Nothing || repaired.text.contains('"'))
 }

@@ -1,7 +1,7 @@
 //! One call, from its opening tag to its end.
 //!
-//! The JSON of the payload says where it ends; tags are looked for only where JSON cannot
-//! tell: before the payload, after it, and once it is broken. One file for each of these.
+//! The JSON of the payload determines where it ends. Tags are looked for only where JSON does not
+//! show it: before the payload, after it, and once it is broken. Each of these has a file of its own.
 
 mod after;
 mod before;
@@ -28,22 +28,22 @@ pub(in crate::parser) struct Call {
     /// The name as written, where that is not the tag itself.
     written: Option<Written>,
     closer: Closer,
-    /// Where the opening tag stands, or the call before it in the same tag ended.
+    /// Start of the opening tag, or end of the previous call in the same tag.
     start: usize,
-    /// Where the opening tag ends.
+    /// End of the opening tag.
     tag_end: usize,
     /// True if the opening tag is the first on its line.
     opens_line: bool,
     /// True if a fence was opened before the payload.
     fenced: bool,
-    /// Where the payload begins.
+    /// Start of the payload.
     payload: usize,
-    /// How much of it has been reported.
+    /// End of the part that has been reported.
     reported: usize,
-    /// True if it went past a limit, and its end has been reported.
+    /// True if the payload exceeded a limit and the end of the call has been reported.
     overflow: bool,
     index: usize,
-    /// How the payload reads so far.
+    /// State of the payload's JSON.
     json: Json,
     phase: Phase,
 }
@@ -51,9 +51,9 @@ pub(in crate::parser) struct Call {
 /// A name as written.
 #[derive(Clone, Debug)]
 enum Written {
-    /// Between these two ends.
+    /// A range of the buffered text.
     At(usize, usize),
-    /// In bytes that are no longer needed otherwise.
+    /// A copy, for text that is no longer buffered.
     Owned(Box<str>),
 }
 
@@ -61,27 +61,27 @@ enum Written {
 enum Phase {
     /// Between the opening tag and the payload.
     Before(Before),
-    /// In a body that is no JSON, waiting for the closing tag.
+    /// In a body that is not JSON, until the closing tag.
     Prose,
     /// In a body that may be markup of a page.
     Guard(Guard),
     Payload,
-    /// After a closing tag inside a string, to see whether it has its line to itself.
+    /// After a closing tag inside a string, until it is known whether the line ends there.
     LineEnd {
         tag: (usize, usize),
     },
-    /// In a payload that stopped being JSON.
+    /// In a payload that is no longer JSON.
     Broken {
         escape: Option<Escape>,
     },
-    /// In the rest of a payload that went past a limit.
+    /// In the rest of a payload that exceeds a limit.
     Excess(Skim),
     /// Between the payload and the closing tag.
     After(After),
 }
 
 impl Call {
-    /// What `chunk`, which stands at `pos`, is if it just goes on with the payload.
+    /// Return the kind of `chunk`, which begins at `pos`, if it simply continues the payload.
     #[inline]
     pub(in crate::parser) fn plain(
         &mut self,
@@ -128,7 +128,7 @@ impl Call {
 }
 
 impl<'a, S: Sink> Pass<'a, S> {
-    /// An opening tag has been read.
+    /// Begin a call whose opening tag has been read.
     pub(in crate::parser) fn begin(&mut self, mut call: Box<Call>, self_closing: bool) -> Flow {
         call.opens_line = self.machine.markdown.opens_line(call.start);
         if self_closing {
@@ -137,12 +137,12 @@ impl<'a, S: Sink> Pass<'a, S> {
         self.call(call)
     }
 
-    /// Return true if the tag of `call` may be one of a page.
+    /// Return true if the tag of `call` may be markup of a page.
     fn may_be_markup(&self, call: &Call) -> bool {
         matches!(call.closer, Closer::Tool(tool) if self.grammar.is_html(tool))
     }
 
-    /// Nothing stands in the tag, which ends at `end`.
+    /// End a call with an empty body at `end`.
     fn empty(&mut self, mut call: Box<Call>, end: usize) -> Flow {
         if self.may_be_markup(&call) && !call.opens_line {
             return self.not_a_tag(call.start);
@@ -151,7 +151,7 @@ impl<'a, S: Sink> Pass<'a, S> {
         self.end_call(&call, call.payload, end, Outcome::Empty)
     }
 
-    /// Read on in the call that is open.
+    /// Continue the open call.
     pub(in crate::parser) fn call(&mut self, call: Box<Call>) -> Flow {
         match call.phase {
             Phase::Before(before) => self.before(call, before),
@@ -180,7 +180,7 @@ impl<'a, S: Sink> Pass<'a, S> {
         self.grammar.limits().max_tag_bytes
     }
 
-    /// Return the tag at hand, if it closes `call` or, where `open` says so, opens another.
+    /// Scan a tag that may close `call` or, if `open`, open another call.
     fn call_tag(&mut self, tag: &mut TagMatch, call: &Call, open: bool) -> Match {
         let wanted = Wanted {
             open: open.then_some(&self.grammar.markers),
@@ -194,7 +194,7 @@ impl<'a, S: Sink> Pass<'a, S> {
         }
     }
 
-    /// Return true if what stands at `at`, after a `<`, may be the closing tag of `call`.
+    /// Return true if the text at `at`, after a `<`, may be the closing tag of `call`.
     fn may_close(&self, call: &Call, at: usize) -> bool {
         let rest = self.window.from(at);
         let Some((&slash, rest)) = rest.split_first() else { return true };
@@ -213,7 +213,7 @@ impl<'a, S: Sink> Pass<'a, S> {
         }
     }
 
-    /// From here on it is a call, whatever comes.
+    /// Report the start of a call; from here on it has an end as well.
     fn confirm(&mut self, call: &mut Call) {
         self.unwrap_fence();
         self.emit_text(call.start);
@@ -235,12 +235,12 @@ impl<'a, S: Sink> Pass<'a, S> {
         }
     }
 
-    /// Return the name as written, in a form that outlives the bytes at hand.
+    /// Return the name as written, in a form that does not borrow from the buffered text.
     fn owned_name(&self, call: &Call) -> Option<Written> {
         self.written(call).map(|name| Written::Owned(name.into()))
     }
 
-    /// Return the tool as registered, or else what the model took for one.
+    /// Return the tool's name as registered, or as the model wrote it if it is unknown.
     fn name<'c>(&self, call: &'c Call) -> &'c str
     where
         'a: 'c,
@@ -280,7 +280,7 @@ impl<'a, S: Sink> Pass<'a, S> {
         self.sink.take(Frame::CallEnd(found));
     }
 
-    /// End the call at `end`, its payload at `payload_end`, and reads on as text.
+    /// End the call at `end`, its payload at `payload_end`, and continue as text.
     fn end_call(&mut self, call: &Call, payload_end: usize, end: usize, outcome: Outcome) -> Flow {
         if call.overflow {
             self.discard(end, Discard::TooLarge);
@@ -297,7 +297,7 @@ impl<'a, S: Sink> Pass<'a, S> {
         Flow::Again
     }
 
-    /// The reply ended inside the call.
+    /// End the call with the end of the reply.
     fn unclosed(&mut self, call: &Call) -> Flow {
         let end = self.window.end();
         self.end_call(call, end, end, Outcome::Unclosed)

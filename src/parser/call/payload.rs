@@ -1,4 +1,4 @@
-//! In the payload, as long as it is JSON.
+//! The payload of a call, as long as it is JSON.
 
 use memchr::memrchr;
 
@@ -30,7 +30,8 @@ impl<S: Sink> Pass<'_, S> {
                         }
                         call.json.passed_close.get_or_insert(ends);
                     }
-                    // What was passed over may hold a newline, so it is read as string.
+                    // The text that was passed over may hold a newline, so it is read as part of
+                    // the string.
                     Match::Fail | Match::Open { .. } => self.machine.pos = tag.start + 1,
                 }
             }
@@ -90,16 +91,16 @@ impl<S: Sink> Pass<'_, S> {
         self.wait(call, Phase::Payload)
     }
 
-    /// Return the closing tag at which the payload really ended, if the string before the place
-    /// where it broke was never closed and ran on into the next call.
+    /// Return the closing tag at which the payload ended, if an unclosed string ran on into the
+    /// next call.
     ///
-    /// Then the quote that ended the string is the first one of that call's payload, with a brace
-    /// before it, or of its opening tag.
+    /// The quote that ended the string is then the first one of the next call: of its payload, with
+    /// a brace before it, or of its opening tag.
     fn swallowed_close(&self, call: &Call) -> Option<(usize, usize)> {
         let (start, end) = call.json.passed_close?;
         let string = self.window.slice(end, self.machine.pos).trim_end().strip_suffix('"')?;
         let inner = string.trim_end();
-        work::done(self.machine.pos - end - inner.len());
+        work::count(self.machine.pos - end - inner.len());
         let opens = inner.ends_with('{') || inner.ends_with('=') && self.ends_in_call_tag(inner);
         opens.then_some((start, end))
     }
@@ -116,7 +117,7 @@ impl<S: Sink> Pass<'_, S> {
     fn begins_line(&self, at: usize) -> bool {
         let before = self.window.slice(self.machine.from, at);
         let line = before.trim_end_matches([' ', '\t', '\r']);
-        work::done(before.len() - line.len() + 1);
+        work::count(before.len() - line.len() + 1);
         line.ends_with('\n')
     }
 

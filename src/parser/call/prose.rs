@@ -1,4 +1,4 @@
-//! In a body that is no JSON, which only its closing tag makes an attempt at a call.
+//! A body that is not JSON. Only its closing tag makes it an attempt at a call.
 
 use memchr::memchr;
 
@@ -10,14 +10,14 @@ use crate::parser::{
     work,
 };
 
-/// What a look for a closing tag came to.
+/// The result of a search for the closing tag.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum CloseSearch {
-    /// It begins here and ends before the position.
+    /// Found; it starts here and ends before the current position.
     Close(usize),
-    /// It is too far, another call comes first, or the reply has ended.
+    /// Not found within the limit, before another call, or before the end of the reply.
     NotFound,
-    /// It may still come.
+    /// Not decided until more input arrives.
     NeedMore,
 }
 
@@ -36,7 +36,7 @@ impl<S: Sink> Pass<'_, S> {
         }
     }
 
-    /// Look for the closing tag of `call`, no farther than the limit allows from `since` on.
+    /// Search for the closing tag of `call`, up to the limit from `since` on.
     pub(super) fn seek_own_close(&mut self, call: &Call, since: usize) -> CloseSearch {
         let stop = since.saturating_add(self.limit());
         loop {
@@ -57,7 +57,7 @@ impl<S: Sink> Pass<'_, S> {
             }
             let rest = &self.window.from(self.machine.pos)[..end - self.machine.pos];
             let found = memchr(b'<', rest);
-            work::done(found.map_or(rest.len(), |found| found + 1));
+            work::count(found.map_or(rest.len(), |found| found + 1));
             if let Some(found) = found {
                 self.machine.tag = Some(TagMatch::new(self.machine.pos + found));
                 self.machine.pos += found + 1;
